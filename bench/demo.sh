@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Replays four recorded PyTorch traces through the pool, CUDA's own pool and plain cuMemAlloc, and prints the table:
+#
+#   bash bench/demo.sh [--no-install] [OPTION...]
+#
+# On the GPU if there is one, else on the simulated driver, whose times are those of the simulation. Packages that are
+# missing are installed with apt-get, by sudo where that is necessary; with --no-install they are only named. Other
+# options go to `streampool replay` (docs/replay.md).
+set -eu
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. tests/packages.sh
+
+build=build/demo
+install=yes
+options=()
+for argument; do
+    case $argument in
+        --no-install) install=no ;;
+        *) options+=("$argument") ;;
+    esac
+done
+
+provide "$build_needs" "$install"
+mkdir -p "$build"
+{
+    cmake --fresh --preset release -B "$build" -DSTREAMPOOL_TESTS=OFF
+    cmake --build "$build" --parallel "$(nproc)"
+} > "$build/build.log" 2>&1 || { cat "$build/build.log"; exit 1; }
+
+exec "$build/bin/streampool" replay --device auto --allocator pool,driver,direct "${options[@]}" bench/traces/*.csv.gz

@@ -1,0 +1,330 @@
+// streampool: stream-ordered memory pools for CUDA programs, built on the driver's virtual memory calls.
+//
+// The calls are those of the CUDA runtime's stream-ordered allocator with `pool` in the place of `cuda`:
+// cudaMallocAsync is poolMallocAsync, cudaMemPoolTrimTo is poolMemPoolTrimTo. Parameters, attributes, enumerator
+// values and error numbers are the runtime's, so a program is ported by renaming a prefix. Where a call
+// differs from CUDA's, its text below says so.
+//
+// Words.       *Reserved* bytes are physical memory that a pool holds; *used* bytes are what callers asked for
+//              and have not freed. All sizes are in bytes.
+// Streams.     A CUstream is the driver's own handle (the runtime's cudaStream_t). 0 is the legacy default
+//              stream (the per-thread one in a program compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM),
+//              (CUstream)0x1 always the legacy and (CUstream)0x2 always the per-thread default stream.
+//              Default streams are those of the calling thread's current context; any other stream works
+//              with no context current.
+// Order.       A call that takes a stream acts at that point of the stream's order. No byte is handed to a
+//              stream while work that was ordered before its free may still run elsewhere.
+// Threads.     Every call may be made from any thread at any time, except from a function that the driver
+//              runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to it.
+// Failure.     A call that fails changes nothing: no figure, no byte, no output parameter. The code is
+//              generic; poolGetLastErrorDetail() says what happened in words, and poolGetLastNativeError() which
+//              entry point of the driver said so.
+// First call.  The driver is found at the first call that needs it: the library that the environment
+//              variable STREAMPOOL_DRIVER names, else libcuda.so.1. With no usable driver every call below
+//              that needs one returns the same error: poolErrorInsufficientDriver when the library is missing or
+//              too old (CUDA 10.2 is the oldest), poolErrorNoDevice when it has no device. This is listed
+//              here and not at each call. The same holds for the driver's own failures (a sticky error of
+//              the context, say): they are passed on with the driver's number.
+// Fork.        A child made by fork() without exec() can't use the parent's device: every call there
+//              returns poolErrorInitializationError.
+#ifndef STREAMPOOL_STREAMPOOL_H
+#define STREAMPOOL_STREAMPOOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STREAMPOOL_VERSION_MAJOR 0
+#define STREAMPOOL_VERSION_MINOR 1
+#define STREAMPOOL_VERSION_PATCH 0
+
+// Every function of this header is exported with this mark; nothing else is.
+#if defined(__GNUC__)
+#define STREAMPOOL_API __attribute__((visibility("default")))
+#else
+#define STREAMPOOL_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The driver's handles, declared as cuda.h declares them: this header and cuda.h go together in either order.
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+
+// ---------------------------------------------------------------------------------------------- errors
+
+// X(name, number, text). The numbers are cudaError_t's, which are the driver's too.
+// clang-format off
+#define STREAMPOOL_ERRORS(X) \
+    X(poolSuccess, 0, "no error") \
+    X(poolErrorInvalidValue, 1, "invalid argument") \
+    X(poolErrorMemoryAllocation, 2, "out of memory") \
+    X(poolErrorInitializationError, 3, "the driver is not usable in this process") \
+    X(poolErrorCudartUnloading, 4, "the driver is shutting down") \
+    X(poolErrorInsufficientDriver, 35, "the driver is missing or too old") \
+    X(poolErrorNoDevice, 100, "no CUDA-capable device") \
+    X(poolErrorInvalidDevice, 101, "invalid device ordinal") \
+    X(poolErrorDeviceUninitialized, 201, "no current context") \
+    X(poolErrorMapBufferObjectFailed, 205, "the driver could not map memory") \
+    X(poolErrorUnmapBufferObjectFailed, 206, "the driver could not unmap memory") \
+    X(poolErrorECCUncorrectable, 214, "uncorrectable memory error on the device") \
+    X(poolErrorOperatingSystem, 304, "an operating system call failed") \
+    X(poolErrorInvalidResourceHandle, 400, "invalid stream or event") \
+    X(poolErrorIllegalState, 401, "the resource is not in a state for this") \
+    X(poolErrorSymbolNotFound, 500, "not found") \
+    X(poolErrorNotReady, 600, "not ready yet") \
+    X(poolErrorIllegalAddress, 700, "a kernel accessed an illegal address") \
+    X(poolErrorLaunchTimeout, 702, "a kernel ran into the time limit") \
+    X(poolErrorContextIsDestroyed, 709, "the context was destroyed") \
+    X(poolErrorAssert, 710, "a device-side assertion failed") \
+    X(poolErrorHardwareStackError, 714, "a kernel corrupted its stack") \
+    X(poolErrorIllegalInstruction, 715, "a kernel executed an illegal instruction") \
+    X(poolErrorMisalignedAddress, 716, "a kernel accessed a misaligned address") \
+    X(poolErrorInvalidAddressSpace, 717, "a kernel used the wrong address space") \
+    X(poolErrorInvalidPc, 718, "a kernel jumped to an invalid address") \
+    X(poolErrorLaunchFailure, 719, "a kernel failed") \
+    X(poolErrorNotPermitted, 800, "not permitted here") \
+    X(poolErrorNotSupported, 801, "not supported") \
+    X(poolErrorSystemNotReady, 802, "the system is not ready") \
+    X(poolErrorStreamCaptureUnsupported, 900, "not permitted while the stream is capturing") \
+    X(poolErrorStreamCaptureInvalidated, 901, "the capture was invalidated by an earlier error") \
+    X(poolErrorStreamCaptureMerge, 902, "two independent captures would merge") \
+    X(poolErrorStreamCaptureUnmatched, 903, "the capture was begun on another stream") \
+    X(poolErrorStreamCaptureUnjoined, 904, "a forked stream was not joined to its capture") \
+    X(poolErrorStreamCaptureIsolation, 905, "a dependency would leave the capture") \
+    X(poolErrorStreamCaptureImplicit, 906, "a capturing stream depends implicitly on this stream") \
+    X(poolErrorCapturedEvent, 907, "the event was last recorded in a capturing stream") \
+    X(poolErrorStreamCaptureWrongThread, 908, "the capture was begun by another thread") \
+    X(poolErrorTimeout, 909, "timed out") \
+    X(poolErrorUnknown, 999, "unknown error")
+// clang-format on
+
+typedef enum poolError {
+#define STREAMPOOL_DEFINE_ERROR(name, number, text) name = number,
+    STREAMPOOL_ERRORS(STREAMPOOL_DEFINE_ERROR)
+#undef STREAMPOOL_DEFINE_ERROR
+} poolError_t;
+
+// The name of an error ("poolErrorInvalidValue") and one line about it. Never null: an unknown number gives
+// "unrecognized error code". Neither calls the driver.
+STREAMPOOL_API const char *poolGetErrorName(poolError_t error);
+STREAMPOOL_API const char *poolGetErrorString(poolError_t error);
+
+// What the last failed call of this thread ran into, as one sentence: the missing driver library and what was
+// tried, every missing entry point, the bad parameter. "" when no call of this thread has failed. The text is valid
+// until this thread's next failing call.
+STREAMPOOL_API const char *poolGetLastErrorDetail(void);
+
+// The driver's own error behind the last failed call of this thread: its CUresult number and the name of the
+// entry point that returned it. 0 and "" when the driver had no part in it. Either parameter may be null.
+STREAMPOOL_API poolError_t poolGetLastNativeError(int *result, const char **entryPoint);
+
+// 1000 * major + 10 * minor of this library, and of the CUDA version that the driver supports.
+// Errors: poolErrorInvalidValue for a null parameter.
+STREAMPOOL_API poolError_t poolRuntimeGetVersion(int *version);
+STREAMPOOL_API poolError_t poolDriverGetVersion(int *version);
+
+// ----------------------------------------------------------------------------------------------- pools
+
+typedef struct poolMemPool_st *poolMemPool_t;
+
+enum poolMemAllocationType {
+    poolMemAllocationTypeInvalid = 0,
+    poolMemAllocationTypePinned = 1,
+    poolMemAllocationTypeMax = 0x7FFFFFFF
+};
+
+enum poolMemAllocationHandleType {
+    poolMemHandleTypeNone = 0,
+    poolMemHandleTypePosixFileDescriptor = 1,
+    poolMemHandleTypeMax = 0x7FFFFFFF
+};
+
+enum poolMemLocationType {
+    poolMemLocationTypeInvalid = 0,
+    poolMemLocationTypeDevice = 1,
+    poolMemLocationTypeHost = 2,
+    poolMemLocationTypeHostNuma = 3,
+    poolMemLocationTypeHostNumaCurrent = 4
+};
+
+struct poolMemLocation {
+    enum poolMemLocationType type;
+    int id;
+};
+
+// The same layout as cudaMemPoolProps.
+struct poolMemPoolProps {
+    enum poolMemAllocationType allocType;          // poolMemAllocationTypePinned
+    enum poolMemAllocationHandleType handleTypes;  // none, or poolMemHandleTypePosixFileDescriptor
+    struct poolMemLocation location;               // poolMemLocationTypeDevice and the device's ordinal
+    void *win32SecurityAttributes;                 // null
+    size_t maxSize;  // reserved bytes never exceed this, rounded up to the growth unit; 0 = no limit
+    unsigned short usage;                          // 0
+    unsigned char reserved[54];                    // 0
+};
+
+// Attributes 1 to 14 are CUDA's, with CUDA's numbers; the library's own start at 1000.
+//
+//   X(name, number, type of the value)
+//
+// The three reuse policies default to 1; any other number than 0 reads back as 1. ReleaseThreshold defaults to
+// 0. The two Current figures are read only; a High figure can only be set to 0, which resets it to the Current one.
+// Used counts requested bytes exactly and falls when a free is called, not when it completes; Reserved counts
+// physical bytes. The High figures are exact while one thread at a time allocates and frees; with several
+// threads at once they may miss a peak shorter than one call. 9 to 14 are read only and tell what the pool was
+// made with.
+// UnfencedBytesMax (own): a free is known to other streams only once an event has been recorded behind it. The free
+// that brings the bytes freed on one stream since its last event above this number records one, in that
+// call. 0 records at every free. Default 32 MiB.
+// clang-format off
+#define STREAMPOOL_POOL_ATTRIBUTES(X) \
+    X(poolMemPoolReuseFollowEventDependencies, 1, int) \
+    X(poolMemPoolReuseAllowOpportunistic, 2, int) \
+    X(poolMemPoolReuseAllowInternalDependencies, 3, int) \
+    X(poolMemPoolAttrReleaseThreshold, 4, uint64_t) \
+    X(poolMemPoolAttrReservedMemCurrent, 5, uint64_t) \
+    X(poolMemPoolAttrReservedMemHigh, 6, uint64_t) \
+    X(poolMemPoolAttrUsedMemCurrent, 7, uint64_t) \
+    X(poolMemPoolAttrUsedMemHigh, 8, uint64_t) \
+    X(poolMemPoolAttrAllocationType, 9, int) \
+    X(poolMemPoolAttrExportHandleTypes, 10, int) \
+    X(poolMemPoolAttrLocationId, 11, int) \
+    X(poolMemPoolAttrLocationType, 12, int) \
+    X(poolMemPoolAttrMaxPoolSize, 13, uint64_t) \
+    X(poolMemPoolAttrHwDecompressEnabled, 14, int) \
+    X(poolMemPoolAttrUnfencedBytesMax, 1000, uint64_t)
+// clang-format on
+
+enum poolMemPoolAttr {
+#define STREAMPOOL_DEFINE_ATTRIBUTE(name, number, type) name = number,
+    STREAMPOOL_POOL_ATTRIBUTES(STREAMPOOL_DEFINE_ATTRIBUTE)
+#undef STREAMPOOL_DEFINE_ATTRIBUTE
+};
+
+// Makes a pool. It reserves no memory yet, and calls the driver only to look at the device.
+// The new pool is not the current pool of its device. (cudaMemPoolCreate)
+//   poolErrorInvalidValue       a null parameter; an allocation type other than pinned; a handle type other than
+//                               none or file descriptor; a location type other than device; no such device;
+//                               usage, reserved bytes or security attributes that are not 0
+//   poolErrorNotSupported       a handle type that the device can't export; a location of type host (no host pools yet);
+//                               a device without virtual memory management: the detail names what is missing
+//   poolErrorMemoryAllocation   no host memory, or no address space
+STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool, const struct poolMemPoolProps *props);
+
+// Gives a pool up. Returns at once and waits for nothing: live allocations stay valid and are freed as usual, and
+// the pool's memory goes back to the device with the last of them, once the work before its free has completed. The
+// handle is invalid from now on. If it was the device's current pool, the default pool becomes current.
+// (cudaMemPoolDestroy)
+//   poolErrorInvalidValue       null, a handle that is not a pool (any more), or a default pool
+STREAMPOOL_API poolError_t poolMemPoolDestroy(poolMemPool_t pool);
+
+// Reads or writes one attribute; `value` points to an int or a uint64_t as the table above says. Doesn't block
+// and doesn't call the driver. (cudaMemPoolGetAttribute, cudaMemPoolSetAttribute)
+//   poolErrorInvalidValue       not a pool; an unknown attribute; a null value; writing a read-only attribute; writing
+//                               anything but 0 to a High figure
+STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr, void *value);
+STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr, void *value);
+
+// Gives free memory back to the device until at most `minBytesToKeep` bytes (rounded up to the device's
+// granule) are reserved, or until nothing more can be released. Memory whose free may still be pending is left alone,
+// so this never waits for the device; it does call the driver. (cudaMemPoolTrimTo)
+//   poolErrorInvalidValue       not a pool
+STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytesToKeep);
+
+// The pool that a device starts with, the pool that it allocates from now, and setting the latter. Each device always
+// has a default pool; it can't be destroyed. (cudaDeviceGetDefaultMemPool, …GetMemPool, …SetMemPool)
+//   poolErrorInvalidValue       null pool or not a pool; no such device
+//   poolErrorInvalidDevice      the pool belongs to another device
+//   poolErrorNotSupported       the device has no virtual memory management
+STREAMPOOL_API poolError_t poolDeviceGetDefaultMemPool(poolMemPool_t *pool, int device);
+STREAMPOOL_API poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int device);
+STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
+
+// ----------------------------------------------------------------------------------- allocate and free
+
+// Allocates `size` bytes in the order of `stream`: from the current pool of the stream's device, or from the given
+// pool, which may belong to another device. The memory may be used by work that comes after this call in the
+// stream's order, or that is ordered behind such work; the pointer is aligned to at least 512 bytes.
+// A size of 0 succeeds with a null pointer.
+// The common case makes no driver call but the checks of the stream's capture state and identity. When the pool has no
+// suitable memory it grows, which calls the driver, but never waits for the device.
+// (cudaMallocAsync, cudaMallocFromPoolAsync. CUDA's pool grows to the whole device before it fails; this one
+// is as it was.)
+//   poolErrorInvalidValue             null ptr; not a pool
+//   poolErrorMemoryAllocation         more than the device, the pool's maxSize or the host has left; a size that no
+//                                     device could have is refused at once
+//   poolErrorDeviceUninitialized      a default stream with no current context
+//   poolErrorStreamCaptureUnsupported the stream is capturing
+//   poolErrorStreamCaptureImplicit    the legacy stream, while a blocking stream of the context is capturing
+//   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
+//   poolErrorNotSupported             the device has no virtual memory management
+STREAMPOOL_API poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream);
+STREAMPOOL_API poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t pool, CUstream stream);
+
+// Frees an allocation in the order of `stream`: every use of it must be ordered before this point. Any
+// stream will do. The pool may hand the memory to later work of the same stream at once, and to other streams when that
+// is safe. A null pointer succeeds. Doesn't block. (cudaFreeAsync)
+//   poolErrorInvalidValue             a pointer that is not the start of a live allocation of a pool: freed already,
+//                                     interior, host memory, memory of other allocators; or the stream is
+//                                     capturing (the capture and the memory stay valid)
+//   poolErrorDeviceUninitialized      a default stream with no current context
+//   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
+STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
+
+// Frees an allocation in no stream's order: the caller vouches that all his own use of it has completed. Doesn't block:
+// unlike cudaFree it doesn't wait for the device. A null pointer succeeds. (cudaFree of pool memory)
+//   poolErrorInvalidValue             as for poolFreeAsync
+STREAMPOOL_API poolError_t poolFree(void *ptr);
+
+// ----------------------------------------------------------------------- synchronisation, and what it tells
+
+// These do what CUDA's calls do, tell the allocator what has completed, and trim to the release threshold the
+// pools that hold memory freed in that work. They matter to reuse and trimming only: a program that uses
+// CUDA's own calls instead stays correct, and its pools learn less.
+//
+// poolStreamSynchronize and poolEventSynchronize block until the stream's work, or the event's, is complete;
+// poolDeviceSynchronize until all work of the current context is. (cudaStreamSynchronize, cudaEventSynchronize,
+// cudaDeviceSynchronize)
+// The errors are the driver's. Not permitted during a capture, as in CUDA.
+STREAMPOOL_API poolError_t poolStreamSynchronize(CUstream stream);
+STREAMPOOL_API poolError_t poolEventSynchronize(CUevent event);
+STREAMPOOL_API poolError_t poolDeviceSynchronize(void);
+
+// Asks without blocking: poolSuccess when complete, poolErrorNotReady when not. They never trim.
+// (cudaStreamQuery, cudaEventQuery)
+STREAMPOOL_API poolError_t poolStreamQuery(CUstream stream);
+STREAMPOOL_API poolError_t poolEventQuery(CUevent event);
+
+// Records an event in a stream, so that the allocator too knows a point behind the frees before it: with
+// cuEventRecord alone a later poolEventSynchronize can't know which frees it covers. May block when the stream's queue
+// is full. (cudaEventRecord)
+STREAMPOOL_API poolError_t poolEventRecord(CUevent event, CUstream stream);
+
+// --------------------------------------------------------------------- per-thread default stream variants
+
+// The same calls with the per-thread default stream in the place of stream 0. Programs don't call them by name: with
+// CUDA_API_PER_THREAD_DEFAULT_STREAM defined the plain names become these, as with the runtime.
+STREAMPOOL_API poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream);
+STREAMPOOL_API poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size, poolMemPool_t pool,
+                                                        CUstream stream);
+STREAMPOOL_API poolError_t poolFreeAsync_ptsz(void *ptr, CUstream stream);
+STREAMPOOL_API poolError_t poolStreamSynchronize_ptsz(CUstream stream);
+STREAMPOOL_API poolError_t poolStreamQuery_ptsz(CUstream stream);
+STREAMPOOL_API poolError_t poolEventRecord_ptsz(CUevent event, CUstream stream);
+
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#define poolMallocAsync         poolMallocAsync_ptsz
+#define poolMallocFromPoolAsync poolMallocFromPoolAsync_ptsz
+#define poolFreeAsync           poolFreeAsync_ptsz
+#define poolStreamSynchronize   poolStreamSynchronize_ptsz
+#define poolStreamQuery         poolStreamQuery_ptsz
+#define poolEventRecord         poolEventRecord_ptsz
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

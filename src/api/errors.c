@@ -1,0 +1,56 @@
+// Errors as text, and the versions.
+#include "api/api.h"
+
+const char *poolGetErrorName(poolError_t error) {
+    switch (error) {
+#define NAME(name, number, text)                                                                             \
+    case name:                                                                                               \
+        return #name;
+        STREAMPOOL_ERRORS(NAME)
+#undef NAME
+    }
+    return "unrecognized error code";
+}
+
+const char *poolGetErrorString(poolError_t error) {
+    switch (error) {
+#define TEXT(name, number, text)                                                                             \
+    case name:                                                                                               \
+        return text;
+        STREAMPOOL_ERRORS(TEXT)
+#undef TEXT
+    }
+    return "unrecognized error code";
+}
+
+const char *poolGetLastErrorDetail(void) {
+    return sp_error_detail();
+}
+
+poolError_t poolGetLastNativeError(int *result, const char **entryPoint) {
+    CUresult error;
+    const char *name;
+    sp_error_native(&error, &name);
+    if (result)
+        *result = (int)error;
+    if (entryPoint)
+        *entryPoint = name;
+    return poolSuccess;
+}
+
+poolError_t poolRuntimeGetVersion(int *version) {
+    if (!version)
+        return sp_fail(poolErrorInvalidValue, "version is null");
+    *version = 1000 * STREAMPOOL_VERSION_MAJOR + 10 * STREAMPOOL_VERSION_MINOR;
+    return poolSuccess;
+}
+
+poolError_t poolDriverGetVersion(int *version) {
+    poolError_t error = sp_runtime_enter();
+    if (error != poolSuccess)
+        return error;
+    if (!version)
+        return sp_fail(poolErrorInvalidValue, "version is null");
+    *version = sp_driver->version;
+    return poolSuccess;
+}

@@ -1,0 +1,90 @@
+// poolMallocAsync and its like.
+#include "api/api.h"
+
+static poolError_t refuse_capture(CUresult error) {
+    if (error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        return sp_fail(poolErrorStreamCaptureUnsupported, "the stream is capturing");
+    return sp_fail_driver(error, "asking whether the stream is capturing");
+}
+
+// With no pool given, the current one of the stream's device.
+static poolError_t allocate(void **ptr, size_t size, struct sp_pool *pool, CUstream handle) {
+    struct sp_stream *stream;
+    CUresult capture = sp_stream_check_capture(handle);
+    if (capture != CUDA_SUCCESS)
+        return refuse_capture(capture);
+    poolError_t error = sp_api_stream(handle, &stream);
+    if (error != poolSuccess)
+        return error;
+    if (!pool) {
+        struct sp_device *device;
+        error = sp_device_get(stream->device, &device);
+        if (error != poolSuccess)
+            return error;
+        pool = atomic_load_explicit(&device->current, memory_order_acquire);
+    }
+    if (size == 0) {
+        *ptr = NULL;
+        return poolSuccess;
+    }
+    return sp_pool_malloc(pool, stream, size, ptr);
+}
+
+poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
+    poolError_t error = sp_runtime_enter();
+    if (error != poolSuccess)
+        return error;
+    if (!ptr)
+        return sp_fail(poolErrorInvalidValue, "ptr is null");
+    return allocate(ptr, size, NULL, stream);
+}
+
+poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handle, CUstream stream) {
+    struct sp_pool *pool;
+    poolError_t error = sp_runtime_enter();
+    if (error != poolSuccess)
+        return error;
+    if (!ptr)
+        return sp_fail(poolErrorInvalidValue, "ptr is null");
+    error = sp_api_pool(handle, &pool);
+    return error == poolSuccess ? allocate(ptr, size, pool, stream) : error;
+}
+
+// In a capture only memory of the graph could be freed, and none of ours is.
+static poolError_t check_free_capture(CUstream handle) {
+    CUresult capture = sp_stream_check_capture(handle);
+    if (capture == CUDA_SUCCESS)
+        return poolSuccess;
+    if (capture == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        return sp_fail(poolErrorInvalidValue, "the stream is capturing, and the memory is not the graph's");
+    return refuse_capture(capture);
+}
+
+poolError_t poolFreeAsync(void *ptr, CUstream handle) {
+    struct sp_stream *stream;
+    poolError_t error = sp_runtime_enter();
+    if (error != poolSuccess || !ptr)
+        return error;
+    error = check_free_capture(handle);
+    if (error != poolSuccess)
+        return error;
+    error = sp_api_stream(handle, &stream);
+    return error == poolSuccess ? sp_pool_free(ptr, stream) : error;
+}
+
+poolError_t poolFree(void *ptr) {
+    poolError_t error = sp_runtime_enter();
+    return error == poolSuccess && ptr ? sp_pool_free(ptr, NULL) : error;
+}
+
+poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {
+    return poolMallocAsync(ptr, size, sp_api_per_thread(stream));
+}
+
+poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size, poolMemPool_t pool, CUstream stream) {
+    return poolMallocFromPoolAsync(ptr, size, pool, sp_api_per_thread(stream));
+}
+
+poolError_t poolFreeAsync_ptsz(void *ptr, CUstream stream) {
+    return poolFreeAsync(ptr, sp_api_per_thread(stream));
+}

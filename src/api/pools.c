@@ -1,0 +1,152 @@
+// Pools: creating, destroying, attributes, trimming, and the pools of a device.
+#include "api/api.h"
+
+static poolError_t check_location(const struct poolMemLocation *location, int handle_types) {
+    switch (location->type) {
+    case poolMemLocationTypeDevice:
+        return poolSuccess;
+    case poolMemLocationTypeHost:
+    case poolMemLocationTypeHostNuma:
+        if (location->type == poolMemLocationTypeHost && handle_types != poolMemHandleTypeNone)
+            return sp_fail(poolErrorInvalidValue, "host memory can't be exported");
+        return sp_fail(poolErrorNotSupported, "pools of host memory are not supported");
+    default:
+        return sp_fail(poolErrorInvalidValue, "%d is not a location for a pool", (int)location->type);
+    }
+}
+
+static bool all_zero(const unsigned char *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+static poolError_t check_props(const struct poolMemPoolProps *props) {
+    if (props->allocType != poolMemAllocationTypePinned)
+        return sp_fail(poolErrorInvalidValue, "%d is not an allocation type for a pool", (int)props->allocType);
+    if (props->handleTypes != poolMemHandleTypeNone && props->handleTypes != poolMemHandleTypePosixFileDescriptor)
+        return sp_fail(poolErrorInvalidValue, "%d is not a handle type of this system", (int)props->handleTypes);
+    if (props->win32SecurityAttributes || props->usage != 0 || !all_zero(props->reserved, sizeof props->reserved))
+        return sp_fail(poolErrorInvalidValue, "security attributes, usage and reserved bytes must be 0");
+    return check_location(&props->location, props->handleTypes);
+}
+
+static poolError_t check_exportable(const struct sp_device *device, int handle_types) {
+    if (handle_types == poolMemHandleTypeNone || device->vmm.exports_fd)
+        return poolSuccess;
+    return sp_fail(poolErrorNotSupported, "device %d can't export memory as a file descriptor",
+                   device->vmm.ordinal);
+}
+
+poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolProps *props) {
+    struct sp_device *device;
+    struct sp_pool *pool;
+    poolError_t error = sp_runtime_enter();
+    if (error != poolSuccess)
+        return error;
+    if (!handle || !props)
+        return sp_fail(poolErrorInvalidValue, "%s is null", handle ? "props" : "pool");
+    error = check_props(props);
+    if (error == poolSuccess)
+        error = sp_device_get(props->location.id, &device);
+    if (error == poolSuccess)
+        error = check_exportable(device, props->handleTypes);
+    if (error != poolSuccess)
+        return error;
+    sp_device_reap(device);
+    error = sp_pool_create(device, props, &pool);
+    if (error == poolSuccess)
+        *handle = pool->handle;
+    return error;
+}
+
+poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
+    struct sp_pool *pool;
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess)
+        error = sp_api_pool(handle, &pool);
+    if (error != poolSuccess)
+        return error;
+    if (pool == pool->device->default_pool)
+        return sp_fail(poolErrorInvalidValue, "a default pool can't be destroyed");
+    sp_pool_destroy(pool);
+    return poolSuccess;
+}
+
+static poolError_t check_attribute_call(poolMemPool_t handle, const void *value, struct sp_pool **pool) {
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess)
+        error = sp_api_pool(handle, pool);
+    if (error == poolSuccess && !value)
+        return sp_fail(poolErrorInvalidValue, "value is null");
+    return error;
+}
+
+poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
+    struct sp_pool *pool;
+    poolError_t error = check_attribute_call(handle, value, &pool);
+    return error == poolSuccess ? sp_pool_get_attribute(pool, attr, value) : error;
+}
+
+poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
+    struct sp_pool *pool;
+    poolError_t error = check_attribute_call(handle, value, &pool);
+    return error == poolSuccess ? sp_pool_set_attribute(pool, attr, value) : error;
+}
+
+poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
+    struct sp_pool *pool;
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess)
+        error = sp_api_pool(handle, &pool);
+    if (error != poolSuccess)
+        return error;
+    CUresult trimmed = sp_streams_poll_current_context();
+    if (trimmed == CUDA_SUCCESS)
+        trimmed = sp_pool_trim(pool, minBytesToKeep);
+    return trimmed == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(trimmed, "trimming");
+}
+
+// ------------------------------------------------------------------------------------------- of devices
+
+static poolError_t check_device_call(poolMemPool_t *pool, int ordinal, struct sp_device **device) {
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess && !pool)
+        return sp_fail(poolErrorInvalidValue, "pool is null");
+    return error == poolSuccess ? sp_device_get(ordinal, device) : error;
+}
+
+poolError_t poolDeviceGetDefaultMemPool(poolMemPool_t *pool, int ordinal) {
+    struct sp_device *device;
+    poolError_t error = check_device_call(pool, ordinal, &device);
+    if (error == poolSuccess)
+        *pool = device->default_pool->handle;
+    return error;
+}
+
+poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int ordinal) {
+    struct sp_device *device;
+    poolError_t error = check_device_call(pool, ordinal, &device);
+    if (error == poolSuccess)
+        *pool = atomic_load_explicit(&device->current, memory_order_acquire)->handle;
+    return error;
+}
+
+poolError_t poolDeviceSetMemPool(int ordinal, poolMemPool_t handle) {
+    struct sp_device *device;
+    struct sp_pool *pool;
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess)
+        error = sp_device_get(ordinal, &device);
+    if (error == poolSuccess)
+        error = sp_api_pool(handle, &pool);
+    if (error != poolSuccess)
+        return error;
+    if (pool->device != device)
+        return sp_fail(poolErrorInvalidDevice, "the pool belongs to device %d, not %d", pool->device->vmm.ordinal,
+                       ordinal);
+    atomic_store_explicit(&device->current, pool, memory_order_release);
+    return poolSuccess;
+}

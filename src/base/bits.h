@@ -1,0 +1,25 @@
+// Positions of bits in 64-bit words. None is defined for 0, which has no bit to find.
+#ifndef STREAMPOOL_BASE_BITS_H
+#define STREAMPOOL_BASE_BITS_H
+
+#include <assert.h>
+#include <stdint.h>
+
+// The largest k with 2^k <= n.
+static inline unsigned sp_log2_floor(uint64_t n) {
+    assert(n != 0);
+    return 63u - (unsigned)__builtin_clzll(n);
+}
+
+// The smallest k with 2^k >= n: 64 for n above 2^63.
+static inline unsigned sp_log2_ceil(uint64_t n) {
+    assert(n != 0);
+    return n == 1 ? 0 : sp_log2_floor(n - 1) + 1;
+}
+
+static inline unsigned sp_lowest_bit(uint64_t n) {
+    assert(n != 0);
+    return (unsigned)__builtin_ctzll(n);
+}
+
+#endif

@@ -1,0 +1,62 @@
+#include "base/lock.h"
+
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// A critical section here is some tens of nanoseconds, or it holds a driver call's bookkeeping; looking this
+// often covers the first kind and costs little before the second.
+#define SPINS 100
+
+static _Atomic(void (*)(int contended)) lock_hook;
+
+void sp_lock_set_hook(void (*hook)(int contended)) {
+    atomic_store_explicit(&lock_hook, hook, memory_order_release);
+}
+
+void sp_lock_schedule_point(void) {
+    void (*hook)(int) = atomic_load_explicit(&lock_hook, memory_order_acquire);
+    if (hook)
+        hook(0);
+}
+
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static bool spin(struct sp_lock *lock) {
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&lock->state, memory_order_relaxed) == SP_LOCK_FREE && sp_lock_try(lock))
+            return true;
+        relax();
+    }
+    return false;
+}
+
+void sp_lock_acquire_contended(struct sp_lock *lock) {
+    void (*hook)(int) = atomic_load_explicit(&lock_hook, memory_order_acquire);
+    if (hook) {
+        do {
+            hook(1);
+        } while (!sp_lock_try(lock));
+        return;
+    }
+    if (spin(lock))
+        return;
+    // Whoever slept takes the lock as WAITED, since he can't know whether others still sleep.
+    while (atomic_exchange_explicit(&lock->state, SP_LOCK_WAITED, memory_order_acquire) != SP_LOCK_FREE)
+        syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, SP_LOCK_WAITED, NULL, NULL, 0);
+}
+
+void sp_lock_release_waited(struct sp_lock *lock, uint32_t state) {
+    assert(state == SP_LOCK_WAITED);
+    (void)state;
+    // Another thread may own the lock by now, or its memory may be gone: only its address is used here, and
+    // waking nobody, or a sleeper that looks again, does no harm.
+    syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}

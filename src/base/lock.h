@@ -1,0 +1,67 @@
+// A mutual exclusion lock of four bytes; zeroed memory is a free lock.
+//
+//   state is FREE, HELD, or WAITED (held, and a thread may be asleep on it)
+//
+// Taking and giving back a lock that nobody wants is one atomic instruction each. A thread that finds it
+// held spins for a moment and then sleeps in the kernel. Not recursive, not fair.
+//
+// The simulated driver's scheduled mode runs one thread at a time and must never see one asleep in the
+// kernel on a lock whose owner is not running. So it can install a hook: a thread that finds a lock held
+// calls hook(1), in which the scheduler lets another thread run, and tries again. Where SP_SCHEDULE_POINTS
+// is defined, each acquisition calls hook(0) first, so that the scheduler can switch threads there.
+#ifndef STREAMPOOL_BASE_LOCK_H
+#define STREAMPOOL_BASE_LOCK_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SP_LOCK_FREE, SP_LOCK_HELD, SP_LOCK_WAITED };
+
+struct sp_lock {
+    _Atomic uint32_t state;
+};
+
+static_assert(sizeof(struct sp_lock) == 4, "a lock is a futex word and nothing else");
+
+// Installs the hook for the whole process; null takes it away. Call it before threads contend for a lock.
+void sp_lock_set_hook(void (*hook)(int contended));
+
+// The paths that are not inline: called by the functions below only.
+void sp_lock_acquire_contended(struct sp_lock *lock);
+void sp_lock_release_waited(struct sp_lock *lock, uint32_t state);
+void sp_lock_schedule_point(void);
+
+static inline void sp_lock_init(struct sp_lock *lock) {
+    atomic_init(&lock->state, SP_LOCK_FREE);
+}
+
+// True when the lock was free and is now the caller's.
+static inline bool sp_lock_try(struct sp_lock *lock) {
+    uint32_t expected = SP_LOCK_FREE;
+    return atomic_compare_exchange_strong_explicit(&lock->state, &expected, SP_LOCK_HELD,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void sp_lock_acquire(struct sp_lock *lock) {
+#ifdef SP_SCHEDULE_POINTS
+    sp_lock_schedule_point();
+#endif
+    if (__builtin_expect(!sp_lock_try(lock), 0))
+        sp_lock_acquire_contended(lock);
+}
+
+static inline void sp_lock_release(struct sp_lock *lock) {
+    uint32_t state = atomic_exchange_explicit(&lock->state, SP_LOCK_FREE, memory_order_release);
+    if (__builtin_expect(state != SP_LOCK_HELD, 0))
+        sp_lock_release_waited(lock, state);
+}
+
+// In debug builds: somebody holds the lock. It can't say who: four bytes have no room for an owner.
+static inline void sp_lock_assert_held(const struct sp_lock *lock) {
+    assert(atomic_load_explicit(&lock->state, memory_order_relaxed) != SP_LOCK_FREE);
+    (void)lock;
+}
+
+#endif

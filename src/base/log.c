@@ -1,0 +1,64 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/options.h"
+
+#define PREFIX "streampool: "
+
+enum { LEVEL_UNKNOWN = -1 };
+
+static _Atomic int chosen_level = LEVEL_UNKNOWN;
+
+static int parse_level(const char *text) {
+#define SP_LOG_MATCH(level, name)                                                                            \
+    if (strcmp(text, name) == 0)                                                                             \
+        return level;
+    SP_LOG_LEVELS(SP_LOG_MATCH)
+#undef SP_LOG_MATCH
+    return LEVEL_UNKNOWN;
+}
+
+// One who misspelt a level wanted a log: he gets warnings, of which this is the first.
+static int choose_level(void) {
+    const char *text = sp_options()->log;
+    int level = text ? parse_level(text) : SP_LOG_OFF;
+    int published = LEVEL_UNKNOWN;
+    int effective = level == LEVEL_UNKNOWN ? SP_LOG_WARN : level;
+    bool first = atomic_compare_exchange_strong(&chosen_level, &published, effective);
+    if (first && level == LEVEL_UNKNOWN)
+        sp_log_write("STREAMPOOL_LOG=%s is not a level (error, warn, info, debug); using warn", text);
+    return effective;
+}
+
+bool sp_log_enabled(enum sp_log_level level) {
+    int chosen = atomic_load_explicit(&chosen_level, memory_order_relaxed);
+    if (chosen == LEVEL_UNKNOWN)
+        chosen = choose_level();
+    return (int)level <= chosen;
+}
+
+void sp_log_write(const char *format, ...) {
+    int saved_errno = errno;
+    char line[SP_LOG_LINE] = PREFIX;
+    size_t start = sizeof(PREFIX) - 1;
+    size_t room = sizeof(line) - start - 1; // the newline takes the place of the null at the end
+
+    va_list arguments;
+    va_start(arguments, format);
+    int written = vsnprintf(line + start, room + 1, format, arguments);
+    va_end(arguments);
+    if (written >= 0) {
+        size_t length = start + ((size_t)written < room ? (size_t)written : room);
+        line[length] = '\n';
+        // Nobody is left to tell when standard error is closed.
+        ssize_t ignored = write(STDERR_FILENO, line, length + 1);
+        (void)ignored;
+    }
+    errno = saved_errno;
+}

@@ -1,0 +1,147 @@
+#include "base/options.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/log.h"
+
+const struct sp_option_entry sp_option_entries[] = {
+#define SP_OPTION_ENTRY(name, environment, kind, initial, help)                                              \
+    {#name, environment, SP_OPTION_##kind, help, offsetof(struct sp_options, name)},
+    SP_OPTIONS(SP_OPTION_ENTRY)
+#undef SP_OPTION_ENTRY
+};
+
+const size_t sp_option_count = sizeof(sp_option_entries) / sizeof(sp_option_entries[0]);
+
+static struct sp_options options = {
+#define SP_OPTION_DEFAULT(name, environment, kind, initial, help) .name = (initial),
+    SP_OPTIONS(SP_OPTION_DEFAULT)
+#undef SP_OPTION_DEFAULT
+};
+
+// What was ignored, until the log can be told: the log reads its own level from the options.
+static const char *ignored_texts[sizeof(sp_option_entries) / sizeof(sp_option_entries[0])];
+static atomic_bool has_ignored_texts;
+
+static pthread_once_t read_once = PTHREAD_ONCE_INIT;
+
+static bool parse_number(const char **text, uint64_t *number) {
+    const char *at = *text;
+    uint64_t value = 0;
+    if (*at < '0' || *at > '9')
+        return false;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+            return false;
+    }
+    *text = at;
+    *number = value;
+    return true;
+}
+
+bool sp_parse_size(const char *text, uint64_t *bytes) {
+    static const char suffixes[] = "kKmMgGtT";
+    uint64_t number;
+    if (!parse_number(&text, &number))
+        return false;
+    unsigned shift = 0;
+    if (*text != '\0') {
+        const char *suffix = strchr(suffixes, *text);
+        if (!suffix || text[1] != '\0')
+            return false;
+        shift = 10 * (unsigned)((suffix - suffixes) / 2 + 1);
+    }
+    if (number > UINT64_MAX >> shift)
+        return false;
+    *bytes = number << shift;
+    return true;
+}
+
+static bool parse_int(const char *text, int *value) {
+    bool negative = *text == '-';
+    uint64_t magnitude;
+    if (negative)
+        text++;
+    if (!parse_number(&text, &magnitude) || *text != '\0')
+        return false;
+    if (magnitude > (negative ? (uint64_t)INT_MAX + 1 : (uint64_t)INT_MAX))
+        return false;
+    *value = negative ? (int)-(int64_t)magnitude : (int)magnitude;
+    return true;
+}
+
+static bool parse_bool(const char *text, bool *value) {
+    static const struct {
+        const char *text;
+        bool value;
+    } spellings[] = {
+        {"1", true},  {"true", true},   {"yes", true}, {"on", true},
+        {"0", false}, {"false", false}, {"no", false}, {"off", false},
+    };
+    for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
+        if (strcasecmp(text, spellings[i].text) == 0) {
+            *value = spellings[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sp_option_parse(enum sp_option_kind kind, const char *text, void *value) {
+    switch (kind) {
+    case SP_OPTION_string:
+        *(const char **)value = text;
+        return true;
+    case SP_OPTION_size:
+        return sp_parse_size(text, value);
+    case SP_OPTION_int:
+        return parse_int(text, value);
+    case SP_OPTION_bool:
+        return parse_bool(text, value);
+    }
+    return false;
+}
+
+// The copies live as long as the process: the environment may change under its readers.
+static void read_option(size_t index) {
+    const struct sp_option_entry *entry = &sp_option_entries[index];
+    const char *text = secure_getenv(entry->environment);
+    if (!text || text[0] == '\0')
+        return;
+    char *copy = strdup(text);
+    if (!copy)
+        return;
+    if (!sp_option_parse(entry->kind, copy, (char *)&options + entry->offset)) {
+        ignored_texts[index] = copy;
+        atomic_store(&has_ignored_texts, true);
+    } else if (entry->kind != SP_OPTION_string) {
+        free(copy);
+    }
+}
+
+static void read_environment(void) {
+    for (size_t i = 0; i < sp_option_count; i++)
+        read_option(i);
+}
+
+static void report_ignored_texts(void) {
+    for (size_t i = 0; i < sp_option_count; i++) {
+        if (ignored_texts[i])
+            sp_log_warn("%s=%s is ignored: not a value of this option (%s)", sp_option_entries[i].environment,
+                        ignored_texts[i], sp_option_entries[i].help);
+    }
+}
+
+const struct sp_options *sp_options(void) {
+    pthread_once(&read_once, read_environment);
+    if (atomic_load_explicit(&has_ignored_texts, memory_order_relaxed) &&
+        atomic_exchange(&has_ignored_texts, false))
+        report_ignored_texts();
+    return &options;
+}

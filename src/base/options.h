@@ -1,0 +1,61 @@
+// What can be set from the environment: one table, read once.
+//
+//   SP_OPTIONS(X) expands X(name, environment, kind, default, help) once for each option, where kind is
+//   string (null when not set), size (bytes: a number with an optional suffix K, M, G or T), int or bool
+//   (1/0, true/false, yes/no, on/off).
+//
+// The environment is read at the first sp_options(), by one thread, and never again. An empty value counts
+// as not set; one that can't be read is ignored, with a warning in the log. A program that runs with raised
+// privileges (setuid) reads nothing, since an option can name a library to load.
+#ifndef STREAMPOOL_BASE_OPTIONS_H
+#define STREAMPOOL_BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// clang-format off
+#define SP_OPTIONS(X) \
+    X(driver, "STREAMPOOL_DRIVER", string, NULL, "the driver library to load: a path or a soname; libcuda.so.1 if not set") \
+    X(driver_api, "STREAMPOOL_DRIVER_API", int, 0, "hide entry points of the driver newer than this version (10020 is 10.2); 0 hides none") \
+    X(log, "STREAMPOOL_LOG", string, NULL, "write a log to standard error: error, warn, info or debug") \
+    X(address_space, "STREAMPOOL_ADDRESS_SPACE", size, 0, "bytes of address space to reserve for each device; 0 lets the library choose")
+// clang-format on
+
+enum sp_option_kind { SP_OPTION_string, SP_OPTION_size, SP_OPTION_int, SP_OPTION_bool };
+
+typedef const char *sp_option_type_string;
+typedef uint64_t sp_option_type_size;
+typedef int sp_option_type_int;
+typedef bool sp_option_type_bool;
+
+struct sp_options {
+#define SP_OPTION_FIELD(name, environment, kind, initial, help) sp_option_type_##kind name;
+    SP_OPTIONS(SP_OPTION_FIELD)
+#undef SP_OPTION_FIELD
+};
+
+// One row of the table, for those who walk it (help texts, docs, tests).
+struct sp_option_entry {
+    const char *name;
+    const char *environment;
+    enum sp_option_kind kind;
+    const char *help;
+    size_t offset; // of the value in struct sp_options
+};
+
+extern const struct sp_option_entry sp_option_entries[];
+extern const size_t sp_option_count;
+
+// Never null, and the same for the life of the process.
+const struct sp_options *sp_options(void);
+
+// Reads a value of one kind into the object at `value`, of type sp_option_type_<kind>. False, and nothing
+// written, when the text is not such a value. A string is not copied.
+bool sp_option_parse(enum sp_option_kind kind, const char *text, void *value);
+
+// Bytes: a decimal number with at most one suffix K, M, G or T, in either case, for powers of 1024, and
+// nothing around it. False, and nothing written, for anything else and for 2^64 bytes or more.
+bool sp_parse_size(const char *text, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,42 @@
+#include "base/page_map.h"
+
+#include "base/lock.h"
+
+#include <sys/mman.h>
+
+struct sp_page_range sp_page_ranges[SP_PAGE_MAP_MAX_RANGES];
+_Atomic uint32_t sp_page_range_count;
+
+static struct sp_lock add_lock;
+
+static size_t table_bytes(uint64_t size) {
+    return (size_t)(size >> SP_PAGE_SHIFT) * sizeof(uintptr_t);
+}
+
+static bool add_locked(uint64_t base, uint64_t size) {
+    uint32_t count = atomic_load_explicit(&sp_page_range_count, memory_order_relaxed);
+    if (count == SP_PAGE_MAP_MAX_RANGES)
+        return false;
+    void *table = mmap(NULL, table_bytes(size), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (table == MAP_FAILED)
+        return false;
+    sp_page_ranges[count] = (struct sp_page_range){base, size, table};
+    atomic_store_explicit(&sp_page_range_count, count + 1, memory_order_release);
+    return true;
+}
+
+bool sp_page_map_add(uint64_t base, uint64_t size) {
+    sp_lock_acquire(&add_lock);
+    bool added = add_locked(base, size);
+    sp_lock_release(&add_lock);
+    return added;
+}
+
+void sp_page_map_clear(void) {
+    uint32_t count = atomic_exchange(&sp_page_range_count, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        munmap((void *)sp_page_ranges[i].entries, table_bytes(sp_page_ranges[i].size));
+        sp_page_ranges[i] = (struct sp_page_range){0, 0, NULL};
+    }
+}

@@ -1,0 +1,49 @@
+// Which object owns an address: one table of pages for each reserved address range, indexed by a shift.
+//
+// A page is 64 KiB. Its entry is one word that the caller chooses (heap/ stores a tagged pointer to a slab
+// or to a block); 0 means that nobody owns an address in the page. Tables are reserved without memory, so that one
+// entry for each 64 KiB of a range of terabytes costs only the pages of the table that are touched.
+//
+// Ranges are added by vmm/ when it reserves address space and live until the process ends; only tests remove
+// them. Adding takes a lock, looking up takes none: a lookup sees a range or doesn't. Entries are written by the
+// owner of the addresses they stand for, under his lock, and read by anybody.
+#ifndef STREAMPOOL_BASE_PAGE_MAP_H
+#define STREAMPOOL_BASE_PAGE_MAP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SP_PAGE_SHIFT 16
+#define SP_PAGE_SIZE  ((size_t)1 << SP_PAGE_SHIFT)
+
+enum { SP_PAGE_MAP_MAX_RANGES = 256 };
+
+struct sp_page_range {
+    uint64_t base;  // a multiple of the page size
+    uint64_t size;
+    _Atomic uintptr_t *entries;  // size >> SP_PAGE_SHIFT of them
+};
+
+extern struct sp_page_range sp_page_ranges[SP_PAGE_MAP_MAX_RANGES];
+extern _Atomic uint32_t sp_page_range_count;
+
+// False when the table can't be had or there are too many ranges; then nothing has changed.
+bool sp_page_map_add(uint64_t base, uint64_t size);
+
+// For tests, with no other thread about: forgets all ranges and gives their tables back.
+void sp_page_map_clear(void);
+
+// The entry for an address, or null when it lies in no range.
+static inline _Atomic uintptr_t *sp_page_map_find(uint64_t address) {
+    uint32_t count = atomic_load_explicit(&sp_page_range_count, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t offset = address - sp_page_ranges[i].base;
+        if (offset < sp_page_ranges[i].size)
+            return &sp_page_ranges[i].entries[offset >> SP_PAGE_SHIFT];
+    }
+    return NULL;
+}
+
+#endif

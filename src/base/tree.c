@@ -1,0 +1,256 @@
+// The rank rule is stated in tree.h. Ranks are known by their parity alone: a difference between parent and
+// child that is 1 or 2 in a valid tree shows as odd or even, and while a tree is being repaired it can only
+// be one off in a known direction (0 after an insertion, 3 after a removal).
+#include "base/tree.h"
+
+#include <assert.h>
+
+enum { LESS, GREATER };
+
+// Twice the bits of a pointer, plus one: no valid tree is higher.
+#define MAX_HEIGHT 129
+
+static struct sp_tree_node *parent_of(const struct sp_tree_node *node) {
+    return (struct sp_tree_node *)(node->parent_and_parity & ~(uintptr_t)1);
+}
+
+// The rank of null is -1, which is odd.
+static unsigned parity_of(const struct sp_tree_node *node) {
+    return node ? (unsigned)(node->parent_and_parity & 1) : 1;
+}
+
+static void set_parent(struct sp_tree_node *node, struct sp_tree_node *parent) {
+    node->parent_and_parity = (uintptr_t)parent | parity_of(node);
+}
+
+// Promotes or demotes by one: the parity does not care.
+static void flip_rank(struct sp_tree_node *node) {
+    node->parent_and_parity ^= 1;
+}
+
+// The difference in rank is 1 or 3, not 0 or 2.
+static bool is_odd_child(const struct sp_tree_node *child, const struct sp_tree_node *parent) {
+    return parity_of(child) != parity_of(parent);
+}
+
+static bool is_leaf(const struct sp_tree_node *node) {
+    return !node->child[LESS] && !node->child[GREATER];
+}
+
+static int side_of(const struct sp_tree_node *node, const struct sp_tree_node *parent) {
+    return parent->child[GREATER] == node;
+}
+
+// Puts `node` (may be null) where `old` hangs under `parent` (null: at the root).
+static void replace_child(struct sp_tree *tree, struct sp_tree_node *parent, struct sp_tree_node *old,
+                          struct sp_tree_node *node) {
+    if (!parent)
+        tree->root = node;
+    else
+        parent->child[side_of(old, parent)] = node;
+    if (node)
+        set_parent(node, parent);
+}
+
+// Lifts the child on `side` of `top` into its place; `top` becomes its child on the other side.
+static void rotate(struct sp_tree *tree, struct sp_tree_node *top, int side) {
+    struct sp_tree_node *riser = top->child[side];
+    struct sp_tree_node *middle = riser->child[!side];
+    replace_child(tree, parent_of(top), top, riser);
+    top->child[side] = middle;
+    if (middle)
+        set_parent(middle, top);
+    riser->child[!side] = top;
+    set_parent(top, riser);
+}
+
+// `node` has the rank of its parent, whose other child is two below.
+static void end_insertion(struct sp_tree *tree, struct sp_tree_node *parent, struct sp_tree_node *node) {
+    int side = side_of(node, parent);
+    struct sp_tree_node *inner = node->child[!side];
+    if (!is_odd_child(inner, node)) {
+        rotate(tree, parent, side);
+        flip_rank(parent);
+        return;
+    }
+    rotate(tree, node, !side);
+    rotate(tree, parent, side);
+    flip_rank(inner);
+    flip_rank(node);
+    flip_rank(parent);
+}
+
+static void repair_after_insertion(struct sp_tree *tree, struct sp_tree_node *node) {
+    struct sp_tree_node *parent = parent_of(node);
+    while (parent && !is_odd_child(node, parent)) {
+        struct sp_tree_node *sibling = parent->child[!side_of(node, parent)];
+        if (!is_odd_child(sibling, parent)) {
+            end_insertion(tree, parent, node);
+            return;
+        }
+        flip_rank(parent);
+        node = parent;
+        parent = parent_of(node);
+    }
+}
+
+void sp_tree_insert(struct sp_tree *tree, struct sp_tree_node *node) {
+    struct sp_tree_node *parent = NULL;
+    struct sp_tree_node **link = &tree->root;
+    while (*link) {
+        parent = *link;
+        int order = tree->compare(node, parent);
+        assert(order != 0);
+        link = &parent->child[order > 0 ? GREATER : LESS];
+    }
+    assert(((uintptr_t)node & 1) == 0);
+    *link = node;
+    node->child[LESS] = NULL;
+    node->child[GREATER] = NULL;
+    node->parent_and_parity = (uintptr_t)parent;
+    repair_after_insertion(tree, node);
+}
+
+// `parent` is three above its child on the other side of `side` and one above its child on `side`, which is
+// one above one of its own children.
+static void end_removal(struct sp_tree *tree, struct sp_tree_node *parent, int side) {
+    struct sp_tree_node *sibling = parent->child[side];
+    if (is_odd_child(sibling->child[side], sibling)) {
+        rotate(tree, parent, side);
+        flip_rank(sibling);
+        flip_rank(parent);
+        if (is_leaf(parent))
+            flip_rank(parent);
+        return;
+    }
+    // The inner child rises by two and the parent falls by two, which their parities do not show.
+    rotate(tree, sibling, !side);
+    rotate(tree, parent, side);
+    flip_rank(sibling);
+}
+
+// The place on `side` of `parent` has just lost a rank.
+static void repair_after_removal(struct sp_tree *tree, struct sp_tree_node *parent, int side) {
+    // A parent that is a leaf now had rank 1, since it had a child.
+    if (is_leaf(parent)) {
+        flip_rank(parent);
+        struct sp_tree_node *node = parent;
+        parent = parent_of(node);
+        if (!parent)
+            return;
+        side = side_of(node, parent);
+    }
+    while (is_odd_child(parent->child[side], parent)) {
+        struct sp_tree_node *node = parent;
+        struct sp_tree_node *sibling = node->child[!side];
+        if (is_odd_child(sibling, node)) {
+            if (is_odd_child(sibling->child[LESS], sibling) ||
+                is_odd_child(sibling->child[GREATER], sibling)) {
+                end_removal(tree, node, !side);
+                return;
+            }
+            flip_rank(sibling);
+        }
+        flip_rank(node);
+        parent = parent_of(node);
+        if (!parent)
+            return;
+        side = side_of(node, parent);
+    }
+}
+
+// Gives `heir`, which hangs nowhere now, the place and the rank of `node`.
+static void take_place(struct sp_tree *tree, struct sp_tree_node *node, struct sp_tree_node *heir) {
+    *heir = *node;
+    replace_child(tree, parent_of(node), node, heir);
+    for (int side = LESS; side <= GREATER; side++) {
+        if (heir->child[side])
+            set_parent(heir->child[side], heir);
+    }
+}
+
+void sp_tree_remove(struct sp_tree *tree, struct sp_tree_node *node) {
+    struct sp_tree_node *leaving = node;
+    if (node->child[LESS] && node->child[GREATER])
+        leaving = sp_tree_next(node);
+
+    struct sp_tree_node *parent = parent_of(leaving);
+    int side = parent ? side_of(leaving, parent) : LESS;
+    struct sp_tree_node *orphan = leaving->child[LESS] ? leaving->child[LESS] : leaving->child[GREATER];
+    replace_child(tree, parent, leaving, orphan);
+    if (leaving != node) {
+        take_place(tree, node, leaving);
+        if (parent == node)
+            parent = leaving;
+    }
+    if (parent)
+        repair_after_removal(tree, parent, side);
+}
+
+static struct sp_tree_node *outermost(struct sp_tree_node *node, int side) {
+    while (node && node->child[side])
+        node = node->child[side];
+    return node;
+}
+
+static struct sp_tree_node *neighbour(const struct sp_tree_node *node, int side) {
+    if (node->child[side])
+        return outermost(node->child[side], !side);
+    struct sp_tree_node *parent = parent_of(node);
+    while (parent && side_of(node, parent) == side) {
+        node = parent;
+        parent = parent_of(node);
+    }
+    return parent;
+}
+
+struct sp_tree_node *sp_tree_first(const struct sp_tree *tree) {
+    return outermost(tree->root, LESS);
+}
+
+struct sp_tree_node *sp_tree_last(const struct sp_tree *tree) {
+    return outermost(tree->root, GREATER);
+}
+
+struct sp_tree_node *sp_tree_next(const struct sp_tree_node *node) {
+    return neighbour(node, GREATER);
+}
+
+struct sp_tree_node *sp_tree_prev(const struct sp_tree_node *node) {
+    return neighbour(node, LESS);
+}
+
+#define INVALID_RANK (-2)
+
+// The rank that a node has, if its child has this one and is one or two below.
+static int rank_above(const struct sp_tree_node *child, int rank, const struct sp_tree_node *node) {
+    return is_odd_child(child, node) ? rank + 1 : rank + 2;
+}
+
+// The rank of the subtree, or INVALID_RANK if parents or ranks in it are wrong.
+static int check_ranks(const struct sp_tree_node *node, const struct sp_tree_node *parent, int levels_left) {
+    if (!node)
+        return -1;
+    if (levels_left == 0 || parent_of(node) != parent)
+        return INVALID_RANK;
+    int less = check_ranks(node->child[LESS], node, levels_left - 1);
+    int greater = check_ranks(node->child[GREATER], node, levels_left - 1);
+    if (less == INVALID_RANK || greater == INVALID_RANK)
+        return INVALID_RANK;
+    int rank = rank_above(node->child[LESS], less, node);
+    if (rank != rank_above(node->child[GREATER], greater, node) || (is_leaf(node) && rank != 0))
+        return INVALID_RANK;
+    return rank;
+}
+
+bool sp_tree_check(const struct sp_tree *tree) {
+    if (check_ranks(tree->root, NULL, MAX_HEIGHT) == INVALID_RANK)
+        return false;
+    struct sp_tree_node *before = NULL;
+    for (struct sp_tree_node *node = sp_tree_first(tree); node; node = sp_tree_next(node)) {
+        if (before && tree->compare(before, node) >= 0)
+            return false;
+        before = node;
+    }
+    return true;
+}

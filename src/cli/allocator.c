@@ -1,0 +1,25 @@
+#include "cli/allocator.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct sp_allocator *sp_allocator_find(const char *name, size_t length) {
+    static const struct sp_allocator *const allocators[] = {
+#define ALLOCATOR_ROW(name, summary) &sp_allocator_##name,
+        SP_ALLOCATORS(ALLOCATOR_ROW)
+#undef ALLOCATOR_ROW
+    };
+    for (size_t i = 0; i < SP_ALLOCATOR_COUNT; i++)
+        if (strlen(allocators[i]->name) == length && memcmp(allocators[i]->name, name, length) == 0)
+            return allocators[i];
+    return NULL;
+}
+
+bool sp_session_fail(struct sp_session *session, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(session->reason, sizeof session->reason, format, arguments);
+    va_end(arguments);
+    return false;
+}

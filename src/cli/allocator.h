@@ -1,0 +1,66 @@
+// The allocators that a trace is replayed through, behind one table of functions.
+//
+// A session is one allocator at work on one device, with a pool of its own where the allocator has pools, so
+// that replays can't feed on each other's memory. The caller owns the session; one thread at a time uses it,
+// with the device's context current.
+#ifndef STREAMPOOL_CLI_ALLOCATOR_H
+#define STREAMPOOL_CLI_ALLOCATOR_H
+
+#include "cli/device.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <streampool/streampool.h>
+
+//   X(name, one line about it), in the order in which they are listed
+#define SP_ALLOCATORS(X)                                                                                     \
+    X(pool, "streampool: poolMallocAsync and poolFreeAsync")                                                 \
+    X(driver, "CUDA's own pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                                 \
+    X(direct, "cuMemAlloc and cuMemFree")
+
+struct sp_session {
+    const struct sp_device *device;
+    uint64_t threshold;       // the release threshold of the pool, in bytes
+    poolMemPool_t pool;       // of the allocator pool
+    CUmemoryPool driver_pool; // of the allocator driver
+    size_t free_before;       // of the allocator direct: the device's free memory when the pass began ...
+    size_t free_at_peak;      // ... and when most was alive
+    char reason[512];         // why something failed, in words
+};
+
+// Statuses are the driver's error numbers; 0 is success. A size of 0 succeeds with the pointer 0, and so does
+// the free of it.
+struct sp_allocator {
+    const char *name;
+    // False, with the session's reason, when the device lacks what the allocator needs.
+    bool (*open)(struct sp_session *session);
+    // Gives all memory back to the device. Nothing may be allocated any more.
+    void (*close)(struct sp_session *session);
+    // Called before a pass, at its operation with the most bytes alive (outside the timing), and after it.
+    void (*begin_pass)(struct sp_session *session);
+    void (*at_peak)(struct sp_session *session);
+    bool (*reserved_peak)(struct sp_session *session, uint64_t *bytes);
+    // The two that are timed.
+    int (*allocate)(struct sp_session *session, uint64_t *pointer, size_t size, CUstream stream);
+    int (*free)(struct sp_session *session, uint64_t pointer, CUstream stream);
+    int (*synchronize)(struct sp_session *session, CUstream stream);
+    const char *(*error_name)(int status);
+};
+
+#define SP_DECLARE_ALLOCATOR(name, summary) extern const struct sp_allocator sp_allocator_##name;
+SP_ALLOCATORS(SP_DECLARE_ALLOCATOR)
+#undef SP_DECLARE_ALLOCATOR
+
+#define SP_COUNT_ALLOCATOR(name, summary) +1
+enum { SP_ALLOCATOR_COUNT = 0 SP_ALLOCATORS(SP_COUNT_ALLOCATOR) };
+#undef SP_COUNT_ALLOCATOR
+
+// Null when there is no allocator of this name, which need not end with a null byte.
+const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
+
+// For the functions of an allocator: notes why something failed. Returns false.
+bool sp_session_fail(struct sp_session *session, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

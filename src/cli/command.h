@@ -1,0 +1,32 @@
+// The sub-commands of the program. Each parses its own arguments; argv[0] is the name that its messages begin
+// with ("streampool replay"). Each returns the exit status of the program.
+#ifndef STREAMPOOL_CLI_COMMAND_H
+#define STREAMPOOL_CLI_COMMAND_H
+
+#include "cli/device.h"
+
+#include <argp.h>
+
+//   X(name, one line about it)
+#define SP_COMMANDS(X)                                                                                       \
+    X(info, "show the driver, the devices, and what is missing for streampool to work")                      \
+    X(replay, "replay recorded traces of allocations and measure them")
+
+#define SP_DECLARE_COMMAND(name, summary) int sp_command_##name(int argc, char **argv);
+SP_COMMANDS(SP_DECLARE_COMMAND)
+#undef SP_DECLARE_COMMAND
+
+// The option --device, which every command that uses a device has.
+#define SP_DEVICE_OPTION                                                                                     \
+    {                                                                                                        \
+        "device", 'd', "auto|gpu|sim", 0,                                                                    \
+            "The real driver or the simulated one (default: auto, the one that STREAMPOOL_DRIVER names, "    \
+            "else the "                                                                                      \
+            "real one if it has a usable device)",                                                           \
+            0                                                                                                \
+    }
+
+// Reads its value; ends the program with a message when it is none of the three.
+enum sp_device_choice sp_device_choice_of(const char *text, const struct argp_state *state);
+
+#endif

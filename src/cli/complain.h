@@ -1,0 +1,10 @@
+// What the program says on standard error.
+#ifndef STREAMPOOL_CLI_COMPLAIN_H
+#define STREAMPOOL_CLI_COMPLAIN_H
+
+#include <stdbool.h>
+
+// One line: "streampool: " and the text. Returns false, so that a caller can return it.
+bool sp_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,150 @@
+#include "cli/json.h"
+
+#include "cli/complain.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// -------------------------------------------------------------------------------------------- the text
+
+static bool add_number(cJSON *object, const char *key, double value) {
+    return cJSON_AddNumberToObject(object, key, value) != NULL;
+}
+
+static bool add_times(cJSON *parent, const char *key, const struct sp_times *times) {
+    cJSON *object = cJSON_AddObjectToObject(parent, key);
+    return object && add_number(object, "mean", times->mean) &&
+           add_number(object, "p50", (double)times->p50) && add_number(object, "p99", (double)times->p99) &&
+           add_number(object, "max", (double)times->max);
+}
+
+static bool fill_object(cJSON *object, const struct sp_result *result) {
+    return cJSON_AddStringToObject(object, "trace", result->trace) &&
+           cJSON_AddStringToObject(object, "allocator", result->allocator) &&
+           cJSON_AddStringToObject(object, "device", result->device) &&
+           add_number(object, "pass", result->pass) &&
+           add_number(object, "operations", (double)result->operations) &&
+           add_number(object, "streams", (double)result->streams) &&
+           add_number(object, "errors", (double)result->errors) &&
+           add_number(object, "live_peak_bytes", (double)result->live_peak_bytes) &&
+           add_number(object, "reserved_peak_bytes", (double)result->reserved_peak_bytes) &&
+           add_times(object, "malloc_ns", &result->malloc_ns) &&
+           add_times(object, "free_ns", &result->free_ns) &&
+           add_number(object, "total_ns", (double)result->total_ns);
+}
+
+static bool add_result(cJSON *list, const struct sp_result *result) {
+    cJSON *object = cJSON_CreateObject();
+    if (!object)
+        return false;
+    if (fill_object(object, result) && cJSON_AddItemToArray(list, object))
+        return true;
+    cJSON_Delete(object);
+    return false;
+}
+
+// Null without host memory. The caller frees it.
+static char *text_of(const struct sp_result *results, size_t count) {
+    cJSON *list = cJSON_CreateArray();
+    char *text = NULL;
+    size_t i = 0;
+    while (list && i < count && add_result(list, &results[i]))
+        i++;
+    if (list && i == count)
+        text = cJSON_Print(list);
+    cJSON_Delete(list);
+    return text;
+}
+
+// -------------------------------------------------------------------------------------------- the file
+
+// Writes everything and closes the stream, whatever happens. False with errno.
+static bool write_and_close(FILE *out, const char *text) {
+    bool good = fputs(text, out) >= 0 && fputc('\n', out) != EOF && fflush(out) == 0;
+    int error = errno;
+    if (fclose(out) != 0 && good)
+        return false;
+    errno = error;
+    return good;
+}
+
+static bool write_directly(const char *path, const char *text) {
+    FILE *out = fopen(path, "we");
+    return out && write_and_close(out, text);
+}
+
+static mode_t default_mode(void) {
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static bool write_stream(int descriptor, const char *text, mode_t mode) {
+    FILE *out = fdopen(descriptor, "w");
+    if (!out) {
+        close(descriptor);
+        return false;
+    }
+    if (fchmod(descriptor, mode) == 0)
+        return write_and_close(out, text);
+    fclose(out);
+    return false;
+}
+
+static bool write_and_rename(const char *path, const char *text, mode_t mode) {
+    char *temporary;
+    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+        return false;
+    bool good = false;
+    int descriptor = mkstemp(temporary);
+    if (descriptor < 0)
+        goto free_name;
+    good = write_stream(descriptor, text, mode) && rename(temporary, path) == 0;
+    if (!good) {
+        int error = errno;
+        unlink(temporary);
+        errno = error;
+    }
+
+free_name:
+    free(temporary);
+    return good;
+}
+
+// A link is followed, so that what it names is replaced and not the link.
+static bool replace(const char *path, const char *text, mode_t mode) {
+    char *target = realpath(path, NULL);
+    if (!target)
+        return write_and_rename(path, text, mode);
+    bool good = write_and_rename(target, text, mode);
+    free(target);
+    return good;
+}
+
+static bool write_file(const char *path, const char *text) {
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return replace(path, text, default_mode());
+    if (S_ISREG(status.st_mode))
+        return replace(path, text, status.st_mode & 07777);
+    return write_directly(path, text);
+}
+
+static bool write_standard_output(const char *text) {
+    return fputs(text, stdout) >= 0 && fputc('\n', stdout) != EOF && fflush(stdout) == 0;
+}
+
+bool sp_json_write(const char *path, const struct sp_result *results, size_t count) {
+    char *text = text_of(results, count);
+    if (!text)
+        return sp_complain("out of host memory for %s", path);
+    bool to_output = strcmp(path, "-") == 0;
+    bool good = to_output ? write_standard_output(text) : write_file(path, text);
+    cJSON_free(text);
+    return good || sp_complain("%s: %s", to_output ? "standard output" : path, strerror(errno));
+}

@@ -1,0 +1,116 @@
+// zlib reads plain files too, so there is one path for both. What needs care is the end: a gzip stream that
+// was cut gives all that it had and reports the cut beside it; a corrupt one keeps back the last that it read.
+#include "cli/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { SP_LINES_BUFFER = 64 * 1024 };
+
+#define SP_TEXT(value)    #value
+#define SP_TEXT_OF(macro) SP_TEXT(macro)
+
+static bool is_directory(int descriptor) {
+    struct stat status;
+    return fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool sp_lines_open(struct sp_lines *lines, const char *path, const char **reason) {
+    *lines = (struct sp_lines){.number = 0};
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        *reason = strerror(errno);
+        return false;
+    }
+    if (is_directory(descriptor)) {
+        *reason = strerror(EISDIR);
+        goto close_descriptor;
+    }
+    *reason = strerror(ENOMEM);
+    lines->buffer = malloc(SP_LINES_BUFFER);
+    if (!lines->buffer)
+        goto close_descriptor;
+    lines->file = gzdopen(descriptor, "rb");
+    if (!lines->file)
+        goto free_buffer;
+    return true;
+
+free_buffer:
+    free(lines->buffer);
+close_descriptor:
+    close(descriptor);
+    return false;
+}
+
+void sp_lines_close(struct sp_lines *lines) {
+    gzclose_r(lines->file);
+    free(lines->buffer);
+}
+
+static const char *trouble_of(gzFile file) {
+    int error;
+    gzerror(file, &error);
+    switch (error) {
+    case Z_OK:
+    case Z_STREAM_END:
+        return NULL;
+    case Z_BUF_ERROR:
+        return "the gzip stream is cut off";
+    case Z_MEM_ERROR:
+        return strerror(ENOMEM);
+    case Z_ERRNO:
+        return strerror(errno);
+    default:
+        return "the gzip stream is corrupt at this line or after it";
+    }
+}
+
+static void fill(struct sp_lines *lines) {
+    memmove(lines->buffer, lines->buffer + lines->begin, lines->end - lines->begin);
+    lines->end -= lines->begin;
+    lines->begin = 0;
+    int got = gzread(lines->file, lines->buffer + lines->end, (unsigned)(SP_LINES_BUFFER - lines->end));
+    lines->trouble = trouble_of(lines->file);
+    lines->exhausted = got <= 0 || lines->trouble;
+    if (got > 0)
+        lines->end += (size_t)got;
+}
+
+static size_t without_carriage_return(const char *text, size_t length) {
+    return length > 0 && text[length - 1] == '\r' ? length - 1 : length;
+}
+
+enum sp_line_result sp_lines_next(struct sp_lines *lines, const char **text, size_t *length,
+                                  const char **reason) {
+    lines->number++;
+    char *newline;
+    for (;;) {
+        char *begin = lines->buffer + lines->begin;
+        size_t available = lines->end - lines->begin;
+        newline = memchr(begin, '\n', available);
+        if (newline || available > SP_LINE_LENGTH_MAX + 1 || lines->exhausted)
+            break;
+        fill(lines);
+    }
+
+    *text = lines->buffer + lines->begin;
+    size_t raw = newline ? (size_t)(newline - *text) : lines->end - lines->begin;
+    if (!newline && lines->trouble) {
+        *reason = lines->trouble;
+        return SP_LINE_FAILED;
+    }
+    if (!newline && raw == 0)
+        return SP_LINE_END;
+    *length = without_carriage_return(*text, raw);
+    if (*length > SP_LINE_LENGTH_MAX) {
+        *reason = "line longer than " SP_TEXT_OF(SP_LINE_LENGTH_MAX) " characters";
+        return SP_LINE_FAILED;
+    }
+    lines->begin += raw + (newline != NULL);
+    return SP_LINE_READ;
+}

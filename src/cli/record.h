@@ -1,0 +1,25 @@
+// One line of RMM's log, as text and as values. Pure: no state, no allocation.
+#ifndef STREAMPOOL_CLI_RECORD_H
+#define STREAMPOOL_CLI_RECORD_H
+
+#include "cli/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SP_RECORD_HEADER "Thread,Time,Action,Pointer,Size,Stream"
+
+struct sp_record {
+    enum sp_trace_action action;
+    uint64_t pointer; // 0 for a null pointer
+    uint64_t size;
+    uint64_t stream;
+};
+
+// Reads one line without its end. False, with the reason written to `reason` (of `capacity` bytes), when a
+// field is missing, superfluous or not what it should be.
+bool sp_record_parse(const char *line, size_t length, struct sp_record *record, char *reason,
+                     size_t capacity);
+
+#endif

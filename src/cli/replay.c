@@ -1,0 +1,275 @@
+// streampool replay: reads all traces, plays each through each allocator, then prints.
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/json.h"
+#include "cli/report.h"
+
+#include "base/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PASSES_MAX = 1000 };
+
+struct request {
+    enum sp_device_choice choice;
+    const struct sp_allocator *allocators[SP_ALLOCATOR_COUNT];
+    size_t allocator_count;
+    uint64_t threshold;
+    unsigned passes;
+    const char *json;
+    char **paths;
+    size_t path_count;
+};
+
+struct replay {
+    const struct request *request;
+    struct sp_trace *traces;
+    size_t trace_count;
+    struct sp_device device;
+    struct sp_progress progress;
+    struct sp_result *results;
+    size_t result_count;
+    char unavailable[SP_ALLOCATOR_COUNT][512]; // why an allocator can't be used; "" when it can
+};
+
+// ---------------------------------------------------------------------------------------- the arguments
+
+static void add_allocator(struct request *request, const char *name, size_t length,
+                          struct argp_state *state) {
+    const struct sp_allocator *allocator = sp_allocator_find(name, length);
+    if (!allocator)
+        argp_error(state, "unknown allocator '%.*s'", (int)length, name);
+    for (size_t i = 0; i < request->allocator_count; i++)
+        if (request->allocators[i] == allocator)
+            argp_error(state, "the allocator '%s' is named twice", allocator->name);
+    request->allocators[request->allocator_count++] = allocator;
+}
+
+static void parse_allocators(struct request *request, const char *names, struct argp_state *state) {
+    request->allocator_count = 0;
+    for (;;) {
+        size_t length = strcspn(names, ",");
+        add_allocator(request, names, length, state);
+        if (names[length] == '\0')
+            return;
+        names += length + 1;
+    }
+}
+
+static uint64_t parse_threshold(const char *text, struct argp_state *state) {
+    uint64_t bytes = UINT64_MAX;
+    if (strcmp(text, "max") != 0 && !sp_parse_size(text, &bytes))
+        argp_error(state, "--threshold is a number of bytes, with K, M, G or T behind it, or max, not '%s'",
+                   text);
+    return bytes;
+}
+
+static unsigned parse_passes(const char *text, struct argp_state *state) {
+    char *end;
+    errno = 0;
+    long passes = strtol(text, &end, 10);
+    if (errno || end == text || *end || passes < 1 || passes > PASSES_MAX)
+        argp_error(state, "--passes is a number from 1 to %d, not '%s'", PASSES_MAX, text);
+    return (unsigned)passes;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct request *request = state->input;
+    switch (key) {
+    case 'd':
+        request->choice = sp_device_choice_of(argument, state);
+        return 0;
+    case 'a':
+        parse_allocators(request, argument, state);
+        return 0;
+    case 't':
+        request->threshold = parse_threshold(argument, state);
+        return 0;
+    case 'n':
+        request->passes = parse_passes(argument, state);
+        return 0;
+    case 'j':
+        request->json = argument;
+        return 0;
+    case ARGP_KEY_ARGS:
+        request->paths = state->argv + state->next;
+        request->path_count = (size_t)(state->argc - state->next);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no trace is named");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    SP_DEVICE_OPTION,
+    {"allocator", 'a', "LIST", 0, "Allocators to replay through, with commas between them (default: pool)",
+     0},
+    {"threshold", 't', "BYTES|max", 0, "Release threshold: what pools keep at a synchronise (default: max)",
+     0},
+    {"passes", 'n', "N", 0, "Replay each trace so often with the same pool (default: 1)", 0},
+    {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {.doc = "Allocators:"},
+#define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},
+    SP_ALLOCATORS(ALLOCATOR_HELP)
+#undef ALLOCATOR_HELP
+        {.doc = "Help:"},
+    {0},
+};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "TRACE...",
+    .doc =
+        "Replays traces of allocations (RMM's log format, plain or gzipped) as fast as it can and prints "
+        "what "
+        "each call cost and how much memory was reserved. docs/replay.md explains the figures.\v"
+        "An allocator that the device lacks is named below the table, and the others run. A trace that can't "
+        "be "
+        "read ends the program before anything is replayed.",
+};
+
+// ------------------------------------------------------------------------------------------- the traces
+
+static bool read_traces(struct replay *replay) {
+    const struct request *request = replay->request;
+    replay->traces = calloc(request->path_count, sizeof *replay->traces);
+    if (!replay->traces)
+        return sp_complain("out of host memory");
+    for (size_t i = 0; i < request->path_count; i++) {
+        struct sp_trace_error error;
+        if (!sp_trace_read(request->paths[i], &replay->traces[i], &error)) {
+            sp_trace_error_print(stderr, request->paths[i], &error);
+            return false;
+        }
+        replay->trace_count++;
+    }
+    return true;
+}
+
+static void release_traces(struct replay *replay) {
+    for (size_t i = 0; i < replay->trace_count; i++)
+        sp_trace_release(&replay->traces[i]);
+    free(replay->traces);
+}
+
+// ------------------------------------------------------------------------------------------ the replays
+
+static bool play_passes(struct replay *replay, struct sp_player *player) {
+    for (unsigned pass = 1; pass <= replay->request->passes; pass++)
+        if (!sp_player_run(player, pass, &replay->results[replay->result_count++]))
+            return false;
+    return true;
+}
+
+static bool play_trace(struct replay *replay, const struct sp_trace *trace, struct sp_session *session,
+                       const struct sp_allocator *allocator) {
+    struct sp_player player;
+    if (!sp_player_open(&player, trace, allocator, session, &replay->progress))
+        return false;
+    bool good = play_passes(replay, &player);
+    sp_player_close(&player);
+    return good;
+}
+
+// False only when nothing more can be replayed; an allocator that can't be opened is noted.
+static bool play_allocator(struct replay *replay, const struct sp_trace *trace, size_t index) {
+    const struct sp_allocator *allocator = replay->request->allocators[index];
+    struct sp_session session = {.device = &replay->device, .threshold = replay->request->threshold};
+    sp_progress_label(&replay->progress, trace->name);
+    if (!allocator->open(&session)) {
+        memcpy(replay->unavailable[index], session.reason, sizeof session.reason);
+        sp_progress_add(&replay->progress, trace->operation_count * replay->request->passes);
+        return true;
+    }
+    bool good = play_trace(replay, trace, &session, allocator);
+    allocator->close(&session);
+    if (good)
+        return true;
+    sp_progress_end(&replay->progress);
+    return sp_complain("%s, %s: %s", trace->name, allocator->name, session.reason);
+}
+
+static size_t operations_to_play(const struct replay *replay) {
+    size_t operations = 0;
+    for (size_t i = 0; i < replay->trace_count; i++)
+        operations += replay->traces[i].operation_count;
+    return operations * replay->request->allocator_count * replay->request->passes;
+}
+
+static bool play_all(struct replay *replay) {
+    const struct request *request = replay->request;
+    replay->progress = sp_progress_begin(operations_to_play(replay));
+    for (size_t trace = 0; trace < replay->trace_count; trace++)
+        for (size_t index = 0; index < request->allocator_count; index++)
+            if (!play_allocator(replay, &replay->traces[trace], index))
+                return false;
+    sp_progress_end(&replay->progress);
+    return true;
+}
+
+// ------------------------------------------------------------------------------------------ the results
+
+static void print_unavailable(const struct replay *replay, FILE *out) {
+    for (size_t i = 0; i < replay->request->allocator_count; i++)
+        if (replay->unavailable[i][0])
+            fprintf(out, "%s: not replayed: %s\n", replay->request->allocators[i]->name,
+                    replay->unavailable[i]);
+}
+
+static bool print_table(const struct replay *replay) {
+    if (!sp_report_print(stdout, &replay->device, replay->results, replay->result_count))
+        return sp_complain("out of host memory");
+    print_unavailable(replay, stdout);
+    return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));
+}
+
+static bool print_results(const struct replay *replay) {
+    const char *json = replay->request->json;
+    if (replay->result_count == 0) {
+        print_unavailable(replay, stderr);
+        return sp_complain("nothing was replayed");
+    }
+    if (!json)
+        return print_table(replay);
+    if (strcmp(json, "-") == 0)
+        print_unavailable(replay, stderr);
+    else if (!print_table(replay))
+        return false;
+    return sp_json_write(json, replay->results, replay->result_count);
+}
+
+static bool replay_on_device(struct replay *replay) {
+    const struct request *request = replay->request;
+    const struct sp_driver *driver;
+    if (!sp_device_choose(request->choice, &driver) || !sp_device_open(&replay->device, driver))
+        return false;
+    size_t runs = replay->trace_count * request->allocator_count * request->passes;
+    replay->results = calloc(runs, sizeof *replay->results);
+    bool good = replay->results || sp_complain("out of host memory");
+    good = good && play_all(replay) && print_results(replay);
+    free(replay->results);
+    sp_device_close(&replay->device);
+    return good;
+}
+
+int sp_command_replay(int argc, char **argv) {
+    struct request request = {
+        .choice = SP_DEVICE_AUTO,
+        .allocators = {&sp_allocator_pool},
+        .allocator_count = 1,
+        .threshold = UINT64_MAX,
+        .passes = 1,
+    };
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_FAILURE;
+    struct replay replay = {.request = &request};
+    bool good = read_traces(&replay) && replay_on_device(&replay);
+    release_traces(&replay);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,238 @@
+// Finds the driver library and binds the entry points of table.h, once for each process.
+//
+// The thread that comes first loads, under a pthread_once; nothing here is written afterwards. An entry point
+// is looked up only if the driver's version and STREAMPOOL_DRIVER_API both allow it, so that a capped driver
+// looks exactly like an old one: 11.3 brought cuGetProcAddress, 12.0 its form with five parameters, and
+// below that only the symbols that the library exports are used.
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fork.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "driver/driver.h"
+
+#define DEFAULT_LIBRARY "libcuda.so.1"
+#define OLDEST_VERSION  10020
+
+// Asks for the entry points that use the legacy default stream where a stream is null.
+#define LEGACY_STREAM_FLAGS 0
+
+typedef CUresult (*driver_get_version)(int *version);
+typedef CUresult (*get_proc_address_11030)(const char *symbol, void **function, int version, uint64_t flags);
+typedef CUresult (*get_proc_address_12000)(const char *symbol, void **function, int version, uint64_t flags,
+                                           CUdriverProcAddressQueryResult *status);
+
+// Where entry points are looked for. At most one of the two ask_ functions is set.
+struct source {
+    void *library;
+    int version; // 0 where the library does not say
+    int api_version;
+    get_proc_address_11030 ask_11030;
+    get_proc_address_12000 ask_12000;
+};
+
+const struct sp_driver_entry sp_driver_entries[] = {
+#define SP_DRIVER_ENTRY(name, symbol, version, need, parameters)                                             \
+    {#name, #symbol, version, need, offsetof(struct sp_driver, name)},
+    SP_DRIVER_TABLE(SP_DRIVER_ENTRY)
+#undef SP_DRIVER_ENTRY
+};
+
+const size_t sp_driver_entry_count = sizeof(sp_driver_entries) / sizeof(sp_driver_entries[0]);
+
+const struct sp_driver *_Atomic sp_driver;
+
+static pthread_once_t load_once = PTHREAD_ONCE_INIT;
+static struct sp_driver loaded_driver;
+static CUresult load_result;
+
+// The text is complete once problem_known is set. Room for a long path and the name of every entry point.
+static char problem[16384];
+static size_t problem_length;
+static atomic_bool problem_known;
+
+__attribute__((format(printf, 1, 2))) static void tell_problem(const char *format, ...) {
+    size_t room = sizeof(problem) - problem_length;
+    va_list arguments;
+    va_start(arguments, format);
+    int written = vsnprintf(problem + problem_length, room, format, arguments);
+    va_end(arguments);
+    if (written > 0)
+        problem_length += (size_t)written < room ? (size_t)written : room - 1;
+}
+
+// dlsym returns functions as data pointers, and C has no cast between the two.
+static void bind(void *pointer_to_function_pointer, void *function) {
+    memcpy(pointer_to_function_pointer, &function, sizeof(function));
+}
+
+static const char *library_path(void) {
+    const char *chosen = sp_options()->driver;
+    return chosen ? chosen : DEFAULT_LIBRARY;
+}
+
+static CUresult open_library(struct source *source) {
+    source->library = dlopen(library_path(), RTLD_NOW | RTLD_LOCAL);
+    if (source->library)
+        return CUDA_SUCCESS;
+    const char *reason = dlerror();
+    const char *variable = sp_options()->driver ? "STREAMPOOL_DRIVER=" : "";
+    tell_problem("no CUDA driver: %s%s could not be loaded (%s)", variable, library_path(),
+                 reason ? reason : "no reason given");
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+// A library that does not even say its version is searched for everything, so that all it lacks is named.
+static CUresult read_version(struct source *source) {
+    driver_get_version get_version;
+    bind(&get_version, dlsym(source->library, "cuDriverGetVersion"));
+    source->api_version = INT_MAX;
+    if (!get_version)
+        return CUDA_SUCCESS;
+
+    CUresult error = get_version(&source->version);
+    if (error != CUDA_SUCCESS) {
+        tell_problem("cuDriverGetVersion of %s failed: %s (%d)", library_path(), sp_driver_error_name(error),
+                     (int)error);
+        return error;
+    }
+    int cap = sp_options()->driver_api;
+    source->api_version = cap > 0 && cap < source->version ? cap : source->version;
+    return CUDA_SUCCESS;
+}
+
+static void find_get_proc_address(struct source *source) {
+    if (source->version == 0)
+        return;
+    if (source->api_version >= 12000)
+        bind(&source->ask_12000, dlsym(source->library, "cuGetProcAddress_v2"));
+    if (source->api_version >= 11030 && !source->ask_12000)
+        bind(&source->ask_11030, dlsym(source->library, "cuGetProcAddress"));
+}
+
+// Null where the driver has no such entry point.
+static void *find_function(const struct source *source, const struct sp_driver_entry *entry) {
+    void *function = NULL;
+    CUresult error = CUDA_SUCCESS;
+    CUdriverProcAddressQueryResult status;
+    if (entry->version > source->api_version)
+        return NULL;
+    if (source->ask_12000)
+        error = source->ask_12000(entry->name, &function, entry->version, LEGACY_STREAM_FLAGS, &status);
+    else if (source->ask_11030)
+        error = source->ask_11030(entry->name, &function, entry->version, LEGACY_STREAM_FLAGS);
+    else
+        function = dlsym(source->library, entry->symbol);
+    return error == CUDA_SUCCESS ? function : NULL;
+}
+
+static void tell_version(const struct source *source) {
+    tell_problem("CUDA %d.%d", source->api_version / 1000, source->api_version % 1000 / 10);
+    if (source->api_version < source->version)
+        tell_problem(" as STREAMPOOL_DRIVER_API=%d limits it", sp_options()->driver_api);
+}
+
+static void tell_missing(const char *const *missing, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        tell_problem("%s%s", i == 0 ? " lacks " : ", ", missing[i]);
+}
+
+static CUresult bind_entries(const struct source *source, struct sp_driver *driver) {
+    const char *missing[sizeof(sp_driver_entries) / sizeof(sp_driver_entries[0])];
+    size_t missing_count = 0;
+    for (size_t i = 0; i < sp_driver_entry_count; i++) {
+        const struct sp_driver_entry *entry = &sp_driver_entries[i];
+        void *function = find_function(source, entry);
+        bind((char *)driver + entry->offset, function);
+        if (!function && entry->need == SP_NEED_REQUIRED)
+            missing[missing_count++] = entry->name;
+    }
+
+    if (source->api_version < OLDEST_VERSION) {
+        tell_problem("driver too old: ");
+        tell_version(source);
+        tell_problem(", %d.%d or newer is needed", OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
+        if (missing_count > 0)
+            tell_problem("; %s", library_path());
+    } else if (missing_count > 0) {
+        tell_problem("driver library %s", library_path());
+    } else {
+        return CUDA_SUCCESS;
+    }
+    tell_missing(missing, missing_count);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+// In its scheduled mode the simulated driver decides who runs while a lock is held.
+static void install_lock_hook(const struct source *source) {
+    void (*hook)(int contended);
+    bind(&hook, dlsym(source->library, "simcudaLockEvent"));
+    if (hook)
+        sp_lock_set_hook(hook);
+}
+
+static CUresult start_driver(const struct sp_driver *driver) {
+    if (!sp_fork_watch()) {
+        tell_problem("no host memory to watch for forks");
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    CUresult error = driver->cuInit(0);
+    if (error != CUDA_SUCCESS)
+        tell_problem("cuInit of %s failed: %s (%d)", driver->path, sp_driver_error_name(error), (int)error);
+    return error;
+}
+
+static CUresult load_driver(struct sp_driver *driver) {
+    struct source source = {0};
+    CUresult error = open_library(&source);
+    if (error != CUDA_SUCCESS)
+        return error;
+    error = read_version(&source);
+    if (error != CUDA_SUCCESS)
+        goto close_library;
+    find_get_proc_address(&source);
+    error = bind_entries(&source, driver);
+    if (error != CUDA_SUCCESS)
+        goto close_library;
+
+    driver->version = source.version;
+    driver->api_version = source.api_version;
+    driver->path = library_path();
+    install_lock_hook(&source);
+    // From here on the library stays: it may have started threads, or registered handlers.
+    return start_driver(driver);
+
+close_library:
+    dlclose(source.library);
+    return error;
+}
+
+static void load(void) {
+    problem_length = 0; // a fork may have cut short an attempt of the parent
+    load_result = load_driver(&loaded_driver);
+    if (load_result == CUDA_SUCCESS) {
+        sp_log_info("driver %s, CUDA %d, entry points up to %d", loaded_driver.path, loaded_driver.version,
+                    loaded_driver.api_version);
+        atomic_store_explicit(&sp_driver, &loaded_driver, memory_order_release);
+    } else {
+        sp_log_error("%s", problem);
+    }
+    atomic_store_explicit(&problem_known, true, memory_order_release);
+}
+
+CUresult sp_driver_load(const struct sp_driver **driver) {
+    pthread_once(&load_once, load);
+    *driver = sp_driver;
+    return load_result;
+}
+
+const char *sp_driver_problem(void) {
+    return atomic_load_explicit(&problem_known, memory_order_acquire) ? problem : "";
+}

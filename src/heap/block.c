@@ -1,0 +1,136 @@
+#include "heap/block.h"
+
+#include "base/lock.h"
+
+#include <stdlib.h>
+
+enum { CHUNK = 64 };
+
+struct chunk {
+    struct chunk *next;
+    struct sp_block blocks[CHUNK];
+};
+
+// Spare descriptors, for all pools. Taking one is rare: a block that is used again as it was needs none.
+static struct {
+    struct sp_lock lock;
+    struct sp_block *spare;
+    struct chunk *chunks;
+} store;
+
+static bool add_chunk(void) {
+    struct chunk *chunk = calloc(1, sizeof *chunk);
+    if (!chunk)
+        return false;
+    chunk->next = store.chunks;
+    store.chunks = chunk;
+    for (int i = 0; i < CHUNK; i++) {
+        chunk->blocks[i].next = store.spare;
+        store.spare = &chunk->blocks[i];
+    }
+    return true;
+}
+
+static struct sp_block *take_descriptor(void) {
+    sp_lock_acquire(&store.lock);
+    struct sp_block *block = store.spare || add_chunk() ? store.spare : NULL;
+    if (block)
+        store.spare = block->next;
+    sp_lock_release(&store.lock);
+    return block;
+}
+
+static void give_descriptor(struct sp_block *block) {
+    sp_fence_set_clear(&block->fences);
+    sp_block_set_state(block, SP_BLOCK_NONE);
+    sp_lock_acquire(&store.lock);
+    block->next = store.spare;
+    store.spare = block;
+    sp_lock_release(&store.lock);
+}
+
+static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t address, uint64_t size,
+                 enum sp_block_state state) {
+    block->address = address;
+    block->size = size;
+    block->requested = 0;
+    block->chain = chain;
+    block->prev = NULL;
+    block->next = NULL;
+    block->tier = NULL;
+    block->quick_next = NULL;
+    block->slab = NULL;
+    sp_block_set_state(block, state);
+}
+
+bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
+    struct sp_block *whole = take_descriptor();
+    if (!whole)
+        return false;
+    chain->address = address;
+    chain->size = size;
+    chain->first = whole;
+    fill(whole, chain, address, size, SP_BLOCK_BUSY);
+    return true;
+}
+
+void sp_chain_close(struct sp_chain *chain) {
+    struct sp_block *block = chain->first;
+    while (block) {
+        struct sp_block *next = block->next;
+        give_descriptor(block);
+        block = next;
+    }
+    chain->first = NULL;
+}
+
+struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
+    struct sp_block *rest = take_descriptor();
+    if (!rest)
+        return NULL;
+    if (!sp_fence_set_join(&rest->fences, &block->fences)) {
+        give_descriptor(rest);
+        return NULL;
+    }
+    fill(rest, block->chain, block->address + size, block->size - size, sp_block_state(block));
+    rest->prev = block;
+    rest->next = block->next;
+    if (rest->next)
+        rest->next->prev = rest;
+    block->next = rest;
+    block->size = size;
+    return rest;
+}
+
+bool sp_block_absorb_next(struct sp_block *block) {
+    struct sp_block *next = block->next;
+    if (!sp_fence_set_join(&block->fences, &next->fences))
+        return false;
+    block->size += next->size;
+    block->next = next->next;
+    if (block->next)
+        block->next->prev = block;
+    give_descriptor(next);
+    return true;
+}
+
+static bool fits_neighbour(const struct sp_block *block) {
+    const struct sp_block *next = block->next;
+    if (!next)
+        return sp_block_end(block) == block->chain->address + block->chain->size;
+    return next->address == sp_block_end(block) && next->prev == block && next->chain == block->chain &&
+           !(sp_block_state(block) == SP_BLOCK_HOLE && sp_block_state(next) == SP_BLOCK_HOLE);
+}
+
+bool sp_chain_check(const struct sp_chain *chain) {
+    if (chain->first->address != chain->address || chain->first->prev)
+        return false;
+    for (const struct sp_block *block = chain->first; block; block = block->next) {
+        if (block->size == 0 || (block->address | block->size) & (SP_ALIGNMENT - 1) || !fits_neighbour(block))
+            return false;
+        enum sp_block_state state = sp_block_state(block);
+        if ((state == SP_BLOCK_FREE || state == SP_BLOCK_HOLE) != (block->tier != NULL))
+            return false;
+    }
+    return true;
+}

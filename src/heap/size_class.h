@@ -1,0 +1,52 @@
+// Sizes: what a request is rounded to, and where small ends.
+//
+// Every block is a multiple of SP_ALIGNMENT at a multiple of it. A request of at most SP_SMALL_MAX bytes is served from
+// a slab of its size class; a larger one is a block of its own, of at least a page, so that no two large
+// blocks begin in the same page of the page map.
+//
+// The classes stand 512 bytes apart up to 4 KiB and four to a doubling above, so rounding costs at most a fifth and
+// on average a tenth. A slab is as many pages as keep its own waste at or under a sixteenth.
+#ifndef STREAMPOOL_HEAP_SIZE_CLASS_H
+#define STREAMPOOL_HEAP_SIZE_CLASS_H
+
+#include "base/bits.h"
+#include "base/page_map.h"
+
+#define SP_ALIGNMENT ((size_t)512)
+
+// X(block size in bytes, pages of a slab), by class.
+// clang-format off
+#define SP_SIZE_CLASSES(X) \
+    X(512, 1) X(1024, 1) X(1536, 1) X(2048, 1) X(2560, 1) X(3072, 1) X(3584, 1) X(4096, 1) \
+    X(5120, 1) X(6144, 1) X(7168, 1) X(8192, 1) \
+    X(10240, 1) X(12288, 1) X(14336, 2) X(16384, 1) \
+    X(20480, 1) X(24576, 2) X(28672, 4) X(32768, 2) \
+    X(40960, 2) X(49152, 3) X(57344, 7)
+// clang-format on
+
+enum {
+#define SP_COUNT_CLASS(size, pages) +1
+    SP_CLASS_COUNT = SP_SIZE_CLASSES(SP_COUNT_CLASS),
+#undef SP_COUNT_CLASS
+    SP_SMALL_MAX = 57344
+};
+
+struct sp_size_class {
+    uint32_t block_size;
+    uint32_t pages;
+    uint32_t blocks;      // in a slab
+    uint64_t reciprocal;  // index = (offset / 512) * reciprocal >> 32, which is exact for every offset in a slab
+};
+
+extern const struct sp_size_class sp_size_classes[SP_CLASS_COUNT];
+
+// The class of a request of 1 to SP_SMALL_MAX bytes.
+static inline unsigned sp_size_class_of(size_t size) {
+    size_t last = size - 1;
+    if (last < 4096)
+        return (unsigned)(last >> 9);
+    unsigned doubling = sp_log2_floor(last);
+    return 8 + (doubling - 12) * 4 + (unsigned)((last >> (doubling - 2)) & 3);
+}
+
+#endif

@@ -1,0 +1,93 @@
+#include "heap/slab.h"
+
+#include "base/lock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Spare slabs by class, for all pools. They are never given back to the system, so that a stale
+// pointer from the page map still points to a slab, which has no block at a stranger's address.
+static struct {
+    struct sp_lock lock;
+    struct sp_slab *slabs[SP_CLASS_COUNT];
+} spare;
+
+static size_t bytes_of(unsigned class_index) {
+    uint32_t blocks = sp_size_classes[class_index].blocks;
+    return sizeof(struct sp_slab) + blocks * (sizeof(uint32_t) + sizeof(uint16_t));
+}
+
+static struct sp_slab *take_spare(unsigned class_index) {
+    sp_lock_acquire(&spare.lock);
+    struct sp_slab *slab = spare.slabs[class_index];
+    if (slab)
+        spare.slabs[class_index] = slab->next_spare;
+    sp_lock_release(&spare.lock);
+    return slab;
+}
+
+struct sp_slab *sp_slab_create(unsigned class_index, struct sp_block *run) {
+    uint32_t blocks = sp_size_classes[class_index].blocks;
+    struct sp_slab *slab = take_spare(class_index);
+    if (!slab)
+        slab = malloc(bytes_of(class_index));
+    if (!slab)
+        return NULL;
+    memset(slab, 0, bytes_of(class_index));
+    sp_list_init(&slab->link);
+    sp_list_init(&slab->returned_link);
+    sp_list_init(&slab->owned_link);
+    slab->run = run;
+    slab->address = run->address;
+    slab->class_index = (uint16_t)class_index;
+    slab->free_head = SP_SLAB_END;
+    slab->returned_head = SP_SLAB_END;
+    slab->next = (uint16_t *)(void *)(slab->requested + blocks);
+    return slab;
+}
+
+void sp_slab_destroy(struct sp_slab *slab) {
+    sp_fence_set_clear(&slab->foreign);
+    slab->address = 0;
+    sp_lock_acquire(&spare.lock);
+    slab->next_spare = spare.slabs[slab->class_index];
+    spare.slabs[slab->class_index] = slab;
+    sp_lock_release(&spare.lock);
+}
+
+void sp_slab_accept_returned(struct sp_slab *slab) {
+    if (slab->returned == 0)
+        return;
+    uint16_t last = slab->returned_head;
+    while (slab->next[last] != SP_SLAB_END)
+        last = slab->next[last];
+    slab->next[last] = slab->free_head;
+    slab->free_head = slab->returned_head;
+    slab->returned_head = SP_SLAB_END;
+    slab->returned = 0;
+}
+
+// The length of a list of blocks that aren't live, or UINT32_MAX when one is, or it is too long.
+static uint32_t list_length(const struct sp_slab *slab, uint16_t head) {
+    uint32_t length = 0;
+    for (uint16_t i = head; i != SP_SLAB_END; i = slab->next[i]) {
+        if (slab->requested[i] != 0 || ++length > sp_slab_class(slab)->blocks)
+            return UINT32_MAX;
+    }
+    return length;
+}
+
+bool sp_slab_check(const struct sp_slab *slab) {
+    const struct sp_size_class *class = sp_slab_class(slab);
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < class->blocks; i++) {
+        if (slab->requested[i] > class->block_size)
+            return false;
+        live += slab->requested[i] != 0;
+    }
+    uint64_t free_blocks = list_length(slab, slab->free_head);
+    uint64_t returned = list_length(slab, slab->returned_head);
+    return live == slab->live && returned == slab->returned && slab->fresh <= class->blocks &&
+           live + free_blocks + returned + (class->blocks - slab->fresh) == class->blocks &&
+           slab->run->slab == slab && slab->run->address == slab->address;
+}

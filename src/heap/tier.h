@@ -1,0 +1,40 @@
+// Tiers: free blocks that may be used on the same terms, indexed by (size, address).
+//
+// A pool has a tier of ready memory, which anybody may take, one for each lane, whose own stream may take it, one of
+// memory that waits for several streams, and one of holes, which are free address space. Best fit takes the smallest block
+// that is large enough, the lowest address among equals. Neighbours in one tier are always merged, so a tier never holds two adjacent blocks, but when
+// joining their fences found no host memory; then they are merged when next one of them comes back.
+//
+// Guarded by the lock of the pool that owns the blocks. Nothing here fails.
+//
+//   tier.bytes = sum of the sizes of its blocks; block.tier == tier exactly for these
+#ifndef STREAMPOOL_HEAP_TIER_H
+#define STREAMPOOL_HEAP_TIER_H
+
+#include "heap/block.h"
+
+struct sp_tier {
+    struct sp_tree by_size;
+    uint64_t bytes;
+    enum sp_block_state state;  // of its blocks: SP_BLOCK_FREE or SP_BLOCK_HOLE
+};
+
+void sp_tier_init(struct sp_tier *tier, enum sp_block_state state);
+
+// Puts a block in, merged with its neighbours of the same tier. Returns the merged block.
+struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block);
+
+// Takes a block out of the tier that it is in; its state is BUSY until the caller says otherwise.
+void sp_tier_remove(struct sp_block *block);
+
+// The block that best fits `size` bytes, or null.
+struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size);
+
+// Walking a tier by (size, address).
+struct sp_block *sp_tier_first(const struct sp_tier *tier);
+struct sp_block *sp_tier_next(const struct sp_block *block);
+
+// The tree's order, the sum of bytes, and that the blocks are this tier's. For checks.
+bool sp_tier_check(const struct sp_tier *tier);
+
+#endif

@@ -1,0 +1,178 @@
+#include "pool/check.h"
+
+#include "pool/owner.h"
+#include "pool/quick.h"
+#include "pool/runtime.h"
+
+#include <stdio.h>
+
+// What a walk adds up, and where it says what is wrong.
+struct check {
+    struct sp_pool *pool;
+    char *why;
+    size_t length;
+    uint64_t reserved;
+    uint64_t used;
+    uint64_t busy_blocks;
+    uint64_t cached_blocks;
+};
+
+#define REQUIRE(check, condition, ...)                                                                       \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            snprintf((check)->why, (check)->length, __VA_ARGS__);                                            \
+            return false;                                                                                    \
+        }                                                                                                    \
+    } while (0)
+
+// A live large block is found by its address; a run's pages lead to its slab.
+static bool check_live(struct check *check, const struct sp_block *block) {
+    uintptr_t owner = sp_owner_of(block->address);
+    if (block->slab) {
+        for (uint64_t offset = 0; offset < block->size; offset += SP_PAGE_SIZE)
+            REQUIRE(check, sp_owner_slab(sp_owner_of(block->address + offset)) == block->slab,
+                    "a page of the run at %#llx does not lead to its slab", (unsigned long long)block->address);
+        return true;
+    }
+    REQUIRE(check, sp_owner_block(owner) == block, "the page map does not lead to the live block at %#llx",
+            (unsigned long long)block->address);
+    REQUIRE(check, block->requested > 0 && block->requested <= block->size,
+            "a live block of %llu bytes was asked for %llu", (unsigned long long)block->size,
+            (unsigned long long)block->requested);
+    check->used += block->requested;
+    return true;
+}
+
+// A block is memory exactly where extents are mapped: it is covered by them without a gap, and a hole touches none.
+static bool check_backing(struct check *check, const struct sp_segment *segment, const struct sp_block *block) {
+    const struct sp_extent *extent = sp_view_extent_from(&segment->view, block->address);
+    if (sp_block_state(block) == SP_BLOCK_HOLE) {
+        REQUIRE(check, !extent || extent->address >= sp_block_end(block), "an extent is mapped in the hole at %#llx",
+                (unsigned long long)block->address);
+        return true;
+    }
+    uint64_t covered = extent && extent->address < sp_block_end(block) ? extent->address : sp_block_end(block);
+    if (covered > block->address) {
+        const struct sp_tree_node *node =
+            extent ? sp_tree_prev(&extent->by_address) : sp_tree_last(&segment->view.extents);
+        const struct sp_extent *before = node ? SP_CONTAINER_OF(node, struct sp_extent, by_address) : NULL;
+        REQUIRE(check, before && before->address + before->size >= covered,
+                "the block at %#llx begins in memory that is not mapped", (unsigned long long)block->address);
+    }
+    while (extent && extent->address == covered && covered < sp_block_end(block)) {
+        covered += extent->size;
+        extent = sp_view_extent_next(extent);
+    }
+    REQUIRE(check, covered >= sp_block_end(block), "the block at %#llx ends in memory that is not mapped",
+            (unsigned long long)block->address);
+    return true;
+}
+
+static bool check_block(struct check *check, const struct sp_segment *segment, const struct sp_block *block) {
+    enum sp_block_state state = sp_block_state(block);
+    check->busy_blocks += state == SP_BLOCK_BUSY;
+    check->cached_blocks += state == SP_BLOCK_CACHED;
+    REQUIRE(check, state != SP_BLOCK_NONE, "a spare descriptor is in a chain");
+    REQUIRE(check, state != SP_BLOCK_BUSY, "the block at %#llx is set aside while nothing is going on",
+            (unsigned long long)block->address);
+    return check_backing(check, segment, block) && (state != SP_BLOCK_LIVE || check_live(check, block));
+}
+
+static bool check_segment(struct check *check, const struct sp_segment *segment) {
+    uint64_t mapped = 0;
+    REQUIRE(check, sp_chain_check(&segment->chain), "the chain at %#llx is not in order",
+            (unsigned long long)segment->chain.address);
+    for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e; e = sp_view_extent_next(e))
+        mapped += e->size;
+    REQUIRE(check, mapped == segment->view.mapped, "a view's extents are not what it says is mapped");
+    REQUIRE(check, sp_tree_check(&segment->view.extents), "a view's tree of extents is not in order");
+    check->reserved += mapped;
+    for (const struct sp_block *block = segment->chain.first; block; block = block->next) {
+        if (!check_block(check, segment, block))
+            return false;
+    }
+    return true;
+}
+
+static bool check_region(struct check *check, const struct sp_region *region) {
+    uint64_t before = check->reserved;
+    SP_LIST_FOR_EACH(link, &region->segments) {
+        if (!check_segment(check, SP_CONTAINER_OF(link, struct sp_segment, link)))
+            return false;
+    }
+    REQUIRE(check, check->reserved - before == region->mapped, "a region's views are not what it says is mapped");
+    REQUIRE(check, sp_tier_check(&region->ready), "the ready tier is not in order");
+    REQUIRE(check, sp_tier_check(&region->waiting), "the waiting tier is not in order");
+    REQUIRE(check, sp_tier_check(&region->holes), "the index of holes is not in order");
+    for (const struct sp_block *b = sp_tier_first(&region->ready); b; b = sp_tier_next(b))
+        REQUIRE(check, sp_fence_set_empty(&b->fences), "a ready block has a fence");
+    return true;
+}
+
+static bool check_slab(struct check *check, const struct sp_lane *lane, const struct sp_slab *slab) {
+    REQUIRE(check, sp_slab_check(slab), "the slab at %#llx is not in order", (unsigned long long)slab->address);
+    REQUIRE(check, slab->owner == lane, "a slab is in the list of another lane than its owner");
+    REQUIRE(check, sp_slab_has_free(slab) == !sp_list_empty(&slab->link),
+            "a slab's free blocks and its place in the lists don't agree");
+    REQUIRE(check, (slab->returned > 0) == !sp_list_empty(&slab->returned_link),
+            "a slab's returned blocks and its place in the lists don't agree");
+    for (uint32_t i = 0; i < sp_slab_class(slab)->blocks; i++)
+        check->used += slab->requested[i];
+    return true;
+}
+
+static bool check_quick(struct check *check, const struct sp_lane *lane, uint64_t *cached) {
+    for (unsigned i = 0; i < SP_QUICK_BINS; i++) {
+        const struct sp_quick_bin *bin = &lane->quick[i];
+        REQUIRE(check, (bin->head != NULL) == ((lane->quick_used >> i & 1) != 0), "quick_used is wrong for a bin");
+        for (const struct sp_block *b = bin->head; b; b = b->quick_next) {
+            REQUIRE(check, b->size == bin->size && sp_block_state(b) == SP_BLOCK_CACHED,
+                    "a quick list holds a block that is not its own");
+            (*cached)++;
+        }
+    }
+    return true;
+}
+
+static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t *cached) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        REQUIRE(check, sp_tier_check(&lane->tiers[kind]), "a lane's tier is not in order");
+        for (const struct sp_block *b = sp_tier_first(&lane->tiers[kind]); b; b = sp_tier_next(b))
+            REQUIRE(check, b->fences.count == 1 && sp_fence_set_at(&b->fences, 0)->slot == lane->stream->slot,
+                    "a lane's tier holds a block that is not its own");
+    }
+    SP_LIST_FOR_EACH(link, &lane->owned_slabs) {
+        if (!check_slab(check, lane, SP_CONTAINER_OF(link, struct sp_slab, owned_link)))
+            return false;
+    }
+    return check_quick(check, lane, cached);
+}
+
+static bool check_figures(struct check *check, uint64_t cached) {
+    const struct sp_pool *pool = check->pool;
+    REQUIRE(check, cached == check->cached_blocks, "%llu blocks are cached, %llu are in quick lists",
+            (unsigned long long)check->cached_blocks, (unsigned long long)cached);
+    REQUIRE(check, check->reserved == atomic_load(&pool->reserved), "reserved is %llu, the views hold %llu",
+            (unsigned long long)atomic_load(&pool->reserved), (unsigned long long)check->reserved);
+    REQUIRE(check, check->used == atomic_load(&pool->used), "used is %llu, the live blocks were asked for %llu",
+            (unsigned long long)atomic_load(&pool->used), (unsigned long long)check->used);
+    REQUIRE(check, check->used <= check->reserved && check->reserved <= pool->limit, "used <= reserved <= limit");
+    REQUIRE(check, atomic_load(&pool->used_high) >= check->used && atomic_load(&pool->reserved_high) >= check->reserved,
+            "a high figure is below the current one");
+    return true;
+}
+
+bool sp_pool_check(poolMemPool_t handle, char *why, size_t length) {
+    struct check check = {.pool = sp_pool_from_handle(handle), .why = why, .length = length};
+    uint64_t cached = 0;
+    REQUIRE(&check, check.pool, "not a pool");
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        if (!check_region(&check, &check.pool->regions[kind]))
+            return false;
+    }
+    SP_LIST_FOR_EACH(link, &check.pool->lanes) {
+        if (!check_lane(&check, SP_CONTAINER_OF(link, struct sp_lane, link), &cached))
+            return false;
+    }
+    return check_figures(&check, cached);
+}

@@ -1,0 +1,24 @@
+// What a failing call leaves behind for its thread: a code, a sentence, and the driver's own error.
+//
+// Each failing call goes through exactly one of these; a call that succeeds touches nothing.
+#ifndef STREAMPOOL_POOL_ERROR_H
+#define STREAMPOOL_POOL_ERROR_H
+
+#include "driver/driver.h"
+
+#include <streampool/streampool.h>
+
+// Notes the sentence and returns the error. The driver had no part in it.
+poolError_t sp_fail(poolError_t error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// The same for an error that came up from the driver, or from the layers that speak its codes: returns our code for it.
+// The sentence is "<what>: <entry point> returned <name>", or "<what>: out of host memory".
+poolError_t sp_fail_driver(CUresult error, const char *what);
+
+// Our code for a driver's.
+poolError_t sp_error_of(CUresult error);
+
+const char *sp_error_detail(void);
+void sp_error_native(CUresult *error, const char **entry_point);
+
+#endif

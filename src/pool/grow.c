@@ -1,0 +1,252 @@
+// Growing: mapping new memory where it joins free memory best.
+//
+// Under the pool's lock a plan is made: the hole to map into, and the free block in front of it that the lane may
+// use. Both are set aside (BUSY), cut as they will be needed, with room for every fence; the lock is given back, the driver is
+// called, and the result is published, which can't fail any more. The map lock, held all the while, keeps other
+// mappers out.
+//
+//        front      hole                rest
+//      |=========|------------------|----------|      free | used part | free, ready for anybody
+//      '---- the new block ---------'                 ^ mapped from here to the end, one extent
+//
+// A new view is a last choice: memory in many views can't join. So the memory of a region lies in as few segments as
+// the address space allows, each with room to grow to the device's whole memory.
+#include "pool/figures.h"
+#include "pool/runtime.h"
+
+#include "base/checked.h"
+
+#include <stdlib.h>
+
+struct plan {
+    struct sp_block *front;  // free memory to begin with, or null
+    struct sp_block *hole;   // once set aside: what of the mapped memory the new block takes
+    struct sp_block *rest;   // once set aside: the mapped memory behind it, or null
+    uint64_t need;           // the least that must be mapped
+    uint64_t amount;         // what is mapped
+};
+
+static uint64_t granule_of(const struct sp_pool *pool) {
+    return pool->device->vmm.granule;
+}
+
+// What one growth maps when less is needed. Pages grow with what they hold, so that a program with few small
+// blocks holds few.
+static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind) {
+    if (kind == SP_REGION_LARGE)
+        return SP_GROWTH_UNIT;
+    uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule_of(pool));
+    if (unit < granule_of(pool))
+        return granule_of(pool);
+    return unit < SP_GROWTH_UNIT ? unit : SP_GROWTH_UNIT;
+}
+
+// ------------------------------------------------------------------------------------------- the plan
+
+static struct plan plan_for_hole(const struct sp_pool *pool, const struct sp_lane *lane, struct sp_block *hole,
+                                 uint64_t size) {
+    struct plan plan = {.hole = hole, .need = size};
+    if (hole->prev && sp_block_usable(pool, lane, hole->prev) && hole->prev->size < size) {
+        plan.front = hole->prev;
+        plan.need = size - hole->prev->size;
+    }
+    plan.need = sp_round_up(plan.need, granule_of(pool));
+    return plan;
+}
+
+// The plan that maps least.
+static struct plan best_plan(struct sp_pool *pool, const struct sp_lane *lane, enum sp_region_kind kind,
+                             uint64_t size) {
+    struct plan best = {.need = UINT64_MAX};
+    for (struct sp_block *b = sp_tier_first(&pool->regions[kind].holes); b; b = sp_tier_next(b)) {
+        struct plan plan = plan_for_hole(pool, lane, b, size);
+        if (plan.need <= b->size && plan.need < best.need)
+            best = plan;
+    }
+    return best;
+}
+
+// How much to map: the growth unit if the hole and the pool's limit have room for it, else less.
+static uint64_t amount_for(const struct sp_pool *pool, enum sp_region_kind kind, const struct plan *plan) {
+    uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    uint64_t amount = growth_unit(pool, kind);
+    if (amount < plan->need)
+        amount = plan->need;
+    if (amount > plan->hole->size)
+        amount = plan->hole->size;
+    return amount > room ? sp_round_down(room, granule_of(pool)) : amount;
+}
+
+static void insert_hole(struct sp_pool *pool, struct sp_block *hole) {
+    sp_tier_insert(&pool->regions[sp_segment_of(hole)->kind].holes, hole);
+}
+
+// Everything of a plan back to where it was. Nothing here needs memory: holes have no fences to join.
+static void undo_locked(struct sp_pool *pool, const struct plan *plan) {
+    insert_hole(pool, plan->hole);
+    if (plan->rest)
+        insert_hole(pool, plan->rest);
+    if (plan->front)
+        sp_pool_insert(pool, plan->front);
+}
+
+// Cuts the hole as the picture above shows. False without host memory.
+static bool cut_locked(struct sp_pool *pool, struct plan *plan, uint64_t size) {
+    uint64_t used = size - (plan->front ? plan->front->size : 0);
+    if (!sp_fence_set_reserve(plan->front ? &plan->front->fences : &plan->hole->fences, 1))
+        return false;
+    if (plan->amount < plan->hole->size) {
+        struct sp_block *remaining = sp_block_split(plan->hole, plan->amount);
+        if (!remaining)
+            return false;
+        insert_hole(pool, remaining);
+    }
+    if (used < plan->amount) {
+        plan->rest = sp_block_split(plan->hole, used);
+        return plan->rest != NULL;
+    }
+    return true;
+}
+
+// Chooses and sets aside. CUDA_ERROR_NOT_FOUND when no hole is large enough.
+static CUresult prepare_locked(struct sp_pool *pool, const struct sp_lane *lane, enum sp_region_kind kind,
+                               uint64_t size, struct plan *plan) {
+    *plan = best_plan(pool, lane, kind, size);
+    if (!plan->hole)
+        return CUDA_ERROR_NOT_FOUND;
+    plan->amount = amount_for(pool, kind, plan);
+    if (plan->amount < plan->need)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    sp_tier_remove(plan->hole);
+    if (plan->front)
+        sp_tier_remove(plan->front);
+    if (cut_locked(pool, plan, size))
+        return CUDA_SUCCESS;
+    undo_locked(pool, plan);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult prepare(struct sp_pool *pool, const struct sp_lane *lane, enum sp_region_kind kind,
+                        uint64_t size, struct plan *plan) {
+    sp_lock_acquire(&pool->lock);
+    CUresult error = prepare_locked(pool, lane, kind, size, plan);
+    sp_lock_release(&pool->lock);
+    return error;
+}
+
+// ----------------------------------------------------------------------------------------- segments
+
+// The span for a new segment: room for the whole device, or for the whole pool if that is limited.
+static uint64_t wanted_span(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t least) {
+    uint64_t span = pool->device->vmm.total_memory;
+    if (kind == SP_REGION_PAGES)
+        span /= 8;
+    if (span > pool->limit)
+        span = pool->limit;
+    span = sp_round_up(span, granule_of(pool));
+    return span < least ? least : span;
+}
+
+static CUresult add_segment(struct sp_pool *pool, enum sp_region_kind kind, uint64_t size) {
+    uint64_t least = sp_round_up(size, granule_of(pool));
+    struct sp_segment *segment = calloc(1, sizeof *segment);
+    if (!segment)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    segment->pool = pool;
+    segment->kind = kind;
+    CUresult error = sp_view_open(&segment->view, &pool->device->space, least, wanted_span(pool, kind, least),
+                                  (CUmemAllocationHandleType)pool->props.handleTypes);
+    if (error != CUDA_SUCCESS)
+        goto free_segment;
+    if (!sp_chain_open(&segment->chain, segment->view.address, segment->view.size)) {
+        error = CUDA_ERROR_OUT_OF_MEMORY;
+        goto close_view;
+    }
+    sp_lock_acquire(&pool->lock);
+    sp_list_push_back(&pool->regions[kind].segments, &segment->link);
+    insert_hole(pool, segment->chain.first);
+    sp_lock_release(&pool->lock);
+    return CUDA_SUCCESS;
+
+close_view:
+    sp_view_close(&segment->view);
+free_segment:
+    free(segment);
+    return error;
+}
+
+// ------------------------------------------------------------------------------------------ growing
+
+// Gives back of the mapped part what is not needed. False when all of it is, or without host memory.
+static bool reduce_to_need(struct sp_pool *pool, struct plan *plan) {
+    uint64_t kept = plan->need - plan->hole->size;  // of the rest
+    struct sp_block *surplus = plan->rest;
+    if (plan->amount == plan->need || !surplus)
+        return false;
+    sp_lock_acquire(&pool->lock);
+    if (kept > 0)
+        surplus = sp_block_split(plan->rest, kept);
+    else
+        plan->rest = NULL;
+    if (surplus)
+        insert_hole(pool, surplus);
+    sp_lock_release(&pool->lock);
+    if (surplus)
+        plan->amount = plan->need;
+    return surplus != NULL;
+}
+
+// Maps the amount, or only what is needed if the device hasn't got more.
+static CUresult map(struct sp_pool *pool, struct plan *plan) {
+    struct sp_view *view = &sp_segment_of(plan->hole)->view;
+    CUresult error = sp_view_map(view, plan->hole->address, plan->amount);
+    if (error == CUDA_ERROR_OUT_OF_MEMORY && reduce_to_need(pool, plan))
+        error = sp_view_map(view, plan->hole->address, plan->amount);
+    return error;
+}
+
+static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *plan) {
+    struct sp_block *block = plan->hole;
+    pool->regions[sp_segment_of(block)->kind].mapped += plan->amount;
+    sp_figures_reserved_add(pool, plan->amount);
+    if (plan->rest)
+        sp_pool_insert(pool, plan->rest);
+    if (plan->front) {
+        block = plan->front;
+        sp_block_absorb_next(block);  // a hole brings no fences, so this needs no memory
+    }
+    sp_block_set_state(block, SP_BLOCK_LIVE);
+    return block;
+}
+
+static CUresult grow_mapping(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
+                             uint64_t size, struct sp_block **block) {
+    struct plan plan;
+    *block = sp_take(pool, lane, kind, size);  // another thread may have grown while this one waited
+    if (*block)
+        return CUDA_SUCCESS;
+    CUresult error = prepare(pool, lane, kind, size, &plan);
+    if (error == CUDA_ERROR_NOT_FOUND) {
+        error = add_segment(pool, kind, size);
+        if (error == CUDA_SUCCESS)
+            error = prepare(pool, lane, kind, size, &plan);
+    }
+    if (error != CUDA_SUCCESS)
+        return error;
+    error = map(pool, &plan);
+    sp_lock_acquire(&pool->lock);
+    if (error == CUDA_SUCCESS)
+        *block = publish_locked(pool, &plan);
+    else
+        undo_locked(pool, &plan);
+    sp_lock_release(&pool->lock);
+    return error;
+}
+
+CUresult sp_grow(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
+                 struct sp_block **block) {
+    sp_lock_acquire(&pool->map_lock);
+    CUresult error = grow_mapping(pool, lane, kind, size, block);
+    sp_lock_release(&pool->map_lock);
+    return error;
+}

@@ -1,0 +1,216 @@
+// A pool from its creation to the day its last memory is gone, and its handle.
+//
+// A handle is not a pointer but (serial number, index) packed into one: a handle that was never given out or whose
+// pool was given up is recognised, whatever stands in memory. Pools are type-stable: a struct is used again
+// for another pool, never given back to the system, so that a thread on its way out of a free may still look at it.
+#include "pool/owner.h"
+#include "pool/runtime.h"
+
+#include "base/checked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { INDEX_BITS = 16, MAX_POOLS = 1 << INDEX_BITS };
+
+static struct {
+    struct sp_lock lock;
+    uintptr_t last_serial;
+    struct sp_pool *_Atomic pools[MAX_POOLS];  // by index; null: free
+    struct sp_list spare;                      // pools to be used again, linked by `link`
+} registry = {.spare = {&registry.spare, &registry.spare}};
+
+struct sp_pool *sp_pool_from_handle(poolMemPool_t handle) {
+    size_t index = (uintptr_t)handle & (MAX_POOLS - 1);
+    struct sp_pool *pool = atomic_load_explicit(&registry.pools[index], memory_order_acquire);
+    return pool && pool->handle == handle ? pool : NULL;
+}
+
+static bool publish_locked(struct sp_pool *pool) {
+    for (size_t index = 1; index < MAX_POOLS; index++) {
+        if (atomic_load_explicit(&registry.pools[index], memory_order_relaxed))
+            continue;
+        uintptr_t value = ++registry.last_serial << INDEX_BITS | index;
+        pool->handle = (poolMemPool_t)value;
+        atomic_store_explicit(&registry.pools[index], pool, memory_order_release);
+        return true;
+    }
+    return false;
+}
+
+static bool publish(struct sp_pool *pool) {
+    sp_lock_acquire(&registry.lock);
+    bool published = publish_locked(pool);
+    sp_lock_release(&registry.lock);
+    return published;
+}
+
+// True for the one caller that takes the handle back.
+static bool withdraw(const struct sp_pool *pool) {
+    size_t index = (uintptr_t)pool->handle & (MAX_POOLS - 1);
+    struct sp_pool *expected = (struct sp_pool *)(uintptr_t)pool;
+    return atomic_compare_exchange_strong(&registry.pools[index], &expected, NULL);
+}
+
+static struct sp_pool *take_struct(void) {
+    sp_lock_acquire(&registry.lock);
+    struct sp_list *spare = sp_list_pop_front(&registry.spare);
+    sp_lock_release(&registry.lock);
+    if (spare)
+        return SP_CONTAINER_OF(spare, struct sp_pool, link);
+    return aligned_alloc(_Alignof(struct sp_pool), sizeof(struct sp_pool));
+}
+
+static void give_struct(struct sp_pool *pool) {
+    sp_lock_acquire(&registry.lock);
+    sp_list_push_front(&registry.spare, &pool->link);
+    sp_lock_release(&registry.lock);
+}
+
+static size_t limit_of(const struct poolMemPoolProps *props) {
+    size_t limit;
+    return props->maxSize > 0 && sp_checked_round_up(props->maxSize, SP_GROWTH_UNIT, &limit) ? limit : SIZE_MAX;
+}
+
+static void init(struct sp_pool *pool, struct sp_device *device, const struct poolMemPoolProps *props) {
+    memset(pool, 0, sizeof *pool);
+    pool->device = device;
+    pool->props = *props;
+    pool->limit = limit_of(props);
+    for (int i = 0; i < 3; i++)
+        atomic_init(&pool->reuse_policies[i], 1);
+    atomic_init(&pool->unfenced_max, SP_GROWTH_UNIT);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        sp_list_init(&pool->regions[kind].segments);
+        sp_tier_init(&pool->regions[kind].ready, SP_BLOCK_FREE);
+        sp_tier_init(&pool->regions[kind].waiting, SP_BLOCK_FREE);
+        sp_tier_init(&pool->regions[kind].holes, SP_BLOCK_HOLE);
+    }
+    sp_list_init(&pool->lanes);
+    sp_list_init(&pool->link);
+}
+
+poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props,
+                           struct sp_pool **created) {
+    struct sp_pool *pool = take_struct();
+    if (!pool)
+        return sp_fail(poolErrorMemoryAllocation, "out of host memory");
+    init(pool, device, props);
+    if (!publish(pool)) {
+        give_struct(pool);
+        return sp_fail(poolErrorMemoryAllocation, "%d pools exist already", MAX_POOLS - 1);
+    }
+    sp_lock_acquire(&device->lock);
+    sp_list_push_back(&device->pools, &pool->link);
+    sp_lock_release(&device->lock);
+    *created = pool;
+    return poolSuccess;
+}
+
+// -------------------------------------------------------------------------------------------- the end
+
+static void close_segments(struct sp_pool *pool) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        while (!sp_list_empty(&pool->regions[kind].segments)) {
+            struct sp_list *link = sp_list_pop_front(&pool->regions[kind].segments);
+            struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+            sp_chain_close(&segment->chain);
+            sp_view_close(&segment->view);
+            free(segment);
+        }
+    }
+}
+
+static void dispose(struct sp_pool *pool) {
+    close_segments(pool);
+    sp_pool_free_lanes(pool);
+    give_struct(pool);
+}
+
+static bool is_given_up(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->destroyed, memory_order_acquire);
+}
+
+static bool is_live(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->used, memory_order_acquire) != 0;
+}
+
+// Takes a given-up pool on which nobody stands out of its device's list, so that one thread at a time takes it apart. With
+// `wanted` only that one: the pointer is compared and not followed, since the pool may be gone. Null when there is none.
+static struct sp_pool *claim(struct sp_device *device, const struct sp_pool *wanted) {
+    struct sp_pool *claimed = NULL;
+    sp_lock_acquire(&device->lock);
+    SP_LIST_FOR_EACH(link, &device->pools) {
+        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, link);
+        if ((wanted && pool != wanted) || !is_given_up(pool) || pool->pins > 0)
+            continue;
+        sp_list_remove(&pool->link);
+        claimed = pool;
+        break;
+    }
+    sp_lock_release(&device->lock);
+    return claimed;
+}
+
+static void unclaim(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->device->lock);
+    sp_list_push_back(&pool->device->pools, &pool->link);
+    sp_lock_release(&pool->device->lock);
+}
+
+// Takes a claimed pool apart, or puts it back. Another thread's last free finds the pool claimed and leaves it to this one, so
+// look again when it became empty meanwhile.
+static void take_apart(struct sp_pool *pool) {
+    struct sp_device *device = pool->device;
+    bool was_live = is_live(pool);
+    sp_pool_trim(pool, 0);
+    if (!is_live(pool) && atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0) {
+        atomic_fetch_sub(&device->given_up, 1);
+        dispose(pool);
+        return;
+    }
+    unclaim(pool);
+    if (was_live && !is_live(pool))
+        sp_device_reap_pool(device, pool);
+}
+
+void sp_device_reap_pool(struct sp_device *device, const struct sp_pool *pool) {
+    struct sp_pool *claimed = claim(device, pool);
+    if (claimed)
+        take_apart(claimed);
+}
+
+void sp_device_reap(struct sp_device *device) {
+    uint32_t count = atomic_load_explicit(&device->given_up, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++)
+        sp_device_reap_pool(device, NULL);
+}
+
+void sp_pool_destroy(struct sp_pool *pool) {
+    struct sp_device *device = pool->device;
+    struct sp_pool *current = pool;
+    if (!withdraw(pool))
+        return;
+    atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
+    atomic_fetch_add(&device->given_up, 1);
+    atomic_store_explicit(&pool->destroyed, true, memory_order_release);
+    sp_device_reap_pool(device, pool);
+}
+
+void sp_pool_demolish(struct sp_pool *pool) {
+    withdraw(pool);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
+            struct sp_view *view = &SP_CONTAINER_OF(link, struct sp_segment, link)->view;
+            struct sp_extent *extent = sp_view_extent_from(view, 0);
+            while (extent) {
+                struct sp_extent *next = sp_view_extent_next(extent);
+                sp_view_unmap(view, extent);
+                extent = next;
+            }
+        }
+    }
+    sp_pool_free_slabs(pool);
+    sp_list_remove(&pool->link);
+    dispose(pool);
+}

@@ -1,0 +1,207 @@
+// Allocating: the lane's lists, and behind them the ladder.
+#include "pool/figures.h"
+#include "pool/owner.h"
+#include "pool/quick.h"
+#include "pool/runtime.h"
+
+#include "base/checked.h"
+
+#include <stdio.h>
+
+// ----------------------------------------------------------------------------------------- the ladder
+
+static bool policy(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
+    return atomic_load_explicit(&pool->reuse_policies[attribute - 1], memory_order_relaxed) != 0;
+}
+
+// Reserved bytes may not grow by this much.
+static bool over_limit(const struct sp_pool *pool, uint64_t bytes) {
+    return bytes > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+}
+
+// Memory that only a query of the recorded events can find.
+static CUresult take_found_complete(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
+                                    uint64_t size, struct sp_block **block) {
+    if (!policy(pool, poolMemPoolReuseAllowOpportunistic))
+        return CUDA_SUCCESS;
+    CUresult error = sp_streams_poll_current_context();
+    if (error == CUDA_SUCCESS)
+        *block = sp_take(pool, lane, kind, size);
+    return error;
+}
+
+// Growing, and when the device has no more, growing again after caches were given back to it.
+static CUresult take_by_growing(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
+                                uint64_t size, struct sp_block **block) {
+    CUresult error = sp_grow(pool, lane, kind, size, block);
+    if (error != CUDA_ERROR_OUT_OF_MEMORY)
+        return error;
+    size_t needed = sp_round_up(size, pool->device->vmm.granule);
+    if (over_limit(pool, needed) ? sp_pool_make_room(pool, needed)
+                                 : sp_device_make_room(pool->device, lane->stream, needed))
+        error = sp_grow(pool, lane, kind, size, block);
+    return error;
+}
+
+// Every rung from the cheapest to the dearest.
+static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
+                      struct sp_block **block) {
+    *block = sp_take(pool, lane, kind, size);
+    if (*block)
+        return CUDA_SUCCESS;
+    sp_pool_collect(pool);
+    *block = sp_take(pool, lane, kind, size);
+    if (*block)
+        return CUDA_SUCCESS;
+    CUresult error = take_found_complete(pool, lane, kind, size, block);
+    if (error != CUDA_SUCCESS || *block)
+        return error;
+    error = take_by_growing(pool, lane, kind, size, block);
+    if (error != CUDA_ERROR_OUT_OF_MEMORY)
+        return error;
+    *block = sp_take_from_other(pool, lane, kind, size);
+    return *block ? CUDA_SUCCESS : error;
+}
+
+// ----------------------------------------------------------------------------------------- small blocks
+
+// The first slab of the class with a free block, less those that have none any more.
+static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_index) {
+    struct sp_list *first = sp_list_first(&lane->slabs[class_index]);
+    return first ? SP_CONTAINER_OF(first, struct sp_slab, link) : NULL;
+}
+
+static uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
+    uint64_t address = sp_slab_take(slab, size);
+    if (!sp_slab_has_free(slab))
+        sp_list_remove(&slab->link);
+    return address;
+}
+
+// Takes back what other streams returned to the lane's slabs of the class, where that has completed by now.
+static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
+    SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs) {
+        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
+        if (slab->class_index != class_index)
+            continue;
+        sp_fence_set_prune(&slab->foreign, sp_fence_is_complete);
+        if (!sp_fence_set_empty(&slab->foreign))
+            continue;
+        bool listed = sp_slab_has_free(slab);
+        sp_slab_accept_returned(slab);
+        sp_list_remove(&slab->returned_link);
+        if (!listed)
+            sp_list_push_front(&lane->slabs[class_index], &slab->link);
+    }
+}
+
+static uint64_t take_small_locked(struct sp_lane *lane, unsigned class_index, size_t size) {
+    struct sp_slab *slab = usable_slab_locked(lane, class_index);
+    if (!slab) {
+        accept_returned_locked(lane, class_index);
+        slab = usable_slab_locked(lane, class_index);
+    }
+    return slab ? take_from_slab_locked(slab, size) : 0;
+}
+
+static uint64_t take_small(struct sp_lane *lane, unsigned class_index, size_t size) {
+    sp_lock_acquire(&lane->lock);
+    uint64_t address = take_small_locked(lane, class_index, size);
+    sp_lock_release(&lane->lock);
+    return address;
+}
+
+static void give_run_back(struct sp_pool *pool, struct sp_block *run) {
+    sp_lock_acquire(&pool->lock);
+    sp_pool_insert(pool, run);
+    sp_lock_release(&pool->lock);
+}
+
+// A new slab for the lane, and one block of it.
+static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, unsigned class_index,
+                                   size_t size, uint64_t *address) {
+    struct sp_block *run = NULL;
+    CUresult error = climb(pool, lane, SP_REGION_PAGES, sp_size_classes[class_index].pages * SP_PAGE_SIZE, &run);
+    if (error != CUDA_SUCCESS)
+        return error;
+    struct sp_slab *slab = sp_slab_create(class_index, run);
+    if (!slab) {
+        give_run_back(pool, run);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    slab->owner = lane;
+    run->slab = slab;
+    sp_owner_set_run(run, slab);
+    sp_lock_acquire(&lane->lock);
+    sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
+    sp_list_push_back(&lane->slabs[class_index], &slab->link);
+    *address = take_from_slab_locked(slab, size);
+    sp_lock_release(&lane->lock);
+    return CUDA_SUCCESS;
+}
+
+static CUresult malloc_small(struct sp_pool *pool, struct sp_lane *lane, size_t size, uint64_t *address) {
+    unsigned class_index = sp_size_class_of(size);
+    *address = take_small(lane, class_index, size);
+    return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, class_index, size, address);
+}
+
+// ----------------------------------------------------------------------------------------- large blocks
+
+static struct sp_block *take_quick(struct sp_lane *lane, uint64_t size) {
+    sp_lock_acquire(&lane->lock);
+    struct sp_block *block = sp_quick_take(lane, size);
+    sp_lock_release(&lane->lock);
+    return block;
+}
+
+static CUresult malloc_large(struct sp_pool *pool, struct sp_lane *lane, size_t size, uint64_t *address) {
+    uint64_t rounded = size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
+    struct sp_block *block = take_quick(lane, rounded);
+    if (!block) {
+        sp_lane_flush_quick(lane);
+        CUresult error = climb(pool, lane, SP_REGION_LARGE, rounded, &block);
+        if (error != CUDA_SUCCESS)
+            return error;
+        sp_owner_set_block(block);
+    }
+    block->requested = size;
+    sp_block_set_state(block, SP_BLOCK_LIVE);
+    *address = block->address;
+    return CUDA_SUCCESS;
+}
+
+// ------------------------------------------------------------------------------------------------- both
+
+static poolError_t describe_failure(const struct sp_pool *pool, size_t size, CUresult error) {
+    if (error != CUDA_ERROR_OUT_OF_MEMORY)
+        return sp_fail_driver(error, "allocating");
+    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    uint64_t used = atomic_load_explicit(&pool->used, memory_order_relaxed);
+    char what[192];
+    snprintf(what, sizeof what,
+             "no room for %zu bytes (the pool has reserved %llu, of which %llu are in use; its limit is %zu)", size,
+             (unsigned long long)reserved, (unsigned long long)used, pool->limit);
+    return sp_fail_driver(error, what);
+}
+
+poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, void **pointer) {
+    size_t most = pool->device->vmm.total_memory < pool->limit ? pool->device->vmm.total_memory : pool->limit;
+    if (size > most)
+        return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)", size,
+                       most);
+    struct sp_lane *lane = sp_pool_lane(pool, stream);
+    if (!lane)
+        return sp_fail(poolErrorMemoryAllocation, "out of host memory");
+    CUresult error = sp_stream_before_reuse(stream);
+    if (error != CUDA_SUCCESS)
+        return sp_fail_driver(error, "ordering the stream behind its earlier frees");
+    uint64_t address = 0;
+    error = size <= SP_SMALL_MAX ? malloc_small(pool, lane, size, &address)
+                                 : malloc_large(pool, lane, size, &address);
+    if (error != CUDA_SUCCESS)
+        return describe_failure(pool, size, error);
+    sp_figures_used_add(pool, size);
+    *pointer = (void *)(uintptr_t)address;
+    return poolSuccess;
+}

@@ -1,0 +1,35 @@
+// What the page map says: the word for a page is a slab (tagged), or the large block that began in it last. A word that is out
+// of date points to a descriptor that says so itself: it has another address or isn't live.
+#ifndef STREAMPOOL_POOL_OWNER_H
+#define STREAMPOOL_POOL_OWNER_H
+
+#include "pool/pool.h"
+
+#define SP_OWNER_SLAB ((uintptr_t)1)
+
+// The word for an address, or 0 when it is nobody's.
+static inline uintptr_t sp_owner_of(uint64_t address) {
+    _Atomic uintptr_t *entry = sp_page_map_find(address);
+    return entry ? atomic_load_explicit(entry, memory_order_acquire) : 0;
+}
+
+static inline struct sp_slab *sp_owner_slab(uintptr_t owner) {
+    return owner & SP_OWNER_SLAB ? (struct sp_slab *)(owner & ~SP_OWNER_SLAB) : NULL;
+}
+
+static inline struct sp_block *sp_owner_block(uintptr_t owner) {
+    return owner & SP_OWNER_SLAB ? NULL : (struct sp_block *)owner;
+}
+
+static inline void sp_owner_set_block(struct sp_block *block) {
+    atomic_store_explicit(sp_page_map_find(block->address), (uintptr_t)block, memory_order_release);
+}
+
+// For every page of a slab's run; null clears.
+static inline void sp_owner_set_run(const struct sp_block *run, struct sp_slab *slab) {
+    uintptr_t owner = slab ? (uintptr_t)slab | SP_OWNER_SLAB : 0;
+    for (uint64_t offset = 0; offset < run->size; offset += SP_PAGE_SIZE)
+        atomic_store_explicit(sp_page_map_find(run->address + offset), owner, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,231 @@
+// A pool, its lanes and its memory: the types that all of pool/ shares, and who guards what.
+//
+//   pool     has two *regions*: one for large blocks, one for the pages that slabs are cut from. A region has
+//            segments (a view and the chain of blocks over it) and the tiers of its free blocks.
+//   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were freed, and the tiers of
+//            the memory that was last freed on it.
+//
+// Locks, in the order in which they are taken:
+//
+//   device.lock   the list of the device's pools. Never held across a driver call.
+//   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time for each pool. Whoever
+//                 finds memory without them never waits for it.
+//   lane.lock     the slabs, quick lists and the unfenced count of one lane. Held for a few instructions;
+//                 never across a driver call, never together with another lane's.
+//   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.
+//
+// A malloc or free that finds what it wants in its lane takes lane.lock alone.
+#ifndef STREAMPOOL_POOL_POOL_H
+#define STREAMPOOL_POOL_POOL_H
+
+#include "heap/slab.h"
+#include "heap/tier.h"
+#include "order/stream.h"
+#include "pool/error.h"
+#include "vmm/view.h"
+
+// What a pool grows by when less is needed, and what maxSize is rounded up to.
+#define SP_GROWTH_UNIT ((size_t)32 << 20)
+
+enum sp_region_kind { SP_REGION_LARGE, SP_REGION_PAGES, SP_REGION_COUNT };
+
+struct sp_segment {
+    struct sp_list link;  // in the region
+    struct sp_pool *pool;
+    enum sp_region_kind kind;
+    struct sp_view view;
+    struct sp_chain chain;
+};
+
+struct sp_region {
+    struct sp_list segments;
+    size_t mapped;           // sum of the views' mapped bytes; written under `lock`
+    struct sp_tier ready;    // no fence pending: anybody's
+    struct sp_tier waiting;  // fences of several streams, or of one without a lane: nobody's yet
+    struct sp_tier holes;    // address space of the segments that has no memory
+};
+
+enum { SP_QUICK_BINS = 32 };
+
+// Freed large blocks of one size, last in first out.
+struct sp_quick_bin {
+    uint64_t size;
+    struct sp_block *head;  // null: the bin is empty and may take another size
+};
+
+struct sp_lane {
+    struct sp_lock lock;
+    uint32_t quick_used;  // a bit for each bin that is not empty
+    struct sp_pool *pool;
+    struct sp_stream *stream;
+    uint64_t unfenced_sequence;  // unfenced_bytes were freed under this number: with a newer one they are fenced
+    uint64_t unfenced_bytes;
+    struct sp_list slabs[SP_CLASS_COUNT];  // with free blocks, by class
+    struct sp_list returned_slabs;         // with returned blocks
+    struct sp_list owned_slabs;            // all
+    struct sp_quick_bin quick[SP_QUICK_BINS];
+    // Guarded by the pool's lock:
+    struct sp_list link;                     // in pool.lanes
+    struct sp_tier tiers[SP_REGION_COUNT];  // its fences are all of this stream
+    uint64_t settled;  // what of the stream was known complete when the tiers were last looked through
+};
+
+// Lanes by stream slot. A larger table replaces a full one and keeps it, for readers take no lock.
+struct sp_lane_table {
+    struct sp_lane_table *smaller;
+    uint32_t count;
+    struct sp_lane *_Atomic lanes[];
+};
+
+struct sp_pool {
+    // Set when the pool is made.
+    struct sp_device *device;
+    poolMemPool_t handle;
+    struct poolMemPoolProps props;
+    size_t limit;  // of reserved bytes
+
+    // Attributes: written rarely, by anybody.
+    _Atomic int reuse_policies[3];
+    _Atomic uint64_t release_threshold;
+    _Atomic uint64_t unfenced_max;
+
+    _Atomic bool destroyed;
+    struct sp_lane_table *_Atomic lane_table;
+
+    // Figures. A free lowers `used` as the last thing it does with the pool.
+    _Alignas(64) _Atomic uint64_t used;
+    _Atomic uint64_t used_high;
+    _Alignas(64) _Atomic uint64_t reserved;  // written under `lock`
+    _Atomic uint64_t reserved_high;
+
+    struct sp_lock map_lock;
+    struct sp_lock lock;
+    struct sp_region regions[SP_REGION_COUNT];
+    struct sp_list lanes;
+
+    // Guarded by the device's lock:
+    struct sp_list link;  // in device.pools
+    uint32_t pins;        // threads that walk the device's pools and stand on this one
+};
+
+static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
+    return SP_CONTAINER_OF(block->chain, struct sp_segment, chain);
+}
+
+// ---- lane.c
+
+// The lane of a stream in a pool, or null when it has none yet.
+static inline struct sp_lane *sp_pool_find_lane(const struct sp_pool *pool, uint32_t slot) {
+    struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    return table && slot < table->count ? atomic_load_explicit(&table->lanes[slot], memory_order_acquire)
+                                        : NULL;
+}
+
+// The same, made if need be; null without host memory.
+struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_stream *stream);
+
+// Gives back the host memory of all lanes of a pool that has no memory left.
+void sp_pool_free_lanes(struct sp_pool *pool);
+
+// Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool allows. Lane's lock held.
+bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
+
+// ---- malloc.c and free.c: what the API calls
+
+poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, void **pointer);
+
+// With a stream, whose capture state has been checked; or without one, null.
+poolError_t sp_pool_free(void *pointer, struct sp_stream *stream);
+
+// Whether an address is the start of a live allocation, and of which pool; null when not. For a caller that holds it.
+struct sp_pool *sp_pool_of_address(uint64_t address);
+
+// ---- take.c: free memory, without mapping any
+
+// Takes `size` bytes for a lane out of a region: from the lane's own memory, from what is ready or known to be
+// complete, then from free neighbours of both kinds together. The block is live, has room for one more fence,
+// and keeps its fences. Null when there is none. Takes the pool's lock.
+struct sp_block *sp_take(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size);
+
+// The same for a run of pages out of the large region, or a large block out of the region of pages: a last resort,
+// for it mixes what is kept apart.
+struct sp_block *sp_take_from_other(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size);
+
+// With the pool's lock held: cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and makes
+// it live. False without host memory; then the block is as it was.
+bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);
+
+// With the pool's lock held: puts a block that is in no index into the tier that its fences allow.
+void sp_pool_insert(struct sp_pool *pool, struct sp_block *block);
+
+// With the pool's lock held: moves memory whose fences have completed since the last look to the ready tiers.
+void sp_pool_settle(struct sp_pool *pool);
+
+// True when the lane may use this free block now.
+bool sp_block_usable(const struct sp_pool *pool, const struct sp_lane *lane, const struct sp_block *block);
+
+// ---- collect.c: from the lanes back to the regions
+
+// Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions. Takes each lane's lock in turn.
+void sp_pool_collect(struct sp_pool *pool);
+
+// The same for the quick lists of one lane.
+void sp_lane_flush_quick(struct sp_lane *lane);
+
+// Puts a chain of cached blocks, linked by quick_next, into their regions.
+void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks);
+
+// Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of the slab.
+void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
+
+// For tests: gives back the slabs of a pool whose memory is gone.
+void sp_pool_free_slabs(struct sp_pool *pool);
+
+// ---- grow.c
+
+// Takes `size` bytes by mapping new memory, next to free memory where that saves some. CUDA_ERROR_OUT_OF_MEMORY when the device,
+// the host, the address space or the pool's limit has no more; then nothing has changed.
+CUresult sp_grow(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
+                 struct sp_block **block);
+
+// ---- trim.c
+
+// Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved.
+CUresult sp_pool_trim(struct sp_pool *pool, size_t keep);
+
+// Trims to the release threshold if the pool holds more.
+void sp_pool_trim_to_threshold(struct sp_pool *pool);
+
+// Releases whole free extents of `bytes` or more together, if there are as many; else does nothing. True when something was
+// released.
+bool sp_pool_make_room(struct sp_pool *pool, size_t bytes);
+
+// The bytes that a trim to 0 would release now.
+size_t sp_pool_releasable(struct sp_pool *pool);
+
+// ---- life.c
+
+poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props, struct sp_pool **pool);
+
+// Marks the pool as given up, and reaps it if that is possible now.
+void sp_pool_destroy(struct sp_pool *pool);
+
+// Takes a given-up pool apart if nothing of it is live and everything has completed; else does nothing. The pool may be gone
+// already: the pointer is only compared. And the same for every given-up pool of a device.
+void sp_device_reap_pool(struct sp_device *device, const struct sp_pool *pool);
+void sp_device_reap(struct sp_device *device);
+
+// The pool behind a handle, or null when it is no pool (any more).
+struct sp_pool *sp_pool_from_handle(poolMemPool_t handle);
+
+// For tests: unmaps everything and frees the pool, whatever is live.
+void sp_pool_demolish(struct sp_pool *pool);
+
+// ---- attributes.c
+
+poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value);
+poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, const void *value);
+
+// ---- figures.h has the counting
+
+#endif

@@ -1,0 +1,47 @@
+// Quick lists: large blocks as they were freed on a lane, by exact size.
+//
+// A program that repeats itself asks for the sizes that it has freed. So a freed large block is kept whole, and a request of the
+// same size takes it back with no search and no splitting or merging. To its chain such a block is taken;
+// whoever finds no fit in a lane's lists puts them all back first, so no memory is overlooked.
+// All under the lane's lock.
+#ifndef STREAMPOOL_POOL_QUICK_H
+#define STREAMPOOL_POOL_QUICK_H
+
+#include "pool/pool.h"
+
+static inline unsigned sp_quick_index(uint64_t size) {
+    return (unsigned)(((size / SP_ALIGNMENT) * 0x9E3779B97F4A7C15u) >> 59);
+}
+
+static_assert(SP_QUICK_BINS == 1 << (64 - 59), "sp_quick_index yields a bin");
+
+static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size) {
+    unsigned index = sp_quick_index(size);
+    struct sp_quick_bin *bin = &lane->quick[index];
+    struct sp_block *block = bin->head;
+    if (!block || bin->size != size)
+        return NULL;
+    bin->head = block->quick_next;
+    if (!bin->head)
+        lane->quick_used &= ~(1u << index);
+    return block;
+}
+
+// Puts a block in. Returns the blocks of another size that stood there, or null.
+static inline struct sp_block *sp_quick_put(struct sp_lane *lane, struct sp_block *block) {
+    unsigned index = sp_quick_index(block->size);
+    struct sp_quick_bin *bin = &lane->quick[index];
+    struct sp_block *evicted = NULL;
+    if (bin->head && bin->size != block->size) {
+        evicted = bin->head;
+        bin->head = NULL;
+    }
+    bin->size = block->size;
+    block->quick_next = bin->head;
+    bin->head = block;
+    lane->quick_used |= 1u << index;
+    sp_block_set_state(block, SP_BLOCK_CACHED);
+    return evicted;
+}
+
+#endif

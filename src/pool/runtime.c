@@ -1,0 +1,211 @@
+#include "pool/runtime.h"
+
+#include "base/log.h"
+#include "base/options.h"
+
+#include <string.h>
+
+_Atomic bool sp_runtime_started;
+
+static struct {
+    struct sp_lock lock;
+    int device_count;
+    struct sp_device devices[SP_MAX_DEVICES];
+} runtime;
+
+// ------------------------------------------------------------------------------------------------ start
+
+static poolError_t describe_load_failure(CUresult error) {
+    poolError_t code = error == CUDA_ERROR_NOT_FOUND || error == CUDA_ERROR_NOT_SUPPORTED
+                           ? poolErrorInsufficientDriver
+                           : sp_error_of(error);
+    return sp_fail(code, "%s", sp_driver_problem());
+}
+
+static CUresult count_devices(void) {
+    CUresult error = sp_driver->cuInit(0);
+    if (error == CUDA_SUCCESS)
+        error = sp_driver->cuDeviceGetCount(&runtime.device_count);
+    if (runtime.device_count > SP_MAX_DEVICES)
+        runtime.device_count = SP_MAX_DEVICES;
+    return error;
+}
+
+static poolError_t start_locked(void) {
+    const struct sp_driver *driver;
+    if (atomic_load_explicit(&sp_runtime_started, memory_order_relaxed))
+        return poolSuccess;
+    CUresult error = sp_driver_load(&driver);
+    if (error != CUDA_SUCCESS)
+        return describe_load_failure(error);
+    error = count_devices();
+    if (error != CUDA_SUCCESS)
+        return sp_fail_driver(error, "counting the devices");
+    if (runtime.device_count == 0)
+        return sp_fail(poolErrorNoDevice, "the driver has no device");
+    atomic_store_explicit(&sp_runtime_started, true, memory_order_release);
+    return poolSuccess;
+}
+
+poolError_t sp_runtime_start(void) {
+    if (sp_process_is_forked())
+        return sp_fail(poolErrorInitializationError,
+                       "this process was forked from one that uses the device, which a child can't do");
+    sp_lock_acquire(&runtime.lock);
+    poolError_t error = start_locked();
+    sp_lock_release(&runtime.lock);
+    return error;
+}
+
+// ---------------------------------------------------------------------------------------------- devices
+
+static poolError_t describe_open_failure(int ordinal, CUresult error) {
+    if (error != CUDA_ERROR_NOT_SUPPORTED)
+        return sp_fail_driver(error, "opening the device");
+    return sp_fail(poolErrorNotSupported,
+                   "device %d has no virtual memory management "
+                   "(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0), which every pool is built on",
+                   ordinal);
+}
+
+static poolError_t make_default_pool(struct sp_device *device, int ordinal) {
+    struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
+                                     .location = {poolMemLocationTypeDevice, ordinal}};
+    poolError_t error = sp_pool_create(device, &props, &device->default_pool);
+    if (error == poolSuccess)
+        atomic_store_explicit(&device->current, device->default_pool, memory_order_release);
+    return error;
+}
+
+static poolError_t open_locked(struct sp_device *device, int ordinal) {
+    if (atomic_load_explicit(&device->open, memory_order_relaxed))
+        return poolSuccess;
+    CUresult error = sp_vmm_device_open(ordinal, &device->vmm);
+    if (error != CUDA_SUCCESS)
+        return describe_open_failure(ordinal, error);
+    sp_list_init(&device->pools);
+    sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);
+    poolError_t made = make_default_pool(device, ordinal);
+    if (made == poolSuccess)
+        atomic_store_explicit(&device->open, true, memory_order_release);
+    return made;
+}
+
+poolError_t sp_device_get(int ordinal, struct sp_device **device) {
+    if (ordinal < 0 || ordinal >= runtime.device_count)
+        return sp_fail(poolErrorInvalidValue, "there is no device %d", ordinal);
+    *device = &runtime.devices[ordinal];
+    if (atomic_load_explicit(&(*device)->open, memory_order_acquire))
+        return poolSuccess;
+    sp_lock_acquire(&(*device)->open_lock);
+    poolError_t error = open_locked(*device, ordinal);
+    sp_lock_release(&(*device)->open_lock);
+    return error;
+}
+
+struct sp_device *sp_runtime_next_device(const struct sp_device *device) {
+    int ordinal = device ? (int)(device - runtime.devices) + 1 : 0;
+    while (ordinal < runtime.device_count &&
+           !atomic_load_explicit(&runtime.devices[ordinal].open, memory_order_acquire))
+        ordinal++;
+    return ordinal < runtime.device_count ? &runtime.devices[ordinal] : NULL;
+}
+
+// ----------------------------------------------------------------------------- the pools of a device
+
+struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool) {
+    sp_lock_acquire(&device->lock);
+    struct sp_list *link = pool ? pool->link.next : device->pools.next;
+    struct sp_pool *next = link == &device->pools ? NULL : SP_CONTAINER_OF(link, struct sp_pool, link);
+    if (pool)
+        pool->pins--;
+    if (next)
+        next->pins++;
+    sp_lock_release(&device->lock);
+    return next;
+}
+
+// What the device has free by the driver's account; 0 when it doesn't say.
+static size_t free_on_device(const struct sp_stream *stream) {
+    CUcontext popped;
+    size_t free_bytes = 0;
+    size_t total;
+    if (sp_driver->cuCtxPushCurrent(stream->context) != CUDA_SUCCESS)
+        return 0;
+    if (sp_driver->cuMemGetInfo(&free_bytes, &total) != CUDA_SUCCESS)
+        free_bytes = 0;
+    sp_driver->cuCtxPopCurrent(&popped);
+    return free_bytes;
+}
+
+static size_t releasable_on(struct sp_device *device) {
+    size_t sum = 0;
+    struct sp_pool *pool = NULL;
+    while ((pool = sp_device_next_pool(device, pool)))
+        sum += sp_pool_releasable(pool);
+    return sum;
+}
+
+// Releases up to `bytes` of one pool's free extents; returns how many.
+static size_t release_some(struct sp_pool *pool, size_t bytes) {
+    size_t before = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    sp_pool_trim(pool, before > bytes ? before - bytes : 0);
+    size_t after = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    return before > after ? before - after : 0;
+}
+
+// Room that a device has beyond what is asked for shows that memory is not what it lacks.
+#define CLEARLY_ENOUGH ((size_t)64 << 20)
+
+bool sp_device_make_room(struct sp_device *device, const struct sp_stream *stream, size_t bytes) {
+    size_t had = stream->device == device->vmm.ordinal ? free_on_device(stream) : 0;
+    size_t wanted = bytes > had ? bytes - had : bytes;
+    size_t released = 0;
+    sp_device_reap(device);
+    if (had > CLEARLY_ENOUGH && had - CLEARLY_ENOUGH > bytes)
+        return false;
+    if (releasable_on(device) < wanted)
+        return false;
+    struct sp_pool *pool = NULL;
+    while ((pool = sp_device_next_pool(device, pool))) {
+        if (released < wanted)
+            released += release_some(pool, wanted - released);
+    }
+    return released > 0;
+}
+
+// ------------------------------------------------------------------------------------ after a synchronise
+
+static void after_synchronize_on(struct sp_device *device, const struct sp_stream *stream) {
+    struct sp_pool *pool = NULL;
+    while ((pool = sp_device_next_pool(device, pool))) {
+        if (!stream || sp_pool_find_lane(pool, stream->slot))
+            sp_pool_trim_to_threshold(pool);
+    }
+    sp_device_reap(device);
+}
+
+void sp_runtime_after_synchronize(const struct sp_stream *stream) {
+    struct sp_device *device = NULL;
+    while ((device = sp_runtime_next_device(device)))
+        after_synchronize_on(device, stream);
+}
+
+// ------------------------------------------------------------------------------------------- for tests
+
+static void close_device(struct sp_device *device) {
+    while (!sp_list_empty(&device->pools))
+        sp_pool_demolish(SP_CONTAINER_OF(device->pools.next, struct sp_pool, link));
+    sp_space_close(&device->space);
+    memset(device, 0, sizeof *device);
+}
+
+void sp_runtime_teardown(void) {
+    struct sp_device *device = NULL;
+    while ((device = sp_runtime_next_device(device)))
+        close_device(device);
+    sp_streams_close();
+    sp_page_map_clear();
+    runtime.device_count = 0;
+    atomic_store(&sp_runtime_started, false);
+}

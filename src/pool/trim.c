@@ -1,0 +1,286 @@
+// Trimming: giving whole free extents back to the device, and none whose memory may still be in use.
+//
+// Under the pool's lock the extents that lie wholly in ready memory are sorted by size, and as many as are wanted are set
+// aside (BUSY); then, without the lock, each is unmapped and becomes a hole. An extent that the driver doesn't
+// take stays what it was, ready memory.
+//
+// Extents differ in size, so taking them whole can overshoot. What is kept must be at least what was asked to be kept, as with CUDA's
+// pool; so when the last extent is larger than what is still to go, it goes and the difference is mapped anew.
+#include "pool/figures.h"
+#include "pool/runtime.h"
+
+#include "base/checked.h"
+
+#include <stdlib.h>
+
+// One extent to release: the block that stands for it while it is set aside.
+struct victim {
+    struct sp_block *block;
+    struct sp_extent *extent;
+};
+
+// What a trim does: filled under the pool's lock, worked off without it.
+struct work {
+    struct victim *victims;
+    size_t count;
+    size_t capacity;
+    struct sp_extent *partial;  // the extent that is larger than what is still to go, or null
+    uint64_t map_back;          // bytes to map anew at its start
+};
+
+static struct sp_extent *extent_of(struct sp_tree_node *node) {
+    return node ? SP_CONTAINER_OF(node, struct sp_extent, by_size) : NULL;
+}
+
+static int compare(uint64_t size_a, uint64_t address_a, uint64_t size_b, uint64_t address_b) {
+    if (size_a != size_b)
+        return size_a < size_b ? -1 : 1;
+    return address_a < address_b ? -1 : address_a > address_b;
+}
+
+static int compare_extents(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    const struct sp_extent *left = SP_CONTAINER_OF(a, struct sp_extent, by_size);
+    const struct sp_extent *right = SP_CONTAINER_OF(b, struct sp_extent, by_size);
+    return compare(left->size, left->address, right->size, right->address);
+}
+
+static int compare_size(const void *key, const struct sp_tree_node *node) {
+    const struct sp_extent *extent = SP_CONTAINER_OF(node, struct sp_extent, by_size);
+    return compare(*(const uint64_t *)key, 0, extent->size, extent->address);
+}
+
+// ---------------------------------------------------------------------------------------- what is free
+
+// Calls `visit` for each extent that lies wholly in ready memory. The pool's lock is held.
+static void for_each_free_extent(struct sp_pool *pool, void (*visit)(void *context, struct sp_extent *extent),
+                                 void *context) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        struct sp_tier *ready = &pool->regions[kind].ready;
+        for (struct sp_block *b = sp_tier_first(ready); b; b = sp_tier_next(b)) {
+            struct sp_extent *extent = sp_view_extent_from(&sp_segment_of(b)->view, b->address);
+            for (; extent && extent->address + extent->size <= sp_block_end(b);
+                 extent = sp_view_extent_next(extent))
+                visit(context, extent);
+        }
+    }
+}
+
+static void add_size(void *sum, struct sp_extent *extent) {
+    *(size_t *)sum += extent->size;
+}
+
+static void add_to_tree(void *tree, struct sp_extent *extent) {
+    sp_tree_insert(tree, &extent->by_size);
+}
+
+// ------------------------------------------------------------------------------------------ setting aside
+
+static bool push(struct work *work, struct sp_block *block, struct sp_extent *extent) {
+    if (work->count == work->capacity) {
+        size_t capacity = work->capacity ? work->capacity * 2 : 64;
+        struct victim *victims = realloc(work->victims, capacity * sizeof *victims);
+        if (!victims)
+            return false;
+        work->victims = victims;
+        work->capacity = capacity;
+    }
+    work->victims[work->count++] = (struct victim){block, extent};
+    return true;
+}
+
+static bool reaches_into(const struct sp_extent *extent, const struct sp_block *block) {
+    return extent && extent->address + extent->size <= sp_block_end(block);
+}
+
+// The first chosen extent that lies in a block, from an address on.
+static struct sp_extent *chosen_in(const struct sp_block *block) {
+    struct sp_extent *extent = sp_view_extent_from(&sp_segment_of(block)->view, block->address);
+    while (reaches_into(extent, block) && !extent->chosen)
+        extent = sp_view_extent_next(extent);
+    return reaches_into(extent, block) ? extent : NULL;
+}
+
+// Cuts an extent out of a BUSY block. What stands before it goes back to the tier; what stands behind it is left in
+// `rest`. False without host memory; then what is left of the block is in `rest`.
+static bool cut_out(struct sp_pool *pool, struct sp_block *block, struct sp_extent *extent, struct work *work,
+                    struct sp_block **rest) {
+    *rest = block;
+    if (block->address < extent->address) {
+        struct sp_block *from = sp_block_split(block, extent->address - block->address);
+        if (!from)
+            return false;
+        sp_pool_insert(pool, block);
+        *rest = block = from;
+    }
+    struct sp_block *behind = NULL;
+    if (block->size > extent->size) {
+        behind = sp_block_split(block, extent->size);
+        if (!behind)
+            return false;
+    }
+    if (push(work, block, extent)) {
+        *rest = behind;
+        return true;
+    }
+    if (behind)
+        sp_block_absorb_next(block);  // ready memory has no fences, so this needs no memory
+    return false;
+}
+
+// Sets the chosen extents of one ready block aside.
+static void set_aside(struct sp_pool *pool, struct sp_block *block, struct work *work) {
+    struct sp_extent *extent = chosen_in(block);
+    if (!extent)
+        return;
+    sp_tier_remove(block);
+    while (extent) {
+        extent->chosen = false;
+        if (!cut_out(pool, block, extent, work, &block))
+            work->partial = extent == work->partial ? NULL : work->partial;
+        extent = block ? chosen_in(block) : NULL;
+    }
+    if (block)
+        sp_pool_insert(pool, block);
+}
+
+// The blocks of a tier don't touch each other, so what set_aside puts back never merges with the next one.
+static void set_all_aside(struct sp_pool *pool, struct work *work) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        struct sp_block *block = sp_tier_first(&pool->regions[kind].ready);
+        while (block) {
+            struct sp_block *next = sp_tier_next(block);
+            set_aside(pool, block, work);
+            block = next;
+        }
+    }
+}
+
+// The largest extent of at most `excess` bytes; if all are larger, the smallest.
+static struct sp_extent *next_victim(const struct sp_tree *extents, uint64_t excess) {
+    uint64_t above = excess + 1;
+    struct sp_tree_node *larger = sp_tree_lower_bound(extents, &above, compare_size);
+    struct sp_tree_node *fitting = larger ? sp_tree_prev(larger) : sp_tree_last(extents);
+    return extent_of(fitting ? fitting : larger);
+}
+
+// Chooses extents of `excess` bytes together and sets them aside. With less host memory than it takes, fewer.
+static void choose_locked(struct sp_pool *pool, uint64_t excess, struct work *work) {
+    struct sp_tree extents;
+    sp_tree_init(&extents, compare_extents);
+    for_each_free_extent(pool, add_to_tree, &extents);
+    while (excess > 0 && !sp_tree_empty(&extents)) {
+        struct sp_extent *extent = next_victim(&extents, excess);
+        sp_tree_remove(&extents, &extent->by_size);
+        extent->chosen = true;
+        if (extent->size > excess) {
+            work->partial = extent;
+            work->map_back = extent->size - excess;
+        }
+        excess -= extent->size < excess ? extent->size : excess;
+    }
+    set_all_aside(pool, work);
+}
+
+// -------------------------------------------------------------------------------------------- releasing
+
+static CUresult release(struct sp_pool *pool, const struct victim *victim) {
+    struct sp_segment *segment = sp_segment_of(victim->block);
+    uint64_t size = victim->extent->size;
+    CUresult error = sp_view_unmap(&segment->view, victim->extent);
+    sp_lock_acquire(&pool->lock);
+    if (error == CUDA_SUCCESS) {
+        pool->regions[segment->kind].mapped -= size;
+        sp_figures_reserved_subtract(pool, size);
+        sp_tier_insert(&pool->regions[segment->kind].holes, victim->block);
+    } else {
+        sp_pool_insert(pool, victim->block);
+    }
+    sp_lock_release(&pool->lock);
+    return error;
+}
+
+// Releases an extent and maps its first `kept` bytes anew. A driver that refuses this leaves the pool with less than it
+// might have kept.
+static CUresult release_but(struct sp_pool *pool, const struct victim *victim, uint64_t kept) {
+    struct sp_segment *segment = sp_segment_of(victim->block);
+    struct sp_block *front = victim->block;
+    sp_lock_acquire(&pool->lock);
+    struct sp_block *rest = sp_block_split(front, kept);
+    sp_lock_release(&pool->lock);
+    if (!rest)
+        return release(pool, victim);
+    uint64_t size = victim->extent->size;
+    CUresult error = sp_view_unmap(&segment->view, victim->extent);
+    bool unmapped = error == CUDA_SUCCESS;
+    bool mapped = !unmapped || sp_view_map(&segment->view, front->address, kept) == CUDA_SUCCESS;
+    sp_lock_acquire(&pool->lock);
+    if (unmapped) {
+        uint64_t released = mapped ? size - kept : size;
+        pool->regions[segment->kind].mapped -= released;
+        sp_figures_reserved_subtract(pool, released);
+    }
+    sp_tier_insert(mapped ? &pool->regions[segment->kind].ready : &pool->regions[segment->kind].holes, front);
+    sp_tier_insert(unmapped ? &pool->regions[segment->kind].holes : &pool->regions[segment->kind].ready, rest);
+    sp_lock_release(&pool->lock);
+    return error;
+}
+
+// Works all of it off, whatever fails, and returns the first error.
+static CUresult work_off(struct sp_pool *pool, const struct work *work) {
+    CUresult first = CUDA_SUCCESS;
+    for (size_t i = 0; i < work->count; i++) {
+        const struct victim *victim = &work->victims[i];
+        CUresult error = victim->extent == work->partial ? release_but(pool, victim, work->map_back)
+                                                         : release(pool, victim);
+        first = first == CUDA_SUCCESS ? error : first;
+    }
+    return first;
+}
+
+// With the map lock held.
+static CUresult trim_mapping(struct sp_pool *pool, size_t keep) {
+    struct work work = {0};
+    sp_lock_acquire(&pool->lock);
+    sp_pool_settle(pool);
+    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    if (reserved > keep)
+        choose_locked(pool, reserved - keep, &work);
+    sp_lock_release(&pool->lock);
+    CUresult error = work_off(pool, &work);
+    free(work.victims);
+    return error;
+}
+
+CUresult sp_pool_trim(struct sp_pool *pool, size_t keep) {
+    size_t rounded;
+    if (!sp_checked_round_up(keep, pool->device->vmm.granule, &rounded))
+        return CUDA_SUCCESS;
+    if (atomic_load_explicit(&pool->reserved, memory_order_relaxed) <= rounded)
+        return CUDA_SUCCESS;
+    sp_pool_collect(pool);
+    sp_lock_acquire(&pool->map_lock);
+    CUresult error = trim_mapping(pool, rounded);
+    sp_lock_release(&pool->map_lock);
+    return error;
+}
+
+void sp_pool_trim_to_threshold(struct sp_pool *pool) {
+    sp_pool_trim(pool, atomic_load_explicit(&pool->release_threshold, memory_order_relaxed));
+}
+
+size_t sp_pool_releasable(struct sp_pool *pool) {
+    size_t sum = 0;
+    sp_pool_collect(pool);
+    sp_lock_acquire(&pool->lock);
+    sp_pool_settle(pool);
+    for_each_free_extent(pool, add_size, &sum);
+    sp_lock_release(&pool->lock);
+    return sum;
+}
+
+bool sp_pool_make_room(struct sp_pool *pool, size_t bytes) {
+    size_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    if (sp_pool_releasable(pool) < bytes)
+        return false;
+    return sp_pool_trim(pool, reserved > bytes ? reserved - bytes : 0) == CUDA_SUCCESS;
+}

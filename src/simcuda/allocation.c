@@ -1,0 +1,178 @@
+#include "simcuda/allocation.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "simcuda/address.h"
+#include "simcuda/context.h"
+#include "simcuda/cost.h"
+#include "simcuda/engine.h"
+#include "simcuda/host.h"
+#include "simcuda/mapping.h"
+#include "simcuda/report.h"
+
+#define STEP       512
+#define ARENA_SIZE ((uint64_t)64 << 30)
+
+// Free address space of the arenas, sorted, neighbours joined; and the arenas, to give them back.
+static struct sim_range *spans;
+static size_t span_count;
+static size_t span_capacity;
+static struct sim_range *arenas;
+static size_t arena_count;
+static size_t arena_capacity;
+static uint64_t allocation_count;
+
+static size_t find_span_after(uint64_t address) {
+    size_t low = 0;
+    size_t high = span_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (spans[middle].begin > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void remove_span(size_t index) {
+    span_count--;
+    memmove(&spans[index], &spans[index + 1], (span_count - index) * sizeof(*spans));
+}
+
+static void give_span(uint64_t address, uint64_t size) {
+    size_t index = find_span_after(address);
+    if (index < span_count && spans[index].begin == address + size) {
+        size += spans[index].size;
+        remove_span(index);
+    }
+    if (index > 0 && spans[index - 1].begin + spans[index - 1].size == address) {
+        spans[index - 1].size += size;
+        return;
+    }
+    SIM_RESERVE_ONE(spans, span_count, span_capacity);
+    memmove(&spans[index + 1], &spans[index], (span_count - index) * sizeof(*spans));
+    spans[index] = (struct sim_range){address, size};
+    span_count++;
+}
+
+static uint64_t take_from_spans(uint64_t size) {
+    for (size_t i = 0; i < span_count; i++) {
+        if (spans[i].size < size)
+            continue;
+        uint64_t address = spans[i].begin;
+        spans[i].begin += size;
+        spans[i].size -= size;
+        if (spans[i].size == 0)
+            remove_span(i);
+        return address;
+    }
+    return 0;
+}
+
+// A host that refuses a large piece of address space may have a smaller one.
+static bool add_arena(uint64_t needed) {
+    uint64_t size = needed > ARENA_SIZE ? needed : ARENA_SIZE;
+    uint64_t address = 0;
+    while (address == 0 && size >= needed) {
+        address = sim_address_take(size, sim_config.granule, 0);
+        size = address ? size : sp_round_down(size / 2, sim_config.granule);
+    }
+    if (address == 0)
+        return false;
+    SIM_RESERVE_ONE(arenas, arena_count, arena_capacity);
+    arenas[arena_count++] = (struct sim_range){address, size};
+    give_span(address, size);
+    return true;
+}
+
+static uint64_t take_span(uint64_t size) {
+    uint64_t address = take_from_spans(size);
+    if (address == 0 && add_arena(size))
+        address = take_from_spans(size);
+    return address;
+}
+
+CUresult sim_allocation_create(const struct sim_context *context, uint64_t size, CUdeviceptr *result) {
+    struct sim_extent *extent;
+    if (size == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (size > sim_config.device[context->device].memory)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    uint64_t room = sp_round_up(size, sim_config.granule);
+    uint64_t address = take_span(room);
+    if (address == 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult failure = sim_extent_create(SIM_EXTENT_OF_ALLOCATION, context->device, sp_round_up(size, STEP),
+                                         false, &extent);
+    if (failure != CUDA_SUCCESS) {
+        give_span(address, room);
+        return failure;
+    }
+    struct sim_mapping *mapping = sim_mapping_add(address, room, extent);
+    mapping->access[context->device] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    extent->context = context;
+    allocation_count++;
+    sim_now += sim_cost_extent(SIM_ENTRY_cuMemAlloc, size);
+    *result = address;
+    return CUDA_SUCCESS;
+}
+
+static struct sim_mapping *find(CUdeviceptr address) {
+    struct sim_mapping *mapping = sim_mapping_at(address);
+    if (!mapping || mapping->address != address || mapping->extent->kind != SIM_EXTENT_OF_ALLOCATION)
+        return NULL;
+    return mapping;
+}
+
+int sim_allocation_device(CUdeviceptr address) {
+    const struct sim_mapping *mapping = find(address);
+    return mapping ? mapping->extent->device : -1;
+}
+
+static void destroy(struct sim_mapping *mapping) {
+    uint64_t address = mapping->address;
+    uint64_t room = mapping->size;
+    sim_now += sim_cost_extent(SIM_ENTRY_cuMemFree, mapping->valid);
+    allocation_count--;
+    sim_mapping_remove(mapping);
+    give_span(address, room);
+}
+
+CUresult sim_allocation_free(CUdeviceptr address) {
+    struct sim_mapping *mapping = find(address);
+    if (!mapping) {
+        sim_report(simcudaReport_badFree, "cuMemFree(0x%" PRIx64 ")", (uint64_t)address);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    destroy(mapping);
+    return CUDA_SUCCESS;
+}
+
+void sim_allocation_free_all(const struct sim_context *context) {
+    SP_LIST_FOR_EACH_SAFE(link, &sim_mappings) {
+        struct sim_mapping *mapping = SP_CONTAINER_OF(link, struct sim_mapping, link);
+        if (mapping->extent->kind == SIM_EXTENT_OF_ALLOCATION && mapping->extent->context == context)
+            destroy(mapping);
+    }
+}
+
+uint64_t sim_allocation_count(void) {
+    return allocation_count;
+}
+
+void sim_allocation_reset(void) {
+    SP_LIST_FOR_EACH_SAFE(link, &sim_mappings) {
+        struct sim_mapping *mapping = SP_CONTAINER_OF(link, struct sim_mapping, link);
+        if (mapping->extent->kind == SIM_EXTENT_OF_ALLOCATION)
+            destroy(mapping);
+    }
+    for (size_t i = 0; i < arena_count; i++)
+        sim_address_give(arenas[i].begin, arenas[i].size);
+    sim_free(spans);
+    sim_free(arenas);
+    spans = arenas = NULL;
+    span_count = span_capacity = arena_count = arena_capacity = 0;
+}

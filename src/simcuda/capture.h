@@ -1,0 +1,60 @@
+// Stream capture: which streams capture, what joins a capture, which calls are wrong while one is open, and how it
+// ends. Captured work is not kept: the graph that comes out only counts its nodes, since nothing here launches one.
+//
+// A capture begins on its origin; a stream that waits for an event recorded in the capture joins it. All its streams
+// leave it when the origin ends it. Order inside a capture is a vector clock over its streams (participants), so that
+// a stream that was not joined to the origin again is found.
+//
+// Every call that would do something that a capture can't hold invalidates it: the calls then return
+// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED until the origin ends it.
+#ifndef STREAMPOOL_SIMCUDA_CAPTURE_H
+#define STREAMPOOL_SIMCUDA_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "driver/abi.h"
+#include "simcuda/clock.h"
+
+struct sim_queue;
+struct sim_context;
+struct sim_capture;
+
+// A point in a capture: what an event recorded there stands for. No capture: unset.
+struct sim_capture_point {
+    struct sim_capture *capture;
+    size_t participant;
+    uint64_t sequence;
+    struct sim_clock *clock;
+};
+
+void sim_capture_point_drop(struct sim_capture_point *point);
+
+CUresult sim_capture_begin(struct sim_queue *queue, CUstreamCaptureMode mode);
+CUresult sim_capture_end(struct sim_queue *queue, CUgraph *graph);
+CUresult sim_graph_destroy(CUgraph graph);
+uint64_t sim_graph_count(void);
+
+// Work is about to be added to a queue. CUDA_SUCCESS and *captured: it became a node, nothing is to be run.
+// STREAM_CAPTURE_IMPLICIT on a legacy stream while a blocking stream of its context captures.
+CUresult sim_capture_work(struct sim_queue *queue, const char *call, bool *captured);
+// An event is recorded in a capturing queue / waited for: the same, with the point that the event stands for.
+CUresult sim_capture_record(struct sim_queue *queue, struct sim_capture_point *point);
+CUresult sim_capture_wait(struct sim_queue *queue, const struct sim_capture_point *point, bool is_recorded,
+                          bool *captured);
+
+// A call that is unsafe while a capture is open (CUDA's "potentially unsafe calls") by the calling thread's mode.
+CUresult sim_capture_check_unsafe(const char *call);
+// A call that waits for or asks about a queue: never while that captures.
+CUresult sim_capture_check_queue(struct sim_queue *queue, const char *call);
+// A call that waits for a whole context: never while any stream of it captures.
+CUresult sim_capture_check_context(const struct sim_context *context, const char *call);
+
+// What cuStreamIsCapturing says.
+CUresult sim_capture_status(const struct sim_queue *queue, CUstreamCaptureStatus *status);
+
+// The queue's stream is gone.
+void sim_capture_leave(struct sim_queue *queue);
+void sim_capture_reset(void);
+
+#endif

@@ -1,0 +1,203 @@
+#include "simcuda/context.h"
+
+#include <stdlib.h>
+
+#include "simcuda/allocation.h"
+#include "simcuda/capture.h"
+#include "simcuda/engine.h"
+#include "simcuda/event.h"
+#include "simcuda/host.h"
+#include "simcuda/kernel.h"
+#include "simcuda/queue.h"
+#include "simcuda/stream.h"
+#include "simcuda/work.h"
+
+#define MAX_CONTEXTS 4096
+
+static struct sim_slab slab;
+static struct sp_list contexts = {&contexts, &contexts};
+static struct sim_context *primaries[SIMCUDA_MAX_DEVICES]; // kept when not alive: the handle stays the same
+static bool primary_is_alive[SIMCUDA_MAX_DEVICES];
+
+void sim_context_start(void) {
+    if (!slab.base && !sim_slab_init(&slab, sizeof(struct sim_context), MAX_CONTEXTS))
+        abort();
+}
+
+struct sim_context *sim_context_find(CUcontext handle) {
+    return sim_slab_find(&slab, handle);
+}
+
+struct sim_context *sim_context_next(const struct sim_context *context) {
+    const struct sp_list *link = context ? &context->link : &contexts;
+    return link->next == &contexts ? NULL : SP_CONTAINER_OF(link->next, struct sim_context, link);
+}
+
+uint64_t sim_context_count(void) {
+    uint64_t count = 0;
+    for (struct sim_context *context = sim_context_next(NULL); context; context = sim_context_next(context))
+        count++;
+    return count;
+}
+
+static void begin(struct sim_context *context, int device, bool is_primary) {
+    atomic_store_explicit(&context->device, device, memory_order_relaxed);
+    atomic_store_explicit(&context->blocking_captures, 0, memory_order_relaxed);
+    atomic_store_explicit(&context->is_primary, is_primary, memory_order_relaxed);
+    context->retained = 0;
+    context->error = CUDA_SUCCESS;
+    context->recorder = NULL;
+    sp_list_init(&context->queues);
+    sp_list_push_back(&contexts, &context->link);
+    uint64_t legacy_id = sim_next_identity();
+    context->legacy = sim_queue_create(context, SIM_QUEUE_LEGACY, legacy_id);
+    atomic_store_explicit(&context->legacy_stream_id, legacy_id, memory_order_relaxed);
+    sim_slab_publish(context, sim_next_identity());
+}
+
+CUresult sim_context_create(int device, struct sim_context **context) {
+    *context = sim_slab_take(&slab);
+    if (!*context)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    begin(*context, device, false);
+    return CUDA_SUCCESS;
+}
+
+struct sim_context *sim_context_primary(int device) {
+    return primary_is_alive[device] ? primaries[device] : NULL;
+}
+
+CUresult sim_context_retain_primary(int device, struct sim_context **context) {
+    if (!primaries[device])
+        primaries[device] = sim_slab_take(&slab);
+    if (!primaries[device])
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!primary_is_alive[device])
+        begin(primaries[device], device, true);
+    primary_is_alive[device] = true;
+    primaries[device]->retained++;
+    *context = primaries[device];
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_context_release_primary(int device) {
+    struct sim_context *context = sim_context_primary(device);
+    if (!context)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (--context->retained == 0)
+        sim_context_destroy(context);
+    return CUDA_SUCCESS;
+}
+
+// A queue that a thread still holds as its default stream stays, without a context.
+static void drop_queues(struct sim_context *context) {
+    SP_LIST_FOR_EACH_SAFE(link, &context->queues) {
+        struct sim_queue *queue = SP_CONTAINER_OF(link, struct sim_queue, link);
+        sp_list_remove(&queue->link);
+        sim_capture_leave(queue);
+        queue->context = NULL;
+    }
+    sim_queue_retire(context->legacy);
+    context->legacy = NULL;
+    if (context->recorder)
+        sim_queue_retire(context->recorder);
+}
+
+static void end(struct sim_context *context) {
+    sim_stream_destroy_all(context);
+    sim_event_destroy_all(context);
+    sim_kernel_unload_all(context);
+    sim_allocation_free_all(context);
+    drop_queues(context);
+    sp_list_remove(&context->link);
+    if (!context->is_primary) {
+        sim_slab_give(&slab, context);
+        return;
+    }
+    sim_slab_publish(context, 0);
+    primary_is_alive[context->device] = false;
+}
+
+static bool has_work(const struct sim_context *context) {
+    SP_LIST_FOR_EACH(link, &context->queues) {
+        if (SP_CONTAINER_OF(link, struct sim_queue, link)->count > 0)
+            return true;
+    }
+    return false;
+}
+
+// While this waits another thread may add work, or be quicker to destroy it.
+void sim_context_destroy(struct sim_context *context) {
+    uint64_t identity = sim_context_identity(context);
+    do {
+        sim_work_wait_context(context);
+    } while (sim_context_identity(context) == identity && has_work(context));
+    if (sim_context_identity(context) == identity)
+        end(context);
+}
+
+// ------------------------------------------------------------------------------------------------- current
+
+static struct sim_context_reference reference_to(struct sim_context *context) {
+    return (struct sim_context_reference){context, context ? sim_context_identity(context) : 0};
+}
+
+CUresult sim_context_push(struct sim_thread *thread, struct sim_context *context) {
+    if (thread->depth == SIM_CONTEXT_STACK)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    thread->stack[thread->depth++] = reference_to(context);
+    return CUDA_SUCCESS;
+}
+
+CUcontext sim_context_current_handle(const struct sim_thread *thread) {
+    if (thread->depth == 0)
+        return NULL;
+    return sim_context_handle(thread->stack[thread->depth - 1].context);
+}
+
+CUresult sim_context_pop(struct sim_thread *thread, CUcontext *context) {
+    if (thread->depth == 0)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (context)
+        *context = sim_context_current_handle(thread);
+    thread->depth--;
+    return CUDA_SUCCESS;
+}
+
+// Null empties the place on the stack.
+CUresult sim_context_set_current(struct sim_thread *thread, struct sim_context *context) {
+    thread->depth -= thread->depth > 0;
+    return context ? sim_context_push(thread, context) : CUDA_SUCCESS;
+}
+
+CUresult sim_context_current(const struct sim_thread *thread, struct sim_context **context) {
+    if (thread->depth == 0 || !thread->stack[thread->depth - 1].context)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    const struct sim_context_reference *top = &thread->stack[thread->depth - 1];
+    uint64_t identity = sim_context_identity(top->context);
+    if (identity == 0 || (identity != top->identity && !top->context->is_primary))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    *context = top->context;
+    return CUDA_SUCCESS;
+}
+
+// The threads' references are void after a reset.
+static void drop_default_streams(struct sim_context *context) {
+    SP_LIST_FOR_EACH_SAFE(link, &context->queues) {
+        struct sim_queue *queue = SP_CONTAINER_OF(link, struct sim_queue, link);
+        if (queue->kind == SIM_QUEUE_PER_THREAD && !queue->retired)
+            sim_queue_retire(queue);
+    }
+}
+
+void sim_context_reset(void) {
+    struct sim_context *context;
+    while ((context = sim_context_next(NULL)) != NULL) {
+        drop_default_streams(context);
+        end(context);
+    }
+    for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++)
+        primaries[i] = NULL;
+    sim_slab_clear(&slab);
+    sim_queue_reset();
+}

@@ -1,0 +1,67 @@
+// Contexts: the primary one of each device, and those that cuCtxCreate makes. A context owns its queues (and with them
+// its streams), its events, its allocations and its modules; memory of the virtual memory calls belongs to none.
+//
+// A context's handle is the address of its struct, which stays readable when the context is gone. The primary
+// context of a device has the same handle in every incarnation; the identity tells them apart.
+#ifndef STREAMPOOL_SIMCUDA_CONTEXT_H
+#define STREAMPOOL_SIMCUDA_CONTEXT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "driver/abi.h"
+#include "simcuda/slab.h"
+#include "simcuda/thread.h"
+
+struct sim_context {
+    struct sim_slab_element element;   // its identity is the context's
+    _Atomic uint64_t legacy_stream_id; // this, and the two below, are what queries read with no lock
+    _Atomic int device;
+    _Atomic bool is_primary;
+    uint64_t retained; // of a primary context
+    CUresult error;    // sticky; CUDA_SUCCESS while all is well
+    struct sp_list queues;
+    struct sim_queue *legacy;
+    struct sim_queue *recorder; // of cuCtxRecordEvent, in no order with any stream; null until needed
+    struct sp_list link; // among the live contexts
+    _Atomic int blocking_captures; // queues of this context that are blocking and capture
+};
+
+void sim_context_start(void);
+void sim_context_reset(void);
+
+static inline uint64_t sim_context_identity(const struct sim_context *context) {
+    return atomic_load_explicit(&context->element.identity, memory_order_acquire);
+}
+
+// Null when the handle is none of a live context. Needs no lock.
+struct sim_context *sim_context_find(CUcontext handle);
+
+static inline CUcontext sim_context_handle(struct sim_context *context) {
+    return (CUcontext)(void *)context;
+}
+
+// The live contexts, one after the other: null for the first, null at the end.
+struct sim_context *sim_context_next(const struct sim_context *context);
+
+CUresult sim_context_create(int device, struct sim_context **context);
+CUresult sim_context_retain_primary(int device, struct sim_context **context);
+CUresult sim_context_release_primary(int device);
+// Waits for its work, then everything that belongs to it is gone.
+void sim_context_destroy(struct sim_context *context);
+// The primary context of a device; null while it is not alive.
+struct sim_context *sim_context_primary(int device);
+
+// What is current in a thread. The thread's own: needs no lock.
+CUresult sim_context_push(struct sim_thread *thread, struct sim_context *context);
+CUresult sim_context_pop(struct sim_thread *thread, CUcontext *context);
+CUresult sim_context_set_current(struct sim_thread *thread, struct sim_context *context);
+CUcontext sim_context_current_handle(const struct sim_thread *thread);
+// INVALID_CONTEXT when none is current, CONTEXT_IS_DESTROYED when it is gone.
+CUresult sim_context_current(const struct sim_thread *thread, struct sim_context **context);
+
+uint64_t sim_context_count(void);
+
+#endif

@@ -1,0 +1,215 @@
+#include "simcuda/device.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "simcuda/engine.h"
+#include "simcuda/host.h"
+
+#define HOST_PAGE   4096
+#define HANDLE_BITS 24 // of a memory handle: the index of its extent; the rest says which one it was
+
+struct sp_list sim_extents = {&sim_extents, &sim_extents};
+
+static struct device {
+    int file; // -1 until a byte is written
+    uint64_t next_base;
+    uint64_t used;
+    uint64_t peak;
+} devices[SIMCUDA_MAX_DEVICES];
+
+static struct sim_extent **handles;
+static size_t handle_count;
+static size_t handle_capacity;
+static size_t *free_handles;
+static size_t free_handle_count;
+static size_t free_handle_capacity;
+static uint64_t last_handle_serial;
+
+void sim_device_start(void) {
+    for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++)
+        devices[i] = (struct device){.file = -1};
+}
+
+bool sim_device_exists(int device) {
+    return device >= 0 && (uint64_t)device < sim_config.devices;
+}
+
+uint64_t sim_device_used(int device) {
+    return devices[device].used;
+}
+
+uint64_t sim_device_peak(int device) {
+    return devices[device].peak;
+}
+
+void sim_device_peak_reset(void) {
+    for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++)
+        devices[i].peak = devices[i].used;
+}
+
+// An attribute that a driver of that level does not know is an invalid value.
+CUresult sim_device_attribute(int *value, CUdevice_attribute attribute, int device) {
+    bool has_vmm = sim_config.device[device].vmm != simcudaVmmMissing;
+    const struct {
+        CUdevice_attribute attribute;
+        uint64_t since;
+        int value;
+    } attributes[] = {
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0, 132},
+        {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 0, 1},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0, 9},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0, 0},
+        {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 10020, has_vmm},
+        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 10020, has_vmm},
+        {CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 11000, has_vmm},
+        {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 11020, 0},
+    };
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+        if (attributes[i].attribute != attribute || attributes[i].since > sim_config.api)
+            continue;
+        *value = attributes[i].value;
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+// ------------------------------------------------------------------------------------------------- handles
+
+static CUmemGenericAllocationHandle give_handle(struct sim_extent *extent) {
+    size_t index = 0;
+    if (free_handle_count > 0) {
+        index = free_handles[--free_handle_count];
+    } else {
+        SIM_RESERVE_ONE(handles, handle_count, handle_capacity);
+        index = handle_count++;
+    }
+    handles[index] = extent;
+    return ++last_handle_serial << HANDLE_BITS | index;
+}
+
+struct sim_extent *sim_extent_find(CUmemGenericAllocationHandle handle) {
+    size_t index = handle & (((uint64_t)1 << HANDLE_BITS) - 1);
+    if (index >= handle_count || !handles[index] || handles[index]->handle != handle)
+        return NULL;
+    return handles[index];
+}
+
+static void take_handle(struct sim_extent *extent) {
+    size_t index = extent->handle & (((uint64_t)1 << HANDLE_BITS) - 1);
+    handles[index] = NULL;
+    SIM_RESERVE_ONE(free_handles, free_handle_count, free_handle_capacity);
+    free_handles[free_handle_count++] = index;
+    extent->handle = 0;
+}
+
+// ------------------------------------------------------------------------------------------------- extents
+
+CUresult sim_extent_create(enum sim_extent_kind kind, int device, uint64_t size, bool shareable,
+                           struct sim_extent **result) {
+    struct device *owner = &devices[device];
+    if (size > sim_config.device[device].memory - owner->used)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    int file = shareable ? memfd_create("simulated extent", MFD_CLOEXEC) : -1;
+    if (shareable && file < 0)
+        return CUDA_ERROR_OPERATING_SYSTEM;
+    struct sim_extent *extent = sim_allocate(sizeof(*extent));
+    extent->kind = kind;
+    extent->device = device;
+    extent->size = size;
+    extent->shareable = shareable;
+    extent->file = file;
+    extent->base = shareable ? 0 : owner->next_base;
+    owner->next_base += shareable ? 0 : sp_round_up(size, HOST_PAGE);
+    owner->used += size;
+    owner->peak = owner->used > owner->peak ? owner->used : owner->peak;
+    extent->handle = kind == SIM_EXTENT_OF_HANDLE ? give_handle(extent) : 0;
+    sp_list_push_back(&sim_extents, &extent->link);
+    *result = extent;
+    return CUDA_SUCCESS;
+}
+
+// Gives the host its pages back.
+static void drop_bytes(const struct sim_extent *extent) {
+    if (extent->shareable)
+        close(extent->file);
+    else if (extent->written)
+        fallocate(devices[extent->device].file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  (off_t)extent->base, (off_t)sp_round_up(extent->size, HOST_PAGE));
+}
+
+static void destroy(struct sim_extent *extent) {
+    devices[extent->device].used -= extent->size;
+    drop_bytes(extent);
+    sim_history_destroy(&extent->history);
+    sp_list_remove(&extent->link);
+    sim_free(extent);
+}
+
+void sim_extent_release(struct sim_extent *extent) {
+    take_handle(extent);
+    if (extent->mappings == 0)
+        destroy(extent);
+}
+
+void sim_extent_unmapped(struct sim_extent *extent) {
+    if (--extent->mappings == 0 && extent->handle == 0)
+        destroy(extent);
+}
+
+// --------------------------------------------------------------------------------------------------- bytes
+
+static int file_of(const struct sim_extent *extent) {
+    return extent->shareable ? extent->file : devices[extent->device].file;
+}
+
+// What was never written reads as zero.
+bool sim_extent_read(const struct sim_extent *extent, uint64_t offset, void *to, size_t size) {
+    char *at = to;
+    while (extent->written && size > 0) {
+        ssize_t done = pread(file_of(extent), at, size, (off_t)(extent->base + offset));
+        if (done < 0)
+            return false;
+        if (done == 0)
+            break;
+        at += done;
+        offset += (size_t)done;
+        size -= (size_t)done;
+    }
+    memset(at, 0, size);
+    return true;
+}
+
+bool sim_extent_write(struct sim_extent *extent, uint64_t offset, const void *from, size_t size) {
+    struct device *device = &devices[extent->device];
+    const char *at = from;
+    if (device->file < 0 && !extent->shareable)
+        device->file = memfd_create("simulated device", MFD_CLOEXEC);
+    extent->written = true;
+    while (size > 0) {
+        ssize_t done = pwrite(file_of(extent), at, size, (off_t)(extent->base + offset));
+        if (done <= 0)
+            return false;
+        at += done;
+        offset += (size_t)done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+void sim_device_reset(void) {
+    SP_LIST_FOR_EACH_SAFE(link, &sim_extents)
+    destroy(SP_CONTAINER_OF(link, struct sim_extent, link));
+    for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++) {
+        if (devices[i].file >= 0)
+            close(devices[i].file);
+    }
+    sim_free(handles);
+    sim_free(free_handles);
+    handles = NULL;
+    free_handles = NULL;
+    handle_count = handle_capacity = free_handle_count = free_handle_capacity = 0;
+}

@@ -1,0 +1,257 @@
+#include "simcuda/engine.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "simcuda/address.h"
+#include "simcuda/allocation.h"
+#include "simcuda/capture.h"
+#include "simcuda/config.h"
+#include "simcuda/context.h"
+#include "simcuda/cost.h"
+#include "simcuda/device.h"
+#include "simcuda/event.h"
+#include "simcuda/fault.h"
+#include "simcuda/host_function.h"
+#include "simcuda/kernel.h"
+#include "simcuda/live.h"
+#include "simcuda/mapping.h"
+#include "simcuda/report.h"
+#include "simcuda/schedule.h"
+#include "simcuda/stream.h"
+#include "simcuda/thread.h"
+#include "simcuda/work.h"
+
+_Atomic int sim_life;
+struct simcudaConfig sim_config;
+uint64_t sim_now;
+struct sim_random sim_chance;
+
+pthread_mutex_t sim_engine_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
+static unsigned sleepers;
+static bool configured;
+static bool environment_is_bad;
+static bool atfork_is_set;
+static _Atomic int api_level = 0;
+static uint64_t last_identity;
+static uint64_t activity;
+static uint64_t digest;
+
+void sim_lock(void) {
+    pthread_mutex_lock(&sim_engine_mutex);
+}
+
+void sim_unlock(void) {
+    pthread_mutex_unlock(&sim_engine_mutex);
+}
+
+uint64_t sim_next_identity(void) {
+    return ++last_identity;
+}
+
+void sim_sleep(void) {
+    struct sim_thread *thread = sim_thread_self();
+    if (thread->registered) {
+        thread->sleeps = true;
+        sim_schedule_block(thread);
+        return;
+    }
+    sleepers++;
+    pthread_cond_wait(&change, &sim_engine_mutex);
+    sleepers--;
+}
+
+void sim_sleep_for(unsigned milliseconds) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)milliseconds * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    sleepers++;
+    pthread_cond_timedwait(&change, &sim_engine_mutex, &until);
+    sleepers--;
+}
+
+void sim_changed(void) {
+    sim_schedule_wake_sleepers();
+    if (sleepers > 0)
+        pthread_cond_broadcast(&change);
+}
+
+uint64_t sim_activity(void) {
+    return activity;
+}
+
+static bool is_usable_before_init(enum sim_entry entry) {
+    return entry == SIM_ENTRY_cuInit || entry == SIM_ENTRY_cuDriverGetVersion ||
+           entry == SIM_ENTRY_cuGetErrorName || entry == SIM_ENTRY_cuGetProcAddress ||
+           entry == SIM_ENTRY_cuGetProcAddress_v2;
+}
+
+// What needs no lock to be found out.
+static CUresult refuse_early(enum sim_entry entry, const struct sim_thread *thread) {
+    int life = atomic_load_explicit(&sim_life, memory_order_acquire);
+    if (life == SIM_GONE)
+        return CUDA_ERROR_DEINITIALIZED;
+    if (life == SIM_FORKED || (life == SIM_UNUSED && !is_usable_before_init(entry)))
+        return CUDA_ERROR_NOT_INITIALIZED;
+    return thread->in_host_function ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+static CUresult refuse_by_level(enum sim_entry entry) {
+    int level = atomic_load_explicit(&api_level, memory_order_relaxed);
+    return sim_entries[entry].version > level ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
+static void start(const struct simcudaConfig *config) {
+    sim_config = *config;
+    sim_chance.state = config->seed;
+    sim_now = 0;
+    digest = 0xCBF29CE484222325u;
+    atomic_store(&api_level, (int)config->api);
+    sim_device_start();
+    sim_mapping_start();
+    sim_context_start();
+}
+
+// Once, at the first call: what was not configured by then is what the environment says.
+static void configure(void) {
+    struct simcudaConfig config;
+    if (configured)
+        return;
+    environment_is_bad = !sim_config_from_environment(&config);
+    start(&config);
+    configured = true;
+}
+
+static void pass_time(struct sim_thread *thread, uint64_t cost) {
+    sim_now += cost + thread->cost;
+    thread->cost = 0;
+}
+
+CUresult sim_call_begin(enum sim_entry entry) {
+    struct sim_thread *thread = sim_thread_self();
+    CUresult refused = refuse_early(entry, thread);
+    if (refused != CUDA_SUCCESS) {
+        sim_call_count_add(entry);
+        return refused;
+    }
+    sim_lock();
+    configure();
+    sim_schedule_point(thread);
+    sim_call_count_add(entry);
+    activity++;
+    refused = refuse_by_level(entry);
+    if (refused == CUDA_SUCCESS && atomic_load_explicit(&sim_fault_armed, memory_order_relaxed))
+        refused = sim_fault_check(entry);
+    if (refused != CUDA_SUCCESS)
+        return sim_call_end(entry, refused);
+    pass_time(thread, sim_cost_call(entry));
+    sim_work_progress();
+    return CUDA_SUCCESS;
+}
+
+static void trace(const struct sim_thread *thread, enum sim_entry entry, CUresult result) {
+    digest = (digest ^ ((uint64_t)thread->ordinal << 32 | (uint64_t)entry << 16 | (uint64_t)result)) *
+             0x100000001B3u;
+}
+
+CUresult sim_call_end(enum sim_entry entry, CUresult result) {
+    const struct sim_thread *thread = sim_thread_self();
+    if (thread->registered)
+        trace(thread, entry, result);
+    sim_unlock();
+    return result;
+}
+
+CUresult sim_query_begin(enum sim_entry entry) {
+    struct sim_thread *thread = sim_thread_self();
+    if (thread->registered || atomic_load_explicit(&sim_fault_armed, memory_order_relaxed)) {
+        CUresult refused = sim_call_begin(entry);
+        return refused == CUDA_SUCCESS ? sim_call_end(entry, CUDA_SUCCESS) : refused;
+    }
+    sim_call_count_add(entry);
+    thread->cost += sim_cost_call(entry);
+    CUresult refused = refuse_early(entry, thread);
+    return refused == CUDA_SUCCESS ? refuse_by_level(entry) : refused;
+}
+
+static void note_fork(void) {
+    if (atomic_load(&sim_life) == SIM_READY)
+        atomic_store(&sim_life, SIM_FORKED);
+}
+
+static void forget(void) {
+    sim_work_reset();
+    sim_context_reset();
+    sim_event_reset();
+    sim_stream_reset();
+    sim_capture_reset();
+    sim_kernel_reset();
+    sim_allocation_reset();
+    sim_mapping_reset();
+    sim_address_reset();
+    sim_device_reset();
+    sim_fault_clear();
+    sim_call_count_reset();
+    sim_report_clear();
+    sim_schedule_reset();
+    sim_thread_reset();
+}
+
+CUresult sim_engine_start(void) {
+    if (environment_is_bad)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (sim_config.devices == 0)
+        return CUDA_ERROR_NO_DEVICE;
+    if (!atfork_is_set && pthread_atfork(NULL, NULL, note_fork) != 0)
+        return CUDA_ERROR_OPERATING_SYSTEM;
+    atfork_is_set = true;
+    atomic_store_explicit(&sim_life, SIM_READY, memory_order_release);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_engine_reset(const struct simcudaConfig *config) {
+    struct simcudaConfig fresh;
+    if (config)
+        fresh = *config;
+    else if (!sim_config_from_environment(&fresh))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (sim_config_problem(&fresh))
+        return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    if (configured) {
+        sim_host_function_drain();
+        forget();
+    }
+    start(&fresh);
+    configured = true;
+    environment_is_bad = false;
+    sim_unlock();
+    return CUDA_SUCCESS;
+}
+
+uint64_t sim_trace_digest(void) {
+    return digest;
+}
+
+static bool leaks_at_exit(void) {
+    if (sim_config.onReport == simcudaOnReportKeep || pthread_mutex_trylock(&sim_engine_mutex) != 0)
+        return false;
+    bool leaks = sim_live_check() > 0;
+    sim_unlock();
+    return leaks;
+}
+
+// The process ends, or the library is unloaded: memory and streams may be alive, and other threads in a call.
+static __attribute__((destructor)) void leave(void) {
+    if (atomic_load(&sim_life) != SIM_READY)
+        return;
+    bool leaks = leaks_at_exit();
+    atomic_store(&sim_life, SIM_GONE);
+    if (leaks && sim_config.onReport == simcudaOnReportAbort)
+        _exit(86);
+}

@@ -1,0 +1,182 @@
+#include "simcuda/event.h"
+
+#include "simcuda/context.h"
+#include "simcuda/engine.h"
+#include "simcuda/host.h"
+#include "simcuda/queue.h"
+#include "simcuda/report.h"
+#include "simcuda/work.h"
+
+#define MAX_EVENTS ((size_t)1 << 20)
+
+static struct sim_slab slab;
+
+CUresult sim_event_create(struct sim_context *context, unsigned flags, CUevent *handle) {
+    if (flags & ~7u)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!slab.base && !sim_slab_init(&slab, sizeof(struct sim_event), MAX_EVENTS))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct sim_event *event = sim_slab_take(&slab);
+    if (!event)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    event->context = context;
+    event->record = NULL;
+    event->point = (struct sim_capture_point){0};
+    sim_slab_publish(event, sim_next_identity());
+    *handle = (CUevent)(void *)event;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_event_find(CUevent handle, struct sim_event **event) {
+    *event = slab.base ? sim_slab_find(&slab, handle) : NULL;
+    if (!*event) {
+        sim_report(simcudaReport_useOfDestroyedEvent, "event %p", (void *)handle);
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    return (*event)->context->error;
+}
+
+static void forget_record(struct sim_event *event) {
+    sim_item_drop(event->record);
+    event->record = NULL;
+    sim_capture_point_drop(&event->point);
+}
+
+// The event may be destroyed while a full queue makes the record wait.
+static CUresult record_as(struct sim_event *event, struct sim_queue *queue, struct sim_item **dependencies,
+                          size_t count) {
+    uint64_t identity = atomic_load(&event->element.identity);
+    struct sim_job job = {.name = "event"};
+    struct sim_item *item;
+    sim_queue_hold(queue);
+    CUresult result = sim_work_add(queue, &job, dependencies, count, &item);
+    sim_queue_drop(queue);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (atomic_load(&event->element.identity) != identity) {
+        sim_item_drop(item);
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    forget_record(event);
+    event->record = item;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_event_record(struct sim_event *event, struct sim_queue *queue) {
+    bool captured;
+    if (event->context != queue->context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = sim_capture_work(queue, "cuEventRecord", &captured);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!captured)
+        return record_as(event, queue, NULL, 0);
+    result = sim_capture_record(queue, &event->point);
+    if (result == CUDA_SUCCESS) {
+        sim_item_drop(event->record);
+        event->record = NULL;
+    }
+    return result;
+}
+
+CUresult sim_event_record_context(struct sim_event *event, struct sim_context *context) {
+    struct sim_item **items = NULL;
+    size_t count = 0;
+    size_t capacity = 0;
+    if (event->context != context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = sim_capture_check_context(context, "cuCtxRecordEvent");
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!context->recorder)
+        context->recorder = sim_queue_create(context, SIM_QUEUE_NON_BLOCKING, sim_next_identity());
+    SP_LIST_FOR_EACH(link, &context->queues) {
+        struct sim_item *last = SP_CONTAINER_OF(link, struct sim_queue, link)->last;
+        if (!last)
+            continue;
+        SIM_RESERVE_ONE(items, count, capacity);
+        items[count++] = last;
+        sim_item_hold(last);
+    }
+    result = record_as(event, context->recorder, items, count);
+    for (size_t i = 0; i < count; i++)
+        sim_item_drop(items[i]);
+    sim_free(items);
+    return result;
+}
+
+CUresult sim_event_stream_wait(struct sim_event *event, struct sim_queue *queue) {
+    bool captured;
+    CUresult result = sim_capture_wait(queue, &event->point, event->record != NULL, &captured);
+    if (result != CUDA_SUCCESS || captured || !event->record)
+        return result;
+    struct sim_item *record = event->record;
+    sim_item_hold(record);
+    sim_queue_hold(queue);
+    result = sim_work_order_after(queue, record);
+    sim_queue_drop(queue);
+    sim_item_drop(record);
+    return result;
+}
+
+CUresult sim_event_query(struct sim_event *event) {
+    if (event->point.capture)
+        return CUDA_ERROR_CAPTURED_EVENT;
+    CUresult result = sim_capture_check_unsafe("cuEventQuery");
+    if (result != CUDA_SUCCESS || !event->record)
+        return result;
+    struct sim_context *context = event->context;
+    if (!sim_work_poll(event->record))
+        return CUDA_ERROR_NOT_READY;
+    return context->error;
+}
+
+CUresult sim_event_synchronize(struct sim_event *event) {
+    if (event->point.capture)
+        return CUDA_ERROR_CAPTURED_EVENT;
+    CUresult result = sim_capture_check_unsafe("cuEventSynchronize");
+    if (result != CUDA_SUCCESS || !event->record)
+        return result;
+    struct sim_context *context = event->context;
+    sim_work_wait(event->record);
+    return context->error;
+}
+
+void sim_event_destroy(struct sim_event *event) {
+    forget_record(event);
+    sim_slab_give(&slab, event);
+}
+
+static void destroy_if(bool (*concerns)(const struct sim_event *event, const struct sim_context *context),
+                       const struct sim_context *context) {
+    for (size_t i = 0; i < slab.used; i++) {
+        struct sim_event *event = sim_slab_find(&slab, slab.base + i * slab.stride);
+        if (event && concerns(event, context))
+            sim_event_destroy(event);
+    }
+}
+
+static bool belongs_to(const struct sim_event *event, const struct sim_context *context) {
+    return event->context == context;
+}
+
+void sim_event_destroy_all(struct sim_context *context) {
+    destroy_if(belongs_to, context);
+}
+
+uint64_t sim_event_count(void) {
+    return slab.live;
+}
+
+static bool is_any(const struct sim_event *event, const struct sim_context *context) {
+    (void)event;
+    (void)context;
+    return true;
+}
+
+void sim_event_reset(void) {
+    if (!slab.base)
+        return;
+    destroy_if(is_any, NULL);
+    sim_slab_clear(&slab);
+}

@@ -1,0 +1,42 @@
+// Events. An event stands for the piece of work that its last record added to a queue, or for a point in a capture;
+// one that was never recorded stands for nothing and is complete.
+//
+// A handle is the address of its struct and is handed out again after a destroy, like a stream's. An event dies with
+// its context; the record goes on in its queue.
+#ifndef STREAMPOOL_SIMCUDA_EVENT_H
+#define STREAMPOOL_SIMCUDA_EVENT_H
+
+#include <stdint.h>
+
+#include "driver/abi.h"
+#include "simcuda/capture.h"
+#include "simcuda/slab.h"
+
+struct sim_context;
+struct sim_item;
+struct sim_queue;
+
+struct sim_event {
+    struct sim_slab_element element;
+    struct sim_context *context;
+    struct sim_item *record;         // null: never recorded, or last in a capture
+    struct sim_capture_point point;  // set: last recorded in a capture
+};
+
+CUresult sim_event_create(struct sim_context *context, unsigned flags, CUevent *handle);
+// Reports an event that does not exist; returns the sticky error of the context if it has one.
+CUresult sim_event_find(CUevent handle, struct sim_event **event);
+
+CUresult sim_event_record(struct sim_event *event, struct sim_queue *queue);
+// Of all queues of a context, in its legacy stream's name but without its order.
+CUresult sim_event_record_context(struct sim_event *event, struct sim_context *context);
+CUresult sim_event_stream_wait(struct sim_event *event, struct sim_queue *queue);
+CUresult sim_event_query(struct sim_event *event);
+CUresult sim_event_synchronize(struct sim_event *event);
+void sim_event_destroy(struct sim_event *event);
+void sim_event_destroy_all(struct sim_context *context);
+
+uint64_t sim_event_count(void);
+void sim_event_reset(void);
+
+#endif

@@ -1,0 +1,56 @@
+// Who touched which bytes of an extent last, and whether a new touch races with them.
+//
+// The bytes of an extent are cut into segments that have the same history: the last write, and the reads since
+// then, the latest of each slot. A new touch races with an old one when one of both writes and the old one is not
+// in the new one's clock. Touches arrive in an order that agrees with all known orders (work executes after what it
+// depends on), so an old touch can never be ordered after a new one, and this one test is enough.
+//
+//   segments are sorted, disjoint, and not empty; bytes in no segment were never touched
+#ifndef STREAMPOOL_SIMCUDA_HISTORY_H
+#define STREAMPOOL_SIMCUDA_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "simcuda/clock.h"
+
+#define SIM_NAME_LENGTH 24
+
+// One piece of work touching bytes, as far as a report about it needs to know.
+struct sim_touch {
+    size_t slot;
+    uint64_t sequence;
+    uint64_t stream_id;
+    uint64_t address; // device address of the first byte that it named
+    uint64_t size;
+    unsigned thread; // ordinal of the thread that enqueued it
+    bool writes;
+    char name[SIM_NAME_LENGTH];
+};
+
+struct sim_segment {
+    uint64_t begin; // offsets in the extent
+    uint64_t end;
+    bool written;
+    struct sim_touch write;
+    struct sim_touch *reads;
+    size_t read_count;
+    size_t read_capacity;
+};
+
+struct sim_history {
+    struct sim_segment *segments;
+    size_t count;
+    size_t capacity;
+};
+
+void sim_history_destroy(struct sim_history *history);
+
+// Enters a touch of [begin, end) with its clock. False when it races: then *other is one that it races with, and
+// the touch is entered all the same.
+bool sim_history_touch(struct sim_history *history, uint64_t begin, uint64_t end,
+                       const struct sim_touch *touch, const struct sim_clock *clock,
+                       struct sim_touch *other);
+
+#endif

@@ -1,0 +1,31 @@
+// Modules and kernels. A module image is PTX text (driver/kernels.h) in which the known kernels are found by their
+// entry names; what a kernel does is done here, not by running the text.
+#ifndef STREAMPOOL_SIMCUDA_KERNEL_H
+#define STREAMPOOL_SIMCUDA_KERNEL_H
+
+#include <stdint.h>
+
+#include "driver/abi.h"
+
+struct sim_context;
+struct sim_job;
+
+// INVALID_IMAGE when the text is no PTX; an entry that is not known is not found later.
+CUresult sim_kernel_load(const struct sim_context *context, const char *image, CUmodule *module);
+CUresult sim_kernel_unload(CUmodule module);
+void sim_kernel_unload_all(const struct sim_context *context);
+
+CUresult sim_kernel_find(CUfunction *function, CUmodule module, const char *name);
+
+// What a launch of the function with these parameters does; `parameters` as cuLaunchKernel takes them.
+CUresult sim_kernel_job(CUfunction function, void *const *parameters, struct sim_job *job);
+
+// The work of copies and memsets.
+void sim_kernel_set_job(struct sim_job *job, uint64_t address, unsigned char value, uint64_t size);
+void sim_kernel_copy_in_job(struct sim_job *job, uint64_t address, const void *from, uint64_t size);
+void sim_kernel_copy_out_job(struct sim_job *job, void *to, uint64_t address, uint64_t size);
+
+uint64_t sim_kernel_module_count(void);
+void sim_kernel_reset(void);
+
+#endif

@@ -1,0 +1,201 @@
+#include "simcuda/mapping.h"
+
+#include <inttypes.h>
+
+#include "simcuda/address.h"
+#include "simcuda/cost.h"
+#include "simcuda/engine.h"
+#include "simcuda/host.h"
+#include "simcuda/page_table.h"
+#include "simcuda/queue.h"
+#include "simcuda/report.h"
+#include "simcuda/work.h"
+
+struct sp_list sim_mappings = {&sim_mappings, &sim_mappings};
+static struct sim_page_table table;
+static uint64_t mapping_count;
+
+void sim_mapping_start(void) {
+    sim_page_table_init(&table, sim_config.granule);
+}
+
+struct sim_mapping *sim_mapping_at(uint64_t address) {
+    return sim_page_table_find(&table, address);
+}
+
+bool sim_mapping_none_in(uint64_t address, uint64_t size) {
+    return sim_page_table_range_empty(&table, address, size);
+}
+
+uint64_t sim_mapping_count(void) {
+    return mapping_count;
+}
+
+struct sim_mapping *sim_mapping_add(uint64_t address, uint64_t size, struct sim_extent *extent) {
+    struct sim_mapping *mapping = sim_allocate(sizeof(*mapping));
+    mapping->address = address;
+    mapping->size = size;
+    mapping->valid = extent->size;
+    mapping->extent = extent;
+    extent->mappings++;
+    mapping_count++;
+    sp_list_push_back(&sim_mappings, &mapping->link);
+    sim_page_table_set(&table, address, size, mapping);
+    return mapping;
+}
+
+void sim_mapping_remove(struct sim_mapping *mapping) {
+    sim_page_table_set(&table, mapping->address, mapping->size, NULL);
+    sp_list_remove(&mapping->link);
+    mapping_count--;
+    sim_extent_unmapped(mapping->extent);
+    sim_free(mapping->uses);
+    sim_free(mapping);
+}
+
+// -------------------------------------------------------------------------------------------------- in use
+
+void sim_mapping_note_use(struct sim_mapping *mapping, size_t slot, uint64_t sequence) {
+    for (size_t i = 0; i < mapping->use_count; i++) {
+        if (mapping->uses[i].slot == slot) {
+            mapping->uses[i].sequence = sequence;
+            return;
+        }
+    }
+    SIM_RESERVE_ONE(mapping->uses, mapping->use_count, mapping->use_capacity);
+    mapping->uses[mapping->use_count++] = (struct sim_use){slot, sequence};
+}
+
+void sim_mapping_report_in_use(const struct sim_mapping *mapping, const char *call) {
+    const struct sim_item *item = sim_work_naming(mapping->address, mapping->size);
+    if (item) {
+        sim_report(simcudaReport_unmapInUse,
+                   "%s of [0x%" PRIx64 ", 0x%" PRIx64 ") while \"%s\" in stream %" PRIu64 " is pending on it",
+                   call, mapping->address, mapping->address + mapping->size, item->job.name,
+                   item->queue->stream_id);
+        return;
+    }
+    for (size_t i = 0; i < mapping->use_count; i++) {
+        const struct sim_use *use = &mapping->uses[i];
+        if (sim_clock_at(sim_host_clock, use->slot) >= use->sequence)
+            continue;
+        sim_report(simcudaReport_unmapInUse,
+                   "%s of [0x%" PRIx64 ", 0x%" PRIx64
+                   "), last used by piece %" PRIu64 " of slot %zu, which the host does not know to be complete",
+                   call, mapping->address, mapping->address + mapping->size, use->sequence, use->slot);
+        return;
+    }
+}
+
+// --------------------------------------------------------------------------------------------------- calls
+
+static bool is_granular(uint64_t value) {
+    return value % sim_config.granule == 0;
+}
+
+static CUresult misuse(simcudaReportKind kind, CUresult error, const char *call, uint64_t address,
+                       uint64_t size) {
+    sim_report(kind, "%s(0x%" PRIx64 ", %" PRIu64 ")", call, address, size);
+    return error;
+}
+
+CUresult sim_mapping_map(uint64_t address, uint64_t size, uint64_t offset,
+                         CUmemGenericAllocationHandle handle) {
+    static const char call[] = "cuMemMap";
+    struct sim_extent *extent = sim_extent_find(handle);
+    if (!extent)
+        return misuse(simcudaReport_badMemoryHandle, CUDA_ERROR_INVALID_VALUE, call, address, size);
+    if (size == 0 || !is_granular(address) || !is_granular(size) || !is_granular(offset))
+        return misuse(simcudaReport_wrongGranule, CUDA_ERROR_INVALID_VALUE, call, address, size);
+    if (size > extent->size || offset > extent->size - size)
+        return misuse(simcudaReport_partOfHandle, CUDA_ERROR_INVALID_VALUE, call, address, size);
+    if (offset != 0 || size != extent->size)
+        return misuse(simcudaReport_partOfHandle, CUDA_ERROR_NOT_SUPPORTED, call, address, size);
+    if (!sim_range_covers(address, size))
+        return misuse(simcudaReport_notReserved, CUDA_ERROR_INVALID_VALUE, call, address, size);
+    if (!sim_mapping_none_in(address, size))
+        return misuse(simcudaReport_mapOverMapping, CUDA_ERROR_INVALID_VALUE, call, address, size);
+    if (mapping_count >= sim_config.mappings)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    sim_now += sim_cost_extent(SIM_ENTRY_cuMemMap, size);
+    sim_mapping_add(address, size, extent);
+    return CUDA_SUCCESS;
+}
+
+// Whether [address, address + size) consists of whole mappings of handles, side by side.
+static bool is_whole_mappings(uint64_t address, uint64_t size) {
+    uint64_t end = address + size;
+    while (address < end) {
+        const struct sim_mapping *mapping = sim_mapping_at(address);
+        if (!mapping || mapping->address != address || mapping->size > end - address ||
+            mapping->extent->kind != SIM_EXTENT_OF_HANDLE)
+            return false;
+        address += mapping->size;
+    }
+    return true;
+}
+
+static CUresult check_whole(const char *call, uint64_t address, uint64_t size) {
+    if (size == 0 || !is_granular(address) || !is_granular(size))
+        return misuse(simcudaReport_wrongGranule, CUDA_ERROR_INVALID_VALUE, call, address, size);
+    if (!sim_range_covers(address, size))
+        return misuse(simcudaReport_notReserved, CUDA_ERROR_INVALID_VALUE, call, address, size);
+    if (!is_whole_mappings(address, size))
+        return misuse(simcudaReport_partOfMapping, CUDA_ERROR_INVALID_VALUE, call, address, size);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_mapping_unmap(uint64_t address, uint64_t size) {
+    static const char call[] = "cuMemUnmap";
+    CUresult result = check_whole(call, address, size);
+    uint64_t end = address + size;
+    while (result == CUDA_SUCCESS && address < end) {
+        struct sim_mapping *mapping = sim_mapping_at(address);
+        address += mapping->size;
+        sim_now += sim_cost_extent(SIM_ENTRY_cuMemUnmap, mapping->size);
+        sim_mapping_report_in_use(mapping, call);
+        sim_mapping_remove(mapping);
+    }
+    return result;
+}
+
+static bool is_access(const CUmemAccessDesc *descriptor) {
+    return descriptor->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+           (descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+            descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+            descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+static CUresult check_descriptors(const CUmemAccessDesc *descriptors, size_t count) {
+    if (!descriptors || count == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_access(&descriptors[i]))
+            return CUDA_ERROR_INVALID_VALUE;
+        if (!sim_device_exists(descriptors[i].location.id))
+            return CUDA_ERROR_INVALID_DEVICE;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_mapping_set_access(uint64_t address, uint64_t size, const CUmemAccessDesc *descriptors,
+                                size_t count) {
+    CUresult result = check_descriptors(descriptors, count);
+    if (result == CUDA_SUCCESS)
+        result = check_whole("cuMemSetAccess", address, size);
+    uint64_t end = address + size;
+    while (result == CUDA_SUCCESS && address < end) {
+        struct sim_mapping *mapping = sim_mapping_at(address);
+        address += mapping->size;
+        sim_now += sim_cost_extent(SIM_ENTRY_cuMemSetAccess, mapping->size);
+        for (size_t i = 0; i < count; i++)
+            mapping->access[descriptors[i].location.id] = (unsigned char)descriptors[i].flags;
+    }
+    return result;
+}
+
+void sim_mapping_reset(void) {
+    SP_LIST_FOR_EACH_SAFE(link, &sim_mappings)
+    sim_mapping_remove(SP_CONTAINER_OF(link, struct sim_mapping, link));
+    sim_page_table_destroy(&table);
+}

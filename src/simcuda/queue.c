@@ -1,0 +1,85 @@
+#include "simcuda/queue.h"
+
+#include "simcuda/capture.h"
+#include "simcuda/context.h"
+#include "simcuda/host.h"
+#include "simcuda/work.h"
+
+struct sim_clock *sim_host_clock;
+uint64_t sim_host_version;
+
+// Slots without a queue, with the sequence number that they have reached.
+static struct free_slot {
+    size_t slot;
+    uint64_t sequence;
+} *free_slots;
+static size_t free_slot_count;
+static size_t free_slot_capacity;
+static size_t slot_count;
+
+static void take_slot(struct sim_queue *queue) {
+    for (size_t i = 0; i < free_slot_count; i++) {
+        struct free_slot *found = &free_slots[i];
+        if (sim_clock_at(sim_host_clock, found->slot) < found->sequence)
+            continue;
+        queue->slot = found->slot;
+        queue->sequence = found->sequence;
+        *found = free_slots[--free_slot_count];
+        return;
+    }
+    queue->slot = slot_count++;
+}
+
+static void give_slot(const struct sim_queue *queue) {
+    SIM_RESERVE_ONE(free_slots, free_slot_count, free_slot_capacity);
+    free_slots[free_slot_count++] = (struct free_slot){queue->slot, queue->sequence};
+}
+
+struct sim_queue *sim_queue_create(struct sim_context *context, enum sim_queue_kind kind, uint64_t stream_id) {
+    struct sim_queue *queue = sim_allocate(sizeof(*queue));
+    queue->references = 1;
+    queue->kind = kind;
+    queue->context = context;
+    queue->stream_id = stream_id;
+    sp_list_init(&queue->items);
+    sp_list_init(&queue->waiting);
+    take_slot(queue);
+    sp_list_push_back(&context->queues, &queue->link);
+    return queue;
+}
+
+void sim_queue_hold(struct sim_queue *queue) {
+    queue->references++;
+}
+
+void sim_queue_drop(struct sim_queue *queue) {
+    if (--queue->references > 0)
+        return;
+    sp_list_remove(&queue->link);
+    give_slot(queue);
+    sim_item_drop(queue->last);
+    sim_clock_drop(queue->clock);
+    sim_free(queue);
+}
+
+void sim_queue_retire(struct sim_queue *queue) {
+    sim_capture_leave(queue);
+    queue->retired = true;
+    queue->status_mirror = NULL;
+    sim_queue_drop(queue);
+}
+
+void sim_host_learn(size_t slot, uint64_t sequence, struct sim_clock *clock) {
+    bool raised = sim_clock_raise(&sim_host_clock, slot, sequence);
+    bool merged = sim_clock_merge(&sim_host_clock, clock);
+    sim_host_version += raised || merged;
+}
+
+void sim_queue_reset(void) {
+    sim_free(free_slots);
+    free_slots = NULL;
+    free_slot_count = free_slot_capacity = slot_count = 0;
+    sim_clock_drop(sim_host_clock);
+    sim_host_clock = NULL;
+    sim_host_version = 0;
+}

@@ -1,0 +1,137 @@
+#include "simcuda/schedule.h"
+
+#include <stdlib.h>
+
+#include "simcuda/engine.h"
+#include "simcuda/report.h"
+
+// A thread that finds a lock held while no other registered thread can run waits for one that is not
+// registered; this many tries without success are a deadlock.
+#define LOCK_TRIES 1000000
+
+static struct sp_list threads = {&threads, &threads};
+static struct sim_thread *running;
+static unsigned idle_tries;
+
+bool sim_schedule_applies(const struct sim_thread *thread) {
+    return thread->registered;
+}
+
+static struct sim_thread *thread_of(struct sp_list *link) {
+    return SP_CONTAINER_OF(link, struct sim_thread, link);
+}
+
+// A runnable thread by a seeded choice, not counting `except`; null when there is none.
+static struct sim_thread *choose(const struct sim_thread *except) {
+    uint64_t count = 0;
+    SP_LIST_FOR_EACH(link, &threads)
+    count += thread_of(link)->state == SIM_RUNNABLE && thread_of(link) != except;
+    if (count == 0)
+        return NULL;
+    uint64_t index = sim_random_below(&sim_chance, count);
+    SP_LIST_FOR_EACH(link, &threads) {
+        struct sim_thread *thread = thread_of(link);
+        if (thread->state == SIM_RUNNABLE && thread != except && index-- == 0)
+            return thread;
+    }
+    return NULL;
+}
+
+static void give_turn(struct sim_thread *thread) {
+    running = thread;
+    if (thread)
+        pthread_cond_signal(&thread->turn);
+}
+
+static void await_turn(struct sim_thread *thread) {
+    while (running != thread)
+        pthread_cond_wait(&thread->turn, &sim_engine_mutex);
+}
+
+void sim_schedule_add(struct sim_thread *thread) {
+    thread->registered = true;
+    thread->sleeps = false;
+    thread->state = SIM_RUNNABLE;
+    sp_list_push_back(&threads, &thread->link);
+}
+
+void sim_schedule_enter(struct sim_thread *thread) {
+    if (!running)
+        give_turn(choose(NULL));
+    await_turn(thread);
+}
+
+void sim_schedule_remove(struct sim_thread *thread) {
+    if (!thread->registered)
+        return;
+    thread->registered = false;
+    sp_list_remove(&thread->link);
+    if (running == thread)
+        give_turn(choose(NULL));
+}
+
+void sim_schedule_point(struct sim_thread *thread) {
+    if (!thread->registered)
+        return;
+    struct sim_thread *next = choose(NULL);
+    if (next == thread)
+        return;
+    give_turn(next);
+    await_turn(thread);
+}
+
+bool sim_schedule_away(struct sim_thread *thread) {
+    if (!thread->registered)
+        return false;
+    struct sim_thread *next = choose(thread);
+    if (!next)
+        return false;
+    give_turn(next);
+    await_turn(thread);
+    return true;
+}
+
+void sim_schedule_lock_is_held(struct sim_thread *thread) {
+    if (sim_schedule_away(thread)) {
+        idle_tries = 0;
+        return;
+    }
+    if (++idle_tries < LOCK_TRIES)
+        return;
+    sim_report(simcudaReport_deadlock, "no other registered thread can run, and a lock stays held");
+    abort();
+}
+
+void sim_schedule_leave(struct sim_thread *thread) {
+    thread->state = SIM_BLOCKED;
+    if (running == thread)
+        give_turn(choose(NULL));
+}
+
+void sim_schedule_unblock(struct sim_thread *thread) {
+    thread->state = SIM_RUNNABLE;
+    thread->sleeps = false;
+    if (!running)
+        give_turn(thread);
+}
+
+void sim_schedule_block(struct sim_thread *thread) {
+    sim_schedule_leave(thread);
+    await_turn(thread);
+}
+
+void sim_schedule_wake_sleepers(void) {
+    SP_LIST_FOR_EACH(link, &threads) {
+        if (thread_of(link)->sleeps)
+            sim_schedule_unblock(thread_of(link));
+    }
+}
+
+void sim_schedule_reset(void) {
+    SP_LIST_FOR_EACH_SAFE(link, &threads) {
+        thread_of(link)->registered = false;
+        sp_list_remove(link);
+    }
+    running = NULL;
+    idle_tries = 0;
+}

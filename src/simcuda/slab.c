@@ -1,0 +1,47 @@
+#include "simcuda/slab.h"
+
+#include <sys/mman.h>
+
+bool sim_slab_init(struct sim_slab *slab, size_t stride, size_t capacity) {
+    void *base = mmap(NULL, stride * capacity, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return false;
+    *slab = (struct sim_slab){.base = base, .stride = stride, .capacity = capacity};
+    return true;
+}
+
+static struct sim_slab_element *element_at(const struct sim_slab *slab, size_t index) {
+    return (struct sim_slab_element *)(void *)(slab->base + index * slab->stride);
+}
+
+void sim_slab_clear(struct sim_slab *slab) {
+    for (size_t i = 0; i < slab->used; i++)
+        atomic_store_explicit(&element_at(slab, i)->identity, 0, memory_order_relaxed);
+    slab->used = slab->live = 0;
+    slab->free = NULL;
+}
+
+void *sim_slab_take(struct sim_slab *slab) {
+    struct sim_slab_element *element = slab->free;
+    if (element)
+        slab->free = element->next_free;
+    else if (slab->used < slab->capacity)
+        element = element_at(slab, slab->used++);
+    if (element)
+        slab->live++;
+    return element;
+}
+
+void sim_slab_publish(void *element, uint64_t identity) {
+    struct sim_slab_element *header = element;
+    atomic_store_explicit(&header->identity, identity, memory_order_release);
+}
+
+void sim_slab_give(struct sim_slab *slab, void *element) {
+    struct sim_slab_element *header = element;
+    atomic_store_explicit(&header->identity, 0, memory_order_release);
+    header->next_free = slab->free;
+    slab->free = header;
+    slab->live--;
+}

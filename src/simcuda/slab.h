@@ -1,0 +1,49 @@
+// Handles with stable addresses: an array that is reserved whole and filled from the front, whose elements are
+// never moved or given back to the host, so a handle can be checked without a lock even when its object is gone.
+//
+// What is freed last is handed out first, as the driver does with streams. An element begins with its identity:
+//
+//   identity == 0 exactly while the element is free; it is set last and cleared first, and never repeats
+#ifndef STREAMPOOL_SIMCUDA_SLAB_H
+#define STREAMPOOL_SIMCUDA_SLAB_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sim_slab_element {
+    _Atomic uint64_t identity;
+    struct sim_slab_element *next_free;
+};
+
+struct sim_slab {
+    char *base;
+    size_t stride;
+    size_t capacity;
+    size_t used; // elements that were ever handed out
+    size_t live;
+    struct sim_slab_element *free;
+};
+
+// False when the host has no address space left.
+bool sim_slab_init(struct sim_slab *slab, size_t stride, size_t capacity);
+// Frees every element; the storage stays.
+void sim_slab_clear(struct sim_slab *slab);
+
+// A free element with its contents as they were left, identity still 0; null when all are in use. The caller fills
+// it and then publishes it.
+void *sim_slab_take(struct sim_slab *slab);
+void sim_slab_publish(void *element, uint64_t identity);
+void sim_slab_give(struct sim_slab *slab, void *element);
+
+// The live element behind a handle, null for anything else. Safe without a lock.
+static inline void *sim_slab_find(const struct sim_slab *slab, const void *handle) {
+    uintptr_t offset = (uintptr_t)handle - (uintptr_t)slab->base;
+    if (offset >= slab->stride * slab->capacity || offset % slab->stride != 0)
+        return NULL;
+    struct sim_slab_element *element = (struct sim_slab_element *)(void *)(slab->base + offset);
+    return atomic_load_explicit(&element->identity, memory_order_acquire) ? element : NULL;
+}
+
+#endif

@@ -1,0 +1,110 @@
+#include "simcuda/stream.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "simcuda/context.h"
+#include "simcuda/engine.h"
+#include "simcuda/host.h"
+#include "simcuda/queue.h"
+#include "simcuda/report.h"
+#include "simcuda/thread.h"
+
+#define MAX_STREAMS 65536
+
+static struct sim_slab slab;
+
+struct sim_stream *sim_stream_find(CUstream handle) {
+    return slab.base ? sim_slab_find(&slab, handle) : NULL;
+}
+
+CUresult sim_stream_create(struct sim_context *context, unsigned flags, CUstream *handle) {
+    if (!slab.base && !sim_slab_init(&slab, sizeof(struct sim_stream), MAX_STREAMS))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct sim_stream *stream = sim_slab_take(&slab);
+    if (!stream)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    uint64_t identity = sim_next_identity();
+    enum sim_queue_kind kind = flags & CU_STREAM_NON_BLOCKING ? SIM_QUEUE_NON_BLOCKING : SIM_QUEUE_BLOCKING;
+    stream->queue = sim_queue_create(context, kind, identity);
+    stream->queue->status_mirror = &stream->capture_status;
+    atomic_store_explicit(&stream->context, context, memory_order_relaxed);
+    atomic_store_explicit(&stream->flags, flags, memory_order_relaxed);
+    atomic_store_explicit(&stream->capture_status, CU_STREAM_CAPTURE_STATUS_NONE, memory_order_relaxed);
+    sim_slab_publish(stream, identity);
+    *handle = (CUstream)(void *)stream;
+    return CUDA_SUCCESS;
+}
+
+void sim_stream_destroy(struct sim_stream *stream) {
+    struct sim_queue *queue = stream->queue;
+    sim_slab_give(&slab, stream);
+    sim_queue_retire(queue);
+}
+
+struct sim_stream *sim_stream_at(uint64_t index) {
+    for (size_t i = 0; i < slab.used; i++) {
+        struct sim_stream *stream = sim_slab_find(&slab, slab.base + i * slab.stride);
+        if (stream && index-- == 0)
+            return stream;
+    }
+    return NULL;
+}
+
+void sim_stream_destroy_all(struct sim_context *context) {
+    for (size_t i = 0; i < slab.used; i++) {
+        struct sim_stream *stream = sim_slab_find(&slab, slab.base + i * slab.stride);
+        if (stream && atomic_load_explicit(&stream->context, memory_order_relaxed) == context)
+            sim_stream_destroy(stream);
+    }
+}
+
+uint64_t sim_stream_count(void) {
+    return slab.live;
+}
+
+static struct sim_queue *default_stream_of(const struct sim_thread *thread, const struct sim_context *context) {
+    for (size_t i = 0; i < thread->default_stream_count; i++) {
+        if (thread->default_streams[i]->context == context)
+            return thread->default_streams[i];
+    }
+    return NULL;
+}
+
+static struct sim_queue *per_thread(struct sim_thread *thread, struct sim_context *context) {
+    struct sim_queue *queue = default_stream_of(thread, context);
+    if (queue)
+        return queue;
+    queue = sim_queue_create(context, SIM_QUEUE_PER_THREAD, sim_next_identity());
+    SIM_RESERVE_ONE(thread->default_streams, thread->default_stream_count, thread->default_stream_capacity);
+    thread->default_streams[thread->default_stream_count++] = queue;
+    return queue;
+}
+
+static CUresult default_queue(CUstream handle, struct sim_queue **queue) {
+    struct sim_thread *thread = sim_thread_self();
+    struct sim_context *context;
+    CUresult result = sim_context_current(thread, &context);
+    if (result == CUDA_SUCCESS)
+        *queue = handle == CU_STREAM_PER_THREAD ? per_thread(thread, context) : context->legacy;
+    return result;
+}
+
+CUresult sim_stream_queue(CUstream handle, struct sim_queue **queue) {
+    if (sim_stream_is_default(handle)) {
+        CUresult result = default_queue(handle, queue);
+        return result == CUDA_SUCCESS ? (*queue)->context->error : result;
+    }
+    struct sim_stream *stream = sim_stream_find(handle);
+    if (!stream) {
+        sim_report(simcudaReport_useOfDestroyedStream, "stream %p", (void *)handle);
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    *queue = stream->queue;
+    return stream->queue->context->error;
+}
+
+void sim_stream_reset(void) {
+    if (slab.base)
+        sim_slab_clear(&slab);
+}

@@ -1,0 +1,49 @@
+// Streams as callers name them: handles, and the default streams' fixed values.
+//
+// A handle is the address of its struct, which is handed out again as soon as the stream is destroyed, to the next
+// stream created; the identity is another one then. What a query asks is mirrored here in atomics.
+#ifndef STREAMPOOL_SIMCUDA_STREAM_H
+#define STREAMPOOL_SIMCUDA_STREAM_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "driver/abi.h"
+#include "simcuda/slab.h"
+
+struct sim_context;
+struct sim_queue;
+struct sim_thread;
+
+struct sim_stream {
+    struct sim_slab_element element; // its identity is the stream's id
+    struct sim_context *_Atomic context;
+    _Atomic unsigned flags;
+    _Atomic int capture_status;
+    struct sim_queue *queue;
+};
+
+void sim_stream_reset(void);
+
+static inline int sim_stream_is_default(CUstream handle) {
+    return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
+
+// Null when there is no such stream; never for a default stream. Needs no lock.
+struct sim_stream *sim_stream_find(CUstream handle);
+
+CUresult sim_stream_create(struct sim_context *context, unsigned flags, CUstream *handle);
+// The handle is free at once; the work goes on.
+void sim_stream_destroy(struct sim_stream *stream);
+void sim_stream_destroy_all(struct sim_context *context);
+
+// The queue behind a handle, a default stream's of the current context. Reports a stream that does not exist, and
+// returns the sticky error of the context if it has one.
+CUresult sim_stream_queue(CUstream handle, struct sim_queue **queue);
+
+uint64_t sim_stream_count(void);
+
+// The streams that live, for those who walk them: null at the end.
+struct sim_stream *sim_stream_at(uint64_t index);
+
+#endif

@@ -1,0 +1,54 @@
+// What belongs to a host thread: its stack of current contexts, its capture mode, its per-thread default streams,
+// and its place in the scheduler. Made at the thread's first call and given back when it ends.
+//
+// Only the thread itself reads and writes it, except where `scheduler` fields say so, and except that a reset leaves
+// it behind: a thread notices by the generation and starts afresh.
+#ifndef STREAMPOOL_SIMCUDA_THREAD_H
+#define STREAMPOOL_SIMCUDA_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "driver/abi.h"
+
+#define SIM_CONTEXT_STACK 64
+
+struct sim_context;
+struct sim_queue;
+
+struct sim_context_reference {
+    struct sim_context *context; // null: none is current
+    uint64_t identity;           // of the incarnation that was made current
+};
+
+enum sim_run_state { SIM_RUNNABLE, SIM_BLOCKED };
+
+struct sim_thread {
+    uint64_t generation;
+    unsigned ordinal; // for reports and the trace: registered threads count from 1 in their order
+    bool in_host_function;
+    CUstreamCaptureMode capture_mode;
+    struct sim_context_reference stack[SIM_CONTEXT_STACK];
+    size_t depth;
+    struct sim_queue **default_streams; // one for each context that it used
+    size_t default_stream_count;
+    size_t default_stream_capacity;
+    uint64_t cost; // of queries, not yet added to the clock
+
+    // The scheduler's, guarded by the engine's lock.
+    bool registered;
+    bool sleeps; // blocked until the engine changes
+    enum sim_run_state state;
+    pthread_cond_t turn;
+    struct sp_list link;
+};
+
+// The calling thread's. Needs no lock.
+struct sim_thread *sim_thread_self(void);
+
+// Voids the state of every thread.
+void sim_thread_reset(void);
+
+#endif

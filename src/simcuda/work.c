@@ -1,0 +1,467 @@
+#include "simcuda/work.h"
+
+#include <stdio.h>
+
+#include "simcuda/bytes.h"
+#include "simcuda/context.h"
+#include "simcuda/engine.h"
+#include "simcuda/heap.h"
+#include "simcuda/host.h"
+#include "simcuda/host_function.h"
+#include "simcuda/schedule.h"
+#include "simcuda/thread.h"
+
+static struct sim_heap due;
+static struct sp_list touching = {&touching, &touching};
+static struct sp_list watching = {&watching, &watching};
+static uint64_t last_serial;
+static uint64_t pending;
+static uint64_t pending_host_functions;
+static uint64_t full_count;
+
+// ------------------------------------------------------------------------------------------- jobs and items
+
+void sim_job_name(struct sim_job *job, const char *name) {
+    snprintf(job->name, sizeof(job->name), "%s", name);
+}
+
+void sim_job_touches(struct sim_job *job, uint64_t address, uint64_t size, simcudaAccessKind kind) {
+    if (size == 0)
+        return;
+    job->accesses = sim_reallocate(job->accesses, job->count + 1, sizeof(*job->accesses));
+    job->accesses[job->count++] = (simcudaAccess){address, size, kind};
+}
+
+void sim_item_hold(struct sim_item *item) {
+    item->references++;
+}
+
+static void drop_dependency(struct sim_item *item) {
+    sim_item_drop(item->dependencies[--item->dependency_count]);
+}
+
+void sim_item_drop(struct sim_item *item) {
+    if (!item || --item->references > 0)
+        return;
+    while (item->dependency_count > 0)
+        drop_dependency(item);
+    sim_free(item->dependencies);
+    sim_free(item->job.accesses);
+    sim_clock_drop(item->clock);
+    sim_free(item);
+}
+
+static struct sim_item *first_of(const struct sim_queue *queue) {
+    struct sp_list *link = sp_list_first(&queue->items);
+    return link ? SP_CONTAINER_OF(link, struct sim_item, link) : NULL;
+}
+
+// ----------------------------------------------------------------------------------------------- becoming due
+
+static uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static uint64_t delay(void) {
+    if (sim_config.completion != simcudaCompletionSeeded)
+        return 0;
+    return sim_random_below(&sim_chance, 2) ? sim_random_below(&sim_chance, sim_config.delay) : 0;
+}
+
+static bool flag_is_set(const struct sim_item *item) {
+    uint32_t word = 0;
+    return item->job.flag_address && sim_bytes_read(item->job.flag_address, &word, sizeof(word)) && word != 0;
+}
+
+static void make_due(struct sim_item *item) {
+    uint64_t start = later(item->end, item->queue->free_at);
+    item->end = start + (flag_is_set(item) ? 0 : item->job.duration) + delay();
+    item->state = SIM_DUE;
+    sim_heap_push(&due, item);
+    if (item->job.flag_address)
+        sp_list_push_back(&watching, &item->flag_link);
+}
+
+// Looks at the queue's first piece, which may have become ready.
+static void advance(struct sim_queue *queue) {
+    struct sim_item *item = first_of(queue);
+    if (!item || item->state != SIM_QUEUED)
+        return;
+    while (item->dependency_count > 0) {
+        struct sim_item *dependency = item->dependencies[item->dependency_count - 1];
+        if (dependency->state != SIM_DONE) {
+            sp_list_remove(&queue->waiting);
+            sp_list_push_back(&dependency->waiters, &queue->waiting);
+            return;
+        }
+        item->end = later(item->end, dependency->end);
+        drop_dependency(item);
+    }
+    make_due(item);
+}
+
+// ------------------------------------------------------------------------------------------------- completing
+
+static void leave_queue(struct sim_item *item) {
+    struct sim_queue *queue = item->queue;
+    sp_list_remove(&item->link);
+    sp_list_remove(&item->touching_link);
+    sp_list_remove(&item->flag_link);
+    queue->count--;
+    queue->free_at = item->end;
+    pending--;
+    pending_host_functions -= item->job.host_function != NULL;
+    item->state = SIM_DONE;
+    item->queue = NULL;
+}
+
+static void done(struct sim_item *item) {
+    struct sim_queue *queue = item->queue;
+    leave_queue(item);
+    struct sp_list *link;
+    while ((link = sp_list_pop_front(&item->waiters)) != NULL)
+        advance(SP_CONTAINER_OF(link, struct sim_queue, waiting));
+    advance(queue);
+    sim_queue_drop(queue);
+    sim_item_drop(item);
+}
+
+static void recheck_flags(void) {
+    SP_LIST_FOR_EACH(link, &watching) {
+        struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, flag_link);
+        if (item->end > sim_now && flag_is_set(item)) {
+            item->end = sim_now;
+            sim_heap_hasten(&due, item);
+        }
+    }
+}
+
+static void perform(const struct sim_item *item) {
+    struct sim_context *context = item->queue->context;
+    if (context->error != CUDA_SUCCESS)
+        return;
+    context->error = sim_bytes_touch(item, context->device);
+    if (context->error == CUDA_SUCCESS && item->job.effect)
+        context->error = item->job.effect(&item->job, context->device);
+    recheck_flags();
+}
+
+static void complete(struct sim_item *item) {
+    sim_heap_remove(&due, item);
+    sim_now = later(sim_now, item->end);
+    if (sim_config.completion == simcudaCompletionLatest)
+        item->end = sim_now;
+    if (item->job.host_function) {
+        item->state = SIM_RUNNING;
+        sim_host_learn(item->slot, item->sequence - 1, item->clock);
+        sim_host_function_start(item);
+        return;
+    }
+    perform(item);
+    done(item);
+}
+
+void sim_work_progress(void) {
+    if (sim_config.completion == simcudaCompletionLatest)
+        return;
+    struct sim_item *item;
+    while ((item = sim_heap_top(&due)) != NULL && item->end <= sim_now)
+        complete(item);
+}
+
+void sim_work_host_function_done(struct sim_item *item) {
+    item->end = sim_now;
+    sim_host_learn(item->slot, item->sequence, item->clock);
+    done(item);
+    sim_work_progress();
+    sim_changed();
+}
+
+// -------------------------------------------------------------------------------------------------- waiting
+
+// The due piece that must complete before this one can; null when it is a host function that runs.
+static struct sim_item *needed(struct sim_item *item) {
+    while (item->state == SIM_QUEUED) {
+        struct sim_item *first = first_of(item->queue);
+        item = first == item ? item->dependencies[item->dependency_count - 1] : first;
+    }
+    return item->state == SIM_DUE ? item : NULL;
+}
+
+static void wait_until_done(struct sim_item *item) {
+    while (item->state != SIM_DONE) {
+        struct sim_item *next = needed(item);
+        if (!next)
+            sim_sleep();
+        else
+            complete(sim_config.completion == simcudaCompletionLatest ? next : sim_heap_top(&due));
+    }
+}
+
+void sim_work_wait(struct sim_item *item) {
+    sim_item_hold(item);
+    if (item->state != SIM_DONE)
+        sim_schedule_away(sim_thread_self());
+    wait_until_done(item);
+    sim_host_learn(item->slot, item->sequence, item->clock);
+    sim_item_drop(item);
+}
+
+void sim_work_finish(struct sim_item *item) {
+    sim_item_hold(item);
+    while (item->state != SIM_DONE) {
+        struct sim_item *next = needed(item);
+        if (!next) {
+            sim_sleep();
+            continue;
+        }
+        if (next->end > sim_now) {
+            next->end = sim_now;
+            sim_heap_hasten(&due, next);
+        }
+        complete(next);
+    }
+    sim_item_drop(item);
+}
+
+bool sim_work_poll(struct sim_item *item) {
+    bool is_patient = sim_config.completion != simcudaCompletionLatest || sim_config.patience == 0;
+    sim_item_hold(item);
+    if (item->state != SIM_DONE && !is_patient && ++item->polls >= sim_config.patience)
+        wait_until_done(item);
+    bool is_done = item->state == SIM_DONE;
+    if (is_done)
+        sim_host_learn(item->slot, item->sequence, item->clock);
+    sim_item_drop(item);
+    return is_done;
+}
+
+void sim_work_wait_queue(struct sim_queue *queue) {
+    if (queue->last)
+        sim_work_wait(queue->last);
+}
+
+// The newest pieces of all queues for which `concerns` holds, each held, so that others may change the queues while
+// one of them is waited for.
+static void wait_for_all(bool (*concerns)(const struct sim_context *context, const void *argument),
+                         const void *argument, void (*wait)(struct sim_item *item)) {
+    struct sim_item **items = NULL;
+    size_t count = 0;
+    size_t capacity = 0;
+    for (struct sim_context *context = sim_context_next(NULL); context; context = sim_context_next(context)) {
+        if (!concerns(context, argument))
+            continue;
+        SP_LIST_FOR_EACH(link, &context->queues) {
+            struct sim_queue *queue = SP_CONTAINER_OF(link, struct sim_queue, link);
+            if (!queue->last)
+                continue;
+            SIM_RESERVE_ONE(items, count, capacity);
+            items[count++] = queue->last;
+            sim_item_hold(queue->last);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        wait(items[i]);
+        sim_item_drop(items[i]);
+    }
+    sim_free(items);
+}
+
+static bool is_context(const struct sim_context *context, const void *argument) {
+    return context == argument;
+}
+
+static bool is_on_device(const struct sim_context *context, const void *argument) {
+    return context->device == *(const int *)argument;
+}
+
+static bool is_any(const struct sim_context *context, const void *argument) {
+    (void)context;
+    (void)argument;
+    return true;
+}
+
+void sim_work_wait_context(struct sim_context *context) {
+    wait_for_all(is_context, context, sim_work_wait);
+}
+
+void sim_work_wait_device(int device) {
+    wait_for_all(is_on_device, &device, sim_work_wait);
+}
+
+void sim_work_finish_all(void) {
+    wait_for_all(is_any, NULL, sim_work_finish);
+}
+
+// ---------------------------------------------------------------------------------------------------- adding
+
+// Orders the queue's clock after the item; the piece to be added (null: none) depends on it while it is pending.
+static void depend(struct sim_queue *queue, struct sim_item *item, struct sim_item *dependency) {
+    if (sim_clock_raise(&queue->clock, dependency->slot, dependency->sequence))
+        sim_clock_merge(&queue->clock, dependency->clock);
+    if (!item || dependency->state == SIM_DONE || dependency->queue == queue)
+        return;
+    SIM_RESERVE_ONE(item->dependencies, item->dependency_count, item->dependency_capacity);
+    item->dependencies[item->dependency_count++] = dependency;
+    sim_item_hold(dependency);
+}
+
+static void order_after_host(struct sim_queue *queue) {
+    if (queue->host_version == sim_host_version)
+        return;
+    sim_clock_merge(&queue->clock, sim_host_clock);
+    queue->host_version = sim_host_version;
+}
+
+// The legacy stream and the blocking streams of its context run after each other, in the order of the calls.
+static void order_by_legacy(struct sim_queue *queue, struct sim_item *item) {
+    struct sim_context *context = queue->context;
+    if (sim_queue_is_blocking(queue) && context->legacy->last)
+        depend(queue, item, context->legacy->last);
+    if (queue->kind != SIM_QUEUE_LEGACY)
+        return;
+    SP_LIST_FOR_EACH(link, &context->queues) {
+        struct sim_queue *other = SP_CONTAINER_OF(link, struct sim_queue, link);
+        if (sim_queue_is_blocking(other) && other->last)
+            depend(queue, item, other->last);
+    }
+}
+
+static void wait_for_place(struct sim_queue *queue) {
+    if (queue->count < sim_config.queue)
+        return;
+    full_count++;
+    while (queue->count >= sim_config.queue) {
+        struct sim_item *first = first_of(queue);
+        sim_schedule_away(sim_thread_self());
+        if (first == first_of(queue)) {
+            sim_item_hold(first);
+            wait_until_done(first);
+            sim_item_drop(first);
+        }
+    }
+}
+
+static struct sim_item *make(struct sim_queue *queue, struct sim_job *job) {
+    struct sim_item *item = sim_allocate(sizeof(*item));
+    item->references = 1;
+    item->queue = queue;
+    item->serial = ++last_serial;
+    item->enqueued_at = item->end = sim_now;
+    item->thread = sim_thread_self()->ordinal;
+    item->job = *job;
+    job->accesses = NULL;
+    job->count = 0;
+    sp_list_init(&item->waiters);
+    sp_list_init(&item->link);
+    sp_list_init(&item->touching_link);
+    sp_list_init(&item->flag_link);
+    sim_queue_hold(queue);
+    return item;
+}
+
+static void enter(struct sim_queue *queue, struct sim_item *item) {
+    item->slot = queue->slot;
+    item->sequence = ++queue->sequence;
+    item->clock = sim_clock_share(queue->clock);
+    sim_item_drop(queue->last);
+    queue->last = item;
+    sim_item_hold(item);
+    sp_list_push_back(&queue->items, &item->link);
+    if (item->job.count > 0)
+        sp_list_push_back(&touching, &item->touching_link);
+    queue->count++;
+    pending++;
+    pending_host_functions += item->job.host_function != NULL;
+}
+
+CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job, struct sim_item *const *dependencies,
+                      size_t dependency_count, struct sim_item **result) {
+    wait_for_place(queue);
+    if (!queue->context) {
+        sim_free(job->accesses);
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    struct sim_item *item = make(queue, job);
+    order_after_host(queue);
+    order_by_legacy(queue, item);
+    for (size_t i = 0; i < dependency_count; i++)
+        depend(queue, item, dependencies[i]);
+    enter(queue, item);
+    if (result) {
+        sim_item_hold(item);
+        *result = item;
+    }
+    advance(queue);
+    sim_work_progress();
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item) {
+    bool orders_others = queue->kind == SIM_QUEUE_LEGACY;
+    if (item->state == SIM_DONE && !orders_others) {
+        depend(queue, NULL, item);
+        return CUDA_SUCCESS;
+    }
+    struct sim_job job = {.name = "wait"};
+    sim_item_hold(item);
+    CUresult result = sim_work_add(queue, &job, &item, 1, NULL);
+    sim_item_drop(item);
+    return result;
+}
+
+// ------------------------------------------------------------------------------------------------- looking
+
+const struct sim_item *sim_work_naming(uint64_t address, uint64_t size) {
+    SP_LIST_FOR_EACH(link, &touching) {
+        const struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, touching_link);
+        for (size_t i = 0; i < item->job.count; i++) {
+            const simcudaAccess *access = &item->job.accesses[i];
+            if (access->address < address + size && address < access->address + access->size)
+                return item;
+        }
+    }
+    return NULL;
+}
+
+uint64_t sim_work_pending(void) {
+    return pending;
+}
+
+uint64_t sim_work_pending_host_functions(void) {
+    return pending_host_functions;
+}
+
+uint64_t sim_work_full_count(void) {
+    return full_count;
+}
+
+static void forget_waiting(struct sim_queue *queue) {
+    sp_list_remove(&queue->waiting);
+}
+
+// Ends every piece without its effect.
+static void abandon(struct sim_queue *queue) {
+    struct sim_item *item;
+    sim_queue_hold(queue);
+    while ((item = first_of(queue)) != NULL) {
+        leave_queue(item);
+        sim_queue_drop(queue);
+        sim_item_drop(item);
+    }
+    sim_queue_drop(queue);
+}
+
+static void for_each_queue(void (*visit)(struct sim_queue *queue)) {
+    for (struct sim_context *context = sim_context_next(NULL); context; context = sim_context_next(context)) {
+        SP_LIST_FOR_EACH_SAFE(link, &context->queues)
+        visit(SP_CONTAINER_OF(link, struct sim_queue, link));
+    }
+}
+
+void sim_work_reset(void) {
+    for_each_queue(forget_waiting);
+    for_each_queue(abandon);
+    sim_heap_destroy(&due);
+    last_serial = full_count = 0;
+}

@@ -1,0 +1,23 @@
+// What the virtual memory calls can do on one device: asked once, then read only.
+#ifndef STREAMPOOL_VMM_DEVICE_H
+#define STREAMPOOL_VMM_DEVICE_H
+
+#include "driver/driver.h"
+
+#include <stdbool.h>
+
+struct sp_vmm_device {
+    int ordinal;
+    size_t granule;       // the unit of every mapping: bytes, a power of two
+    size_t total_memory;  // bytes
+    bool exports_fd;      // handles can be exported as file descriptors
+};
+
+// Asks the driver about a device. CUDA_ERROR_NOT_SUPPORTED when it has no virtual memory management,
+// CUDA_ERROR_INVALID_DEVICE when there is no such device.
+CUresult sp_vmm_device_open(int ordinal, struct sp_vmm_device *device);
+
+// The properties with which every extent of the device is created.
+CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device, CUmemAllocationHandleType handles);
+
+#endif

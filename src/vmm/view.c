@@ -1,0 +1,106 @@
+#include "vmm/view.h"
+
+#include "base/list.h"
+
+#include <stdlib.h>
+
+static struct sp_extent *extent_of(const struct sp_tree_node *node) {
+    return node ? SP_CONTAINER_OF(node, struct sp_extent, by_address) : NULL;
+}
+
+static int compare_extents(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    CUdeviceptr left = extent_of(a)->address;
+    CUdeviceptr right = extent_of(b)->address;
+    return left < right ? -1 : left > right;
+}
+
+static int compare_address(const void *key, const struct sp_tree_node *node) {
+    CUdeviceptr left = *(const CUdeviceptr *)key;
+    CUdeviceptr right = extent_of(node)->address;
+    return left < right ? -1 : left > right;
+}
+
+static CUresult noted(CUresult error, const char *entry_point) {
+    if (error != CUDA_SUCCESS)
+        sp_native_error_note(error, entry_point);
+    return error;
+}
+
+CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least, size_t wanted,
+                      CUmemAllocationHandleType handle_types) {
+    CUresult error = sp_space_take(space, least, wanted, &view->address, &view->size);
+    if (error != CUDA_SUCCESS)
+        return error;
+    view->space = space;
+    view->mapped = 0;
+    view->handle_types = handle_types;
+    sp_tree_init(&view->extents, compare_extents);
+    return CUDA_SUCCESS;
+}
+
+void sp_view_close(struct sp_view *view) {
+    sp_space_give(view->space, view->address, view->size);
+}
+
+// Creates the handle, maps it and sets the access.
+static CUresult map_extent(const struct sp_view *view, struct sp_extent *extent) {
+    const struct sp_vmm_device *device = view->space->device;
+    CUmemAllocationProp prop = sp_vmm_device_prop(device, view->handle_types);
+    CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUresult error = noted(sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");
+    if (error != CUDA_SUCCESS)
+        return error;
+    error = noted(sp_driver->cuMemMap(extent->address, extent->size, 0, extent->handle, 0), "cuMemMap");
+    if (error != CUDA_SUCCESS)
+        goto release;
+    error = noted(sp_driver->cuMemSetAccess(extent->address, extent->size, &access, 1), "cuMemSetAccess");
+    if (error != CUDA_SUCCESS)
+        goto unmap;
+    return CUDA_SUCCESS;
+
+unmap:
+    sp_driver->cuMemUnmap(extent->address, extent->size);
+release:
+    sp_driver->cuMemRelease(extent->handle);
+    return error;
+}
+
+CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
+    struct sp_extent *extent = calloc(1, sizeof *extent);
+    if (!extent)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    extent->address = address;
+    extent->size = size;
+    CUresult error = map_extent(view, extent);
+    if (error != CUDA_SUCCESS) {
+        free(extent);
+        return error;
+    }
+    sp_tree_insert(&view->extents, &extent->by_address);
+    view->mapped += size;
+    return CUDA_SUCCESS;
+}
+
+CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
+    if (!extent->handle_released) {
+        CUresult error = noted(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
+        if (error != CUDA_SUCCESS)
+            return error;
+        extent->handle_released = true;
+    }
+    CUresult error = noted(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_tree_remove(&view->extents, &extent->by_address);
+    view->mapped -= extent->size;
+    free(extent);
+    return CUDA_SUCCESS;
+}
+
+struct sp_extent *sp_view_extent_from(const struct sp_view *view, CUdeviceptr address) {
+    return extent_of(sp_tree_lower_bound(&view->extents, &address, compare_address));
+}
+
+struct sp_extent *sp_view_extent_next(const struct sp_extent *extent) {
+    return extent_of(sp_tree_next(&extent->by_address));
+}

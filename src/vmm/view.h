@@ -1,0 +1,59 @@
+// Extents, and the views that map them.
+//
+// An *extent* is one physical handle: a whole number of granules that the driver maps only whole, at offset 0,
+// and unmaps only whole. A *view* is a span of address space with extents mapped into it, in any places; what lies between
+// them is a hole. Mapping creates the extent and unmapping releases it, each with all-or-nothing outcome:
+//
+//   map:    create, map, set access; a step that fails undoes those before it.
+//   unmap:  release the handle first, which by the driver's contract frees nothing while a mapping stands, then
+//           unmap, which frees the memory. So a step that fails leaves memory that is mapped and usable as
+//           before, and the next attempt goes on from there. (Measured on an H200: in this order it costs the
+//           same as in the other.)
+//
+// Neither waits for the device. The caller sees to it that nothing runs on what it unmaps, and that one
+// thread at a time changes a view: the functions take no lock.
+//
+//   view.mapped = sum of the sizes of view.extents
+#ifndef STREAMPOOL_VMM_VIEW_H
+#define STREAMPOOL_VMM_VIEW_H
+
+#include "base/tree.h"
+#include "vmm/space.h"
+
+struct sp_extent {
+    struct sp_tree_node by_address;   // in the view
+    struct sp_tree_node by_size;      // for whoever collects extents to release; see pool/trim.c
+    bool chosen;                      // likewise
+    CUdeviceptr address;
+    size_t size;
+    CUmemGenericAllocationHandle handle;  // meaningless once handle_released
+    bool handle_released;                 // an unmap was begun and its second step failed
+};
+
+struct sp_view {
+    struct sp_space *space;
+    CUdeviceptr address;
+    size_t size;    // of the span
+    size_t mapped;  // bytes
+    CUmemAllocationHandleType handle_types;
+    struct sp_tree extents;
+};
+
+// Takes a span of at least `least` and at best `wanted` bytes (multiples of the granule) and makes an empty view of it.
+CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least, size_t wanted,
+                      CUmemAllocationHandleType handle_types);
+
+// Gives the span back. No extent may be left.
+void sp_view_close(struct sp_view *view);
+
+// Maps `size` new bytes (a multiple of the granule) into the hole at `address`, readable and writable by the view's device.
+CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size);
+
+// Unmaps an extent and releases its memory; the extent is freed when that succeeds.
+CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
+
+// The extent with the lowest address that is not below `address`, or null.
+struct sp_extent *sp_view_extent_from(const struct sp_view *view, CUdeviceptr address);
+struct sp_extent *sp_view_extent_next(const struct sp_extent *extent);
+
+#endif

@@ -1,0 +1,125 @@
+// What the program says about its arguments. A command line that it can't make sense of exits with 64.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "program.h"
+
+enum { USAGE_ERROR = 64 };
+
+static void assert_says(const char *text, const char *part) {
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in: %s", part, text);
+}
+
+static void assert_usage_error(const char *const arguments[], const char *part) {
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS, arguments);
+    assert_says(outcome.errors, part);
+    assert_string_equal(outcome.output, "");
+    assert_int_equal(outcome.status, USAGE_ERROR);
+    program_forget(&outcome);
+}
+
+static void assert_good(const char *const arguments[], const char *part) {
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS, arguments);
+    assert_says(outcome.output, part);
+    assert_string_equal(outcome.errors, "");
+    assert_int_equal(outcome.status, 0);
+    program_forget(&outcome);
+}
+
+static void the_version_is_the_projects(void **state) {
+    (void)state;
+    assert_good(ARGUMENTS("--version"), "streampool " STREAMPOOL_VERSION "\n");
+}
+
+static void help_names_every_command(void **state) {
+    (void)state;
+    assert_good(ARGUMENTS("--help"), "  info ");
+    assert_good(ARGUMENTS("--help"), "  replay ");
+}
+
+static void each_command_has_help_under_its_own_name(void **state) {
+    (void)state;
+    assert_good(ARGUMENTS("info", "--help"), "Usage: streampool info [OPTION...]");
+    assert_good(ARGUMENTS("replay", "--help"), "Usage: streampool replay [OPTION...] TRACE...");
+    assert_good(ARGUMENTS("replay", "--help"), "--threshold=BYTES|max");
+    assert_good(ARGUMENTS("replay", "--help"), "  direct ");
+}
+
+static void a_command_is_needed_and_must_be_known(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS(NULL), "Usage: streampool");
+    assert_usage_error(ARGUMENTS("repaly"), "unknown command 'repaly'");
+}
+
+static void replay_needs_a_trace(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("replay"), "streampool replay: no trace is named");
+}
+
+static void info_takes_no_argument(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("info", "trace.csv"), "streampool info: Too many arguments");
+}
+
+static void a_device_is_auto_gpu_or_sim(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("replay", "--device", "cpu", "trace.csv"),
+                       "--device is auto, gpu or sim, not 'cpu'");
+    assert_usage_error(ARGUMENTS("info", "--device="), "--device is auto, gpu or sim, not ''");
+}
+
+static void allocators_are_known_and_named_once(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("replay", "--allocator", "pool,malloc", "trace.csv"),
+                       "unknown allocator 'malloc'");
+    assert_usage_error(ARGUMENTS("replay", "--allocator", "pool,", "trace.csv"), "unknown allocator ''");
+    assert_usage_error(ARGUMENTS("replay", "--allocator", "poo", "trace.csv"), "unknown allocator 'poo'");
+    assert_usage_error(ARGUMENTS("replay", "--allocator", "pool,direct,pool", "trace.csv"),
+                       "the allocator 'pool' is named twice");
+}
+
+static void a_threshold_is_a_number_of_bytes_or_max(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("replay", "--threshold", "much", "trace.csv"), "not 'much'");
+    assert_usage_error(ARGUMENTS("replay", "--threshold", "-1", "trace.csv"), "not '-1'");
+    assert_usage_error(ARGUMENTS("replay", "--threshold", "1MB", "trace.csv"), "not '1MB'");
+}
+
+static void passes_are_from_1_to_1000(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("replay", "--passes", "0", "trace.csv"), "from 1 to 1000, not '0'");
+    assert_usage_error(ARGUMENTS("replay", "--passes", "1001", "trace.csv"), "not '1001'");
+    assert_usage_error(ARGUMENTS("replay", "--passes", "two", "trace.csv"), "not 'two'");
+    assert_usage_error(ARGUMENTS("replay", "--passes", "2x", "trace.csv"), "not '2x'");
+    assert_usage_error(ARGUMENTS("replay", "--passes", "", "trace.csv"), "not ''");
+}
+
+static void an_unknown_option_is_named(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("replay", "--speed", "trace.csv"), "unrecognized option '--speed'");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_version_is_the_projects),
+        cmocka_unit_test(help_names_every_command),
+        cmocka_unit_test(each_command_has_help_under_its_own_name),
+        cmocka_unit_test(a_command_is_needed_and_must_be_known),
+        cmocka_unit_test(replay_needs_a_trace),
+        cmocka_unit_test(info_takes_no_argument),
+        cmocka_unit_test(a_device_is_auto_gpu_or_sim),
+        cmocka_unit_test(allocators_are_known_and_named_once),
+        cmocka_unit_test(a_threshold_is_a_number_of_bytes_or_max),
+        cmocka_unit_test(passes_are_from_1_to_1000),
+        cmocka_unit_test(an_unknown_option_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+// Replays on the simulated driver: the table, the figures that don't depend on the machine, and what happens when
+// something is missing or memory is short.
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "program.h"
+
+// Two streams; 8 MiB are alive at most; the last block is never freed.
+static const char small[] = TRACE_HEADER
+    "1,0,allocate,0x1000000,4194304,0\n"
+    "1,10,allocate,0x2000000,4194304,7\n"
+    "1,20,free,0x1000000,4194304,0\n"
+    "1,30,allocate,0x1000000,1024,0\n"
+    "1,40,free,0x2000000,4194304,7\n";
+
+static void assert_says(const char *text, const char *part) {
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in: %s", part, text);
+}
+
+// The line of the table that begins with these words, with one blank between words. The caller frees it.
+static char *row_of(const char *table, const char *begin) {
+    char *squeezed = malloc(strlen(table) + 1);
+    assert_non_null(squeezed);
+    for (const char *line = table; *line; line += strcspn(line, "\n") + 1) {
+        size_t length = 0;
+        for (const char *c = line; *c && *c != '\n'; c++)
+            if (*c != ' ' || (length > 0 && squeezed[length - 1] != ' '))
+                squeezed[length++] = *c;
+        squeezed[length] = '\0';
+        if (strncmp(squeezed, begin, strlen(begin)) == 0)
+            return squeezed;
+        if (line[strcspn(line, "\n")] == '\0')
+            break;
+    }
+    fail_msg("no line begins with '%s' in: %s", begin, table);
+    return squeezed;
+}
+
+static void assert_row(const char *table, const char *begin) {
+    free(row_of(table, begin));
+}
+
+static void replay(struct outcome *outcome, const char *const settings[], const char *const arguments[]) {
+    program_run(outcome, settings, arguments);
+    if (outcome->status != 0)
+        fail_msg("status %d: %s", outcome->status, outcome->errors);
+}
+
+static void a_trace_is_replayed_and_its_exact_figures_printed(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+    assert_row(outcome.output, "small pool 5 2 0 8.0 MiB ");
+    assert_string_equal(outcome.errors, "");
+    program_forget(&outcome);
+}
+
+static void the_table_has_the_promised_columns_in_their_order(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+    assert_row(outcome.output, "peak peak reserved malloc malloc malloc malloc free free");
+    assert_row(
+        outcome.output,
+        "trace allocator operations streams errors live reserved / live mean p50 p99 max mean p99 total");
+    program_forget(&outcome);
+}
+
+static void the_ratio_is_reserved_to_live(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "direct", file_write("small.csv", small)));
+    assert_row(outcome.output, "small direct 5 2 0 8.0 MiB 8.0 MiB 1.000 ");
+    program_forget(&outcome);
+}
+
+static void a_simulated_device_is_named_as_such(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+    assert_says(outcome.output, "simulated driver: times are those of the host, not of a GPU\n");
+    program_forget(&outcome);
+}
+
+static void a_gzipped_trace_gives_the_same_figures(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", file_write_gzipped("packed.csv.gz", small)));
+    assert_row(outcome.output, "packed pool 5 2 0 8.0 MiB ");
+    program_forget(&outcome);
+}
+
+static void each_trace_is_replayed_by_each_allocator_in_every_pass(void **state) {
+    (void)state;
+    const char *first = file_write("first.csv", small), *second = file_write("second.csv", small);
+    struct outcome outcome;
+    replay(
+        &outcome, NO_SETTINGS,
+        ARGUMENTS("replay", "--device", "sim", "--allocator", "direct,pool", "--passes", "2", first, second));
+    assert_row(outcome.output, "trace allocator pass operations ");
+    static const char *const rows[] = {
+        "first direct 1 5 2 0",  "first direct 2 5 2 0",  "first pool 1 5 2 0",  "first pool 2 5 2 0",
+        "second direct 1 5 2 0", "second direct 2 5 2 0", "second pool 1 5 2 0", "second pool 2 5 2 0",
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_row(outcome.output, rows[i]);
+    program_forget(&outcome);
+}
+
+static void a_threshold_may_have_a_unit(void **state) {
+    (void)state;
+    static const char *const thresholds[] = {"0", "1048576", "64M", "2g", "max"};
+    const char *path = file_write("small.csv", small);
+    for (size_t i = 0; i < sizeof thresholds / sizeof thresholds[0]; i++) {
+        struct outcome outcome;
+        replay(&outcome, NO_SETTINGS,
+               ARGUMENTS("replay", "--device", "sim", "--threshold", thresholds[i], path));
+        assert_row(outcome.output, "small pool 5 2 0 8.0 MiB ");
+        program_forget(&outcome);
+    }
+}
+
+static void requests_of_no_bytes_succeed_with_every_allocator(void **state) {
+    (void)state;
+    const char *path = file_write("nil.csv", TRACE_HEADER
+                                  "1,00:00:00.000001,allocate,(nil),0,(nil)\n"
+                                  "1,00:00:00.000002,allocate,0x100,0,(nil)\n"
+                                  "1,00:00:00.000003,free,(nil),0,0x0\n"
+                                  "1,00:00:00.000004,free,0x100,0,0x0\n");
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", path));
+    assert_row(outcome.output, "nil pool 4 1 0 0 B ");
+    assert_row(outcome.output, "nil direct 4 1 0 0 B ");
+    program_forget(&outcome);
+}
+
+// ----------------------------------------------------------------------------------- short of memory
+
+// The second request is more than the device has; its free has nothing to free.
+static const char demanding[] = TRACE_HEADER
+    "1,0,allocate,0x1000000,33554432,0\n"
+    "1,1,allocate,0x8000000,134217728,0\n"
+    "1,2,free,0x8000000,134217728,0\n"
+    "1,3,free,0x1000000,33554432,0\n";
+
+static void a_failed_allocation_is_an_error_and_its_free_is_skipped(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct",
+                     file_write("big.csv", demanding)));
+    assert_row(outcome.output, "big pool 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
+    assert_row(outcome.output, "big direct 4 1 1 32.0 MiB ");
+    assert_says(outcome.output,
+                "big, pool, pass 1: allocation at line 3: poolErrorMemoryAllocation (errors in all: 1)\n");
+    assert_says(outcome.output,
+                "big, direct, pass 1: allocation at line 3: CUDA_ERROR_OUT_OF_MEMORY (errors in all: 1)\n");
+    program_forget(&outcome);
+}
+
+static void a_request_that_had_failed_is_tried_and_given_back_at_once(void **state) {
+    (void)state;
+    const char *path = file_write("failure.csv", TRACE_HEADER
+                                  "1,0,allocate failure,(nil),33554432,0\n"
+                                  "1,1,allocate failure,(nil),33554432,0\n"
+                                  "1,2,allocate,0x100,1024,0\n");
+    struct outcome outcome;
+    replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=48M"),
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", path));
+    assert_row(outcome.output, "failure pool 3 1 0 32.0 MiB ");
+    assert_row(outcome.output, "failure direct 3 1 0 32.0 MiB ");
+    program_forget(&outcome);
+}
+
+static void one_replay_leaves_no_memory_to_the_next(void **state) {
+    (void)state;
+    const char *path = file_write("most.csv", TRACE_HEADER
+                                  "1,0,allocate,0x1000000,50331648,0\n"
+                                  "1,1,free,0x1000000,50331648,0\n");
+    struct outcome outcome;
+    replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes", "2", path, path));
+    assert_null(strstr(outcome.output, "errors in all"));
+    assert_row(outcome.output, "most pool 2 2 1 0 48.0 MiB ");
+    assert_row(outcome.output, "most direct 2 2 1 0 48.0 MiB ");
+    program_forget(&outcome);
+}
+
+static void a_replay_makes_no_report_of_the_simulated_driver(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=reports=abort"),
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes", "2",
+                     file_write("small.csv", small)));
+    assert_string_equal(outcome.errors, "");
+    program_forget(&outcome);
+}
+
+// --------------------------------------------------------------------------- what the device lacks
+
+static void an_allocator_that_the_device_lacks_is_named_and_the_others_run(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, SETTINGS("STREAMPOOL_DRIVER_API=11010"),
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "driver,pool,direct",
+                     file_write("small.csv", small)));
+    assert_says(outcome.output,
+                "\ndriver: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n");
+    assert_row(outcome.output, "small pool 5 2 0 ");
+    assert_row(outcome.output, "small direct 5 2 0 ");
+    program_forget(&outcome);
+}
+
+static void a_replay_of_nothing_fails(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(
+        &outcome, SETTINGS("STREAMPOOL_DRIVER_API=11010"),
+        ARGUMENTS("replay", "--device", "sim", "--allocator", "driver", file_write("small.csv", small)));
+    assert_int_equal(outcome.status, 1);
+    assert_string_equal(outcome.output, "");
+    assert_string_equal(outcome.errors,
+                        "driver: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n"
+                        "streampool: nothing was replayed\n");
+    program_forget(&outcome);
+}
+
+static void without_virtual_memory_the_pool_is_named_as_missing(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(
+        &outcome, SETTINGS("STREAMPOOL_SIMCUDA=vmm=missing"),
+        ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", file_write("small.csv", small)));
+    assert_says(outcome.output, "\npool: not replayed: poolErrorNotSupported: ");
+    assert_row(outcome.output, "small direct 5 2 0 ");
+    program_forget(&outcome);
+}
+
+static void a_gpu_is_insisted_on_when_it_is_asked_for(void **state) {
+    (void)state;
+    const char *path = file_write("small.csv", small);
+    struct outcome outcome;
+    program_run(&outcome, SETTINGS("STREAMPOOL_DRIVER=/nonexistent/libcuda.so.1"),
+                ARGUMENTS("replay", "--device", "gpu", path));
+    assert_int_equal(outcome.status, 1);
+    assert_string_equal(outcome.output, "");
+    assert_says(outcome.errors, "streampool: no usable GPU: ");
+    assert_says(outcome.errors, "/nonexistent/libcuda.so.1");
+    program_forget(&outcome);
+
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "gpu", path));
+    assert_int_equal(outcome.status, 1);
+    assert_string_equal(outcome.output, "");
+    assert_string_equal(outcome.errors,
+                        "streampool: no usable GPU: STREAMPOOL_DRIVER names the simulated driver\n");
+    program_forget(&outcome);
+}
+
+static void auto_takes_the_driver_that_the_environment_names(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, SETTINGS("STREAMPOOL_DRIVER=/nonexistent/libcuda.so.1"),
+                ARGUMENTS("replay", "--device", "auto", file_write("small.csv", small)));
+    assert_int_equal(outcome.status, 1);
+    assert_string_equal(outcome.output, "");
+    assert_says(outcome.errors, "/nonexistent/libcuda.so.1");
+    program_forget(&outcome);
+}
+
+static void auto_without_a_usable_gpu_takes_the_simulated_driver_and_says_so(void **state) {
+    (void)state;
+    file_write("libcuda.so.1", "not a library");
+    char search[300];
+    snprintf(search, sizeof search, "LD_LIBRARY_PATH=%s", file_path(""));
+    struct outcome outcome;
+    replay(&outcome, SETTINGS("STREAMPOOL_DRIVER", search),
+           ARGUMENTS("replay", file_write("small.csv", small)));
+    assert_says(outcome.errors, "streampool: no usable GPU (");
+    assert_says(outcome.errors, "): using the simulated driver\n");
+    assert_int_equal(strcspn(outcome.errors, "\n") + 1, strlen(outcome.errors));
+    assert_says(outcome.output, "simulated driver: times are those of the host, not of a GPU\n");
+    assert_row(outcome.output, "small pool 5 2 0 8.0 MiB ");
+    program_forget(&outcome);
+}
+
+// -------------------------------------------------------------------------------------- the terminal
+
+// Runs the program with a terminal as its standard error and returns what appears there.
+static void replay_on_terminal(const char *path, char *seen, size_t capacity) {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0);
+    assert_int_equal(grantpt(terminal), 0);
+    assert_int_equal(unlockpt(terminal), 0);
+    struct outcome outcome;
+    program_run_on_terminal(&outcome, ptsname(terminal), ARGUMENTS("replay", "--device", "sim", path));
+    assert_int_equal(outcome.status, 0);
+    ssize_t length = read(terminal, seen, capacity - 1);
+    assert_true(length > 0);
+    seen[length] = '\0';
+    close(terminal);
+    program_forget(&outcome);
+}
+
+static void a_terminal_sees_a_progress_bar_that_is_wiped_in_the_end(void **state) {
+    (void)state;
+    char seen[4096];
+    replay_on_terminal(file_write("small.csv", small), seen, sizeof seen);
+    static const char wiped[] = "\r\033[K";
+    assert_says(seen, "100% small");
+    size_t length = strlen(seen);
+    assert_true(length > strlen(wiped));
+    assert_string_equal(seen + length - strlen(wiped), wiped);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trace_is_replayed_and_its_exact_figures_printed),
+        cmocka_unit_test(the_table_has_the_promised_columns_in_their_order),
+        cmocka_unit_test(the_ratio_is_reserved_to_live),
+        cmocka_unit_test(a_simulated_device_is_named_as_such),
+        cmocka_unit_test(a_gzipped_trace_gives_the_same_figures),
+        cmocka_unit_test(each_trace_is_replayed_by_each_allocator_in_every_pass),
+        cmocka_unit_test(a_threshold_may_have_a_unit),
+        cmocka_unit_test(requests_of_no_bytes_succeed_with_every_allocator),
+        cmocka_unit_test(a_failed_allocation_is_an_error_and_its_free_is_skipped),
+        cmocka_unit_test(a_request_that_had_failed_is_tried_and_given_back_at_once),
+        cmocka_unit_test(one_replay_leaves_no_memory_to_the_next),
+        cmocka_unit_test(a_replay_makes_no_report_of_the_simulated_driver),
+        cmocka_unit_test(an_allocator_that_the_device_lacks_is_named_and_the_others_run),
+        cmocka_unit_test(a_replay_of_nothing_fails),
+        cmocka_unit_test(without_virtual_memory_the_pool_is_named_as_missing),
+        cmocka_unit_test(a_gpu_is_insisted_on_when_it_is_asked_for),
+        cmocka_unit_test(auto_takes_the_driver_that_the_environment_names),
+        cmocka_unit_test(auto_without_a_usable_gpu_takes_the_simulated_driver_and_says_so),
+        cmocka_unit_test(a_terminal_sees_a_progress_bar_that_is_wiped_in_the_end),
+    };
+    return cmocka_run_group_tests(tests, files_begin, files_end);
+}

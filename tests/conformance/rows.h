@@ -1,0 +1,141 @@
+// Every row of the conformance program: its name, which is its test's, and the promise of the pool that it
+// tests, which is that of CUDA's own pool unless the public header says otherwise.
+//
+// COMMON rows run on any driver and any device, and print the same on all of them. TWO_DEVICE rows need a
+// second device. SIMULATED rows bring about what no real device does on demand. HELPERS are the other
+// processes that rows start.
+#ifndef STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
+#define STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
+
+#include "support/runner.h"
+
+// clang-format off
+#define ALLOCATION_ROWS(X) \
+    X(malloc_of_zero_bytes_is_a_null_pointer, "a size of 0 succeeds with a null pointer") \
+    X(malloc_aligns_every_size_to_512_bytes, "every pointer is aligned to 512 bytes") \
+    X(malloc_takes_from_the_current_pool_of_the_streams_device, "the pool is the current pool of the stream's device") \
+    X(malloc_gives_memory_that_keeps_what_is_written, "two allocations share no byte") \
+    X(malloc_without_a_place_for_the_pointer_is_invalid, "a null ptr: InvalidValue") \
+    X(malloc_of_an_absurd_size_fails_and_changes_nothing, "2^50 and SIZE_MAX bytes: MemoryAllocation, at once, and nothing changed") \
+    X(malloc_on_a_default_stream_needs_a_context, "a default stream with no current context: 201") \
+    X(malloc_on_a_users_stream_needs_no_context, "a user's stream works with no current context") \
+    X(malloc_from_a_pool_takes_from_that_pool, "the given pool, whatever the device's current one") \
+    X(malloc_from_no_pool_is_invalid, "a null pool: InvalidValue") \
+    X(malloc_from_a_destroyed_pool_is_invalid, "a handle that is no pool any more: InvalidValue") \
+    X(free_of_null_succeeds, "a null pointer: success") \
+    X(free_may_name_any_stream_that_comes_after_the_uses, "any stream, if the accesses are ordered before it") \
+    X(free_twice_is_invalid, "a double free: InvalidValue") \
+    X(free_of_an_interior_pointer_is_invalid, "an interior pointer: InvalidValue") \
+    X(free_of_a_host_pointer_is_invalid, "a host pointer: InvalidValue") \
+    X(free_of_other_memory_of_the_device_is_invalid, "memory that is not a pool's: InvalidValue") \
+    X(free_on_a_default_stream_needs_a_context, "a default stream with no current context: 201") \
+    X(free_in_no_streams_order_does_not_wait, "poolFree of pool memory is legal and waits for nothing") \
+    X(free_in_no_streams_order_twice_is_invalid, "poolFree twice: InvalidValue") \
+    X(a_capturing_stream_is_refused_an_allocation, "malloc in a capturing stream: StreamCaptureUnsupported, with no side effect") \
+    X(the_legacy_stream_is_refused_an_allocation_while_a_blocking_stream_captures, "malloc on the legacy stream meanwhile: StreamCaptureImplicit") \
+    X(a_capturing_stream_is_refused_a_free_and_both_stay_valid, "free in a capturing stream: InvalidValue; the capture and the memory stay valid")
+
+#define POOL_ROWS(X) \
+    X(create_makes_an_empty_pool_that_is_not_current, "pinned memory of a device; nothing reserved; not the current pool") \
+    X(create_accepts_file_descriptor_handles, "handle types none or file descriptor") \
+    X(create_with_a_null_argument_is_invalid, "a null pool or null properties: InvalidValue") \
+    X(create_with_a_bad_allocation_type_is_invalid, "an allocation type other than pinned: InvalidValue") \
+    X(create_with_a_bad_location_type_is_invalid, "a location type that is none: InvalidValue") \
+    X(create_with_a_bad_device_is_invalid, "no such device: InvalidValue") \
+    X(create_with_a_bad_handle_type_is_invalid, "a handle type other than none or file descriptor: InvalidValue") \
+    X(create_on_the_host_is_refused, "HostNumaCurrent, or Host with a handle type: InvalidValue; Host: NotSupported") \
+    X(create_with_unknown_properties_is_invalid, "usage, security attributes or reserved bytes that are not 0: InvalidValue") \
+    X(reserved_bytes_never_exceed_the_largest_size, "maxSize bounds the reserved bytes") \
+    X(malloc_beyond_the_largest_size_fails_and_changes_nothing, "a request beyond maxSize: MemoryAllocation") \
+    X(destroy_returns_while_work_is_pending, "destroy returns at once") \
+    X(destroy_leaves_live_allocations_valid, "live allocations stay valid and can be freed") \
+    X(destroyed_pools_give_their_memory_back_with_the_last_free, "a destroyed pool's memory goes with the last allocation") \
+    X(destroying_the_current_pool_makes_the_default_pool_current, "destroying the current pool makes the default pool current") \
+    X(destroy_of_null_is_invalid, "null: InvalidValue") \
+    X(destroy_twice_is_invalid, "twice: InvalidValue, and so is any other call with the handle") \
+    X(destroy_of_a_default_pool_is_invalid, "the default pool: InvalidValue") \
+    X(the_default_pool_is_current_at_first, "each device has a default pool, which is current at first") \
+    X(the_current_pool_is_the_one_that_was_set, "setting the current pool") \
+    X(default_pool_of_a_bad_device_is_invalid, "poolDeviceGetDefaultMemPool: null, or no such device: InvalidValue") \
+    X(current_pool_of_a_bad_device_is_invalid, "poolDeviceGetMemPool: null, or no such device: InvalidValue") \
+    X(setting_a_current_pool_that_is_none_is_invalid, "poolDeviceSetMemPool: null, a destroyed pool, or no such device: InvalidValue")
+
+#define ATTRIBUTE_ROWS(X) \
+    X(reuse_policies_default_to_1_and_read_back_as_1, "attributes 1 to 3: default 1; any other number than 0 reads back 1") \
+    X(release_threshold_defaults_to_0_and_keeps_64_bits, "attribute 4: default 0, 64 bits") \
+    X(unfenced_bytes_default_to_32_mib, "attribute 1000: default 32 MiB, 64 bits") \
+    X(usage_figures_start_at_0, "attributes 5 to 8 of a new pool are 0") \
+    X(attributes_tell_what_the_pool_was_made_with, "attributes 9 to 14") \
+    X(unknown_attributes_are_invalid, "an unknown attribute: InvalidValue, to read and to write") \
+    X(null_values_are_invalid, "a null value: InvalidValue, to read and to write") \
+    X(attributes_of_no_pool_are_invalid, "null, or a destroyed pool: InvalidValue, to read and to write") \
+    X(current_figures_are_read_only, "setting attribute 5 or 7: InvalidValue") \
+    X(high_figures_can_only_be_set_to_0, "setting attribute 6 or 8 to anything but 0: InvalidValue") \
+    X(a_high_figure_set_to_0_is_the_current_figure, "setting a High figure to 0 resets it to the current one") \
+    X(what_a_pool_was_made_with_is_read_only, "setting attributes 9 to 14: InvalidValue") \
+    X(trim_of_no_pool_is_invalid, "poolMemPoolTrimTo: null, or a destroyed pool: InvalidValue")
+
+#define STATISTICS_ROWS(X) \
+    X(used_counts_the_requested_bytes_exactly, "1 byte counts 1") \
+    X(reserved_counts_the_physical_bytes, "reserved is what the device has less") \
+    X(high_figures_keep_the_peak, "High is the largest Current since the last reset") \
+    X(used_falls_at_the_free_while_work_is_pending, "used falls when the free is called, not when it completes") \
+    X(trim_leaves_memory_whose_free_is_pending, "trim to 0 while the free is pending: nothing happens; after the stream's synchronise it works") \
+    X(trim_releases_down_to_what_is_to_be_kept, "trim releases down to keep") \
+    X(trim_leaves_live_memory, "trim to 0 with a live allocation: it stays valid") \
+    X(a_stream_synchronise_trims_to_the_threshold, "the threshold acts at a synchronise of the stream") \
+    X(an_event_synchronise_trims_to_the_threshold, "the threshold acts at a synchronise of an event after the free") \
+    X(an_event_before_the_free_does_not_trim, "and not of an event before it") \
+    X(a_device_synchronise_trims_to_the_threshold, "the threshold acts at a synchronise of the device") \
+    X(a_synchronise_of_an_unrelated_stream_does_not_trim, "not at a synchronise of an unrelated stream") \
+    X(a_query_does_not_trim, "not at a query of the stream or of an event") \
+    X(queries_tell_pending_work_from_complete_work, "queries: NotReady, then success") \
+    X(a_synchronise_leaves_the_threshold_of_what_is_cached, "threshold 64 MiB and 224 MiB cached: 64 MiB are left") \
+    X(halves_of_a_freed_block_serve_smaller_requests, "a freed 64 MiB block serves two 16 MiB requests, at offsets 0 and 16 MiB, with no growth")
+
+#define REUSE_ROWS(X) \
+    X(with_all_policies_off_a_stream_reuses_what_was_freed_on_it, "all policies off: memory freed on A is reused on A") \
+    X(with_all_policies_off_another_stream_reuses_after_a_stream_synchronise, "all policies off: on B after the host synchronised A, and not before") \
+    X(with_all_policies_off_another_stream_reuses_after_a_device_synchronise, "all policies off: on B after the host synchronised the device, and not before") \
+    X(a_new_stream_at_a_destroyed_streams_handle_inherits_nothing, "a stream destroyed with a free pending, a new one with its handle: not reused until the old work is complete")
+
+#define TRAP_ROWS(X) \
+    X(trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew, "a failed allocation leaks nothing, keeps nothing, and frees nothing twice later") \
+    X(trap_4_no_lock_is_held_after_an_error, "after each error the next call of another thread goes through") \
+    X(trap_9_the_first_large_allocation_reserves_what_it_needs, "the first large allocation reserves no more than it needs") \
+    X(trap_10_a_pool_may_be_destroyed_while_another_thread_frees_into_it, "destroying a pool while another thread frees into it") \
+    X(trap_11_pools_are_made_while_frees_of_earlier_ones_are_queued, "queued frees of destroyed pools don't keep the next pool from being made") \
+    X(trap_14_a_process_ends_quietly_with_everything_alive, "exit with memory, streams and pending frees alive: no hang, no crash, no print") \
+    X(trap_15_a_forked_child_gets_a_clear_error, "a fork without exec: InitializationError in the child, and the parent goes on")
+
+#define COMMON_ROWS(X) \
+    ALLOCATION_ROWS(X) \
+    POOL_ROWS(X) \
+    ATTRIBUTE_ROWS(X) \
+    STATISTICS_ROWS(X) \
+    REUSE_ROWS(X) \
+    TRAP_ROWS(X)
+
+#define TWO_DEVICE_ROWS(X) \
+    X(each_device_has_a_default_pool_of_its_own, "default and current pools are those of one device") \
+    X(malloc_takes_from_the_pool_of_the_streams_device, "the pool is that of the stream's device, whatever device is current") \
+    X(a_pool_of_another_device_serves_a_stream, "the pool may be of another device than the stream") \
+    X(setting_another_devices_pool_as_current_is_an_invalid_device, "another device's pool: InvalidDevice")
+
+#define SIMULATED_ROWS(X) \
+    X(trap_3_a_failed_driver_call_leaves_nothing_behind, "growth that fails at any of its driver calls is undone") \
+    X(trap_9_the_first_large_allocation_takes_few_driver_calls, "the first large allocation takes few driver calls, and its repetition none") \
+    X(trap_11_address_space_that_runs_out_is_an_error, "no address space left: MemoryAllocation, and what is there goes on working") \
+    X(trap_12_a_device_without_virtual_memory_is_named, "no virtual memory management: NotSupported, and the detail names it") \
+    X(trap_12_a_device_that_refuses_what_it_says_it_supports_is_named, "the device says it can and then refuses: NotSupported, and the detail names what")
+
+#define HELPER_ROWS(X) \
+    X(end_with_everything_alive, "ends with memory, streams and pending frees alive")
+// clang-format on
+
+COMMON_ROWS(TEST_ROW_DECLARE)
+TWO_DEVICE_ROWS(TEST_ROW_DECLARE)
+SIMULATED_ROWS(TEST_ROW_DECLARE)
+HELPER_ROWS(TEST_ROW_DECLARE)
+
+#endif

@@ -1,0 +1,127 @@
+// Rows that bring about what no real device does on demand: refused calls, missing features, little address
+// space.
+#include <stdint.h>
+#include <string.h>
+
+#include "conformance/rows.h"
+#include "support/check.h"
+#include "support/device.h"
+#include "support/pools.h"
+#include "support/simulated.h"
+
+// Starts the simulated driver again as another machine; the library has not called it yet.
+static void become(const simcudaConfig *config) {
+    REQUIRE(test_require_simulated()->simcudaReset(config) == 0);
+    test_use_device(0);
+}
+
+static simcudaConfig default_machine(void) {
+    simcudaConfig config;
+    test_require_simulated()->simcudaConfigDefault(&config);
+    return config;
+}
+
+// --------------------------------------------------------------------------------------------- trap 3
+
+void row_trap_3_a_failed_driver_call_leaves_nothing_behind(void) {
+    static const char *const calls[] = {"cuMemCreate", "cuMemMap", "cuMemSetAccess"};
+    const struct test_simulated *simulated = test_require_simulated();
+    poolMemPool_t pool = test_keeping_pool();
+    CUstream stream = test_stream();
+    test_malloc(pool, 512, stream);
+    struct test_figures before = test_figures(pool);
+    uint64_t physical = simulated->simcudaMemoryInUse(0);
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        void *pointer = NULL;
+        REQUIRE(simulated->simcudaFailCall(calls[i], 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY) == 0);
+        EXPECT(poolMallocFromPoolAsync(&pointer, MIB(300), pool, stream), poolErrorMemoryAllocation);
+        simulated->simcudaFailClear();
+        REQUIRE(!pointer);
+        REQUIRE_FIGURES(pool, before);
+        REQUIRE_EQUAL(simulated->simcudaMemoryInUse(0), physical);
+    }
+    test_malloc(pool, MIB(300), stream);
+}
+
+// --------------------------------------------------------------------------------------------- trap 9
+
+static uint64_t memory_calls(const struct test_simulated *simulated) {
+    return simulated->simcudaCallCount("cuMemAddressReserve") + simulated->simcudaCallCount("cuMemCreate") +
+           simulated->simcudaCallCount("cuMemMap") + simulated->simcudaCallCount("cuMemSetAccess");
+}
+
+void row_trap_9_the_first_large_allocation_takes_few_driver_calls(void) {
+    const struct test_simulated *simulated = test_require_simulated();
+    poolMemPool_t pool = test_keeping_pool();
+    CUstream stream = test_stream();
+    uint64_t before = memory_calls(simulated);
+    void *pointer = test_malloc(pool, GIB(2), stream);
+    REQUIRE(memory_calls(simulated) - before <= 8); // 64 pieces of 32 MiB would take 192
+
+    test_free(pointer, stream);
+    before = memory_calls(simulated);
+    REQUIRE(test_malloc(pool, GIB(2), stream) == pointer);
+    REQUIRE_EQUAL(memory_calls(simulated), before);
+}
+
+// -------------------------------------------------------------------------------------------- trap 11
+
+void row_trap_11_address_space_that_runs_out_is_an_error(void) {
+    simcudaConfig machine = default_machine();
+    machine.addressSpace = GIB(1);
+    become(&machine);
+    poolMemPool_t pool = test_keeping_pool();
+    CUstream stream = test_stream();
+    void *live = test_malloc(pool, MIB(300), stream), *pointer = live;
+    struct test_figures before = test_figures(pool);
+    EXPECT(poolMallocFromPoolAsync(&pointer, GIB(2), pool, stream), poolErrorMemoryAllocation);
+    REQUIRE(pointer == live);
+    REQUIRE_FIGURES(pool, before);
+    test_free(test_malloc(pool, MIB(100), stream), stream);
+    test_free(live, stream);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
+    for (unsigned i = 0; i < 20; i++) {
+        test_free(test_malloc(pool, MIB(300), stream), stream);
+        EXPECT(poolStreamSynchronize(stream), poolSuccess);
+        EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
+    }
+}
+
+// -------------------------------------------------------------------------------------------- trap 12
+
+// No way to memory that does not end in NotSupported, whether the pool could be made or not.
+static void require_not_supported(void) {
+    struct poolMemPoolProps props = test_pool_props(0);
+    CUstream stream = test_stream();
+    poolMemPool_t pool = NULL;
+    void *pointer = NULL;
+    EXPECT(poolMallocAsync(&pointer, 512, stream), poolErrorNotSupported);
+    EXPECT(poolMallocAsync(&pointer, MIB(40), stream), poolErrorNotSupported);
+    poolError_t error = poolMemPoolCreate(&pool, &props);
+    if (error == poolSuccess)
+        error = poolMallocFromPoolAsync(&pointer, 512, pool, stream);
+    EXPECT(error, poolErrorNotSupported);
+    REQUIRE(!pointer);
+}
+
+void row_trap_12_a_device_without_virtual_memory_is_named(void) {
+    simcudaConfig machine = default_machine();
+    machine.device[0].vmm = simcudaVmmMissing;
+    become(&machine);
+    require_not_supported();
+    REQUIRE(strstr(poolGetLastErrorDetail(), "virtual memory"));
+}
+
+void row_trap_12_a_device_that_refuses_what_it_says_it_supports_is_named(void) {
+    int result = 0;
+    const char *entry_point = NULL;
+    simcudaConfig machine = default_machine();
+    machine.device[0].vmm = simcudaVmmRefused;
+    become(&machine);
+    require_not_supported();
+    EXPECT(poolGetLastNativeError(&result, &entry_point), poolSuccess);
+    REQUIRE(result == CUDA_ERROR_NOT_SUPPORTED);
+    REQUIRE(strncmp(entry_point, "cuMem", 5) == 0);
+    REQUIRE(strstr(poolGetLastErrorDetail(), entry_point));
+}

@@ -1,0 +1,248 @@
+#include "fault/scenario.h"
+
+#include <string.h>
+
+#include "pool/check.h"
+#include "pool/runtime.h"
+#include "support/check.h"
+#include "support/device.h"
+#include "support/pools.h"
+#include "support/simulated.h"
+
+#define UNTOUCHED ((void *)(uintptr_t)0x5a5a)
+
+// ---------------------------------------------------------------------------------- what steps are made of
+
+// A call of the library, between the scene's hooks.
+#define CALL(call) (before_call(scene), after_call(scene, (call)))
+
+static void before_call(struct scene *scene) {
+    if (scene->before)
+        scene->before(scene->hooks);
+}
+
+static poolError_t after_call(struct scene *scene, poolError_t error) {
+    if (scene->after)
+        scene->after(scene->hooks);
+    return error;
+}
+
+static unsigned char value_of(unsigned slot) {
+    return (unsigned char)(slot + 1);
+}
+
+static poolError_t keep_block(struct scene *scene, unsigned slot, void *pointer, size_t size,
+                              enum scene_stream stream, poolError_t error) {
+    if (error != poolSuccess) {
+        REQUIRE(pointer == UNTOUCHED);
+        return error;
+    }
+    REQUIRE(pointer && !scene->blocks[slot].address);
+    scene->blocks[slot] = (struct scene_block){.address = pointer, .size = size};
+    test_fill_block(pointer, value_of(slot), size, scene->streams[stream]);
+    return poolSuccess;
+}
+
+static poolError_t allocate(struct scene *scene, unsigned slot, size_t size, enum scene_pool pool,
+                            enum scene_stream stream) {
+    void *pointer = UNTOUCHED;
+    poolError_t error =
+        CALL(poolMallocFromPoolAsync(&pointer, size, scene->pools[pool], scene->streams[stream]));
+    return keep_block(scene, slot, pointer, size, stream, error);
+}
+
+static poolError_t allocate_from_current(struct scene *scene, unsigned slot, size_t size,
+                                         enum scene_stream stream) {
+    void *pointer = UNTOUCHED;
+    poolError_t error = CALL(poolMallocAsync(&pointer, size, scene->streams[stream]));
+    return keep_block(scene, slot, pointer, size, stream, error);
+}
+
+static poolError_t forget_block(struct scene *scene, unsigned slot, poolError_t error) {
+    if (error == poolSuccess)
+        scene->blocks[slot].address = NULL;
+    return error;
+}
+
+// The contents are read in the order of the stream that wrote them, and the other one comes after that.
+static poolError_t release(struct scene *scene, unsigned slot, enum scene_stream written,
+                           enum scene_stream freed) {
+    const struct scene_block *block = &scene->blocks[slot];
+    test_check_block(block->address, value_of(slot), block->size, scene->streams[written]);
+    if (written != freed)
+        test_finish(scene->streams[written]);
+    return forget_block(scene, slot, CALL(poolFreeAsync(block->address, scene->streams[freed])));
+}
+
+static poolError_t release_in_no_order(struct scene *scene, unsigned slot, enum scene_stream written) {
+    const struct scene_block *block = &scene->blocks[slot];
+    test_check_block(block->address, value_of(slot), block->size, scene->streams[written]);
+    test_finish(scene->streams[written]);
+    return forget_block(scene, slot, CALL(poolFree(block->address)));
+}
+
+static poolError_t make_pool(struct scene *scene, enum scene_pool place, size_t max_size) {
+    struct poolMemPoolProps props = test_pool_props(0);
+    props.maxSize = max_size;
+    poolMemPool_t pool = UNTOUCHED;
+    poolError_t error = CALL(poolMemPoolCreate(&pool, &props));
+    if (error == poolSuccess)
+        scene->pools[place] = pool;
+    else
+        REQUIRE(pool == (poolMemPool_t)UNTOUCHED);
+    return error;
+}
+
+static poolError_t give_up_pool(struct scene *scene, enum scene_pool place) {
+    poolError_t error = CALL(poolMemPoolDestroy(scene->pools[place]));
+    if (error == poolSuccess)
+        scene->pools[place] = NULL;
+    return error;
+}
+
+static poolError_t set_attribute(struct scene *scene, enum scene_pool place, enum poolMemPoolAttr attr,
+                                 uint64_t bytes) {
+    return CALL(poolMemPoolSetAttribute(scene->pools[place], attr, &bytes));
+}
+
+static poolError_t find_default_pool(struct scene *scene) {
+    poolMemPool_t pool = UNTOUCHED;
+    poolError_t error = CALL(poolDeviceGetDefaultMemPool(&pool, 0));
+    if (error == poolSuccess)
+        scene->pools[DEFAULT_POOL] = pool;
+    else
+        REQUIRE(pool == (poolMemPool_t)UNTOUCHED);
+    return error;
+}
+
+// ----------------------------------------------------------------------------------------------- the steps
+
+// X(name, call)
+// clang-format off
+#define STEPS(X) \
+    X(open_the_device, find_default_pool(scene)) \
+    X(make_a_pool, make_pool(scene, OPEN_POOL, 0)) \
+    X(make_a_limited_pool, make_pool(scene, LIMITED_POOL, MIB(64))) \
+    X(allocate_the_first_bytes, allocate_from_current(scene, 0, 100, STREAM_A)) \
+    X(allocate_small_memory, allocate(scene, 1, 5000, OPEN_POOL, STREAM_A)) \
+    X(allocate_small_memory_of_another_class, allocate(scene, 2, KIB(300), OPEN_POOL, STREAM_A)) \
+    X(allocate_small_memory_on_another_stream, allocate(scene, 3, 5000, OPEN_POOL, STREAM_B)) \
+    X(allocate_large_memory, allocate(scene, 4, MIB(40), OPEN_POOL, STREAM_A)) \
+    X(allocate_large_memory_on_another_stream, allocate(scene, 5, MIB(20), OPEN_POOL, STREAM_B)) \
+    X(keep_what_is_freed, set_attribute(scene, OPEN_POOL, poolMemPoolAttrReleaseThreshold, UINT64_MAX)) \
+    X(free_large_memory, release(scene, 4, STREAM_A, STREAM_A)) \
+    X(split_it, allocate(scene, 4, MIB(10), OPEN_POOL, STREAM_A)) \
+    X(split_the_rest, allocate(scene, 6, MIB(10), OPEN_POOL, STREAM_A)) \
+    X(free_a_part_on_another_stream, release(scene, 4, STREAM_A, STREAM_B)) \
+    X(free_a_part_on_its_stream, release(scene, 6, STREAM_A, STREAM_A)) \
+    X(free_small_memory_on_another_stream, release(scene, 1, STREAM_A, STREAM_B)) \
+    X(free_in_no_order, release_in_no_order(scene, 2, STREAM_A)) \
+    X(query_a_stream, CALL(poolStreamQuery(scene->streams[STREAM_A]))) \
+    X(record_an_event, CALL(poolEventRecord(scene->event, scene->streams[STREAM_B]))) \
+    X(synchronise_the_event, CALL(poolEventSynchronize(scene->event))) \
+    X(query_the_event, CALL(poolEventQuery(scene->event))) \
+    X(reuse_it_on_another_stream, allocate(scene, 4, MIB(30), OPEN_POOL, STREAM_B)) \
+    X(grow_by_much, allocate(scene, 6, MIB(200), OPEN_POOL, STREAM_A)) \
+    X(free_much, release(scene, 6, STREAM_A, STREAM_A)) \
+    X(synchronise_a_stream, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(trim_to_a_part, CALL(poolMemPoolTrimTo(scene->pools[OPEN_POOL], MIB(64)))) \
+    X(grow_again, allocate(scene, 6, MIB(100), OPEN_POOL, STREAM_A)) \
+    X(record_at_every_free, set_attribute(scene, OPEN_POOL, poolMemPoolAttrUnfencedBytesMax, 0)) \
+    X(free_with_a_record, release(scene, 6, STREAM_A, STREAM_A)) \
+    X(fill_half_of_the_limited_pool, allocate(scene, 7, MIB(32), LIMITED_POOL, STREAM_A)) \
+    X(fill_the_other_half, allocate(scene, 8, MIB(32), LIMITED_POOL, STREAM_B)) \
+    X(free_one_half, release(scene, 7, STREAM_A, STREAM_A)) \
+    X(trim_on_a_synchronise, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(fill_the_half_again, allocate(scene, 7, MIB(20), LIMITED_POOL, STREAM_B)) \
+    X(make_a_pool_to_be_current, make_pool(scene, CURRENT_POOL, 0)) \
+    X(make_it_current, CALL(poolDeviceSetMemPool(0, scene->pools[CURRENT_POOL]))) \
+    X(allocate_from_the_current_pool, allocate_from_current(scene, 9, MIB(3), STREAM_A)) \
+    X(allocate_little_from_the_current_pool, allocate_from_current(scene, 10, 700, STREAM_A)) \
+    X(give_up_the_current_pool, give_up_pool(scene, CURRENT_POOL)) \
+    X(free_of_a_given_up_pool, release(scene, 9, STREAM_A, STREAM_A)) \
+    X(free_the_last_of_it, release(scene, 10, STREAM_A, STREAM_A)) \
+    X(synchronise_the_device, CALL(poolDeviceSynchronize())) \
+    X(free_the_first_bytes, release(scene, 0, STREAM_A, STREAM_A)) \
+    X(free_small_memory_of_the_other_stream, release(scene, 3, STREAM_B, STREAM_B)) \
+    X(free_what_was_reused, release(scene, 4, STREAM_B, STREAM_B)) \
+    X(free_large_memory_of_the_other_stream, release(scene, 5, STREAM_B, STREAM_A)) \
+    X(empty_the_limited_pool, release(scene, 7, STREAM_B, STREAM_B)) \
+    X(empty_the_limited_pool_wholly, release(scene, 8, STREAM_B, STREAM_B)) \
+    X(keep_nothing, set_attribute(scene, OPEN_POOL, poolMemPoolAttrReleaseThreshold, 0)) \
+    X(synchronise_one_stream, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(synchronise_the_other_stream, CALL(poolStreamSynchronize(scene->streams[STREAM_B]))) \
+    X(give_up_the_limited_pool, give_up_pool(scene, LIMITED_POOL)) \
+    X(give_up_the_pool, give_up_pool(scene, OPEN_POOL)) \
+    X(synchronise_the_device_at_the_end, CALL(poolDeviceSynchronize()))
+
+#define STEP_FUNCTION(name, call) \
+    static poolError_t name(struct scene *scene) { \
+            return call; \
+    }
+STEPS(STEP_FUNCTION)
+
+#define STEP_ENTRY(name, call) {#name, name},
+const struct step scenario[] = {STEPS(STEP_ENTRY)};
+// clang-format on
+
+const size_t scenario_steps = sizeof scenario / sizeof scenario[0];
+
+// ------------------------------------------------------------------------------------------ begin and end
+
+void scene_open(struct scene *scene) {
+    *scene = (struct scene){0};
+    REQUIRE(test_require_simulated()->simcudaReset(NULL) == 0);
+    test_use_device(0);
+    test_load_kernels();
+    for (unsigned i = 0; i < SCENE_STREAMS; i++)
+        scene->streams[i] = test_stream();
+    scene->event = test_event();
+}
+
+void scene_close(struct scene *scene) {
+    for (unsigned i = 0; i < SCENE_BLOCKS; i++)
+        REQUIRE(!scene->blocks[i].address);
+    scene_check(scene);
+    REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
+
+    sp_runtime_teardown();
+    for (unsigned i = 0; i < SCENE_STREAMS; i++)
+        DRIVER(test_driver()->cuStreamDestroy(scene->streams[i]));
+    DRIVER(test_driver()->cuEventDestroy(scene->event));
+    test_unload_kernels();
+    test_require_no_leaks();
+}
+
+// -------------------------------------------------------------------------------------------------- state
+
+struct scene_state scene_state(const struct scene *scene) {
+    struct scene_state state = {.physical = test_require_simulated()->simcudaMemoryInUse(0)};
+    for (unsigned i = 0; i < SCENE_POOLS; i++) {
+        if (!scene->pools[i])
+            continue;
+        struct test_figures figures = test_figures(scene->pools[i]);
+        uint64_t values[4] = {figures.reserved, figures.reserved_high, figures.used, figures.used_high};
+        memcpy(state.figures[i], values, sizeof values);
+    }
+    return state;
+}
+
+void scene_require_state(const struct scene *scene, const struct scene_state *expected) {
+    struct scene_state state = scene_state(scene);
+    for (unsigned i = 0; i < SCENE_POOLS; i++) {
+        REQUIRE_EQUAL(state.figures[i][0], expected->figures[i][0]);
+        REQUIRE_EQUAL(state.figures[i][1], expected->figures[i][1]);
+        REQUIRE_EQUAL(state.figures[i][2], expected->figures[i][2]);
+        REQUIRE_EQUAL(state.figures[i][3], expected->figures[i][3]);
+    }
+    REQUIRE_EQUAL(state.physical, expected->physical);
+}
+
+void scene_check(const struct scene *scene) {
+    char why[256] = "";
+    for (unsigned i = 0; i < SCENE_POOLS; i++) {
+        if (scene->pools[i] && !sp_pool_check(scene->pools[i], why, sizeof why))
+            test_fail(__FILE__, __LINE__, "an invariant of a pool is broken: %s", why);
+    }
+    test_require_no_complaints();
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# install.sh KIND STEP: one step of the install test for one kind of library, shared or static. CMakeLists.txt runs it
+# with the build's settings in the environment; everything is written under $WORK.
+set -eu
+kind=$1 step=$2
+here=$CHECKOUT/tests/install
+prefix=$WORK/moved
+
+if [ "$kind" = shared ]; then shared_libs=ON; else shared_libs=OFF; fi
+if [ -n "$SANITIZE" ]; then export CFLAGS="-fsanitize=$SANITIZE" CXXFLAGS="-fsanitize=$SANITIZE"; fi
+
+configure_and_build() {  # SOURCE BUILD OPTION...
+    local source=$1 build=$2
+    shift 2
+    rm -rf "$build"
+    cmake -S "$source" -B "$build" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$CONFIG" \
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DBUILD_SHARED_LIBS="$shared_libs" "$@"
+    cmake --build "$build" --parallel 2
+}
+
+# The build under test has one kind of library; the other is built here.
+make_prefix() {
+    local build=$BUILD
+    rm -rf "$WORK"
+    mkdir -p "$WORK"
+    if [ "$kind" != "$BUILD_KIND" ]; then
+        build=$WORK/build
+        CFLAGS='' configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF \
+            -DSTREAMPOOL_SANITIZE="$SANITIZE" -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
+    fi
+    cmake --install "$build" --prefix "$WORK/installed"
+    mv "$WORK/installed" "$prefix"
+}
+
+# The installed files, with what may differ from build to build written as in installed-files.txt.
+list_files() {
+    local config=${CONFIG,,}
+    cd "$prefix"
+    find . ! -type d | sed -e 's|^\./||' -e "s|^$LIBDIR/|@libdir@/|" -e "s|^$BINDIR/|@bindir@/|" \
+        -e "s|\.so\.${VERSION//./\\.}$|.so.@version@|" -e "s|\.so\.${VERSION%%.*}$|.so.@soversion@|" \
+        -e "s|-${config:-noconfig}\.cmake$|-@config@.cmake|" | LC_ALL=C sort
+}
+
+compare_files() {
+    diff -u --label installed-files.txt --label "the $kind installation" \
+        <(awk -v kind="$kind" '/^#/ { next } $1 == "both" || $1 == kind { print $2 }' "$here/installed-files.txt" |
+            LC_ALL=C sort) \
+        <(list_files)
+}
+
+# The program finds the library and the simulated driver from where it is, also through a link and the PATH.
+run_program() {
+    unset STREAMPOOL_DRIVER LD_LIBRARY_PATH
+    "$prefix/$BINDIR/streampool" info
+    mkdir -p "$WORK/links"
+    ln -sf "$prefix/$BINDIR/streampool" "$WORK/links/streampool"
+    cd /
+    PATH=$WORK/links:$PATH streampool replay --device sim "$here/trace.csv"
+}
+
+run_consumers() {  # PROGRAM...
+    local program
+    for program; do
+        echo "running $program"
+        "$program"
+    done
+}
+
+use_installed_driver() {
+    export STREAMPOOL_DRIVER=$prefix/$LIBDIR/libstreampool_simcuda.so
+    test -f "$STREAMPOOL_DRIVER"
+}
+
+by_find_package() {
+    use_installed_driver
+    configure_and_build "$here/consumer" "$WORK/find_package" -DCMAKE_PREFIX_PATH="$prefix" \
+        -DSTREAMPOOL_VERSION="${VERSION%.*}"
+    run_consumers "$WORK/find_package/consumer_c" "$WORK/find_package/consumer_cxx"
+}
+
+by_pkg_config() {
+    local flags out=$WORK/pkg_config static=
+    use_installed_driver
+    export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR
+    mkdir -p "$out"
+    test "$(pkg-config --modversion streampool)" = "$VERSION"
+    if [ "$kind" = static ]; then static=--static; fi
+    read -ra flags <<< "$(pkg-config --cflags --libs $static streampool)"
+    "$CC" ${CFLAGS:-} "$here/consumer/consumer.c" -o "$out/consumer_c" "${flags[@]}" -ldl
+    "$CXX" ${CXXFLAGS:-} "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}" -ldl
+    run_consumers "$out/consumer_c" "$out/consumer_cxx"
+}
+
+by_add_subdirectory() {
+    configure_and_build "$here/consumer" "$WORK/add_subdirectory" -DSTREAMPOOL_CHECKOUT="$CHECKOUT" \
+        -DSTREAMPOOL_SANITIZE="$SANITIZE"
+    run_consumers "$WORK/add_subdirectory/consumer_c" "$WORK/add_subdirectory/consumer_cxx"
+}
+
+case $step in
+    prefix) make_prefix ;;
+    files) compare_files ;;
+    program) run_program ;;
+    find_package) by_find_package ;;
+    pkg_config) by_pkg_config ;;
+    add_subdirectory) by_add_subdirectory ;;
+    *) echo "no such step: $step"; exit 2 ;;
+esac

@@ -1,0 +1,67 @@
+# What the scripts need on the machine, and how it gets there. Sourced by tests/run.sh and bench/demo.sh.
+#
+# Each row is what to look for, its name, and the Debian 12 package that has it. Looking comes first, so that a machine
+# with the tools from elsewhere needs no package manager.
+
+build_needs="
+command  cmake           cmake
+command  ninja           ninja-build
+command  gcc             gcc
+header   stdio.h         libc6-dev
+command  pkg-config      pkg-config
+module   zlib            zlib1g-dev
+module   libcjson        libcjson-dev
+"
+
+test_needs="
+command  g++             g++
+command  clang           clang
+runtime  asan            libclang-rt-14-dev
+command  clang-format-14 clang-format-14
+module   cmocka          libcmocka-dev
+"
+
+is_there() {  # KIND NAME
+    case $1 in
+        command) command -v "$2" ;;
+        header) echo "#include <$2>" | gcc -E - ;;
+        module) pkg-config --exists "$2" ;;
+        runtime) ls "$(clang -print-resource-dir)"/lib/*/libclang_rt."$2"* ;;
+    esac > /dev/null 2>&1
+}
+
+missing_packages() {  # NEEDS
+    local kind name package
+    while read -r kind name package; do
+        if [ -n "$kind" ] && ! is_there "$kind" "$name"; then echo "$package"; fi
+    done <<< "$1"
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# Installs what is missing of NEEDS, and says so. With install=no it only says so, and fails.
+provide() {  # NEEDS INSTALL
+    local needs=$1 install=$2 packages
+    packages=$(missing_packages "$needs" | tr '\n' ' ')
+    if [ -z "$packages" ]; then return 0; fi
+    echo "Missing on this machine, as Debian packages: $packages"
+    if [ "$install" = no ]; then
+        echo "Nothing is installed because of --no-install. Install them, or run without that option." >&2
+        return 1
+    fi
+    if ! command -v apt-get > /dev/null; then
+        echo "There is no apt-get here: install the counterparts of these packages and run again." >&2
+        return 1
+    fi
+    echo "Installing them with apt-get."
+    as_root apt-get update -qq
+    # shellcheck disable=SC2086  # one word for each package
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages > /dev/null
+    packages=$(missing_packages "$needs" | tr '\n' ' ')
+    if [ -n "$packages" ]; then
+        echo "Still missing after the installation: $packages" >&2
+        return 1
+    fi
+}

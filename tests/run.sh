@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Builds and tests everything, from a bare Debian 12 machine on:
+#
+#   bash tests/run.sh [--no-install]
+#
+# With gcc and with clang, warnings as errors, and with the address, undefined behaviour and thread sanitizers. Needs no
+# GPU: the tests run on the simulated driver. Packages that are missing are installed with apt-get, by sudo where
+# that is necessary; with --no-install they are only named. Everything is built in build/ under the checkout. Stops at
+# the first configuration that fails. The last line counts all tests.
+set -eu
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. tests/packages.sh
+
+configurations="ci-gcc ci-clang asan tsan"
+install=yes
+passed=0 failed=0 skipped=0
+
+usage() {
+    echo "usage: bash tests/run.sh [--no-install]" >&2
+    exit 2
+}
+
+# A kernel that places mappings with more randomness than the thread sanitizer's fixed layout allows for makes every
+# program built with it fail at its start. Without randomness they run.
+choose_launcher() {  # CONFIGURATION
+    launcher=
+    if [ "$1" != tsan ]; then return 0; fi
+    echo 'int main(void) { return 0; }' | clang -fsanitize=thread -x c - -o build/tsan_probe
+    if build/tsan_probe > /dev/null 2>&1; then return 0; fi
+    if setarch -R build/tsan_probe > /dev/null 2>&1; then
+        launcher="setarch -R"
+        return 0
+    fi
+    echo "The thread sanitizer doesn't run on this kernel. 'sysctl vm.mmap_rnd_bits=28' makes it run." >&2
+    return 1
+}
+
+attribute() {  # NAME RESULTS: a number of the testsuite element
+    tr '\n\t' '  ' < "$2" | sed -n "s/.*<testsuite [^>]* $1=\"\([0-9]*\)\".*/\1/p"
+}
+
+count() {  # RESULTS
+    local tests failures skips disabled
+    tests=$(attribute tests "$1")
+    failures=$(attribute failures "$1")
+    skips=$(attribute skipped "$1")
+    disabled=$(attribute disabled "$1")
+    passed=$((passed + tests - failures - skips - disabled))
+    failed=$((failed + failures))
+    skipped=$((skipped + skips + disabled))
+}
+
+run_configuration() {  # NAME
+    local name=$1 results=$PWD/build/$1/results.xml status=0
+    echo
+    echo "== $name"
+    choose_launcher "$name"
+    cmake --fresh --preset "$name" > "build/$name.log" 2>&1 || { cat "build/$name.log"; return 1; }
+    cmake --build --preset "$name" --parallel "$jobs"
+    rm -f "$results"
+    $launcher ctest --preset "$name" --parallel "$jobs" --output-junit "$results" || status=$?
+    count "$results"
+    return "$status"
+}
+
+# The last words, whatever happened before.
+summarise() {
+    local status=$?
+    echo
+    if [ "$status" != 0 ]; then echo "FAILED in ${current:-the set-up}"; fi
+    echo "Total time: $((SECONDS / 60)) min $((SECONDS % 60)) s"
+    echo "$passed passed, $failed failed, $skipped skipped"
+}
+
+for argument; do
+    case $argument in
+        --no-install) install=no ;;
+        *) usage ;;
+    esac
+done
+
+trap summarise EXIT
+jobs=$(nproc)
+provide "$build_needs $test_needs" "$install"
+mkdir -p build
+for current in $configurations; do
+    run_configuration "$current"
+done

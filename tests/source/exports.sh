@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# exports.sh CHECKOUT LIBRARY COMPILER: three lists of names are the same: the functions that the public header
+# declares, the names in the version script, and the symbols that the shared library exports.
+set -eu
+checkout=$1 library=$2 compiler=$3
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The header is read by the preprocessor in both of its forms, with and without per-thread default streams.
+declared() {
+    for form in -USTREAMPOOL_NONE -DCUDA_API_PER_THREAD_DEFAULT_STREAM; do
+        "$compiler" -E -P "$form" -x c "$checkout/include/streampool/streampool.h"
+    done | grep -oE '\bpool[A-Za-z0-9_]+[[:space:]]*\(' | tr -d '( \t' | sort -u
+}
+
+scripted() {
+    sed -n '/global:/,/local:/p' "$checkout/src/streampool.map" | grep -oE '[A-Za-z0-9_*]+;' | tr -d ';' | sort -u
+}
+
+# The version node itself is a symbol of type A.
+exported() {
+    nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u
+}
+
+declared > "$work/header"
+scripted > "$work/version-script"
+exported > "$work/library"
+
+test -s "$work/header" || { echo "no function found in the public header"; exit 1; }
+cd "$work"
+diff -u header version-script
+diff -u version-script library
+echo "$(wc -l < header) names, the same in header, version script and library"

@@ -1,0 +1,27 @@
+// Many threads at once, and processes that end or fork in the middle of it. On the simulated driver in free
+// mode, where threads run as they will; the thread sanitizer is what sees most.
+#ifndef STREAMPOOL_TESTS_STRESS_ROWS_H
+#define STREAMPOOL_TESTS_STRESS_ROWS_H
+
+#include "support/runner.h"
+
+// clang-format off
+#define STRESS_ROWS(X) \
+    X(threads_on_streams_of_their_own_share_a_pool, "8 threads, a stream each, one pool: figures and contents are exact at the end") \
+    X(threads_share_one_stream, "8 threads, one stream, one pool") \
+    X(threads_free_what_others_allocated, "each block is freed by another thread than the one that allocated it") \
+    X(threads_synchronise_and_trim_while_others_allocate, "a synchronise or a trim of one thread and a malloc of another") \
+    X(threads_make_and_destroy_pools, "pools come and go, with the current pool changing meanwhile") \
+    X(a_pool_is_destroyed_while_threads_free_into_it, "the last free takes the pool apart, whoever comes last") \
+    X(threads_that_end_leave_nothing_behind, "short-lived threads on per-thread default streams") \
+    X(a_fork_while_threads_allocate_gives_the_child_a_clear_error, "no lock that another thread held hangs the child") \
+    X(a_process_that_ends_while_threads_allocate_ends_quietly, "exit in the middle of other threads' calls")
+
+#define STRESS_HELPERS(X) \
+    X(end_while_threads_allocate, "ends while its threads allocate and free")
+// clang-format on
+
+STRESS_ROWS(TEST_ROW_DECLARE)
+STRESS_HELPERS(TEST_ROW_DECLARE)
+
+#endif

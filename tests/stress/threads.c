@@ -1,0 +1,170 @@
+// Rows of threads in one process.
+#include "pool/check.h"
+#include "pool/runtime.h"
+#include "stress/crew.h"
+#include "stress/rows.h"
+#include "support/check.h"
+#include "support/device.h"
+#include "support/pools.h"
+#include "support/simulated.h"
+
+enum { ROUNDS = 800 };
+
+static struct crew crew;
+
+static void require_sound(poolMemPool_t pool) {
+    char why[256] = "";
+    if (!sp_pool_check(pool, why, sizeof why))
+        test_fail(__FILE__, __LINE__, "an invariant of the pool is broken: %s", why);
+}
+
+// All threads are gone and everything was freed: the pool is empty, and the device has every byte back.
+static void require_all_back(poolMemPool_t pool) {
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    require_sound(pool);
+    REQUIRE_EQUAL(test_used(pool), 0);
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), 0);
+    REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
+    test_unload_kernels();
+    sp_runtime_teardown();
+    test_require_no_leaks();
+}
+
+static void run_crew(poolMemPool_t pool, void (*work)(struct crew_member *member)) {
+    crew_start(&crew, work, ROUNDS);
+    crew_join(&crew);
+    crew_close(&crew);
+    require_all_back(pool);
+}
+
+void row_threads_on_streams_of_their_own_share_a_pool(void) {
+    poolMemPool_t pool = test_keeping_pool();
+    crew_open(&crew, pool);
+    run_crew(pool, crew_allocate_or_free);
+}
+
+void row_threads_share_one_stream(void) {
+    poolMemPool_t pool = test_keeping_pool();
+    crew_open(&crew, pool);
+    crew_share_stream(&crew);
+    run_crew(pool, crew_allocate_or_free);
+}
+
+static void pass_on_or_free(struct crew_member *member) {
+    if (crew_draw(member, 2))
+        crew_pass_on(member);
+    else
+        crew_free_from_box(member);
+}
+
+void row_threads_free_what_others_allocated(void) {
+    poolMemPool_t pool = test_keeping_pool();
+    crew_open(&crew, pool);
+    run_crew(pool, pass_on_or_free);
+}
+
+static void synchronise_or_trim_or_allocate(struct crew_member *member) {
+    switch (crew_draw(member, 40)) {
+    case 0:
+        EXPECT(poolStreamSynchronize(member->stream), poolSuccess);
+        break;
+    case 1:
+        EXPECT(poolDeviceSynchronize(), poolSuccess);
+        break;
+    case 2:
+        EXPECT(poolMemPoolTrimTo(member->crew->pool, crew_draw(member, MIB(64))), poolSuccess);
+        break;
+    case 3:
+        EXPECT(poolStreamSynchronize(member->crew->members[crew_draw(member, CREW)].stream), poolSuccess);
+        break;
+    default:
+        crew_allocate_or_free(member);
+        break;
+    }
+}
+
+void row_threads_synchronise_and_trim_while_others_allocate(void) {
+    poolMemPool_t pool = test_pool();
+    crew_open(&crew, pool);
+    run_crew(pool, synchronise_or_trim_or_allocate);
+}
+
+// A pool lives for one round: it becomes current, serves, and is given up with memory of it alive.
+static void live_a_pools_life(struct crew_member *member) {
+    poolMemPool_t pool = test_pool();
+    void *pointer = test_malloc(pool, 1 + crew_draw(member, MIB(3)), member->stream);
+    if (crew_draw(member, 2))
+        EXPECT(poolDeviceSetMemPool(0, pool), poolSuccess);
+    EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+    test_free(pointer, member->stream);
+}
+
+static void make_pools_or_allocate(struct crew_member *member) {
+    if (crew_draw(member, 10) == 0)
+        live_a_pools_life(member);
+    else
+        synchronise_or_trim_or_allocate(member);
+}
+
+// The current pool may be given up between its choice and its use, which the caller must not notice.
+static void allocate_from_current_or_make_pools(struct crew_member *member) {
+    if (crew_draw(member, 2)) {
+        make_pools_or_allocate(member);
+        return;
+    }
+    void *pointer = NULL;
+    EXPECT(poolMallocAsync(&pointer, KIB(40), member->stream), poolSuccess);
+    test_free(pointer, member->stream);
+}
+
+void row_threads_make_and_destroy_pools(void) {
+    poolMemPool_t pool = test_pool();
+    crew_open(&crew, pool);
+    crew_start(&crew, allocate_from_current_or_make_pools, ROUNDS);
+    crew_join(&crew);
+    crew_close(&crew);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    EXPECT(poolMemPoolTrimTo(test_default_pool(0), 0), poolSuccess);
+    require_all_back(pool);
+}
+
+void row_a_pool_is_destroyed_while_threads_free_into_it(void) {
+    for (unsigned i = 0; i < 20; i++) {
+        poolMemPool_t pool = test_pool();
+        crew_open(&crew, pool);
+        for (unsigned k = 0; k < CREW_BOX; k++)
+            crew_pass_on(&crew.members[k % CREW]);
+        crew_start(&crew, crew_free_from_box, CREW_BOX);
+        EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+        crew_join(&crew);
+        crew_close(&crew);
+    }
+    require_all_back(test_default_pool(0));
+}
+
+// ------------------------------------------------------------------------------------------- short threads
+
+static void *use_per_thread_stream(void *pool) {
+    static const size_t sizes[] = {100, KIB(300), MIB(2)};
+    test_use_device(0);
+    for (unsigned i = 0; i < 3; i++) {
+        void *pointer = test_malloc(pool, sizes[i], CU_STREAM_PER_THREAD);
+        test_fill_block(pointer, 1, sizes[i], CU_STREAM_PER_THREAD);
+        test_check_block(pointer, 1, sizes[i], CU_STREAM_PER_THREAD);
+        test_free(pointer, CU_STREAM_PER_THREAD);
+    }
+    return NULL;
+}
+
+void row_threads_that_end_leave_nothing_behind(void) {
+    poolMemPool_t pool = test_keeping_pool();
+    pthread_t threads[CREW];
+    for (unsigned round = 0; round < 20; round++) {
+        for (unsigned i = 0; i < CREW; i++)
+            REQUIRE(pthread_create(&threads[i], NULL, use_per_thread_stream, pool) == 0);
+        for (unsigned i = 0; i < CREW; i++)
+            REQUIRE(pthread_join(threads[i], NULL) == 0);
+    }
+    require_all_back(pool);
+}

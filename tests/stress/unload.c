@@ -1,0 +1,116 @@
+// The library is unloaded while memory, streams and pending frees are alive (trap 14), by a program that is
+// not linked with it: no hang, no crash, and the process ends well.
+//
+//   unload_test LIBRARY
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <streampool/streampool.h>
+
+// The calls that are made, looked up by name.
+// clang-format off
+#define CALLS(X) \
+    X(poolFreeAsync) \
+    X(poolMallocFromPoolAsync) \
+    X(poolMemPoolCreate) \
+    X(poolMemPoolDestroy)
+// clang-format on
+
+struct calls {
+#define CALL_FIELD(name) __typeof__(name) *name;
+    CALLS(CALL_FIELD)
+#undef CALL_FIELD
+};
+
+static void find(void *library, const char *name, void *function) {
+    void *symbol = dlsym(library, name);
+    if (!symbol) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(EXIT_FAILURE);
+    }
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+static void check(poolError_t error, const char *what) {
+    if (error != poolSuccess) {
+        fprintf(stderr, "%s: error %d\n", what, (int)error);
+        exit(EXIT_FAILURE);
+    }
+}
+
+struct use {
+    struct calls calls;
+    CUstream stream;
+};
+
+// In a thread of its own, whose state in the library outlives the library's handle.
+static void *leave_everything_alive(void *argument) {
+    const struct use *use = argument;
+    const struct poolMemPoolProps props = {
+        .allocType = poolMemAllocationTypePinned,
+        .location = {.type = poolMemLocationTypeDevice, .id = 0},
+    };
+    poolMemPool_t pools[2];
+    void *pointers[2][3];
+    for (unsigned i = 0; i < 2; i++) {
+        check(use->calls.poolMemPoolCreate(&pools[i], &props), "create");
+        for (unsigned k = 0; k < 3; k++)
+            check(use->calls.poolMallocFromPoolAsync(&pointers[i][k], (size_t)700 << (10 * k), pools[i],
+                                                     use->stream),
+                  "malloc");
+        check(use->calls.poolFreeAsync(pointers[i][i], use->stream), "free");
+    }
+    check(use->calls.poolMemPoolDestroy(pools[0]), "destroy");
+    return NULL;
+}
+
+static CUstream make_stream(void) {
+    typedef struct CUctx_st *context;
+    int (*retain)(context *, int), (*set_current)(context), (*create)(CUstream *, unsigned),
+        (*initialise)(unsigned);
+    context primary;
+    CUstream stream = NULL;
+    void *driver = dlopen(getenv("STREAMPOOL_DRIVER"), RTLD_NOW);
+    if (!driver) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(EXIT_FAILURE);
+    }
+    find(driver, "cuInit", &initialise);
+    find(driver, "cuDevicePrimaryCtxRetain", &retain);
+    find(driver, "cuCtxSetCurrent", &set_current);
+    find(driver, "cuStreamCreate", &create);
+    if (initialise(0) || retain(&primary, 0) || set_current(primary) || create(&stream, 1))
+        exit(EXIT_FAILURE);
+    return stream;
+}
+
+static void use_and_unload(const char *path) {
+    struct use use = {.stream = make_stream()};
+    void *library = dlopen(path, RTLD_NOW);
+    if (!library) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(EXIT_FAILURE);
+    }
+#define CALL_FIND(name) find(library, #name, &use.calls.name);
+    CALLS(CALL_FIND)
+#undef CALL_FIND
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, leave_everything_alive, &use) != 0)
+        exit(EXIT_FAILURE);
+    leave_everything_alive(&use);
+    pthread_join(thread, NULL);
+    dlclose(library);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) {
+        fprintf(stderr, "usage: unload_test LIBRARY\n");
+        return EXIT_FAILURE;
+    }
+    use_and_unload(argv[1]);
+    use_and_unload(argv[1]);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,65 @@
+// The device under test: a loaded driver, a current context, streams, and work that a test can hold and let
+// go.
+//
+// Everything here calls the driver itself, not the pool, and ends the test when the driver refuses: it is
+// what the tests stand on, not what they test. Nothing is given back: each test is a process.
+#ifndef STREAMPOOL_TESTS_SUPPORT_DEVICE_H
+#define STREAMPOOL_TESTS_SUPPORT_DEVICE_H
+
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver/driver.h"
+
+#define KIB(n) ((size_t)(n) << 10)
+#define MIB(n) ((size_t)(n) << 20)
+#define GIB(n) ((size_t)(n) << 30)
+
+// "sim" is the simulated driver of this build, "gpu" the installed one, anything else a path. Before the
+// first call of a driver or of the library. False when the simulated driver is not there.
+bool test_choose_driver(const char *name);
+
+// Loads the driver on the first call.
+const struct sp_driver *test_driver(void);
+
+int test_device_count(void);
+
+// Makes the device's primary context the calling thread's current one.
+void test_use_device(int ordinal);
+void test_use_no_context(void);
+
+// Of the current context. A blocking stream is ordered with the legacy default stream, the other is not.
+CUstream test_stream(void);
+CUstream test_blocking_stream(void);
+CUevent test_event(void);
+void test_finish(CUstream stream);
+
+// What cuMemGetInfo tells of the current context's device.
+size_t test_device_free_bytes(void);
+size_t test_device_used_bytes(void);
+
+// Writes one value to every byte in the stream's order, and finds out whether all bytes have it: now, which
+// is for bytes that no queued work writes to any more.
+void test_fill(void *address, unsigned char value, size_t size, CUstream stream);
+bool test_is_filled(const void *address, unsigned char value, size_t size);
+
+// The same by kernels, in the stream's order, of a small block wholly and of a large one at both ends, where
+// a neighbour would reach in. A check that finds another byte is the simulated driver's to report: ask it by
+// test_require_no_complaints(). The kernels are those of the current context.
+void test_load_kernels(void);
+void test_unload_kernels(void);
+void test_fill_block(void *address, unsigned char value, size_t size, CUstream stream);
+void test_check_block(const void *address, unsigned char value, size_t size, CUstream stream);
+
+// Work in a stream that does not end before test_let_go(): what comes after it in the stream stays pending.
+// It is a host function, so nothing of it depends on time, and other host functions of the process may wait
+// behind it. The hold must outlive the work.
+struct test_hold {
+    sem_t ended;
+};
+void test_hold(struct test_hold *hold, CUstream stream);
+void test_let_go(struct test_hold *hold);
+
+#endif

@@ -1,0 +1,67 @@
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver/kernels.h"
+#include "support/check.h"
+#include "support/device.h"
+
+// Of a large block this much is touched at each end.
+#define EDGE KIB(16)
+
+static struct {
+    CUmodule module;
+    CUfunction fill;
+    CUfunction check;
+    CUdeviceptr wrong_words;
+} kernels;
+
+void test_load_kernels(void) {
+    const struct sp_driver *driver = test_driver();
+    const uint64_t none = 0;
+    DRIVER(driver->cuModuleLoadData(&kernels.module, SP_KERNELS_PTX));
+    DRIVER(driver->cuModuleGetFunction(&kernels.fill, kernels.module, "sp_fill"));
+    DRIVER(driver->cuModuleGetFunction(&kernels.check, kernels.module, "sp_check"));
+    DRIVER(driver->cuMemAlloc(&kernels.wrong_words, sizeof none));
+    DRIVER(driver->cuMemcpyHtoD(kernels.wrong_words, &none, sizeof none));
+}
+
+void test_unload_kernels(void) {
+    DRIVER(test_driver()->cuMemFree(kernels.wrong_words));
+    DRIVER(test_driver()->cuModuleUnload(kernels.module));
+}
+
+static void launch(CUfunction function, void **parameters, CUstream stream) {
+    DRIVER(test_driver()->cuLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0, stream, parameters, NULL));
+}
+
+static void fill_part(uint64_t address, uint64_t size, uint32_t value, CUstream stream) {
+    launch(kernels.fill, (void *[]){&address, &size, &value}, stream);
+}
+
+static void check_part(uint64_t address, uint64_t size, uint32_t value, CUstream stream) {
+    launch(kernels.check, (void *[]){&address, &size, &value, &kernels.wrong_words}, stream);
+}
+
+// Whole words of the block, at an address that the kernels can take.
+static void touch(void (*part)(uint64_t, uint64_t, uint32_t, CUstream), const void *block, uint32_t value,
+                  size_t size, CUstream stream) {
+    uint64_t address = (uintptr_t)block, bytes = size / 8 * 8;
+    if (bytes > 2 * EDGE) {
+        part(address, EDGE, value, stream);
+        part(address + bytes - EDGE, EDGE, value, stream);
+    } else if (bytes != 0) {
+        part(address, bytes, value, stream);
+    }
+}
+
+// The kernels write words, so the few bytes after the last one are set; they are not checked.
+void test_fill_block(void *address, unsigned char value, size_t size, CUstream stream) {
+    size_t rest = size % 8;
+    touch(fill_part, address, value, size, stream);
+    if (rest != 0)
+        test_fill((char *)address + size - rest, value, rest, stream);
+}
+
+void test_check_block(const void *address, unsigned char value, size_t size, CUstream stream) {
+    touch(check_part, address, value, size, stream);
+}

@@ -1,0 +1,42 @@
+// The control side of the simulated driver, for programs that run on a real driver too: found in the driver
+// that is loaded, if it is there.
+#ifndef STREAMPOOL_TESTS_SUPPORT_SIMULATED_H
+#define STREAMPOOL_TESTS_SUPPORT_SIMULATED_H
+
+#include <streampool/simcuda.h>
+
+// The functions that tests use.
+// clang-format off
+#define TEST_SIMULATED_FUNCTIONS(X) \
+    X(simcudaConfigDefault) \
+    X(simcudaReset) \
+    X(simcudaFailCall) \
+    X(simcudaFailClear) \
+    X(simcudaFailCount) \
+    X(simcudaCallCount) \
+    X(simcudaReportCount) \
+    X(simcudaReportName) \
+    X(simcudaReportText) \
+    X(simcudaMemoryInUse) \
+    X(simcudaLeakCheck)
+// clang-format on
+
+struct test_simulated {
+#define TEST_SIMULATED_FIELD(name) __typeof__(name) *name;
+    TEST_SIMULATED_FUNCTIONS(TEST_SIMULATED_FIELD)
+#undef TEST_SIMULATED_FIELD
+};
+
+// Null on a real driver.
+const struct test_simulated *test_simulated(void);
+
+// The same; on a real driver the test is skipped.
+const struct test_simulated *test_require_simulated(void);
+
+// The simulated driver has seen no misuse and no race so far. A real driver has no opinion.
+void test_require_no_complaints(void);
+
+// Nothing is alive in the simulated driver but contexts.
+void test_require_no_leaks(void);
+
+#endif

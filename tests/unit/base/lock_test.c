@@ -1,0 +1,164 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include "base/lock.h"
+#include "unit/base/child.h"
+
+static struct sp_lock lock;
+static int guarded; // by lock
+
+enum { THREADS = 8, ROUNDS = 20000 };
+
+static void *count_up(void *unused) {
+    (void)unused;
+    for (int i = 0; i < ROUNDS; i++) {
+        sp_lock_acquire(&lock);
+        guarded++;
+        sp_lock_release(&lock);
+    }
+    return NULL;
+}
+
+static void *take_and_give_back(void *unused) {
+    (void)unused;
+    sp_lock_acquire(&lock);
+    guarded++;
+    sp_lock_release(&lock);
+    return NULL;
+}
+
+static void zeroed_memory_is_a_free_lock(void **state) {
+    (void)state;
+    struct sp_lock zeroed = {0};
+    assert_true(sp_lock_try(&zeroed));
+    sp_lock_release(&zeroed);
+}
+
+static void a_held_lock_is_not_had_by_trying(void **state) {
+    (void)state;
+    sp_lock_init(&lock);
+    sp_lock_acquire(&lock);
+    assert_false(sp_lock_try(&lock));
+    sp_lock_release(&lock);
+    assert_true(sp_lock_try(&lock));
+    sp_lock_release(&lock);
+}
+
+static void many_threads_never_hold_it_together(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    sp_lock_init(&lock);
+    guarded = 0;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, count_up, NULL), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(guarded, THREADS * ROUNDS);
+    assert_true(sp_lock_try(&lock));
+    sp_lock_release(&lock);
+}
+
+static void every_sleeper_is_woken_after_a_release(void **state) {
+    (void)state;
+    enum { SLEEPERS = 3 };
+    pthread_t threads[SLEEPERS];
+    sp_lock_init(&lock);
+    guarded = 0;
+    sp_lock_acquire(&lock);
+    for (int i = 0; i < SLEEPERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_give_back, NULL), 0);
+    while (atomic_load(&lock.state) != SP_LOCK_WAITED)
+        sched_yield();
+    sp_lock_release(&lock);
+    for (int i = 0; i < SLEEPERS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(guarded, SLEEPERS);
+}
+
+static int contended_calls;
+static int schedule_points;
+
+// Gives the lock back at the third call, as a scheduler does that lets the owner run.
+static void count_and_release(int contended) {
+    if (!contended) {
+        schedule_points++;
+        return;
+    }
+    if (++contended_calls == 3)
+        sp_lock_release(&lock);
+}
+
+static void with_a_hook_a_contended_acquire_asks_it_until_the_lock_is_free(void **state) {
+    (void)state;
+    sp_lock_init(&lock);
+    sp_lock_acquire(&lock);
+    contended_calls = 0;
+    sp_lock_set_hook(count_and_release);
+    sp_lock_acquire(&lock);
+    sp_lock_set_hook(NULL);
+    assert_int_equal(contended_calls, 3);
+    assert_false(sp_lock_try(&lock));
+    sp_lock_release(&lock);
+}
+
+static void with_schedule_points_each_acquire_calls_the_hook_first(void **state) {
+    (void)state;
+#ifndef SP_SCHEDULE_POINTS
+    skip();
+#endif
+    sp_lock_init(&lock);
+    schedule_points = 0;
+    contended_calls = 0;
+    sp_lock_set_hook(count_and_release);
+    for (int i = 0; i < 5; i++) {
+        sp_lock_acquire(&lock);
+        sp_lock_release(&lock);
+    }
+    sp_lock_set_hook(NULL);
+    assert_int_equal(schedule_points, 5);
+    assert_int_equal(contended_calls, 0);
+}
+
+static void assert_held_of_free_lock(void *unused) {
+    (void)unused;
+    signal(SIGABRT, SIG_DFL);
+    struct sp_lock free_lock = {0};
+    sp_lock_assert_held(&free_lock);
+}
+
+static void debug_builds_stop_where_a_lock_should_be_held_and_is_not(void **state) {
+    (void)state;
+#ifdef NDEBUG
+    skip();
+#endif
+    static struct child_outcome outcome;
+    int unused;
+    assert_true(child_run(assert_held_of_free_lock, &unused, sizeof(unused), &outcome));
+    assert_true(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGABRT);
+
+    sp_lock_init(&lock);
+    sp_lock_acquire(&lock);
+    sp_lock_assert_held(&lock);
+    sp_lock_release(&lock);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zeroed_memory_is_a_free_lock),
+        cmocka_unit_test(a_held_lock_is_not_had_by_trying),
+        cmocka_unit_test(many_threads_never_hold_it_together),
+        cmocka_unit_test(every_sleeper_is_woken_after_a_release),
+        cmocka_unit_test(with_a_hook_a_contended_acquire_asks_it_until_the_lock_is_free),
+        cmocka_unit_test(with_schedule_points_each_acquire_calls_the_hook_first),
+        cmocka_unit_test(debug_builds_stop_where_a_lock_should_be_held_and_is_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

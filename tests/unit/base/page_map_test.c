@@ -1,0 +1,121 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "base/page_map.h"
+
+#define TIB ((uint64_t)1 << 40)
+
+static int clear(void **state) {
+    (void)state;
+    sp_page_map_clear();
+    return 0;
+}
+
+static void an_address_in_no_range_has_no_entry(void **state) {
+    (void)state;
+    assert_null(sp_page_map_find(0));
+    assert_null(sp_page_map_find(UINT64_MAX));
+    assert_true(sp_page_map_add(4 * TIB, TIB));
+    assert_null(sp_page_map_find(4 * TIB - 1));
+    assert_null(sp_page_map_find(5 * TIB));
+    assert_null(sp_page_map_find(0));
+    assert_null(sp_page_map_find(UINT64_MAX));
+}
+
+static void addresses_of_one_page_share_an_entry_and_others_do_not(void **state) {
+    (void)state;
+    assert_true(sp_page_map_add(TIB, TIB));
+    _Atomic uintptr_t *entry = sp_page_map_find(TIB + 5 * SP_PAGE_SIZE);
+    assert_non_null(entry);
+    assert_ptr_equal(sp_page_map_find(TIB + 6 * SP_PAGE_SIZE - 1), entry);
+    assert_ptr_equal(sp_page_map_find(TIB + 6 * SP_PAGE_SIZE), entry + 1);
+    assert_ptr_equal(sp_page_map_find(TIB + 5 * SP_PAGE_SIZE - 1), entry - 1);
+}
+
+static void a_new_range_is_owned_by_nobody(void **state) {
+    (void)state;
+    assert_true(sp_page_map_add(TIB, TIB));
+    assert_int_equal(*sp_page_map_find(TIB), 0);
+    assert_int_equal(*sp_page_map_find(2 * TIB - 1), 0);
+}
+
+static void an_entry_keeps_its_word_when_ranges_are_added(void **state) {
+    (void)state;
+    assert_true(sp_page_map_add(8 * TIB, TIB));
+    *sp_page_map_find(9 * TIB - 1) = 42;
+    assert_true(sp_page_map_add(TIB, TIB));
+    assert_true(sp_page_map_add(9 * TIB, TIB));
+    assert_int_equal(*sp_page_map_find(9 * TIB - 1), 42);
+    assert_int_equal(*sp_page_map_find(9 * TIB), 0);
+    assert_int_equal(*sp_page_map_find(2 * TIB - 1), 0);
+}
+
+static void one_range_too_many_is_refused_and_changes_nothing(void **state) {
+    (void)state;
+    const uint64_t size = SP_PAGE_SIZE;
+    for (uint64_t i = 1; i <= SP_PAGE_MAP_MAX_RANGES; i++)
+        assert_true(sp_page_map_add(i * size, size));
+    assert_false(sp_page_map_add(TIB, size));
+    assert_null(sp_page_map_find(TIB));
+    for (uint64_t i = 1; i <= SP_PAGE_MAP_MAX_RANGES; i++)
+        assert_non_null(sp_page_map_find(i * size));
+}
+
+static void a_range_whose_table_can_not_be_had_is_refused_and_changes_nothing(void **state) {
+    (void)state;
+    assert_false(sp_page_map_add(0, UINT64_MAX - SP_PAGE_SIZE + 1));
+    assert_null(sp_page_map_find(TIB));
+    assert_true(sp_page_map_add(TIB, TIB));
+    assert_non_null(sp_page_map_find(TIB));
+}
+
+enum { THREADS = 4, RANGES_EACH = 16 };
+
+static void *add_and_find(void *argument) {
+    uint64_t first = *(const uint64_t *)argument;
+    for (uint64_t i = first; i < first + RANGES_EACH; i++) {
+        if (!sp_page_map_add(i * TIB, SP_PAGE_SIZE))
+            return NULL;
+        _Atomic uintptr_t *entry = sp_page_map_find(i * TIB);
+        if (!entry)
+            return NULL;
+        *entry = (uintptr_t)i;
+    }
+    return argument;
+}
+
+static void ranges_added_by_several_threads_are_all_found(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    uint64_t firsts[THREADS];
+    for (uint64_t i = 0; i < THREADS; i++) {
+        firsts[i] = 1 + i * RANGES_EACH;
+        assert_int_equal(pthread_create(&threads[i], NULL, add_and_find, &firsts[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *finished;
+        assert_int_equal(pthread_join(threads[i], &finished), 0);
+        assert_ptr_equal(finished, &firsts[i]);
+    }
+    for (uint64_t i = 1; i <= THREADS * RANGES_EACH; i++)
+        assert_int_equal(*sp_page_map_find(i * TIB), i);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(an_address_in_no_range_has_no_entry, clear),
+        cmocka_unit_test_teardown(addresses_of_one_page_share_an_entry_and_others_do_not, clear),
+        cmocka_unit_test_teardown(a_new_range_is_owned_by_nobody, clear),
+        cmocka_unit_test_teardown(an_entry_keeps_its_word_when_ranges_are_added, clear),
+        cmocka_unit_test_teardown(one_range_too_many_is_refused_and_changes_nothing, clear),
+        cmocka_unit_test_teardown(a_range_whose_table_can_not_be_had_is_refused_and_changes_nothing, clear),
+        cmocka_unit_test_teardown(ranges_added_by_several_threads_are_all_found, clear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

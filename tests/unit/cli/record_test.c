@@ -1,0 +1,155 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/record.h"
+
+static struct sp_record parsed(const char *line) {
+    struct sp_record record;
+    char reason[256] = "";
+    if (!sp_record_parse(line, strlen(line), &record, reason, sizeof reason))
+        fail_msg("%s: %s", line, reason);
+    return record;
+}
+
+static void assert_refused(const char *line, const char *expected) {
+    struct sp_record record;
+    char reason[256] = "";
+    assert_false(sp_record_parse(line, strlen(line), &record, reason, sizeof reason));
+    assert_string_equal(reason, expected);
+}
+
+static void a_line_as_rmm_writes_it_is_read(void **state) {
+    (void)state;
+    struct sp_record record =
+        parsed("140573312345856,23:59:59.999999,allocate,0x7f8a40000000,1024,0x55d0c0ffee00");
+    assert_int_equal(record.action, SP_TRACE_ALLOCATE);
+    assert_int_equal(record.pointer, 0x7f8a40000000);
+    assert_int_equal(record.size, 1024);
+    assert_int_equal(record.stream, 0x55d0c0ffee00);
+}
+
+static void a_line_with_plain_microseconds_is_read(void **state) {
+    (void)state;
+    struct sp_record record = parsed("0,164,free,0x7f7fdb720400,131072,3");
+    assert_int_equal(record.action, SP_TRACE_FREE);
+    assert_int_equal(record.pointer, 0x7f7fdb720400);
+    assert_int_equal(record.size, 131072);
+    assert_int_equal(record.stream, 3);
+}
+
+static void a_clock_time_may_have_a_colon_before_its_fraction(void **state) {
+    (void)state;
+    assert_int_equal(parsed("1,10:23:45:678901,free,0x10,8,0").size, 8);
+}
+
+static void a_null_pointer_is_nil_or_zero(void **state) {
+    (void)state;
+    assert_int_equal(parsed("1,0,allocate,(nil),0,0").pointer, 0);
+    assert_int_equal(parsed("1,0,allocate,0x0,0,0").pointer, 0);
+    assert_int_equal(parsed("1,0,free,(nil),0,0").pointer, 0);
+}
+
+static void a_failed_allocation_has_a_size_and_no_pointer(void **state) {
+    (void)state;
+    struct sp_record record = parsed("1,00:00:00.000001,allocate failure,(nil),4096,(nil)");
+    assert_int_equal(record.action, SP_TRACE_FAILURE);
+    assert_int_equal(record.pointer, 0);
+    assert_int_equal(record.size, 4096);
+}
+
+static void a_stream_is_decimal_hexadecimal_or_nil(void **state) {
+    (void)state;
+    assert_int_equal(parsed("1,0,free,0x10,8,10").stream, 10);
+    assert_int_equal(parsed("1,0,free,0x10,8,0x10").stream, 16);
+    assert_int_equal(parsed("1,0,free,0x10,8,(nil)").stream, 0);
+}
+
+static void the_largest_numbers_fit(void **state) {
+    (void)state;
+    struct sp_record record = parsed(
+        "18446744073709551615,18446744073709551615,allocate,0xffffffffffffffff,18446744073709551615,7");
+    assert_int_equal(record.pointer, UINT64_MAX);
+    assert_int_equal(record.size, UINT64_MAX);
+}
+
+static void a_number_that_is_one_too_large_is_refused(void **state) {
+    (void)state;
+    assert_refused("1,0,allocate,0x10,18446744073709551616,0",
+                   "size '18446744073709551616' does not fit in 64 bits");
+    assert_refused("1,0,allocate,0x10000000000000000,8,0",
+                   "pointer '0x10000000000000000' does not fit in 64 bits");
+}
+
+static void a_bad_field_is_named_and_shown(void **state) {
+    (void)state;
+    assert_refused("x,0,allocate,0x10,8,0", "bad thread 'x'");
+    assert_refused("1,,allocate,0x10,8,0", "bad time ''");
+    assert_refused("1,0,realloc,0x10,8,0", "bad action 'realloc'");
+    assert_refused("1,0,allocate,0xg,8,0", "bad pointer '0xg'");
+    assert_refused("1,0,allocate,0x,8,0", "bad pointer '0x'");
+    assert_refused("1,0,allocate,0x10,-8,0", "bad size '-8'");
+    assert_refused("1,0,allocate,0x10, 8,0", "bad size ' 8'");
+    assert_refused("1,0,allocate,0x10,8,ff", "bad stream 'ff'");
+}
+
+static void a_bad_clock_time_is_refused(void **state) {
+    (void)state;
+    assert_refused("1,24:00:00.000000,free,0x10,8,0", "bad time '24:00:00.000000'");
+    assert_refused("1,10:60:00.000000,free,0x10,8,0", "bad time '10:60:00.000000'");
+    assert_refused("1,10:00:61.000000,free,0x10,8,0", "bad time '10:00:61.000000'");
+    assert_refused("1,10:00:00,free,0x10,8,0", "bad time '10:00:00'");
+    assert_refused("1,10:00:00.,free,0x10,8,0", "bad time '10:00:00.'");
+    assert_refused("1,1:00:00.000000,free,0x10,8,0", "bad time '1:00:00.000000'");
+    assert_refused("1,10:00:00x000000,free,0x10,8,0", "bad time '10:00:00x000000'");
+    assert_refused("1,:,free,0x10,8,0", "bad time ':'");
+}
+
+static void a_long_or_unprintable_field_is_shown_as_far_as_a_terminal_can(void **state) {
+    (void)state;
+    assert_refused("1,0,\033[2J,0x10,8,0", "bad action '?[2J'");
+    assert_refused("1,0,aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa,0x10,8,0",
+                   "bad action 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...'");
+}
+
+static void too_few_and_too_many_fields_are_counted(void **state) {
+    (void)state;
+    assert_refused("", "expected 6 fields, found 1");
+    assert_refused("1,0,allocate,0x10,8", "expected 6 fields, found 5");
+    assert_refused("1,0,allocate,0x10,8,0,", "expected 6 fields, found 7");
+}
+
+static void a_null_pointer_with_a_size_is_refused(void **state) {
+    (void)state;
+    assert_refused("1,0,allocate,(nil),8,0", "a null pointer with a size of 8");
+    assert_refused("1,0,free,0x0,8,0", "a null pointer with a size of 8");
+}
+
+static void a_failed_allocation_with_a_pointer_is_refused(void **state) {
+    (void)state;
+    assert_refused("1,0,allocate failure,0x10,8,0", "a failed allocation with the pointer 0x10");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_as_rmm_writes_it_is_read),
+        cmocka_unit_test(a_line_with_plain_microseconds_is_read),
+        cmocka_unit_test(a_clock_time_may_have_a_colon_before_its_fraction),
+        cmocka_unit_test(a_null_pointer_is_nil_or_zero),
+        cmocka_unit_test(a_failed_allocation_has_a_size_and_no_pointer),
+        cmocka_unit_test(a_stream_is_decimal_hexadecimal_or_nil),
+        cmocka_unit_test(the_largest_numbers_fit),
+        cmocka_unit_test(a_number_that_is_one_too_large_is_refused),
+        cmocka_unit_test(a_bad_field_is_named_and_shown),
+        cmocka_unit_test(a_bad_clock_time_is_refused),
+        cmocka_unit_test(a_long_or_unprintable_field_is_shown_as_far_as_a_terminal_can),
+        cmocka_unit_test(too_few_and_too_many_fields_are_counted),
+        cmocka_unit_test(a_null_pointer_with_a_size_is_refused),
+        cmocka_unit_test(a_failed_allocation_with_a_pointer_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
