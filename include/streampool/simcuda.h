@@ -42,10 +42,7 @@ typedef struct CUstream_st *CUstream;
 
 #define SIMCUDA_MAX_DEVICES 16
 
-typedef enum simcudaMode {
-    simcudaModeFree = 0,
-    simcudaModeScheduled = 1
-} simcudaMode;
+typedef enum simcudaMode { simcudaModeFree = 0, simcudaModeScheduled = 1 } simcudaMode;
 
 // When work completes, as far as its order allows.
 typedef enum simcudaCompletion {
@@ -77,11 +74,12 @@ typedef struct simcudaDevice {
 typedef struct simcudaConfig {
     uint64_t devices; // 0 to SIMCUDA_MAX_DEVICES; with 0, cuInit returns CUDA_ERROR_NO_DEVICE
     simcudaDevice device[SIMCUDA_MAX_DEVICES];
-    uint64_t granule;      // mapping unit: a power of two, 4096 or more
-    uint64_t api;          // driver version, 1000 * major + 10 * minor; newer entry points are hidden
-    uint64_t addressSpace; // bytes that cuMemAddressReserve gives out at most at a time; 0: what the host allows
-    uint64_t mappings;     // mappings that may exist at a time
-    uint64_t queue;        // pieces of work that a stream holds before a call that adds one waits
+    uint64_t granule; // mapping unit: a power of two, 4096 or more
+    uint64_t api;     // driver version, 1000 * major + 10 * minor; newer entry points are hidden
+    uint64_t
+        addressSpace;  // bytes that cuMemAddressReserve gives out at most at a time; 0: what the host allows
+    uint64_t mappings; // mappings that may exist at a time
+    uint64_t queue;    // pieces of work that a stream holds before a call that adds one waits
     simcudaMode mode;
     uint64_t seed; // of the scheduler and of seeded completion
     simcudaCompletion completion;
@@ -213,10 +211,7 @@ SIMCUDA_API int simcudaPoke(uint64_t address, const void *from, size_t size);
 
 // ------------------------------------------------------------------------------------------ work and time
 
-typedef enum simcudaAccessKind {
-    simcudaAccessRead = 0,
-    simcudaAccessWrite = 1
-} simcudaAccessKind;
+typedef enum simcudaAccessKind { simcudaAccessRead = 0, simcudaAccessWrite = 1 } simcudaAccessKind;
 
 typedef struct simcudaAccess {
     uint64_t address;

@@ -1,11 +1,12 @@
 // streampool: stream-ordered memory pools for CUDA programs, built on the driver's virtual memory calls.
 //
 // The calls are those of the CUDA runtime's stream-ordered allocator with `pool` in the place of `cuda`:
-// cudaMallocAsync is poolMallocAsync, cudaMemPoolTrimTo is poolMemPoolTrimTo. Parameters, attributes, enumerator
-// values and error numbers are the runtime's, so a program is ported by renaming a prefix. Where a call
-// differs from CUDA's, its text below says so.
+// cudaMallocAsync is poolMallocAsync, cudaMemPoolTrimTo is poolMemPoolTrimTo. Parameters, attributes,
+// enumerator values and error numbers are the runtime's, so a program is ported by renaming a prefix. Where a
+// call differs from CUDA's, its text below says so.
 //
-// Words.       *Reserved* bytes are physical memory that a pool holds; *used* bytes are what callers asked for
+// Words.       *Reserved* bytes are physical memory that a pool holds; *used* bytes are what callers asked
+// for
 //              and have not freed. All sizes are in bytes.
 // Streams.     A CUstream is the driver's own handle (the runtime's cudaStream_t). 0 is the legacy default
 //              stream (the per-thread one in a program compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM),
@@ -17,12 +18,12 @@
 // Threads.     Every call may be made from any thread at any time, except from a function that the driver
 //              runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to it.
 // Failure.     A call that fails changes nothing: no figure, no byte, no output parameter. The code is
-//              generic; poolGetLastErrorDetail() says what happened in words, and poolGetLastNativeError() which
-//              entry point of the driver said so.
+//              generic; poolGetLastErrorDetail() says what happened in words, and poolGetLastNativeError()
+//              which entry point of the driver said so.
 // First call.  The driver is found at the first call that needs it: the library that the environment
 //              variable STREAMPOOL_DRIVER names, else libcuda.so.1. With no usable driver every call below
-//              that needs one returns the same error: poolErrorInsufficientDriver when the library is missing or
-//              too old (CUDA 10.2 is the oldest), poolErrorNoDevice when it has no device. This is listed
+//              that needs one returns the same error: poolErrorInsufficientDriver when the library is missing
+//              or too old (CUDA 10.2 is the oldest), poolErrorNoDevice when it has no device. This is listed
 //              here and not at each call. The same holds for the driver's own failures (a sticky error of
 //              the context, say): they are passed on with the driver's number.
 // Fork.        A child made by fork() without exec() can't use the parent's device: every call there
@@ -112,8 +113,8 @@ STREAMPOOL_API const char *poolGetErrorName(poolError_t error);
 STREAMPOOL_API const char *poolGetErrorString(poolError_t error);
 
 // What the last failed call of this thread ran into, as one sentence: the missing driver library and what was
-// tried, every missing entry point, the bad parameter. "" when no call of this thread has failed. The text is valid
-// until this thread's next failing call.
+// tried, every missing entry point, the bad parameter. "" when no call of this thread has failed. The text is
+// valid until this thread's next failing call.
 STREAMPOOL_API const char *poolGetLastErrorDetail(void);
 
 // The driver's own error behind the last failed call of this thread: its CUresult number and the name of the
@@ -156,28 +157,27 @@ struct poolMemLocation {
 
 // The same layout as cudaMemPoolProps.
 struct poolMemPoolProps {
-    enum poolMemAllocationType allocType;          // poolMemAllocationTypePinned
-    enum poolMemAllocationHandleType handleTypes;  // none, or poolMemHandleTypePosixFileDescriptor
-    struct poolMemLocation location;               // poolMemLocationTypeDevice and the device's ordinal
-    void *win32SecurityAttributes;                 // null
-    size_t maxSize;  // reserved bytes never exceed this, rounded up to the growth unit; 0 = no limit
-    unsigned short usage;                          // 0
-    unsigned char reserved[54];                    // 0
+    enum poolMemAllocationType allocType;         // poolMemAllocationTypePinned
+    enum poolMemAllocationHandleType handleTypes; // none, or poolMemHandleTypePosixFileDescriptor
+    struct poolMemLocation location;              // poolMemLocationTypeDevice and the device's ordinal
+    void *win32SecurityAttributes;                // null
+    size_t maxSize;       // reserved bytes never exceed this, rounded up to the growth unit; 0 = no limit
+    unsigned short usage; // 0
+    unsigned char reserved[54]; // 0
 };
 
 // Attributes 1 to 14 are CUDA's, with CUDA's numbers; the library's own start at 1000.
 //
 //   X(name, number, type of the value)
 //
-// The three reuse policies default to 1; any other number than 0 reads back as 1. ReleaseThreshold defaults to
-// 0. The two Current figures are read only; a High figure can only be set to 0, which resets it to the Current one.
-// Used counts requested bytes exactly and falls when a free is called, not when it completes; Reserved counts
-// physical bytes. The High figures are exact while one thread at a time allocates and frees; with several
-// threads at once they may miss a peak shorter than one call. 9 to 14 are read only and tell what the pool was
-// made with.
-// UnfencedBytesMax (own): a free is known to other streams only once an event has been recorded behind it. The free
-// that brings the bytes freed on one stream since its last event above this number records one, in that
-// call. 0 records at every free. Default 32 MiB.
+// The three reuse policies default to 1; any other number than 0 reads back as 1. ReleaseThreshold defaults
+// to 0. The two Current figures are read only; a High figure can only be set to 0, which resets it to the
+// Current one. Used counts requested bytes exactly and falls when a free is called, not when it completes;
+// Reserved counts physical bytes. The High figures are exact while one thread at a time allocates and frees;
+// with several threads at once they may miss a peak shorter than one call. 9 to 14 are read only and tell
+// what the pool was made with. UnfencedBytesMax (own): a free is known to other streams only once an event
+// has been recorded behind it. The free that brings the bytes freed on one stream since its last event above
+// this number records one, in that call. 0 records at every free. Default 32 MiB.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \
@@ -205,36 +205,42 @@ enum poolMemPoolAttr {
 
 // Makes a pool. It reserves no memory yet, and calls the driver only to look at the device.
 // The new pool is not the current pool of its device. (cudaMemPoolCreate)
-//   poolErrorInvalidValue       a null parameter; an allocation type other than pinned; a handle type other than
+//   poolErrorInvalidValue       a null parameter; an allocation type other than pinned; a handle type other
+//   than
 //                               none or file descriptor; a location type other than device; no such device;
 //                               usage, reserved bytes or security attributes that are not 0
-//   poolErrorNotSupported       a handle type that the device can't export; a location of type host (no host pools yet);
+//   poolErrorNotSupported       a handle type that the device can't export; a location of type host (no host
+//   pools yet);
 //                               a device without virtual memory management: the detail names what is missing
 //   poolErrorMemoryAllocation   no host memory, or no address space
 STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool, const struct poolMemPoolProps *props);
 
-// Gives a pool up. Returns at once and waits for nothing: live allocations stay valid and are freed as usual, and
-// the pool's memory goes back to the device with the last of them, once the work before its free has completed. The
-// handle is invalid from now on. If it was the device's current pool, the default pool becomes current.
-// (cudaMemPoolDestroy)
+// Gives a pool up. Returns at once and waits for nothing: live allocations stay valid and are freed as usual,
+// and the pool's memory goes back to the device with the last of them, once the work before its free has
+// completed. The handle is invalid from now on. If it was the device's current pool, the default pool becomes
+// current. (cudaMemPoolDestroy)
 //   poolErrorInvalidValue       null, a handle that is not a pool (any more), or a default pool
 STREAMPOOL_API poolError_t poolMemPoolDestroy(poolMemPool_t pool);
 
-// Reads or writes one attribute; `value` points to an int or a uint64_t as the table above says. Doesn't block
-// and doesn't call the driver. (cudaMemPoolGetAttribute, cudaMemPoolSetAttribute)
-//   poolErrorInvalidValue       not a pool; an unknown attribute; a null value; writing a read-only attribute; writing
+// Reads or writes one attribute; `value` points to an int or a uint64_t as the table above says. Doesn't
+// block and doesn't call the driver. (cudaMemPoolGetAttribute, cudaMemPoolSetAttribute)
+//   poolErrorInvalidValue       not a pool; an unknown attribute; a null value; writing a read-only
+//   attribute; writing
 //                               anything but 0 to a High figure
-STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr, void *value);
-STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr, void *value);
+STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
+                                                   void *value);
+STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
+                                                   void *value);
 
 // Gives free memory back to the device until at most `minBytesToKeep` bytes (rounded up to the device's
-// granule) are reserved, or until nothing more can be released. Memory whose free may still be pending is left alone,
-// so this never waits for the device; it does call the driver. (cudaMemPoolTrimTo)
+// granule) are reserved, or until nothing more can be released. Memory whose free may still be pending is
+// left alone, so this never waits for the device; it does call the driver. (cudaMemPoolTrimTo)
 //   poolErrorInvalidValue       not a pool
 STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytesToKeep);
 
-// The pool that a device starts with, the pool that it allocates from now, and setting the latter. Each device always
-// has a default pool; it can't be destroyed. (cudaDeviceGetDefaultMemPool, …GetMemPool, …SetMemPool)
+// The pool that a device starts with, the pool that it allocates from now, and setting the latter. Each
+// device always has a default pool; it can't be destroyed. (cudaDeviceGetDefaultMemPool, …GetMemPool,
+// …SetMemPool)
 //   poolErrorInvalidValue       null pool or not a pool; no such device
 //   poolErrorInvalidDevice      the pool belongs to another device
 //   poolErrorNotSupported       the device has no virtual memory management
@@ -244,16 +250,17 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 
 // ----------------------------------------------------------------------------------- allocate and free
 
-// Allocates `size` bytes in the order of `stream`: from the current pool of the stream's device, or from the given
-// pool, which may belong to another device. The memory may be used by work that comes after this call in the
-// stream's order, or that is ordered behind such work; the pointer is aligned to at least 512 bytes.
+// Allocates `size` bytes in the order of `stream`: from the current pool of the stream's device, or from the
+// given pool, which may belong to another device. The memory may be used by work that comes after this call
+// in the stream's order, or that is ordered behind such work; the pointer is aligned to at least 512 bytes.
 // A size of 0 succeeds with a null pointer.
-// The common case makes no driver call but the checks of the stream's capture state and identity. When the pool has no
-// suitable memory it grows, which calls the driver, but never waits for the device.
+// The common case makes no driver call but the checks of the stream's capture state and identity. When the
+// pool has no suitable memory it grows, which calls the driver, but never waits for the device.
 // (cudaMallocAsync, cudaMallocFromPoolAsync. CUDA's pool grows to the whole device before it fails; this one
 // is as it was.)
 //   poolErrorInvalidValue             null ptr; not a pool
-//   poolErrorMemoryAllocation         more than the device, the pool's maxSize or the host has left; a size that no
+//   poolErrorMemoryAllocation         more than the device, the pool's maxSize or the host has left; a size
+//   that no
 //                                     device could have is refused at once
 //   poolErrorDeviceUninitialized      a default stream with no current context
 //   poolErrorStreamCaptureUnsupported the stream is capturing
@@ -261,20 +268,23 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
 //   poolErrorNotSupported             the device has no virtual memory management
 STREAMPOOL_API poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream);
-STREAMPOOL_API poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t pool, CUstream stream);
+STREAMPOOL_API poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t pool,
+                                                   CUstream stream);
 
 // Frees an allocation in the order of `stream`: every use of it must be ordered before this point. Any
-// stream will do. The pool may hand the memory to later work of the same stream at once, and to other streams when that
-// is safe. A null pointer succeeds. Doesn't block. (cudaFreeAsync)
-//   poolErrorInvalidValue             a pointer that is not the start of a live allocation of a pool: freed already,
+// stream will do. The pool may hand the memory to later work of the same stream at once, and to other streams
+// when that is safe. A null pointer succeeds. Doesn't block. (cudaFreeAsync)
+//   poolErrorInvalidValue             a pointer that is not the start of a live allocation of a pool: freed
+//   already,
 //                                     interior, host memory, memory of other allocators; or the stream is
 //                                     capturing (the capture and the memory stay valid)
 //   poolErrorDeviceUninitialized      a default stream with no current context
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
 STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 
-// Frees an allocation in no stream's order: the caller vouches that all his own use of it has completed. Doesn't block:
-// unlike cudaFree it doesn't wait for the device. A null pointer succeeds. (cudaFree of pool memory)
+// Frees an allocation in no stream's order: the caller vouches that all his own use of it has completed.
+// Doesn't block: unlike cudaFree it doesn't wait for the device. A null pointer succeeds. (cudaFree of pool
+// memory)
 //   poolErrorInvalidValue             as for poolFreeAsync
 STREAMPOOL_API poolError_t poolFree(void *ptr);
 
@@ -285,9 +295,9 @@ STREAMPOOL_API poolError_t poolFree(void *ptr);
 // CUDA's own calls instead stays correct, and its pools learn less.
 //
 // poolStreamSynchronize and poolEventSynchronize block until the stream's work, or the event's, is complete;
-// poolDeviceSynchronize until all work of the current context is. (cudaStreamSynchronize, cudaEventSynchronize,
-// cudaDeviceSynchronize)
-// The errors are the driver's. Not permitted during a capture, as in CUDA.
+// poolDeviceSynchronize until all work of the current context is. (cudaStreamSynchronize,
+// cudaEventSynchronize, cudaDeviceSynchronize) The errors are the driver's. Not permitted during a capture,
+// as in CUDA.
 STREAMPOOL_API poolError_t poolStreamSynchronize(CUstream stream);
 STREAMPOOL_API poolError_t poolEventSynchronize(CUevent event);
 STREAMPOOL_API poolError_t poolDeviceSynchronize(void);
@@ -298,14 +308,14 @@ STREAMPOOL_API poolError_t poolStreamQuery(CUstream stream);
 STREAMPOOL_API poolError_t poolEventQuery(CUevent event);
 
 // Records an event in a stream, so that the allocator too knows a point behind the frees before it: with
-// cuEventRecord alone a later poolEventSynchronize can't know which frees it covers. May block when the stream's queue
-// is full. (cudaEventRecord)
+// cuEventRecord alone a later poolEventSynchronize can't know which frees it covers. May block when the
+// stream's queue is full. (cudaEventRecord)
 STREAMPOOL_API poolError_t poolEventRecord(CUevent event, CUstream stream);
 
 // --------------------------------------------------------------------- per-thread default stream variants
 
-// The same calls with the per-thread default stream in the place of stream 0. Programs don't call them by name: with
-// CUDA_API_PER_THREAD_DEFAULT_STREAM defined the plain names become these, as with the runtime.
+// The same calls with the per-thread default stream in the place of stream 0. Programs don't call them by
+// name: with CUDA_API_PER_THREAD_DEFAULT_STREAM defined the plain names become these, as with the runtime.
 STREAMPOOL_API poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream);
 STREAMPOOL_API poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size, poolMemPool_t pool,
                                                         CUstream stream);

@@ -1,4 +1,5 @@
-// What the public entry points share: each checks its arguments, finds the stream and the pool, and calls pool/.
+// What the public entry points share: each checks its arguments, finds the stream and the pool, and calls
+// pool/.
 #ifndef STREAMPOOL_API_API_H
 #define STREAMPOOL_API_API_H
 

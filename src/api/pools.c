@@ -25,10 +25,14 @@ static bool all_zero(const unsigned char *bytes, size_t count) {
 
 static poolError_t check_props(const struct poolMemPoolProps *props) {
     if (props->allocType != poolMemAllocationTypePinned)
-        return sp_fail(poolErrorInvalidValue, "%d is not an allocation type for a pool", (int)props->allocType);
-    if (props->handleTypes != poolMemHandleTypeNone && props->handleTypes != poolMemHandleTypePosixFileDescriptor)
-        return sp_fail(poolErrorInvalidValue, "%d is not a handle type of this system", (int)props->handleTypes);
-    if (props->win32SecurityAttributes || props->usage != 0 || !all_zero(props->reserved, sizeof props->reserved))
+        return sp_fail(poolErrorInvalidValue, "%d is not an allocation type for a pool",
+                       (int)props->allocType);
+    if (props->handleTypes != poolMemHandleTypeNone &&
+        props->handleTypes != poolMemHandleTypePosixFileDescriptor)
+        return sp_fail(poolErrorInvalidValue, "%d is not a handle type of this system",
+                       (int)props->handleTypes);
+    if (props->win32SecurityAttributes || props->usage != 0 ||
+        !all_zero(props->reserved, sizeof props->reserved))
         return sp_fail(poolErrorInvalidValue, "security attributes, usage and reserved bytes must be 0");
     return check_location(&props->location, props->handleTypes);
 }
@@ -145,8 +149,8 @@ poolError_t poolDeviceSetMemPool(int ordinal, poolMemPool_t handle) {
     if (error != poolSuccess)
         return error;
     if (pool->device != device)
-        return sp_fail(poolErrorInvalidDevice, "the pool belongs to device %d, not %d", pool->device->vmm.ordinal,
-                       ordinal);
+        return sp_fail(poolErrorInvalidDevice, "the pool belongs to device %d, not %d",
+                       pool->device->vmm.ordinal, ordinal);
     atomic_store_explicit(&device->current, pool, memory_order_release);
     return poolSuccess;
 }

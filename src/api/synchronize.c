@@ -58,7 +58,8 @@ poolError_t poolEventQuery(CUevent event) {
     return entered == poolSuccess ? answer(sp_event_query(event), "querying the event") : entered;
 }
 
-// The private event first: when the user's has completed, so has ours. In a capture there is nothing to learn.
+// The private event first: when the user's has completed, so has ours. In a capture there is nothing to
+// learn.
 poolError_t poolEventRecord(CUevent event, CUstream handle) {
     struct sp_stream *stream;
     poolError_t entered = enter_with_stream(handle, &stream);

@@ -1,14 +1,14 @@
 // Blocks: how a view's address range is divided, and the order of the pieces.
 //
-// A *chain* covers one range without a gap: every address of it lies in exactly one block, and each block knows its
-// neighbours. What a block is tells its state. Addresses and sizes only: nothing here touches memory
-// behind an address, and nothing calls a driver.
+// A *chain* covers one range without a gap: every address of it lies in exactly one block, and each block
+// knows its neighbours. What a block is tells its state. Addresses and sizes only: nothing here touches
+// memory behind an address, and nothing calls a driver.
 //
-// Who guards what: the chain and every field by the lock of the pool that owns the chain, but for two things. `state` is
-// atomic, since the free of a live block claims it with one exchange before any lock is taken, so a double free is found
-// by whoever comes second. And a live or cached block is its holder's: he may read and write `requested` and `fences`.
-// Descriptors are never given back to the system, so that a stale pointer from the page map still points to a descriptor,
-// whose state says that it is nobody's.
+// Who guards what: the chain and every field by the lock of the pool that owns the chain, but for two things.
+// `state` is atomic, since the free of a live block claims it with one exchange before any lock is taken, so
+// a double free is found by whoever comes second. And a live or cached block is its holder's: he may read and
+// write `requested` and `fences`. Descriptors are never given back to the system, so that a stale pointer
+// from the page map still points to a descriptor, whose state says that it is nobody's.
 //
 //   block.address + block.size == block.next->address, up to the chain's end
 //   all sizes and addresses are multiples of SP_ALIGNMENT
@@ -22,12 +22,12 @@
 #include <stdatomic.h>
 
 enum sp_block_state {
-    SP_BLOCK_NONE,    // a spare descriptor
-    SP_BLOCK_HOLE,    // address space with no memory behind it, in the index of holes
-    SP_BLOCK_FREE,    // memory, in a tier's index
-    SP_BLOCK_CACHED,  // memory, free, in a lane's quick list: to the chain it is still taken
-    SP_BLOCK_LIVE,    // memory, handed out: to a caller, or as the run of a slab
-    SP_BLOCK_BUSY,    // being mapped or unmapped by the thread that holds the pool's map lock
+    SP_BLOCK_NONE,   // a spare descriptor
+    SP_BLOCK_HOLE,   // address space with no memory behind it, in the index of holes
+    SP_BLOCK_FREE,   // memory, in a tier's index
+    SP_BLOCK_CACHED, // memory, free, in a lane's quick list: to the chain it is still taken
+    SP_BLOCK_LIVE,   // memory, handed out: to a caller, or as the run of a slab
+    SP_BLOCK_BUSY,   // being mapped or unmapped by the thread that holds the pool's map lock
 };
 
 struct sp_tier;
@@ -36,15 +36,15 @@ struct sp_slab;
 struct sp_block {
     uint64_t address;
     uint64_t size;
-    uint64_t requested;  // live: the bytes that were asked for
+    uint64_t requested; // live: the bytes that were asked for
     _Atomic uint32_t state;
-    struct sp_fence_set fences;    // where it was last used; a live block keeps those it was taken with
-    struct sp_block *prev, *next;  // neighbours by address; next also links spare descriptors
+    struct sp_fence_set fences;   // where it was last used; a live block keeps those it was taken with
+    struct sp_block *prev, *next; // neighbours by address; next also links spare descriptors
     struct sp_chain *chain;
-    struct sp_tier *tier;           // free: the index it is in
-    struct sp_tree_node by_size;    // free: in that index
-    struct sp_block *quick_next;    // cached: in the lane's quick list
-    struct sp_slab *slab;           // live: the slab it is the run of, or null
+    struct sp_tier *tier;        // free: the index it is in
+    struct sp_tree_node by_size; // free: in that index
+    struct sp_block *quick_next; // cached: in the lane's quick list
+    struct sp_slab *slab;        // live: the slab it is the run of, or null
 };
 
 struct sp_chain {
@@ -71,16 +71,16 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size);
 // Gives all descriptors back; what the blocks are doesn't matter any more.
 void sp_chain_close(struct sp_chain *chain);
 
-// Cuts a block that is in no index after `size` bytes, less than its size. The rest, which is returned, has the same state
-// and the same fences. Null without host memory; then nothing has changed.
+// Cuts a block that is in no index after `size` bytes, less than its size. The rest, which is returned, has
+// the same state and the same fences. Null without host memory; then nothing has changed.
 struct sp_block *sp_block_split(struct sp_block *block, uint64_t size);
 
-// Appends the block's next neighbour, both in no index; the fences are joined. False without host memory for those; then
-// nothing has changed.
+// Appends the block's next neighbour, both in no index; the fences are joined. False without host memory for
+// those; then nothing has changed.
 bool sp_block_absorb_next(struct sp_block *block);
 
-// Order, adjacency, the neighbours' agreement, no two adjacent holes, and that exactly the free blocks and the holes
-// are in a tier. For checks.
+// Order, adjacency, the neighbours' agreement, no two adjacent holes, and that exactly the free blocks and
+// the holes are in a tier. For checks.
 bool sp_chain_check(const struct sp_chain *chain);
 
 #endif

@@ -1,11 +1,11 @@
 // Sizes: what a request is rounded to, and where small ends.
 //
-// Every block is a multiple of SP_ALIGNMENT at a multiple of it. A request of at most SP_SMALL_MAX bytes is served from
-// a slab of its size class; a larger one is a block of its own, of at least a page, so that no two large
-// blocks begin in the same page of the page map.
+// Every block is a multiple of SP_ALIGNMENT at a multiple of it. A request of at most SP_SMALL_MAX bytes is
+// served from a slab of its size class; a larger one is a block of its own, of at least a page, so that no
+// two large blocks begin in the same page of the page map.
 //
-// The classes stand 512 bytes apart up to 4 KiB and four to a doubling above, so rounding costs at most a fifth and
-// on average a tenth. A slab is as many pages as keep its own waste at or under a sixteenth.
+// The classes stand 512 bytes apart up to 4 KiB and four to a doubling above, so rounding costs at most a
+// fifth and on average a tenth. A slab is as many pages as keep its own waste at or under a sixteenth.
 #ifndef STREAMPOOL_HEAP_SIZE_CLASS_H
 #define STREAMPOOL_HEAP_SIZE_CLASS_H
 
@@ -34,8 +34,9 @@ enum {
 struct sp_size_class {
     uint32_t block_size;
     uint32_t pages;
-    uint32_t blocks;      // in a slab
-    uint64_t reciprocal;  // index = (offset / 512) * reciprocal >> 32, which is exact for every offset in a slab
+    uint32_t blocks; // in a slab
+    uint64_t
+        reciprocal; // index = (offset / 512) * reciprocal >> 32, which is exact for every offset in a slab
 };
 
 extern const struct sp_size_class sp_size_classes[SP_CLASS_COUNT];

@@ -4,9 +4,9 @@
 // small block the bytes that were asked for (0 = not live) and the next index of the free list that it is
 // in. Blocks that were never used stand behind `fresh`, so making a slab writes no list.
 //
-// A slab has an owner, the lane that made it, whose lock guards all of it. Blocks freed on the owner's stream are free at once.
-// Blocks freed on another stream are *returned*: they wait until all of `foreign` is complete, for the
-// whole slab at once, which is coarse and safe.
+// A slab has an owner, the lane that made it, whose lock guards all of it. Blocks freed on the owner's stream
+// are free at once. Blocks freed on another stream are *returned*: they wait until all of `foreign` is
+// complete, for the whole slab at once, which is coarse and safe.
 //
 //   live + free (listed or behind fresh) + returned = blocks of the class
 //   the memory was last used at (the owner's stream, last_sequence) and at `foreign`
@@ -19,23 +19,23 @@
 #define SP_SLAB_END UINT16_MAX
 
 struct sp_slab {
-    struct sp_list link;           // in the owner's list of slabs of the class that have free blocks, or unlinked
-    struct sp_list returned_link;  // in the owner's list of slabs that have returned blocks, or unlinked
-    struct sp_list owned_link;     // in the owner's list of all its slabs
+    struct sp_list link; // in the owner's list of slabs of the class that have free blocks, or unlinked
+    struct sp_list returned_link; // in the owner's list of slabs that have returned blocks, or unlinked
+    struct sp_list owned_link;    // in the owner's list of all its slabs
     void *owner;
     struct sp_block *run;
     uint64_t address;
     uint16_t class_index;
     uint16_t live;
-    uint16_t fresh;  // blocks from here on were never used
+    uint16_t fresh; // blocks from here on were never used
     uint16_t free_head;
     uint16_t returned_head;
     uint16_t returned;
     uint64_t last_sequence;
     struct sp_fence_set foreign;
     struct sp_slab *next_spare;
-    uint16_t *next;        // by index
-    uint32_t requested[];  // by index
+    uint16_t *next;       // by index
+    uint32_t requested[]; // by index
 };
 
 // Null without host memory. The slab owns nothing yet: the caller sets owner and links.

@@ -1,9 +1,10 @@
 // Tiers: free blocks that may be used on the same terms, indexed by (size, address).
 //
-// A pool has a tier of ready memory, which anybody may take, one for each lane, whose own stream may take it, one of
-// memory that waits for several streams, and one of holes, which are free address space. Best fit takes the smallest block
-// that is large enough, the lowest address among equals. Neighbours in one tier are always merged, so a tier never holds two adjacent blocks, but when
-// joining their fences found no host memory; then they are merged when next one of them comes back.
+// A pool has a tier of ready memory, which anybody may take, one for each lane, whose own stream may take it,
+// one of memory that waits for several streams, and one of holes, which are free address space. Best fit
+// takes the smallest block that is large enough, the lowest address among equals. Neighbours in one tier are
+// always merged, so a tier never holds two adjacent blocks, but when joining their fences found no host
+// memory; then they are merged when next one of them comes back.
 //
 // Guarded by the lock of the pool that owns the blocks. Nothing here fails.
 //
@@ -16,7 +17,7 @@
 struct sp_tier {
     struct sp_tree by_size;
     uint64_t bytes;
-    enum sp_block_state state;  // of its blocks: SP_BLOCK_FREE or SP_BLOCK_HOLE
+    enum sp_block_state state; // of its blocks: SP_BLOCK_FREE or SP_BLOCK_HOLE
 };
 
 void sp_tier_init(struct sp_tier *tier, enum sp_block_state state);

@@ -4,9 +4,9 @@
 // latest; memory gathers several when its pieces were freed on different streams, or when it is freed on
 // one stream while an older fence of another is pending. Plain values: nothing here knows a driver or a lock.
 //
-// A stream's sequence number advances at the points from which the host, or another stream, can learn something: at
-// each record of an event and each synchronise. All frees between two such points carry the same number, for
-// nobody could ever tell them apart; see order/stream.h.
+// A stream's sequence number advances at the points from which the host, or another stream, can learn
+// something: at each record of an event and each synchronise. All frees between two such points carry the
+// same number, for nobody could ever tell them apart; see order/stream.h.
 //
 //   fences[i].slot are distinct; count <= capacity; the first SP_FENCE_INLINE stand in the set itself
 #ifndef STREAMPOOL_ORDER_FENCE_H
@@ -24,7 +24,7 @@ enum { SP_FENCE_INLINE = 2 };
 
 struct sp_fence_set {
     uint32_t count;
-    uint32_t capacity;  // of `more`
+    uint32_t capacity; // of `more`
     struct sp_fence some[SP_FENCE_INLINE];
     struct sp_fence *more;
 };
@@ -38,10 +38,12 @@ static inline bool sp_fence_set_empty(const struct sp_fence_set *set) {
 
 const struct sp_fence *sp_fence_set_at(const struct sp_fence_set *set, uint32_t index);
 
-// Makes room for `extra` more fences, so that as many additions can't fail. False when there is no host memory.
+// Makes room for `extra` more fences, so that as many additions can't fail. False when there is no host
+// memory.
 bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra);
 
-// Adds a fence, or raises the sequence number of its stream's. False, and nothing changed, without host memory.
+// Adds a fence, or raises the sequence number of its stream's. False, and nothing changed, without host
+// memory.
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence);
 
 // Adds all of `from`: all or nothing. False without host memory.

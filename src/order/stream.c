@@ -221,9 +221,9 @@ static uint64_t close_sequence(struct sp_stream *stream) {
 
 static void publish_completed(struct sp_stream *stream, uint64_t sequence) {
     uint64_t known = atomic_load_explicit(&stream->completed, memory_order_relaxed);
-    while (known < sequence && !atomic_compare_exchange_weak_explicit(&stream->completed, &known, sequence,
-                                                                      memory_order_release,
-                                                                      memory_order_relaxed))
+    while (known < sequence &&
+           !atomic_compare_exchange_weak_explicit(&stream->completed, &known, sequence, memory_order_release,
+                                                  memory_order_relaxed))
         ;
 }
 
@@ -257,7 +257,8 @@ static struct sp_recorded_event *oldest(struct sp_stream *stream) {
     return found;
 }
 
-// An event to record: the stream's oldest, which a later one covers, if all entries are taken; else a new one.
+// An event to record: the stream's oldest, which a later one covers, if all entries are taken; else a new
+// one.
 static CUresult take_event(struct sp_stream *stream, CUevent *event) {
     sp_lock_acquire(&stream->lock);
     struct sp_recorded_event *entry = oldest(stream);
@@ -417,8 +418,8 @@ CUresult sp_streams_poll_current_context(void) {
     return first;
 }
 
-// What a synchronise or a query of the stream itself has shown. Of an anonymous stream it says nothing about the
-// work of an earlier one with the same handle; the chain does.
+// What a synchronise or a query of the stream itself has shown. Of an anonymous stream it says nothing about
+// the work of an earlier one with the same handle; the chain does.
 static void publish_seen(struct sp_stream *stream, uint64_t sequence) {
     if (stream->identified)
         publish_completed(stream, sequence);
@@ -474,7 +475,8 @@ CUresult sp_context_synchronize(void) {
     return error;
 }
 
-// A user's event is no evidence by itself: it may have been recorded anywhere. What it lets us learn is asked of our own.
+// A user's event is no evidence by itself: it may have been recorded anywhere. What it lets us learn is asked
+// of our own.
 CUresult sp_event_synchronize(CUevent event) {
     CUresult error = noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
     return error == CUDA_SUCCESS ? sp_streams_poll_current_context() : error;

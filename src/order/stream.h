@@ -1,9 +1,9 @@
 // Streams as the allocator knows them: who they are, how far they have come, and the events that tell.
 //
-// Every stream that a call has named has a *slot* in one table for the process, never moved and never freed, so that a
-// fence can name it by number and a thread can keep a pointer to it. A slot stands for one incarnation of
-// a stream: the driver gives a new stream the handle of the one just destroyed, so a handle alone says
-// nothing. Who a stream is:
+// Every stream that a call has named has a *slot* in one table for the process, never moved and never freed,
+// so that a fence can name it by number and a thread can keep a pointer to it. A slot stands for one
+// incarnation of a stream: the driver gives a new stream the handle of the one just destroyed, so a handle
+// alone says nothing. Who a stream is:
 //
 //   identified   the driver has cuStreamGetId (12.0): the id tells incarnations, contexts and per-thread
 //                default streams apart, and is all that is looked up.
@@ -13,19 +13,19 @@
 //                ever was under this name, and whoever takes memory here waits on it first. On one and the
 //                same stream such a wait costs nothing, on a recycled handle it is what is right.
 //
-// Sequence numbers. `sequence` is what a free gets now. Whatever could tell somebody how far the stream has come
-// closes it: it takes the number n and opens n + 1, then makes the driver call, and when that has succeeded
-// a point behind every free with a number up to n is known. So equal numbers mean frees that nobody can tell
-// apart, and the common free writes nothing here. `completed` is the highest number up to which the host knows that all
-// work is done; it only grows, and only a completed driver call raises it.
+// Sequence numbers. `sequence` is what a free gets now. Whatever could tell somebody how far the stream has
+// come closes it: it takes the number n and opens n + 1, then makes the driver call, and when that has
+// succeeded a point behind every free with a number up to n is known. So equal numbers mean frees that nobody
+// can tell apart, and the common free writes nothing here. `completed` is the highest number up to which the
+// host knows that all work is done; it only grows, and only a completed driver call raises it.
 //
 //   completed < sequence; first <= sequence; the numbers of recorded events are < sequence
 //
-// Locks. The registry's lock guards the table's growth and is never held across a driver call. Each stream's own lock
-// guards its recorded events; it may be held across a query, which can't block, and is not across a record
-// or a wait, which can. `sequence` and `completed` are atomics.
-// Slow paths (records, queries) switch the thread to the relaxed capture mode and back: under the default mode
-// a query would invalidate a capture elsewhere in the process.
+// Locks. The registry's lock guards the table's growth and is never held across a driver call. Each stream's
+// own lock guards its recorded events; it may be held across a query, which can't block, and is not across a
+// record or a wait, which can. `sequence` and `completed` are atomics. Slow paths (records, queries) switch
+// the thread to the relaxed capture mode and back: under the default mode a query would invalidate a capture
+// elsewhere in the process.
 #ifndef STREAMPOOL_ORDER_STREAM_H
 #define STREAMPOOL_ORDER_STREAM_H
 
@@ -43,34 +43,35 @@ struct sp_stream_key {
 enum { SP_STREAM_EVENTS = 4 };
 
 struct sp_recorded_event {
-    CUevent event;      // null: this entry is free
-    uint64_t sequence;  // the number that its record closed
+    CUevent event;     // null: this entry is free
+    uint64_t sequence; // the number that its record closed
 };
 
 struct sp_stream {
     struct sp_stream_key key;
     _Atomic uint64_t sequence;
     _Atomic uint64_t completed;
-    uint64_t first;  // the first number of this incarnation
+    uint64_t first; // the first number of this incarnation
     uint32_t slot;
     int device;
     bool identified;
     CUstream handle;
     CUcontext context;
-    uint64_t context_id;  // cuCtxGetId's, or 0 without it
+    uint64_t context_id; // cuCtxGetId's, or 0 without it
     struct sp_stream *next_in_bucket;
     struct sp_lock lock;
     struct sp_recorded_event events[SP_STREAM_EVENTS];
-    CUevent chain;                // of an anonymous stream, once it has freed something
-    uint64_t chain_sequence;      // the highest number that a record of `chain` closed
+    CUevent chain;           // of an anonymous stream, once it has freed something
+    uint64_t chain_sequence; // the highest number that a record of `chain` closed
 };
 
-// Whether the stream takes part in a capture: CUDA_SUCCESS when not, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED when so,
-// and what the driver says when even asking is an error (the legacy stream beside a capturing one; no context).
+// Whether the stream takes part in a capture: CUDA_SUCCESS when not, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+// when so, and what the driver says when even asking is an error (the legacy stream beside a capturing one;
+// no context).
 CUresult sp_stream_check_capture(CUstream handle);
 
-// The stream behind a handle that a caller has just passed to us; made known if it is new. The common case is one
-// driver call and no lock.
+// The stream behind a handle that a caller has just passed to us; made known if it is new. The common case is
+// one driver call and no lock.
 CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream);
 
 // The stream of a slot that a fence names.

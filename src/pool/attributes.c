@@ -102,7 +102,8 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
     case poolMemPoolReuseFollowEventDependencies:
     case poolMemPoolReuseAllowOpportunistic:
     case poolMemPoolReuseAllowInternalDependencies:
-        atomic_store_explicit(&pool->reuse_policies[attribute - 1], flag_at(value) != 0, memory_order_relaxed);
+        atomic_store_explicit(&pool->reuse_policies[attribute - 1], flag_at(value) != 0,
+                              memory_order_relaxed);
         return poolSuccess;
     case poolMemPoolAttrReleaseThreshold:
         atomic_store_explicit(&pool->release_threshold, number_at(value), memory_order_relaxed);

@@ -31,7 +31,8 @@ static bool check_live(struct check *check, const struct sp_block *block) {
     if (block->slab) {
         for (uint64_t offset = 0; offset < block->size; offset += SP_PAGE_SIZE)
             REQUIRE(check, sp_owner_slab(sp_owner_of(block->address + offset)) == block->slab,
-                    "a page of the run at %#llx does not lead to its slab", (unsigned long long)block->address);
+                    "a page of the run at %#llx does not lead to its slab",
+                    (unsigned long long)block->address);
         return true;
     }
     REQUIRE(check, sp_owner_block(owner) == block, "the page map does not lead to the live block at %#llx",
@@ -43,15 +44,18 @@ static bool check_live(struct check *check, const struct sp_block *block) {
     return true;
 }
 
-// A block is memory exactly where extents are mapped: it is covered by them without a gap, and a hole touches none.
-static bool check_backing(struct check *check, const struct sp_segment *segment, const struct sp_block *block) {
+// A block is memory exactly where extents are mapped: it is covered by them without a gap, and a hole touches
+// none.
+static bool check_backing(struct check *check, const struct sp_segment *segment,
+                          const struct sp_block *block) {
     const struct sp_extent *extent = sp_view_extent_from(&segment->view, block->address);
     if (sp_block_state(block) == SP_BLOCK_HOLE) {
-        REQUIRE(check, !extent || extent->address >= sp_block_end(block), "an extent is mapped in the hole at %#llx",
-                (unsigned long long)block->address);
+        REQUIRE(check, !extent || extent->address >= sp_block_end(block),
+                "an extent is mapped in the hole at %#llx", (unsigned long long)block->address);
         return true;
     }
-    uint64_t covered = extent && extent->address < sp_block_end(block) ? extent->address : sp_block_end(block);
+    uint64_t covered =
+        extent && extent->address < sp_block_end(block) ? extent->address : sp_block_end(block);
     if (covered > block->address) {
         const struct sp_tree_node *node =
             extent ? sp_tree_prev(&extent->by_address) : sp_tree_last(&segment->view.extents);
@@ -100,7 +104,8 @@ static bool check_region(struct check *check, const struct sp_region *region) {
         if (!check_segment(check, SP_CONTAINER_OF(link, struct sp_segment, link)))
             return false;
     }
-    REQUIRE(check, check->reserved - before == region->mapped, "a region's views are not what it says is mapped");
+    REQUIRE(check, check->reserved - before == region->mapped,
+            "a region's views are not what it says is mapped");
     REQUIRE(check, sp_tier_check(&region->ready), "the ready tier is not in order");
     REQUIRE(check, sp_tier_check(&region->waiting), "the waiting tier is not in order");
     REQUIRE(check, sp_tier_check(&region->holes), "the index of holes is not in order");
@@ -110,7 +115,8 @@ static bool check_region(struct check *check, const struct sp_region *region) {
 }
 
 static bool check_slab(struct check *check, const struct sp_lane *lane, const struct sp_slab *slab) {
-    REQUIRE(check, sp_slab_check(slab), "the slab at %#llx is not in order", (unsigned long long)slab->address);
+    REQUIRE(check, sp_slab_check(slab), "the slab at %#llx is not in order",
+            (unsigned long long)slab->address);
     REQUIRE(check, slab->owner == lane, "a slab is in the list of another lane than its owner");
     REQUIRE(check, sp_slab_has_free(slab) == !sp_list_empty(&slab->link),
             "a slab's free blocks and its place in the lists don't agree");
@@ -124,7 +130,8 @@ static bool check_slab(struct check *check, const struct sp_lane *lane, const st
 static bool check_quick(struct check *check, const struct sp_lane *lane, uint64_t *cached) {
     for (unsigned i = 0; i < SP_QUICK_BINS; i++) {
         const struct sp_quick_bin *bin = &lane->quick[i];
-        REQUIRE(check, (bin->head != NULL) == ((lane->quick_used >> i & 1) != 0), "quick_used is wrong for a bin");
+        REQUIRE(check, (bin->head != NULL) == ((lane->quick_used >> i & 1) != 0),
+                "quick_used is wrong for a bin");
         for (const struct sp_block *b = bin->head; b; b = b->quick_next) {
             REQUIRE(check, b->size == bin->size && sp_block_state(b) == SP_BLOCK_CACHED,
                     "a quick list holds a block that is not its own");
@@ -154,10 +161,14 @@ static bool check_figures(struct check *check, uint64_t cached) {
             (unsigned long long)check->cached_blocks, (unsigned long long)cached);
     REQUIRE(check, check->reserved == atomic_load(&pool->reserved), "reserved is %llu, the views hold %llu",
             (unsigned long long)atomic_load(&pool->reserved), (unsigned long long)check->reserved);
-    REQUIRE(check, check->used == atomic_load(&pool->used), "used is %llu, the live blocks were asked for %llu",
-            (unsigned long long)atomic_load(&pool->used), (unsigned long long)check->used);
-    REQUIRE(check, check->used <= check->reserved && check->reserved <= pool->limit, "used <= reserved <= limit");
-    REQUIRE(check, atomic_load(&pool->used_high) >= check->used && atomic_load(&pool->reserved_high) >= check->reserved,
+    REQUIRE(check, check->used == atomic_load(&pool->used),
+            "used is %llu, the live blocks were asked for %llu", (unsigned long long)atomic_load(&pool->used),
+            (unsigned long long)check->used);
+    REQUIRE(check, check->used <= check->reserved && check->reserved <= pool->limit,
+            "used <= reserved <= limit");
+    REQUIRE(check,
+            atomic_load(&pool->used_high) >= check->used &&
+                atomic_load(&pool->reserved_high) >= check->reserved,
             "a high figure is below the current one");
     return true;
 }

@@ -43,11 +43,12 @@ void sp_lane_flush_quick(struct sp_lane *lane) {
 
 // ------------------------------------------------------------------------------------------------ slabs
 
-// The run carries what the slab was last used at. There is room for it: a live block has one free place, and the
-// join of the others is made first, so it fails before anything is changed.
+// The run carries what the slab was last used at. There is room for it: a live block has one free place, and
+// the join of the others is made first, so it fails before anything is changed.
 static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
     struct sp_fence fence = {lane->stream->slot, slab->last_sequence};
-    if (!sp_fence_set_join(&slab->run->fences, &slab->foreign) || !sp_fence_set_reserve(&slab->run->fences, 1))
+    if (!sp_fence_set_join(&slab->run->fences, &slab->foreign) ||
+        !sp_fence_set_reserve(&slab->run->fences, 1))
         return false;
     if (slab->last_sequence != 0)
         sp_fence_set_add(&slab->run->fences, fence);
@@ -55,13 +56,20 @@ static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
     return true;
 }
 
+static void relink(struct sp_lane *lane, struct sp_slab *slab) {
+    sp_lock_acquire(&lane->lock);
+    sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
+    if (sp_slab_has_free(slab))
+        sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
+    if (slab->returned > 0)
+        sp_list_push_back(&lane->returned_slabs, &slab->returned_link);
+    sp_lock_release(&lane->lock);
+}
+
 void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab) {
     struct sp_block *run = slab->run;
     if (!stamp_run(lane, slab)) {
-        sp_lock_acquire(&lane->lock);
-        sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
-        sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
-        sp_lock_release(&lane->lock);
+        relink(lane, slab);
         return;
     }
     sp_owner_set_run(run, NULL);
@@ -72,8 +80,8 @@ void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_
     sp_lock_release(&pool->lock);
 }
 
-// Unlinks the empty slabs of a lane. What was returned to an empty slab needs no separate wait: its fences go along
-// with the run.
+// Unlinks the empty slabs of a lane. What was returned to an empty slab needs no separate wait: its fences go
+// along with the run.
 static void detach_empty_slabs_locked(struct sp_lane *lane, struct sp_list *empty) {
     SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
@@ -98,7 +106,8 @@ static void collect_slabs(struct sp_lane *lane) {
     }
 }
 
-// Lanes are only ever added at the end, and freed with the pool, so the walk needs the lock for each step alone.
+// Lanes are only ever added at the end, and freed with the pool, so the walk needs the lock for each step
+// alone.
 static struct sp_lane *next_lane(struct sp_pool *pool, const struct sp_lane *lane) {
     sp_lock_acquire(&pool->lock);
     const struct sp_list *next = lane ? lane->link.next : pool->lanes.next;

@@ -43,7 +43,8 @@ poolError_t sp_fail_driver(CUresult error, const char *what) {
     sp_native_error_last(&native, &entry_point);
     sp_native_error_note(CUDA_SUCCESS, "");
     if (native != error) {
-        const char *why = error == CUDA_ERROR_OUT_OF_MEMORY ? "out of host memory" : sp_driver_error_name(error);
+        const char *why =
+            error == CUDA_ERROR_OUT_OF_MEMORY ? "out of host memory" : sp_driver_error_name(error);
         return sp_fail(sp_error_of(error), "%s: %s", what, why);
     }
     sp_fail(sp_error_of(error), "%s: %s returned %s", what, entry_point, sp_driver_error_name(error));

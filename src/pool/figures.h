@@ -6,9 +6,8 @@
 
 static inline void sp_figure_raise(_Atomic uint64_t *high, uint64_t current) {
     uint64_t known = atomic_load_explicit(high, memory_order_relaxed);
-    while (known < current && !atomic_compare_exchange_weak_explicit(high, &known, current,
-                                                                     memory_order_relaxed,
-                                                                     memory_order_relaxed))
+    while (known < current && !atomic_compare_exchange_weak_explicit(
+                                  high, &known, current, memory_order_relaxed, memory_order_relaxed))
         ;
 }
 

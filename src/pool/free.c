@@ -8,7 +8,8 @@ static poolError_t not_live(const void *pointer) {
     return sp_fail(poolErrorInvalidValue, "%p is not the start of a live allocation", pointer);
 }
 
-// What a free knows of its stream. Without a stream there is no lane and no fence: the caller vouches for his own work.
+// What a free knows of its stream. Without a stream there is no lane and no fence: the caller vouches for his
+// own work.
 struct point {
     struct sp_stream *stream;
     uint64_t sequence;
@@ -48,7 +49,7 @@ static bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_slab *slab
 struct small_free {
     uint32_t requested;
     bool over_unfenced;
-    bool surplus;  // the slab was unlinked
+    bool surplus; // the slab was unlinked
 };
 
 // With the lock of the slab's owner held. CUDA_ERROR_INVALID_VALUE when no live block begins there.
@@ -63,8 +64,7 @@ static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, u
         return CUDA_ERROR_OUT_OF_MEMORY;
     done->requested = foreign ? return_locked(owner, slab, index) : put_own_locked(owner, slab, index, point);
     if (point->stream == owner->stream)
-        done->over_unfenced =
-            sp_lane_count_unfenced(owner, point->sequence, sp_slab_class(slab)->block_size);
+        done->over_unfenced = sp_lane_count_unfenced(owner, point->sequence, sp_slab_class(slab)->block_size);
     done->surplus = unlink_if_surplus_locked(owner, slab);
     return CUDA_SUCCESS;
 }
@@ -94,8 +94,8 @@ static poolError_t free_small(void *pointer, struct sp_slab *slab, const struct 
     if (error != CUDA_SUCCESS)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     *requested = done.requested;
-    *over_unfenced = lane != owner ? count_unfenced(lane, point, sp_slab_class(slab)->block_size)
-                                   : done.over_unfenced;
+    *over_unfenced =
+        lane != owner ? count_unfenced(lane, point, sp_slab_class(slab)->block_size) : done.over_unfenced;
     if (done.surplus)
         sp_pool_release_slab(*pool, owner, slab);
     return poolSuccess;
@@ -110,8 +110,8 @@ static bool claim(struct sp_block *block) {
                                                    memory_order_relaxed);
 }
 
-// What the block carries from here on: this free's fence, and those of its earlier owners that neither have completed
-// nor are covered by it. There is room: every live block has it.
+// What the block carries from here on: this free's fence, and those of its earlier owners that neither have
+// completed nor are covered by it. There is room: every live block has it.
 static void stamp(struct sp_block *block, const struct point *point) {
     sp_fence_set_prune(&block->fences, sp_fence_is_complete);
     if (!point->stream)
@@ -170,8 +170,8 @@ struct sp_pool *sp_pool_of_address(uint64_t address) {
                : NULL;
 }
 
-// What follows a free: the record that makes it known, and the end of a pool that was given up. The free itself has been
-// done, so a driver that fails here only delays reuse.
+// What follows a free: the record that makes it known, and the end of a pool that was given up. The free
+// itself has been done, so a driver that fails here only delays reuse.
 static void finish(struct sp_pool *pool, const struct point *point, uint64_t requested, bool over_unfenced) {
     bool given_up = atomic_load_explicit(&pool->destroyed, memory_order_acquire);
     if (point->stream && point->stream->identified && (over_unfenced || given_up))

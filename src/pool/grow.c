@@ -1,16 +1,16 @@
 // Growing: mapping new memory where it joins free memory best.
 //
-// Under the pool's lock a plan is made: the hole to map into, and the free block in front of it that the lane may
-// use. Both are set aside (BUSY), cut as they will be needed, with room for every fence; the lock is given back, the driver is
-// called, and the result is published, which can't fail any more. The map lock, held all the while, keeps other
-// mappers out.
+// Under the pool's lock a plan is made: the hole to map into, and the free block in front of it that the lane
+// may use. Both are set aside (BUSY), cut as they will be needed, with room for every fence; the lock is
+// given back, the driver is called, and the result is published, which can't fail any more. The map lock,
+// held all the while, keeps other mappers out.
 //
 //        front      hole                rest
 //      |=========|------------------|----------|      free | used part | free, ready for anybody
 //      '---- the new block ---------'                 ^ mapped from here to the end, one extent
 //
-// A new view is a last choice: memory in many views can't join. So the memory of a region lies in as few segments as
-// the address space allows, each with room to grow to the device's whole memory.
+// A new view is a last choice: memory in many views can't join. So the memory of a region lies in as few
+// segments as the address space allows, each with room to grow to the device's whole memory.
 #include "pool/figures.h"
 #include "pool/runtime.h"
 
@@ -19,11 +19,11 @@
 #include <stdlib.h>
 
 struct plan {
-    struct sp_block *front;  // free memory to begin with, or null
-    struct sp_block *hole;   // once set aside: what of the mapped memory the new block takes
-    struct sp_block *rest;   // once set aside: the mapped memory behind it, or null
-    uint64_t need;           // the least that must be mapped
-    uint64_t amount;         // what is mapped
+    struct sp_block *front; // free memory to begin with, or null
+    struct sp_block *hole;  // once set aside: what of the mapped memory the new block takes
+    struct sp_block *rest;  // once set aside: the mapped memory behind it, or null
+    uint64_t need;          // the least that must be mapped
+    uint64_t amount;        // what is mapped
 };
 
 static uint64_t granule_of(const struct sp_pool *pool) {
@@ -43,8 +43,8 @@ static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind
 
 // ------------------------------------------------------------------------------------------- the plan
 
-static struct plan plan_for_hole(const struct sp_pool *pool, const struct sp_lane *lane, struct sp_block *hole,
-                                 uint64_t size) {
+static struct plan plan_for_hole(const struct sp_pool *pool, const struct sp_lane *lane,
+                                 struct sp_block *hole, uint64_t size) {
     struct plan plan = {.hole = hole, .need = size};
     if (hole->prev && sp_block_usable(pool, lane, hole->prev) && hole->prev->size < size) {
         plan.front = hole->prev;
@@ -179,7 +179,7 @@ free_segment:
 
 // Gives back of the mapped part what is not needed. False when all of it is, or without host memory.
 static bool reduce_to_need(struct sp_pool *pool, struct plan *plan) {
-    uint64_t kept = plan->need - plan->hole->size;  // of the rest
+    uint64_t kept = plan->need - plan->hole->size; // of the rest
     struct sp_block *surplus = plan->rest;
     if (plan->amount == plan->need || !surplus)
         return false;
@@ -213,7 +213,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *
         sp_pool_insert(pool, plan->rest);
     if (plan->front) {
         block = plan->front;
-        sp_block_absorb_next(block);  // a hole brings no fences, so this needs no memory
+        sp_block_absorb_next(block); // a hole brings no fences, so this needs no memory
     }
     sp_block_set_state(block, SP_BLOCK_LIVE);
     return block;
@@ -222,7 +222,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *
 static CUresult grow_mapping(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
                              uint64_t size, struct sp_block **block) {
     struct plan plan;
-    *block = sp_take(pool, lane, kind, size);  // another thread may have grown while this one waited
+    *block = sp_take(pool, lane, kind, size); // another thread may have grown while this one waited
     if (*block)
         return CUDA_SUCCESS;
     CUresult error = prepare(pool, lane, kind, size, &plan);

@@ -48,7 +48,8 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
     return table;
 }
 
-// Publishes a lane unless another thread was faster. Returns the one in the table, or null without host memory.
+// Publishes a lane unless another thread was faster. Returns the one in the table, or null without host
+// memory.
 static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     struct sp_lane_table *table = table_for_locked(pool, lane->stream->slot);
     if (!table)

@@ -1,8 +1,9 @@
 // A pool from its creation to the day its last memory is gone, and its handle.
 //
-// A handle is not a pointer but (serial number, index) packed into one: a handle that was never given out or whose
-// pool was given up is recognised, whatever stands in memory. Pools are type-stable: a struct is used again
-// for another pool, never given back to the system, so that a thread on its way out of a free may still look at it.
+// A handle is not a pointer but (serial number, index) packed into one: a handle that was never given out or
+// whose pool was given up is recognised, whatever stands in memory. Pools are type-stable: a struct is used
+// again for another pool, never given back to the system, so that a thread on its way out of a free may still
+// look at it.
 #include "pool/owner.h"
 #include "pool/runtime.h"
 
@@ -16,8 +17,8 @@ enum { INDEX_BITS = 16, MAX_POOLS = 1 << INDEX_BITS };
 static struct {
     struct sp_lock lock;
     uintptr_t last_serial;
-    struct sp_pool *_Atomic pools[MAX_POOLS];  // by index; null: free
-    struct sp_list spare;                      // pools to be used again, linked by `link`
+    struct sp_pool *_Atomic pools[MAX_POOLS]; // by index; null: free
+    struct sp_list spare;                     // pools to be used again, linked by `link`
 } registry = {.spare = {&registry.spare, &registry.spare}};
 
 struct sp_pool *sp_pool_from_handle(poolMemPool_t handle) {
@@ -69,7 +70,8 @@ static void give_struct(struct sp_pool *pool) {
 
 static size_t limit_of(const struct poolMemPoolProps *props) {
     size_t limit;
-    return props->maxSize > 0 && sp_checked_round_up(props->maxSize, SP_GROWTH_UNIT, &limit) ? limit : SIZE_MAX;
+    return props->maxSize > 0 && sp_checked_round_up(props->maxSize, SP_GROWTH_UNIT, &limit) ? limit
+                                                                                             : SIZE_MAX;
 }
 
 static void init(struct sp_pool *pool, struct sp_device *device, const struct poolMemPoolProps *props) {
@@ -135,8 +137,9 @@ static bool is_live(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->used, memory_order_acquire) != 0;
 }
 
-// Takes a given-up pool on which nobody stands out of its device's list, so that one thread at a time takes it apart. With
-// `wanted` only that one: the pointer is compared and not followed, since the pool may be gone. Null when there is none.
+// Takes a given-up pool on which nobody stands out of its device's list, so that one thread at a time takes
+// it apart. With `wanted` only that one: the pointer is compared and not followed, since the pool may be
+// gone. Null when there is none.
 static struct sp_pool *claim(struct sp_device *device, const struct sp_pool *wanted) {
     struct sp_pool *claimed = NULL;
     sp_lock_acquire(&device->lock);
@@ -158,8 +161,8 @@ static void unclaim(struct sp_pool *pool) {
     sp_lock_release(&pool->device->lock);
 }
 
-// Takes a claimed pool apart, or puts it back. Another thread's last free finds the pool claimed and leaves it to this one, so
-// look again when it became empty meanwhile.
+// Takes a claimed pool apart, or puts it back. Another thread's last free finds the pool claimed and leaves
+// it to this one, so look again when it became empty meanwhile.
 static void take_apart(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     bool was_live = is_live(pool);

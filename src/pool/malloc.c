@@ -121,7 +121,8 @@ static void give_run_back(struct sp_pool *pool, struct sp_block *run) {
 static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, unsigned class_index,
                                    size_t size, uint64_t *address) {
     struct sp_block *run = NULL;
-    CUresult error = climb(pool, lane, SP_REGION_PAGES, sp_size_classes[class_index].pages * SP_PAGE_SIZE, &run);
+    CUresult error =
+        climb(pool, lane, SP_REGION_PAGES, sp_size_classes[class_index].pages * SP_PAGE_SIZE, &run);
     if (error != CUDA_SUCCESS)
         return error;
     struct sp_slab *slab = sp_slab_create(class_index, run);
@@ -180,16 +181,16 @@ static poolError_t describe_failure(const struct sp_pool *pool, size_t size, CUr
     uint64_t used = atomic_load_explicit(&pool->used, memory_order_relaxed);
     char what[192];
     snprintf(what, sizeof what,
-             "no room for %zu bytes (the pool has reserved %llu, of which %llu are in use; its limit is %zu)", size,
-             (unsigned long long)reserved, (unsigned long long)used, pool->limit);
+             "no room for %zu bytes (the pool has reserved %llu, of which %llu are in use; its limit is %zu)",
+             size, (unsigned long long)reserved, (unsigned long long)used, pool->limit);
     return sp_fail_driver(error, what);
 }
 
 poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, void **pointer) {
     size_t most = pool->device->vmm.total_memory < pool->limit ? pool->device->vmm.total_memory : pool->limit;
     if (size > most)
-        return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)", size,
-                       most);
+        return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)",
+                       size, most);
     struct sp_lane *lane = sp_pool_lane(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");

@@ -1,5 +1,5 @@
-// What the page map says: the word for a page is a slab (tagged), or the large block that began in it last. A word that is out
-// of date points to a descriptor that says so itself: it has another address or isn't live.
+// What the page map says: the word for a page is a slab (tagged), or the large block that began in it last. A
+// word that is out of date points to a descriptor that says so itself: it has another address or isn't live.
 #ifndef STREAMPOOL_POOL_OWNER_H
 #define STREAMPOOL_POOL_OWNER_H
 

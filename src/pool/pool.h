@@ -2,13 +2,15 @@
 //
 //   pool     has two *regions*: one for large blocks, one for the pages that slabs are cut from. A region has
 //            segments (a view and the chain of blocks over it) and the tiers of its free blocks.
-//   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were freed, and the tiers of
+//   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were freed, and
+//   the tiers of
 //            the memory that was last freed on it.
 //
 // Locks, in the order in which they are taken:
 //
 //   device.lock   the list of the device's pools. Never held across a driver call.
-//   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time for each pool. Whoever
+//   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time for each
+//   pool. Whoever
 //                 finds memory without them never waits for it.
 //   lane.lock     the slabs, quick lists and the unfenced count of one lane. Held for a few instructions;
 //                 never across a driver call, never together with another lane's.
@@ -30,7 +32,7 @@
 enum sp_region_kind { SP_REGION_LARGE, SP_REGION_PAGES, SP_REGION_COUNT };
 
 struct sp_segment {
-    struct sp_list link;  // in the region
+    struct sp_list link; // in the region
     struct sp_pool *pool;
     enum sp_region_kind kind;
     struct sp_view view;
@@ -39,10 +41,10 @@ struct sp_segment {
 
 struct sp_region {
     struct sp_list segments;
-    size_t mapped;           // sum of the views' mapped bytes; written under `lock`
-    struct sp_tier ready;    // no fence pending: anybody's
-    struct sp_tier waiting;  // fences of several streams, or of one without a lane: nobody's yet
-    struct sp_tier holes;    // address space of the segments that has no memory
+    size_t mapped;          // sum of the views' mapped bytes; written under `lock`
+    struct sp_tier ready;   // no fence pending: anybody's
+    struct sp_tier waiting; // fences of several streams, or of one without a lane: nobody's yet
+    struct sp_tier holes;   // address space of the segments that has no memory
 };
 
 enum { SP_QUICK_BINS = 32 };
@@ -50,24 +52,25 @@ enum { SP_QUICK_BINS = 32 };
 // Freed large blocks of one size, last in first out.
 struct sp_quick_bin {
     uint64_t size;
-    struct sp_block *head;  // null: the bin is empty and may take another size
+    struct sp_block *head; // null: the bin is empty and may take another size
 };
 
 struct sp_lane {
     struct sp_lock lock;
-    uint32_t quick_used;  // a bit for each bin that is not empty
+    uint32_t quick_used; // a bit for each bin that is not empty
     struct sp_pool *pool;
     struct sp_stream *stream;
-    uint64_t unfenced_sequence;  // unfenced_bytes were freed under this number: with a newer one they are fenced
+    uint64_t
+        unfenced_sequence; // unfenced_bytes were freed under this number: with a newer one they are fenced
     uint64_t unfenced_bytes;
-    struct sp_list slabs[SP_CLASS_COUNT];  // with free blocks, by class
-    struct sp_list returned_slabs;         // with returned blocks
-    struct sp_list owned_slabs;            // all
+    struct sp_list slabs[SP_CLASS_COUNT]; // with free blocks, by class
+    struct sp_list returned_slabs;        // with returned blocks
+    struct sp_list owned_slabs;           // all
     struct sp_quick_bin quick[SP_QUICK_BINS];
     // Guarded by the pool's lock:
-    struct sp_list link;                     // in pool.lanes
-    struct sp_tier tiers[SP_REGION_COUNT];  // its fences are all of this stream
-    uint64_t settled;  // what of the stream was known complete when the tiers were last looked through
+    struct sp_list link;                   // in pool.lanes
+    struct sp_tier tiers[SP_REGION_COUNT]; // its fences are all of this stream
+    uint64_t settled; // what of the stream was known complete when the tiers were last looked through
 };
 
 // Lanes by stream slot. A larger table replaces a full one and keeps it, for readers take no lock.
@@ -82,7 +85,7 @@ struct sp_pool {
     struct sp_device *device;
     poolMemPool_t handle;
     struct poolMemPoolProps props;
-    size_t limit;  // of reserved bytes
+    size_t limit; // of reserved bytes
 
     // Attributes: written rarely, by anybody.
     _Atomic int reuse_policies[3];
@@ -95,7 +98,7 @@ struct sp_pool {
     // Figures. A free lowers `used` as the last thing it does with the pool.
     _Alignas(64) _Atomic uint64_t used;
     _Atomic uint64_t used_high;
-    _Alignas(64) _Atomic uint64_t reserved;  // written under `lock`
+    _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
 
     struct sp_lock map_lock;
@@ -104,8 +107,8 @@ struct sp_pool {
     struct sp_list lanes;
 
     // Guarded by the device's lock:
-    struct sp_list link;  // in device.pools
-    uint32_t pins;        // threads that walk the device's pools and stand on this one
+    struct sp_list link; // in device.pools
+    uint32_t pins;       // threads that walk the device's pools and stand on this one
 };
 
 static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
@@ -127,7 +130,8 @@ struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_stream *stream);
 // Gives back the host memory of all lanes of a pool that has no memory left.
 void sp_pool_free_lanes(struct sp_pool *pool);
 
-// Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool allows. Lane's lock held.
+// Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool allows. Lane's
+// lock held.
 bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
 
 // ---- malloc.c and free.c: what the API calls
@@ -137,22 +141,24 @@ poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_
 // With a stream, whose capture state has been checked; or without one, null.
 poolError_t sp_pool_free(void *pointer, struct sp_stream *stream);
 
-// Whether an address is the start of a live allocation, and of which pool; null when not. For a caller that holds it.
+// Whether an address is the start of a live allocation, and of which pool; null when not. For a caller that
+// holds it.
 struct sp_pool *sp_pool_of_address(uint64_t address);
 
 // ---- take.c: free memory, without mapping any
 
-// Takes `size` bytes for a lane out of a region: from the lane's own memory, from what is ready or known to be
-// complete, then from free neighbours of both kinds together. The block is live, has room for one more fence,
-// and keeps its fences. Null when there is none. Takes the pool's lock.
+// Takes `size` bytes for a lane out of a region: from the lane's own memory, from what is ready or known to
+// be complete, then from free neighbours of both kinds together. The block is live, has room for one more
+// fence, and keeps its fences. Null when there is none. Takes the pool's lock.
 struct sp_block *sp_take(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size);
 
-// The same for a run of pages out of the large region, or a large block out of the region of pages: a last resort,
-// for it mixes what is kept apart.
-struct sp_block *sp_take_from_other(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size);
+// The same for a run of pages out of the large region, or a large block out of the region of pages: a last
+// resort, for it mixes what is kept apart.
+struct sp_block *sp_take_from_other(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
+                                    uint64_t size);
 
-// With the pool's lock held: cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and makes
-// it live. False without host memory; then the block is as it was.
+// With the pool's lock held: cuts a BUSY block that is in no index to `size` bytes, puts the rest where its
+// fences say, and makes it live. False without host memory; then the block is as it was.
 bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);
 
 // With the pool's lock held: puts a block that is in no index into the tier that its fences allow.
@@ -166,7 +172,8 @@ bool sp_block_usable(const struct sp_pool *pool, const struct sp_lane *lane, con
 
 // ---- collect.c: from the lanes back to the regions
 
-// Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions. Takes each lane's lock in turn.
+// Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions. Takes each
+// lane's lock in turn.
 void sp_pool_collect(struct sp_pool *pool);
 
 // The same for the quick lists of one lane.
@@ -183,8 +190,9 @@ void sp_pool_free_slabs(struct sp_pool *pool);
 
 // ---- grow.c
 
-// Takes `size` bytes by mapping new memory, next to free memory where that saves some. CUDA_ERROR_OUT_OF_MEMORY when the device,
-// the host, the address space or the pool's limit has no more; then nothing has changed.
+// Takes `size` bytes by mapping new memory, next to free memory where that saves some.
+// CUDA_ERROR_OUT_OF_MEMORY when the device, the host, the address space or the pool's limit has no more; then
+// nothing has changed.
 CUresult sp_grow(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
                  struct sp_block **block);
 
@@ -196,8 +204,8 @@ CUresult sp_pool_trim(struct sp_pool *pool, size_t keep);
 // Trims to the release threshold if the pool holds more.
 void sp_pool_trim_to_threshold(struct sp_pool *pool);
 
-// Releases whole free extents of `bytes` or more together, if there are as many; else does nothing. True when something was
-// released.
+// Releases whole free extents of `bytes` or more together, if there are as many; else does nothing. True when
+// something was released.
 bool sp_pool_make_room(struct sp_pool *pool, size_t bytes);
 
 // The bytes that a trim to 0 would release now.
@@ -205,13 +213,14 @@ size_t sp_pool_releasable(struct sp_pool *pool);
 
 // ---- life.c
 
-poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props, struct sp_pool **pool);
+poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props,
+                           struct sp_pool **pool);
 
 // Marks the pool as given up, and reaps it if that is possible now.
 void sp_pool_destroy(struct sp_pool *pool);
 
-// Takes a given-up pool apart if nothing of it is live and everything has completed; else does nothing. The pool may be gone
-// already: the pointer is only compared. And the same for every given-up pool of a device.
+// Takes a given-up pool apart if nothing of it is live and everything has completed; else does nothing. The
+// pool may be gone already: the pointer is only compared. And the same for every given-up pool of a device.
 void sp_device_reap_pool(struct sp_device *device, const struct sp_pool *pool);
 void sp_device_reap(struct sp_device *device);
 

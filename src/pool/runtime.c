@@ -62,10 +62,11 @@ poolError_t sp_runtime_start(void) {
 static poolError_t describe_open_failure(int ordinal, CUresult error) {
     if (error != CUDA_ERROR_NOT_SUPPORTED)
         return sp_fail_driver(error, "opening the device");
-    return sp_fail(poolErrorNotSupported,
-                   "device %d has no virtual memory management "
-                   "(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0), which every pool is built on",
-                   ordinal);
+    return sp_fail(
+        poolErrorNotSupported,
+        "device %d has no virtual memory management "
+        "(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0), which every pool is built on",
+        ordinal);
 }
 
 static poolError_t make_default_pool(struct sp_device *device, int ordinal) {

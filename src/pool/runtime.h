@@ -1,10 +1,11 @@
 // The process: the driver, its devices, and the pools of each device.
 //
-// Started by the first call that needs it, and never stopped: at exit the driver takes its memory back by itself, and code that
-// runs then must not touch it. A forked child finds the runtime unusable.
+// Started by the first call that needs it, and never stopped: at exit the driver takes its memory back by
+// itself, and code that runs then must not touch it. A forked child finds the runtime unusable.
 //
-// A device is opened at its first use. Its default pool is made then and lives for ever; `current` is the pool that
-// poolMallocAsync uses. Opening is guarded by the device's open_lock, the list of pools by its lock.
+// A device is opened at its first use. Its default pool is made then and lives for ever; `current` is the
+// pool that poolMallocAsync uses. Opening is guarded by the device's open_lock, the list of pools by its
+// lock.
 #ifndef STREAMPOOL_POOL_RUNTIME_H
 #define STREAMPOOL_POOL_RUNTIME_H
 
@@ -21,8 +22,8 @@ struct sp_device {
     struct sp_pool *default_pool;
     struct sp_pool *_Atomic current;
     struct sp_lock lock;
-    struct sp_list pools;          // all that have memory or may get some, given-up ones too
-    _Atomic uint32_t given_up;     // how many of them are given up and wait to be taken apart
+    struct sp_list pools;      // all that have memory or may get some, given-up ones too
+    _Atomic uint32_t given_up; // how many of them are given up and wait to be taken apart
 };
 
 extern _Atomic bool sp_runtime_started;
@@ -32,9 +33,8 @@ poolError_t sp_runtime_start(void);
 
 // To be called first by every API call that needs the driver.
 static inline poolError_t sp_runtime_enter(void) {
-    if (__builtin_expect(atomic_load_explicit(&sp_runtime_started, memory_order_acquire) &&
-                             !sp_process_is_forked(),
-                         1))
+    if (__builtin_expect(
+            atomic_load_explicit(&sp_runtime_started, memory_order_acquire) && !sp_process_is_forked(), 1))
         return poolSuccess;
     return sp_runtime_start();
 }
@@ -42,21 +42,24 @@ static inline poolError_t sp_runtime_enter(void) {
 // An open device. poolErrorInvalidValue for an ordinal that there isn't.
 poolError_t sp_device_get(int ordinal, struct sp_device **device);
 
-// Walks the device's pools to the end, beginning with null; each one returned stays valid until the next call.
+// Walks the device's pools to the end, beginning with null; each one returned stays valid until the next
+// call.
 struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool);
 
 // Walks the open devices, beginning with null.
 struct sp_device *sp_runtime_next_device(const struct sp_device *device);
 
-// Gives caches of the device's pools back to the device until `bytes` more are free there, if that can be reached; does nothing if
-// not. True when something was given back. `stream` is one that the caller was just passed.
+// Gives caches of the device's pools back to the device until `bytes` more are free there, if that can be
+// reached; does nothing if not. True when something was given back. `stream` is one that the caller was just
+// passed.
 bool sp_device_make_room(struct sp_device *device, const struct sp_stream *stream, size_t bytes);
 
-// After a synchronise of a stream (null: of a whole context): applies release thresholds, takes given-up pools apart.
+// After a synchronise of a stream (null: of a whole context): applies release thresholds, takes given-up
+// pools apart.
 void sp_runtime_after_synchronize(const struct sp_stream *stream);
 
-// For tests, with no other thread about: unmaps and frees everything that the library holds, address ranges and
-// events included, and is as it was before the first call.
+// For tests, with no other thread about: unmaps and frees everything that the library holds, address ranges
+// and events included, and is as it was before the first call.
 void sp_runtime_teardown(void);
 
 #endif

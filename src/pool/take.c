@@ -8,7 +8,8 @@ static struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
                                 const struct sp_fence_set *fences) {
     if (sp_fence_set_empty(fences))
         return &pool->regions[kind].ready;
-    struct sp_lane *lane = fences->count == 1 ? sp_pool_find_lane(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
+    struct sp_lane *lane =
+        fences->count == 1 ? sp_pool_find_lane(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
     return lane ? &lane->tiers[kind] : &pool->regions[kind].waiting;
 }
 
@@ -22,14 +23,15 @@ void sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
 static void refile(struct sp_pool *pool, struct sp_block *block) {
     uint32_t before = block->fences.count;
     sp_fence_set_prune(&block->fences, sp_fence_is_complete);
-    if (block->fences.count == before || tier_for(pool, sp_segment_of(block)->kind, &block->fences) == block->tier)
+    if (block->fences.count == before ||
+        tier_for(pool, sp_segment_of(block)->kind, &block->fences) == block->tier)
         return;
     sp_tier_remove(block);
     sp_pool_insert(pool, block);
 }
 
-// A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So the next one
-// stays valid.
+// A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So the next
+// one stays valid.
 static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
     struct sp_block *block = sp_tier_first(tier);
     while (block) {
@@ -50,7 +52,7 @@ static void settle_lane(struct sp_pool *pool, struct sp_lane *lane) {
 
 void sp_pool_settle(struct sp_pool *pool) {
     SP_LIST_FOR_EACH(link, &pool->lanes)
-        settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link));
+    settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link));
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         refile_tier(pool, &pool->regions[kind].waiting);
 }
@@ -105,7 +107,8 @@ static struct row row_around(const struct sp_pool *pool, const struct sp_lane *l
     return row;
 }
 
-// Joins the row's blocks into its first. Stops early without host memory, so the caller looks at the size again.
+// Joins the row's blocks into its first. Stops early without host memory, so the caller looks at the size
+// again.
 static struct sp_block *join_row(struct sp_pool *pool, struct row row) {
     uint64_t joined = row.first->size;
     sp_tier_remove(row.first);

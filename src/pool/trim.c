@@ -1,11 +1,12 @@
 // Trimming: giving whole free extents back to the device, and none whose memory may still be in use.
 //
-// Under the pool's lock the extents that lie wholly in ready memory are sorted by size, and as many as are wanted are set
-// aside (BUSY); then, without the lock, each is unmapped and becomes a hole. An extent that the driver doesn't
-// take stays what it was, ready memory.
+// Under the pool's lock the extents that lie wholly in ready memory are sorted by size, and as many as are
+// wanted are set aside (BUSY); then, without the lock, each is unmapped and becomes a hole. An extent that
+// the driver doesn't take stays what it was, ready memory.
 //
-// Extents differ in size, so taking them whole can overshoot. What is kept must be at least what was asked to be kept, as with CUDA's
-// pool; so when the last extent is larger than what is still to go, it goes and the difference is mapped anew.
+// Extents differ in size, so taking them whole can overshoot. What is kept must be at least what was asked to
+// be kept, as with CUDA's pool; so when the last extent is larger than what is still to go, it goes and the
+// difference is mapped anew.
 #include "pool/figures.h"
 #include "pool/runtime.h"
 
@@ -24,8 +25,8 @@ struct work {
     struct victim *victims;
     size_t count;
     size_t capacity;
-    struct sp_extent *partial;  // the extent that is larger than what is still to go, or null
-    uint64_t map_back;          // bytes to map anew at its start
+    struct sp_extent *partial; // the extent that is larger than what is still to go, or null
+    uint64_t map_back;         // bytes to map anew at its start
 };
 
 static struct sp_extent *extent_of(struct sp_tree_node *node) {
@@ -100,8 +101,8 @@ static struct sp_extent *chosen_in(const struct sp_block *block) {
     return reaches_into(extent, block) ? extent : NULL;
 }
 
-// Cuts an extent out of a BUSY block. What stands before it goes back to the tier; what stands behind it is left in
-// `rest`. False without host memory; then what is left of the block is in `rest`.
+// Cuts an extent out of a BUSY block. What stands before it goes back to the tier; what stands behind it is
+// left in `rest`. False without host memory; then what is left of the block is in `rest`.
 static bool cut_out(struct sp_pool *pool, struct sp_block *block, struct sp_extent *extent, struct work *work,
                     struct sp_block **rest) {
     *rest = block;
@@ -123,7 +124,7 @@ static bool cut_out(struct sp_pool *pool, struct sp_block *block, struct sp_exte
         return true;
     }
     if (behind)
-        sp_block_absorb_next(block);  // ready memory has no fences, so this needs no memory
+        sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
     return false;
 }
 
@@ -199,8 +200,8 @@ static CUresult release(struct sp_pool *pool, const struct victim *victim) {
     return error;
 }
 
-// Releases an extent and maps its first `kept` bytes anew. A driver that refuses this leaves the pool with less than it
-// might have kept.
+// Releases an extent and maps its first `kept` bytes anew. A driver that refuses this leaves the pool with
+// less than it might have kept.
 static CUresult release_but(struct sp_pool *pool, const struct victim *victim, uint64_t kept) {
     struct sp_segment *segment = sp_segment_of(victim->block);
     struct sp_block *front = victim->block;
@@ -220,7 +221,8 @@ static CUresult release_but(struct sp_pool *pool, const struct victim *victim, u
         sp_figures_reserved_subtract(pool, released);
     }
     sp_tier_insert(mapped ? &pool->regions[segment->kind].ready : &pool->regions[segment->kind].holes, front);
-    sp_tier_insert(unmapped ? &pool->regions[segment->kind].holes : &pool->regions[segment->kind].ready, rest);
+    sp_tier_insert(unmapped ? &pool->regions[segment->kind].holes : &pool->regions[segment->kind].ready,
+                   rest);
     sp_lock_release(&pool->lock);
     return error;
 }

@@ -224,7 +224,7 @@ CUresult sim_engine_reset(const struct simcudaConfig *config) {
         return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     if (configured) {
-        sim_host_function_drain();
+        sim_host_function_end();
         forget();
     }
     start(&fresh);

@@ -9,9 +9,9 @@
 
 #define IDLE_MILLISECONDS 20
 
+static pthread_t thread;
 static bool has_thread;
-static bool is_running;
-static bool joins_scheduler; // the thread is to register with a scheduler that was reset
+static bool must_end;
 static struct sp_list started = {&started, &started};
 static uint64_t last_activity;
 
@@ -19,67 +19,89 @@ static void run(struct sim_item *item) {
     struct sim_thread *self = sim_thread_self();
     CUhostFn function = item->job.host_function;
     void *user_data = item->job.user_data;
-    is_running = true;
     self->in_host_function = true;
     sim_unlock();
     function(user_data);
     sim_lock();
     self->in_host_function = false;
-    is_running = false;
     sim_work_host_function_done(item);
 }
 
-// The host has made no call since the last look, and waits for a host function perhaps: time passes.
-static void pass_time(void) {
+// Time does not pass under latest: only a waiter moves work there.
+static bool step(void) {
+    return sim_work_pending_host_functions() > 0 && sim_config.completion != simcudaCompletionLatest &&
+           sim_work_step();
+}
+
+static void await_work_scheduled(const struct sim_thread *self) {
+    if (!sim_schedule_is_alone(self) || !step())
+        sim_sleep();
+}
+
+// The host has made no call since the last look, and waits for a host function perhaps.
+static void await_work_free(void) {
+    if (sim_work_pending_host_functions() == 0) {
+        sim_sleep();
+        return;
+    }
+    sim_sleep_for(IDLE_MILLISECONDS);
     bool was_idle = last_activity == sim_activity();
     last_activity = sim_activity();
-    if (was_idle && sim_config.completion != simcudaCompletionLatest)
-        sim_work_step();
-}
-
-static void await_work(struct sim_thread *self) {
-    if (self->registered)
-        sim_sleep();
-    else if (sim_work_pending_host_functions() == 0 || sim_config.mode == simcudaModeScheduled)
-        sim_sleep();
-    else {
-        sim_sleep_for(IDLE_MILLISECONDS);
-        pass_time();
-    }
-}
-
-static void enter_scheduler(void) {
-    struct sim_thread *self = sim_thread_self();
-    if (!joins_scheduler)
-        return;
-    joins_scheduler = false;
-    if (sim_config.mode != simcudaModeScheduled)
-        return;
-    sim_schedule_add(self);
-    sim_schedule_enter(self);
+    if (was_idle)
+        step();
 }
 
 static void *serve(void *argument) {
-    (void)argument;
+    struct sim_thread *self = argument;
+    sim_thread_adopt(self);
     sim_lock();
-    for (;;) {
-        enter_scheduler();
+    if (self->registered)
+        sim_schedule_enter(self);
+    while (!must_end) {
         struct sp_list *link = sp_list_pop_front(&started);
         if (link)
-            run(SP_CONTAINER_OF(link, struct sim_item, link));
+            run(SP_CONTAINER_OF(link, struct sim_item, start_link));
+        else if (self->registered)
+            await_work_scheduled(self);
         else
-            await_work(sim_thread_self());
+            await_work_free();
     }
+    sim_schedule_remove(self);
+    sim_unlock();
     return NULL;
 }
 
-static CUresult start_thread(void) {
-    pthread_t thread;
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0)
+CUresult sim_host_function_prepare(void) {
+    if (has_thread) {
+        sim_changed();
+        return CUDA_SUCCESS;
+    }
+    struct sim_thread *self = sim_thread_make();
+    self->serves = true;
+    must_end = false;
+    if (pthread_create(&thread, NULL, serve, self) != 0) {
+        sim_thread_discard(self);
         return CUDA_ERROR_OPERATING_SYSTEM;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    has_thread = pthread_create(&thread, &attributes, serve, NULL) == 0;
-    pthread_attr_destroy(&attributes);
-    return has_thread ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
+    }
+    has_thread = true;
+    if (sim_config.mode == simcudaModeScheduled)
+        sim_schedule_add(self);
+    return CUDA_SUCCESS;
+}
+
+void sim_host_function_start(struct sim_item *item) {
+    sp_list_push_back(&started, &item->start_link);
+    sim_changed();
+}
+
+void sim_host_function_end(void) {
+    if (!has_thread)
+        return;
+    must_end = true;
+    sim_changed();
+    sim_unlock();
+    pthread_join(thread, NULL);
+    sim_lock();
+    has_thread = false;
+    sp_list_init(&started);
 }

@@ -15,7 +15,8 @@ struct sim_item;
 CUresult sim_host_function_prepare(void);
 // The item's turn has come; sim_work_host_function_done follows.
 void sim_host_function_start(struct sim_item *item);
-// Returns when none runs.
-void sim_host_function_drain(void);
+// Ends the thread, once the function that runs has returned; those that were started and did not run never will. The
+// lock is given up meanwhile.
+void sim_host_function_end(void);
 
 #endif

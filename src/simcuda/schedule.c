@@ -4,6 +4,7 @@
 
 #include "simcuda/engine.h"
 #include "simcuda/report.h"
+#include "simcuda/work.h"
 
 // A thread that finds a lock held while no other registered thread can run waits for one that is not
 // registered; this many tries without success are a deadlock.
@@ -21,11 +22,16 @@ static struct sim_thread *thread_of(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sim_thread, link);
 }
 
-// A runnable thread by a seeded choice, not counting `except`; null when there is none.
-static struct sim_thread *choose(const struct sim_thread *except) {
+static uint64_t count_runnable(const struct sim_thread *except) {
     uint64_t count = 0;
     SP_LIST_FOR_EACH(link, &threads)
     count += thread_of(link)->state == SIM_RUNNABLE && thread_of(link) != except;
+    return count;
+}
+
+// A runnable thread by a seeded choice, not counting `except`; null when there is none.
+static struct sim_thread *choose(const struct sim_thread *except) {
+    uint64_t count = count_runnable(except);
     if (count == 0)
         return NULL;
     uint64_t index = sim_random_below(&sim_chance, count);
@@ -102,10 +108,29 @@ void sim_schedule_lock_is_held(struct sim_thread *thread) {
     abort();
 }
 
+// When nothing else can run, the thread of the host functions can let time pass.
+static struct sim_thread *choose_server(const struct sim_thread *except) {
+    SP_LIST_FOR_EACH(link, &threads) {
+        struct sim_thread *thread = thread_of(link);
+        if (!thread->serves || thread == except || sim_work_pending_host_functions() == 0)
+            continue;
+        thread->state = SIM_RUNNABLE;
+        thread->sleeps = false;
+        return thread;
+    }
+    return NULL;
+}
+
 void sim_schedule_leave(struct sim_thread *thread) {
     thread->state = SIM_BLOCKED;
-    if (running == thread)
-        give_turn(choose(NULL));
+    if (running != thread)
+        return;
+    struct sim_thread *next = choose(NULL);
+    give_turn(next ? next : choose_server(thread));
+}
+
+bool sim_schedule_is_alone(const struct sim_thread *thread) {
+    return count_runnable(thread) == 0;
 }
 
 void sim_schedule_unblock(struct sim_thread *thread) {

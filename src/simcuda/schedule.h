@@ -30,6 +30,8 @@ void sim_schedule_block(struct sim_thread *thread);
 // The two halves, for a thread that waits by other means in between.
 void sim_schedule_leave(struct sim_thread *thread);
 void sim_schedule_unblock(struct sim_thread *thread);
+// Whether no other registered thread can run.
+bool sim_schedule_is_alone(const struct sim_thread *thread);
 // Every thread that sleeps until the engine changes becomes runnable.
 void sim_schedule_wake_sleepers(void);
 

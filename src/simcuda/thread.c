@@ -48,17 +48,26 @@ static struct sim_thread *begin(struct sim_thread *thread, uint64_t generation) 
     return thread;
 }
 
-static struct sim_thread *make(uint64_t generation) {
+struct sim_thread *sim_thread_make(void) {
+    struct sim_thread *thread = sim_allocate(sizeof(*thread));
+    return begin(thread, atomic_load_explicit(&current_generation, memory_order_relaxed));
+}
+
+void sim_thread_adopt(struct sim_thread *thread) {
     pthread_once(&exit_once, make_exit_key);
-    self = begin(sim_allocate(sizeof(*self)), generation);
-    pthread_setspecific(exit_key, self);
-    return self;
+    self = thread;
+    pthread_setspecific(exit_key, thread);
+}
+
+void sim_thread_discard(struct sim_thread *thread) {
+    pthread_cond_destroy(&thread->turn);
+    sim_free(thread);
 }
 
 struct sim_thread *sim_thread_self(void) {
-    uint64_t generation = atomic_load_explicit(&current_generation, memory_order_relaxed);
     if (!self)
-        return make(generation);
+        sim_thread_adopt(sim_thread_make());
+    uint64_t generation = atomic_load_explicit(&current_generation, memory_order_relaxed);
     return self->generation == generation ? self : begin(self, generation);
 }
 

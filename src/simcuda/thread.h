@@ -40,6 +40,7 @@ struct sim_thread {
     // The scheduler's, guarded by the engine's lock.
     bool registered;
     bool sleeps; // blocked until the engine changes
+    bool serves; // lets time pass when no other thread can run
     enum sim_run_state state;
     pthread_cond_t turn;
     struct sp_list link;
@@ -47,6 +48,13 @@ struct sim_thread {
 
 // The calling thread's. Needs no lock.
 struct sim_thread *sim_thread_self(void);
+
+// For a thread that is about to be started, so that it can be registered before it runs; the new thread calls
+// sim_thread_adopt with it first of all, before anything asks for its own.
+struct sim_thread *sim_thread_make(void);
+void sim_thread_adopt(struct sim_thread *thread);
+// Gives back one that no thread adopted.
+void sim_thread_discard(struct sim_thread *thread);
 
 // Voids the state of every thread.
 void sim_thread_reset(void);

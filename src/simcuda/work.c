@@ -126,7 +126,7 @@ static void done(struct sim_item *item) {
     sim_item_drop(item);
 }
 
-static void recheck_flags(void) {
+void sim_work_look_at_flags(void) {
     SP_LIST_FOR_EACH(link, &watching) {
         struct sim_item *item = SP_CONTAINER_OF(link, struct sim_item, flag_link);
         if (item->end > sim_now && flag_is_set(item)) {
@@ -143,7 +143,7 @@ static void perform(const struct sim_item *item) {
     context->error = sim_bytes_touch(item, context->device);
     if (context->error == CUDA_SUCCESS && item->job.effect)
         context->error = item->job.effect(&item->job, context->device);
-    recheck_flags();
+    sim_work_look_at_flags();
 }
 
 static void complete(struct sim_item *item) {
@@ -167,6 +167,13 @@ void sim_work_progress(void) {
     struct sim_item *item;
     while ((item = sim_heap_top(&due)) != NULL && item->end <= sim_now)
         complete(item);
+}
+
+bool sim_work_step(void) {
+    struct sim_item *item = sim_heap_top(&due);
+    if (item)
+        complete(item);
+    return item != NULL;
 }
 
 void sim_work_host_function_done(struct sim_item *item) {
@@ -222,6 +229,18 @@ void sim_work_finish(struct sim_item *item) {
         complete(next);
     }
     sim_item_drop(item);
+}
+
+void sim_work_finish_first(struct sim_queue *queue, uint64_t n) {
+    uint64_t index = 0;
+    struct sim_item *item = NULL;
+    SP_LIST_FOR_EACH(link, &queue->items) {
+        if (index++ == n)
+            break;
+        item = SP_CONTAINER_OF(link, struct sim_item, link);
+    }
+    if (item)
+        sim_work_finish(item);
 }
 
 bool sim_work_poll(struct sim_item *item) {
@@ -356,6 +375,7 @@ static struct sim_item *make(struct sim_queue *queue, struct sim_job *job) {
     sp_list_init(&item->link);
     sp_list_init(&item->touching_link);
     sp_list_init(&item->flag_link);
+    sp_list_init(&item->start_link);
     sim_queue_hold(queue);
     return item;
 }

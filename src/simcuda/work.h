@@ -68,6 +68,7 @@ struct sim_item {
     struct sp_list link;          // in its queue
     struct sp_list touching_link; // among the pending pieces that name bytes
     struct sp_list flag_link;     // among the due pieces that look at a flag
+    struct sp_list start_link;    // of a host function: among those started
     uint64_t polls;
     unsigned thread;
     struct sim_job job;
@@ -89,6 +90,9 @@ CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item);
 // Lets complete what the virtual clock has passed.
 void sim_work_progress(void);
 
+// Lets time pass up to the next end of a piece. False when none is due.
+bool sim_work_step(void);
+
 // Waits until the item is done; the host has then learned it.
 void sim_work_wait(struct sim_item *item);
 // Asks whether it is done; the host learns it if it is. A poll that finds it pending counts for the patience.
@@ -100,7 +104,11 @@ void sim_work_wait_device(int device);
 
 // Makes the item complete, as if the device had been quick; the host learns nothing.
 void sim_work_finish(struct sim_item *item);
+void sim_work_finish_first(struct sim_queue *queue, uint64_t n);
 void sim_work_finish_all(void);
+
+// Bytes were written from outside: spinning kernels look at their flags.
+void sim_work_look_at_flags(void);
 
 // A host function has returned.
 void sim_work_host_function_done(struct sim_item *item);

@@ -13,7 +13,8 @@ static CUresult attribute(CUdevice device, CUdevice_attribute which, int *value)
     return noted(sp_driver->cuDeviceGetAttribute(value, which, device), "cuDeviceGetAttribute");
 }
 
-CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device, CUmemAllocationHandleType handles) {
+CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device,
+                                       CUmemAllocationHandleType handles) {
     CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                 .requestedHandleTypes = handles,
                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, device->ordinal}};

@@ -13,7 +13,7 @@ struct span {
     struct sp_list link;
     CUdeviceptr address;
     size_t size;
-    CUdeviceptr range;  // the start of the range that it lies in: spans are merged inside a range only
+    CUdeviceptr range; // the start of the range that it lies in: spans are merged inside a range only
 };
 
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size) {
@@ -69,46 +69,59 @@ static void insert_free(struct sp_space *space, struct span *span) {
         merge(span_of(span->link.prev), span);
 }
 
-// Reserves a range of at most space->range_size bytes and at least `least`, halving on refusal.
-static CUresult reserve(const struct sp_space *space, size_t least, CUdeviceptr *address, size_t *size) {
+// Reserves a range and its part of the page map: both or neither.
+static CUresult reserve(size_t granule, CUdeviceptr *address, size_t size) {
+    CUresult error = sp_driver->cuMemAddressReserve(address, size, granule, 0, 0);
+    if (error != CUDA_SUCCESS)
+        return error;
+    if (sp_page_map_add(*address, size))
+        return CUDA_SUCCESS;
+    sp_driver->cuMemAddressFree(*address, size);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+// Reserves a range of space->range_size bytes, or as much less, halving, as the system gives; at least
+// `least`.
+static CUresult reserve_largest(const struct sp_space *space, size_t least, CUdeviceptr *address,
+                                size_t *size) {
     size_t granule = space->device->granule;
-    size_t ask = space->range_size > least ? space->range_size : least;
+    *size = space->range_size > least ? space->range_size : least;
     for (;;) {
-        CUresult error = sp_driver->cuMemAddressReserve(address, ask, granule, 0, 0);
-        if (error == CUDA_SUCCESS) {
-            *size = ask;
+        CUresult error = reserve(granule, address, *size);
+        if (error == CUDA_SUCCESS)
             return CUDA_SUCCESS;
-        }
-        if (ask == least) {
+        if (*size == least) {
             sp_native_error_note(error, "cuMemAddressReserve");
             return error;
         }
-        ask = sp_round_up(ask / 2, granule);
-        if (ask < least)
-            ask = least;
+        *size = sp_round_up(*size / 2, granule);
+        if (*size < least)
+            *size = least;
     }
 }
 
 static CUresult add_range(struct sp_space *space, size_t least) {
     CUdeviceptr address = 0;
     size_t size = 0;
-    CUresult error = reserve(space, least, &address, &size);
+    struct span *range = new_span(0, 0, 0);
+    struct span *whole = new_span(0, 0, 0);
+    CUresult error = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!range || !whole)
+        goto free_spans;
+    error = reserve_largest(space, least, &address, &size);
     if (error != CUDA_SUCCESS)
-        return error;
-    struct span *range = new_span(address, size, address);
-    struct span *whole = new_span(address, size, address);
-    if (!range || !whole || !sp_page_map_add(address, size))
-        goto no_host_memory;
+        goto free_spans;
+    range->address = whole->address = range->range = whole->range = address;
+    range->size = whole->size = size;
     sp_list_push_back(&space->ranges, &range->link);
     insert_free(space, whole);
     sp_log_info("device %d: reserved %zu MiB of address space", space->device->ordinal, size >> 20);
     return CUDA_SUCCESS;
 
-no_host_memory:
+free_spans:
     free(range);
     free(whole);
-    sp_driver->cuMemAddressFree(address, size);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    return error;
 }
 
 static struct span *largest_free(const struct sp_space *space) {
@@ -186,7 +199,7 @@ static void free_spans(struct sp_list *list) {
 
 void sp_space_close(struct sp_space *space) {
     SP_LIST_FOR_EACH(link, &space->ranges)
-        sp_driver->cuMemAddressFree(span_of(link)->address, span_of(link)->size);
+    sp_driver->cuMemAddressFree(span_of(link)->address, span_of(link)->size);
     free_spans(&space->ranges);
     free_spans(&space->free);
 }

@@ -18,17 +18,19 @@
 struct sp_space {
     struct sp_lock lock;
     const struct sp_vmm_device *device;
-    size_t range_size;      // what the next range is asked to be
-    struct sp_list ranges;  // struct span, one for each reserved range
-    struct sp_list free;    // struct span, by address, no two adjacent ones of one range
+    size_t range_size;     // what the next range is asked to be
+    struct sp_list ranges; // struct span, one for each reserved range
+    struct sp_list free;   // struct span, by address, no two adjacent ones of one range
 };
 
 // `range_size` is the size of the first range in bytes; 0 is the default above. Reserves nothing yet.
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size);
 
-// Takes a span of at least `least` bytes, at best `wanted` bytes: whatever the largest free span or a new range
-// gives. Both are multiples of the granule. CUDA_ERROR_OUT_OF_MEMORY when there is no address space or host memory.
-CUresult sp_space_take(struct sp_space *space, size_t least, size_t wanted, CUdeviceptr *address, size_t *size);
+// Takes a span of at least `least` bytes, at best `wanted` bytes: whatever the largest free span or a new
+// range gives. Both are multiples of the granule. CUDA_ERROR_OUT_OF_MEMORY when there is no address space or
+// host memory.
+CUresult sp_space_take(struct sp_space *space, size_t least, size_t wanted, CUdeviceptr *address,
+                       size_t *size);
 
 // Gives a span back. Nothing may be mapped in it.
 void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size);

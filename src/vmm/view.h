@@ -1,11 +1,13 @@
 // Extents, and the views that map them.
 //
-// An *extent* is one physical handle: a whole number of granules that the driver maps only whole, at offset 0,
-// and unmaps only whole. A *view* is a span of address space with extents mapped into it, in any places; what lies between
-// them is a hole. Mapping creates the extent and unmapping releases it, each with all-or-nothing outcome:
+// An *extent* is one physical handle: a whole number of granules that the driver maps only whole, at offset
+// 0, and unmaps only whole. A *view* is a span of address space with extents mapped into it, in any places;
+// what lies between them is a hole. Mapping creates the extent and unmapping releases it, each with
+// all-or-nothing outcome:
 //
 //   map:    create, map, set access; a step that fails undoes those before it.
-//   unmap:  release the handle first, which by the driver's contract frees nothing while a mapping stands, then
+//   unmap:  release the handle first, which by the driver's contract frees nothing while a mapping stands,
+//   then
 //           unmap, which frees the memory. So a step that fails leaves memory that is mapped and usable as
 //           before, and the next attempt goes on from there. (Measured on an H200: in this order it costs the
 //           same as in the other.)
@@ -21,32 +23,34 @@
 #include "vmm/space.h"
 
 struct sp_extent {
-    struct sp_tree_node by_address;   // in the view
-    struct sp_tree_node by_size;      // for whoever collects extents to release; see pool/trim.c
-    bool chosen;                      // likewise
+    struct sp_tree_node by_address; // in the view
+    struct sp_tree_node by_size;    // for whoever collects extents to release; see pool/trim.c
+    bool chosen;                    // likewise
     CUdeviceptr address;
     size_t size;
-    CUmemGenericAllocationHandle handle;  // meaningless once handle_released
-    bool handle_released;                 // an unmap was begun and its second step failed
+    CUmemGenericAllocationHandle handle; // meaningless once handle_released
+    bool handle_released;                // an unmap was begun and its second step failed
 };
 
 struct sp_view {
     struct sp_space *space;
     CUdeviceptr address;
-    size_t size;    // of the span
-    size_t mapped;  // bytes
+    size_t size;   // of the span
+    size_t mapped; // bytes
     CUmemAllocationHandleType handle_types;
     struct sp_tree extents;
 };
 
-// Takes a span of at least `least` and at best `wanted` bytes (multiples of the granule) and makes an empty view of it.
+// Takes a span of at least `least` and at best `wanted` bytes (multiples of the granule) and makes an empty
+// view of it.
 CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least, size_t wanted,
                       CUmemAllocationHandleType handle_types);
 
 // Gives the span back. No extent may be left.
 void sp_view_close(struct sp_view *view);
 
-// Maps `size` new bytes (a multiple of the granule) into the hole at `address`, readable and writable by the view's device.
+// Maps `size` new bytes (a multiple of the granule) into the hole at `address`, readable and writable by the
+// view's device.
 CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size);
 
 // Unmaps an extent and releases its memory; the extent is freed when that succeeds.
