@@ -198,8 +198,9 @@ SIMCUDA_API void simcudaGetLive(simcudaLive *live);
 // Makes one report of kind "leak" for each live thing except contexts, and returns how many.
 SIMCUDA_API uint64_t simcudaLeakCheck(void);
 
-// Physical bytes in use on a device now, and the most at any time since the last reset of the peak (which sets it
-// to the bytes in use). 0 for a bad device.
+// Physical bytes of cuMemCreate in use on a device now (released but still mapped ones too), and the most at any
+// time since the last reset of the peak, which sets it to the bytes in use. What cuMemAlloc took is left out here,
+// and counts in cuMemGetInfo. 0 for a bad device.
 SIMCUDA_API uint64_t simcudaMemoryInUse(int device);
 SIMCUDA_API uint64_t simcudaMemoryPeak(int device);
 SIMCUDA_API void simcudaMemoryPeakReset(void);

@@ -177,7 +177,7 @@ struct poolMemPoolProps {
 // with several threads at once they may miss a peak shorter than one call. 9 to 14 are read only and tell
 // what the pool was made with. UnfencedBytesMax (own): a free is known to other streams only once an event
 // has been recorded behind it. The free that brings the bytes freed on one stream since its last event above
-// this number records one, in that call. 0 records at every free. Default 32 MiB.
+// this number records one, in that call. 0 records at every free. Default 8 MiB.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \

@@ -16,10 +16,10 @@ const struct sp_allocator *sp_allocator_find(const char *name, size_t length) {
     return NULL;
 }
 
-bool sp_session_fail(struct sp_session *session, const char *format, ...) {
+bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(session->reason, sizeof session->reason, format, arguments);
+    vsnprintf(stage->reason, sizeof stage->reason, format, arguments);
     va_end(arguments);
     return false;
 }

@@ -1,7 +1,7 @@
 // The allocators that a trace is replayed through, behind one table of functions.
 //
-// A session is one allocator at work on one device, with a pool of its own where the allocator has pools, so
-// that replays can't feed on each other's memory. The caller owns the session; one thread at a time uses it,
+// A stage is one allocator at work on one device, with a pool of its own where the allocator has pools, so
+// that replays can't feed on each other's memory. The caller owns the stage; one thread at a time uses it,
 // with the device's context current.
 #ifndef STREAMPOOL_CLI_ALLOCATOR_H
 #define STREAMPOOL_CLI_ALLOCATOR_H
@@ -19,7 +19,7 @@
     X(driver, "CUDA's own pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                                 \
     X(direct, "cuMemAlloc and cuMemFree")
 
-struct sp_session {
+struct sp_stage {
     const struct sp_device *device;
     uint64_t threshold;       // the release threshold of the pool, in bytes
     poolMemPool_t pool;       // of the allocator pool
@@ -33,18 +33,18 @@ struct sp_session {
 // the free of it.
 struct sp_allocator {
     const char *name;
-    // False, with the session's reason, when the device lacks what the allocator needs.
-    bool (*open)(struct sp_session *session);
+    // False, with the stage's reason, when the device lacks what the allocator needs.
+    bool (*open)(struct sp_stage *stage);
     // Gives all memory back to the device. Nothing may be allocated any more.
-    void (*close)(struct sp_session *session);
+    void (*close)(struct sp_stage *stage);
     // Called before a pass, at its operation with the most bytes alive (outside the timing), and after it.
-    void (*begin_pass)(struct sp_session *session);
-    void (*at_peak)(struct sp_session *session);
-    bool (*reserved_peak)(struct sp_session *session, uint64_t *bytes);
+    void (*begin_pass)(struct sp_stage *stage);
+    void (*at_peak)(struct sp_stage *stage);
+    bool (*reserved_peak)(struct sp_stage *stage, uint64_t *bytes);
     // The two that are timed.
-    int (*allocate)(struct sp_session *session, uint64_t *pointer, size_t size, CUstream stream);
-    int (*free)(struct sp_session *session, uint64_t pointer, CUstream stream);
-    int (*synchronize)(struct sp_session *session, CUstream stream);
+    int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
+    int (*free)(struct sp_stage *stage, uint64_t pointer, CUstream stream);
+    int (*synchronize)(struct sp_stage *stage, CUstream stream);
     const char *(*error_name)(int status);
 };
 
@@ -60,7 +60,6 @@ enum { SP_ALLOCATOR_COUNT = 0 SP_ALLOCATORS(SP_COUNT_ALLOCATOR) };
 const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
 
 // For the functions of an allocator: notes why something failed. Returns false.
-bool sp_session_fail(struct sp_session *session, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,64 +1,64 @@
-// The library itself. Its pool is made the device's current pool, so that the calls are the ones that programs
+// The library itself. Its pool is made the device's current pool, so that the calls are those that programs
 // make.
 #include "cli/allocator.h"
 
-static bool fail(struct sp_session *session, poolError_t error) {
-    return sp_session_fail(session, "%s: %s", poolGetErrorName(error), poolGetLastErrorDetail());
+static bool fail(struct sp_stage *stage, poolError_t error) {
+    return sp_stage_fail(stage, "%s: %s", poolGetErrorName(error), poolGetLastErrorDetail());
 }
 
-static bool pool_open(struct sp_session *session) {
+static bool pool_open(struct sp_stage *stage) {
     struct poolMemPoolProps props = {
         .allocType = poolMemAllocationTypePinned,
-        .location = {.type = poolMemLocationTypeDevice, .id = session->device->ordinal},
+        .location = {.type = poolMemLocationTypeDevice, .id = stage->device->ordinal},
     };
-    poolError_t error = poolMemPoolCreate(&session->pool, &props);
+    poolError_t error = poolMemPoolCreate(&stage->pool, &props);
     if (error != poolSuccess)
-        return fail(session, error);
-    error = poolMemPoolSetAttribute(session->pool, poolMemPoolAttrReleaseThreshold, &session->threshold);
+        return fail(stage, error);
+    error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReleaseThreshold, &stage->threshold);
     if (error == poolSuccess)
-        error = poolDeviceSetMemPool(session->device->ordinal, session->pool);
+        error = poolDeviceSetMemPool(stage->device->ordinal, stage->pool);
     if (error == poolSuccess)
         return true;
-    fail(session, error);
-    poolMemPoolDestroy(session->pool);
+    fail(stage, error);
+    poolMemPoolDestroy(stage->pool);
     return false;
 }
 
-static void pool_close(struct sp_session *session) {
+static void pool_close(struct sp_stage *stage) {
     poolDeviceSynchronize();
-    poolMemPoolTrimTo(session->pool, 0);
-    poolMemPoolDestroy(session->pool);
+    poolMemPoolTrimTo(stage->pool, 0);
+    poolMemPoolDestroy(stage->pool);
 }
 
-static void pool_begin_pass(struct sp_session *session) {
+static void pool_begin_pass(struct sp_stage *stage) {
     uint64_t reset = 0;
-    poolMemPoolSetAttribute(session->pool, poolMemPoolAttrReservedMemHigh, &reset);
+    poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, &reset);
 }
 
-static void pool_at_peak(struct sp_session *session) {
-    (void)session;
+static void pool_at_peak(struct sp_stage *stage) {
+    (void)stage;
 }
 
-static bool pool_reserved_peak(struct sp_session *session, uint64_t *bytes) {
-    poolError_t error = poolMemPoolGetAttribute(session->pool, poolMemPoolAttrReservedMemHigh, bytes);
-    return error == poolSuccess || fail(session, error);
+static bool pool_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
+    poolError_t error = poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, bytes);
+    return error == poolSuccess || fail(stage, error);
 }
 
-static int pool_allocate(struct sp_session *session, uint64_t *pointer, size_t size, CUstream stream) {
-    (void)session;
+static int pool_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream) {
+    (void)stage;
     void *address = NULL;
     poolError_t error = poolMallocAsync(&address, size, stream);
     *pointer = (uintptr_t)address;
     return (int)error;
 }
 
-static int pool_free(struct sp_session *session, uint64_t pointer, CUstream stream) {
-    (void)session;
+static int pool_free(struct sp_stage *stage, uint64_t pointer, CUstream stream) {
+    (void)stage;
     return (int)poolFreeAsync((void *)(uintptr_t)pointer, stream);
 }
 
-static int pool_synchronize(struct sp_session *session, CUstream stream) {
-    (void)session;
+static int pool_synchronize(struct sp_stage *stage, CUstream stream) {
+    (void)stage;
     return (int)poolStreamSynchronize(stream);
 }
 

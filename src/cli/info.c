@@ -139,7 +139,7 @@ static void print_missing(const struct sp_driver *driver) {
             continue;
         if (missing++ == 0)
             puts("\nmissing entry points");
-        printf("  %-26s  %s, CUDA %-5s %s\n", entry->name, sp_need_name(entry->need),
+        printf("  %-26s  %-8s  CUDA %-4s  %s\n", entry->name, sp_need_name(entry->need),
                sp_version_text(entry->version, version), sp_absence_meaning(entry));
     }
     if (missing == 0)

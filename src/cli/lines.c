@@ -1,5 +1,5 @@
 // zlib reads plain files too, so there is one path for both. What needs care is the end: a gzip stream that
-// was cut gives all that it had and reports the cut beside it; a corrupt one keeps back the last that it read.
+// was cut gives all that it had and reports the cut beside it; a corrupt one keeps back what came last.
 #include "cli/lines.h"
 
 #include <errno.h>

@@ -8,8 +8,11 @@
 #define TEXT(value)    #value
 #define TEXT_OF(macro) TEXT(macro)
 
-const char *argp_program_version = "streampool " TEXT_OF(STREAMPOOL_VERSION_MAJOR) "." TEXT_OF(
-    STREAMPOOL_VERSION_MINOR) "." TEXT_OF(STREAMPOOL_VERSION_PATCH);
+// argp looks for this name, so it can't be hidden.
+#define VERSION                                                                                              \
+    TEXT_OF(STREAMPOOL_VERSION_MAJOR)                                                                        \
+    "." TEXT_OF(STREAMPOOL_VERSION_MINOR) "." TEXT_OF(STREAMPOOL_VERSION_PATCH)
+STREAMPOOL_API const char *argp_program_version = "streampool " VERSION;
 
 static const struct command {
     const char *name;

@@ -12,7 +12,7 @@ enum { PROGRESS_STEP = 1024 };
 // ------------------------------------------------------------------------------------- open and close
 
 static const struct sp_driver *driver_of(const struct sp_player *player) {
-    return player->session->device->driver;
+    return player->stage->device->driver;
 }
 
 static void destroy_streams(struct sp_player *player) {
@@ -31,8 +31,8 @@ static bool create_streams(struct sp_player *player) {
         CUresult result = driver_of(player)->cuStreamCreate(&player->streams[i], CU_STREAM_NON_BLOCKING);
         if (result != CUDA_SUCCESS) {
             player->streams[i] = NULL;
-            return sp_session_fail(player->session, "stream %zu of %zu can't be created: %s", i + 1,
-                                   trace->stream_count, sp_driver_error_name(result));
+            return sp_stage_fail(player->stage, "stream %zu of %zu can't be created: %s", i + 1,
+                                 trace->stream_count, sp_driver_error_name(result));
         }
     }
     return true;
@@ -54,11 +54,11 @@ static void release_arrays(struct sp_player *player) {
 }
 
 bool sp_player_open(struct sp_player *player, const struct sp_trace *trace,
-                    const struct sp_allocator *allocator, struct sp_session *session,
+                    const struct sp_allocator *allocator, struct sp_stage *stage,
                     struct sp_progress *progress) {
     *player = (struct sp_player){.trace = trace,
                                  .allocator = allocator,
-                                 .session = session,
+                                 .stage = stage,
                                  .progress = progress,
                                  .clock_cost = sp_clock_cost()};
     player->streams = calloc(trace->stream_count, sizeof(CUstream));
@@ -66,7 +66,7 @@ bool sp_player_open(struct sp_player *player, const struct sp_trace *trace,
     player->mallocs.ns = allocate_numbers(trace->block_count);
     player->frees.ns = allocate_numbers(trace->operation_count - trace->block_count);
     if (!player->streams || !player->pointers || !player->mallocs.ns || !player->frees.ns) {
-        sp_session_fail(session, "out of host memory");
+        sp_stage_fail(stage, "out of host memory");
         goto release;
     }
     if (create_streams(player))
@@ -105,7 +105,7 @@ static bool play_malloc(struct sp_player *player, size_t i) {
     uint64_t pointer = no_pointer;
 
     uint64_t begin = sp_clock_now();
-    int status = player->allocator->allocate(player->session, &pointer, size, stream);
+    int status = player->allocator->allocate(player->stage, &pointer, size, stream);
     uint64_t end = sp_clock_now();
 
     player->mallocs.ns[player->mallocs.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
@@ -132,7 +132,7 @@ static void play_free(struct sp_player *player, size_t i) {
     CUstream stream = player->streams[operation->stream];
 
     uint64_t begin = sp_clock_now();
-    int status = player->allocator->free(player->session, pointer, stream);
+    int status = player->allocator->free(player->stage, pointer, stream);
     uint64_t end = sp_clock_now();
 
     player->frees.ns[player->frees.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
@@ -144,7 +144,7 @@ static void play_free(struct sp_player *player, size_t i) {
 
 static void free_untimed(struct sp_player *player, uint32_t block, size_t i) {
     CUstream stream = player->streams[player->trace->blocks[block].stream];
-    int status = player->allocator->free(player->session, player->pointers[block], stream);
+    int status = player->allocator->free(player->stage, player->pointers[block], stream);
     if (status != 0)
         count_error(player, i, "free", status);
     release_block(player, block);
@@ -176,7 +176,7 @@ static void play_all(struct sp_player *player) {
     for (size_t i = 0; i < trace->operation_count; i++) {
         play(player, i);
         if (i == trace->live_peak_operation)
-            player->allocator->at_peak(player->session);
+            player->allocator->at_peak(player->stage);
         if (i + 1 - drawn < PROGRESS_STEP)
             continue;
         sp_progress_add(player->progress, i + 1 - drawn);
@@ -193,10 +193,10 @@ static void free_what_is_alive(struct sp_player *player) {
 
 static bool synchronize(struct sp_player *player) {
     for (size_t i = 0; i < player->trace->stream_count; i++) {
-        int status = player->allocator->synchronize(player->session, player->streams[i]);
+        int status = player->allocator->synchronize(player->stage, player->streams[i]);
         if (status != 0)
-            return sp_session_fail(player->session, "a stream can't be synchronised: %s",
-                                   player->allocator->error_name(status));
+            return sp_stage_fail(player->stage, "a stream can't be synchronised: %s",
+                                 player->allocator->error_name(status));
     }
     return true;
 }
@@ -206,7 +206,7 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     *result = (struct sp_result){
         .trace = trace->name,
         .allocator = player->allocator->name,
-        .device = player->session->device->name,
+        .device = player->stage->device->name,
         .pass = pass,
         .operations = trace->operation_count,
         .streams = trace->stream_count,
@@ -216,9 +216,9 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     player->frees.count = 0;
     player->live_bytes = 0;
 
-    player->allocator->begin_pass(player->session);
+    player->allocator->begin_pass(player->stage);
     play_all(player);
-    bool known = player->allocator->reserved_peak(player->session, &result->reserved_peak_bytes);
+    bool known = player->allocator->reserved_peak(player->stage, &result->reserved_peak_bytes);
     free_what_is_alive(player);
     if (!synchronize(player) || !known)
         return false;

@@ -29,7 +29,7 @@ struct sp_result {
 struct sp_player {
     const struct sp_trace *trace;
     const struct sp_allocator *allocator;
-    struct sp_session *session;
+    struct sp_stage *stage;
     struct sp_progress *progress;
     uint64_t clock_cost;
     CUstream *streams;  // by the trace's stream index
@@ -40,14 +40,14 @@ struct sp_player {
     struct sp_result *result; // of the pass that is being played
 };
 
-// Makes the streams and the arrays for a trace and a session that is open. False, with the session's reason.
+// Makes the streams and the arrays for a trace and a stage that is open. False, with the stage's reason.
 bool sp_player_open(struct sp_player *player, const struct sp_trace *trace,
-                    const struct sp_allocator *allocator, struct sp_session *session,
+                    const struct sp_allocator *allocator, struct sp_stage *stage,
                     struct sp_progress *progress);
 void sp_player_close(struct sp_player *player);
 
 // Plays the trace once. What is still alive at its end is freed afterwards, untimed, and all streams are
-// synchronised. A call that fails is counted in the result; false, with the session's reason, when the device
+// synchronised. A call that fails is counted in the result; false, with the stage's reason, when the device
 // can't be used any more.
 bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *result);
 

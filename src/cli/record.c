@@ -137,7 +137,7 @@ static size_t split(const char *line, size_t length, struct field fields[FIELD_C
     }
 }
 
-// The field as it can be shown on a terminal: cut where it is long, with question marks for what has no glyph.
+// The field as a terminal can show it: cut where it is long, with question marks for what has no glyph.
 static void complain(const char *name, enum verdict verdict, struct field field, char *reason,
                      size_t capacity) {
     char shown[QUOTED_MAX + 1];

@@ -167,10 +167,10 @@ static bool play_passes(struct replay *replay, struct sp_player *player) {
     return true;
 }
 
-static bool play_trace(struct replay *replay, const struct sp_trace *trace, struct sp_session *session,
+static bool play_trace(struct replay *replay, const struct sp_trace *trace, struct sp_stage *stage,
                        const struct sp_allocator *allocator) {
     struct sp_player player;
-    if (!sp_player_open(&player, trace, allocator, session, &replay->progress))
+    if (!sp_player_open(&player, trace, allocator, stage, &replay->progress))
         return false;
     bool good = play_passes(replay, &player);
     sp_player_close(&player);
@@ -180,19 +180,19 @@ static bool play_trace(struct replay *replay, const struct sp_trace *trace, stru
 // False only when nothing more can be replayed; an allocator that can't be opened is noted.
 static bool play_allocator(struct replay *replay, const struct sp_trace *trace, size_t index) {
     const struct sp_allocator *allocator = replay->request->allocators[index];
-    struct sp_session session = {.device = &replay->device, .threshold = replay->request->threshold};
+    struct sp_stage stage = {.device = &replay->device, .threshold = replay->request->threshold};
     sp_progress_label(&replay->progress, trace->name);
-    if (!allocator->open(&session)) {
-        memcpy(replay->unavailable[index], session.reason, sizeof session.reason);
+    if (!allocator->open(&stage)) {
+        memcpy(replay->unavailable[index], stage.reason, sizeof stage.reason);
         sp_progress_add(&replay->progress, trace->operation_count * replay->request->passes);
         return true;
     }
-    bool good = play_trace(replay, trace, &session, allocator);
-    allocator->close(&session);
+    bool good = play_trace(replay, trace, &stage, allocator);
+    allocator->close(&stage);
     if (good)
         return true;
     sp_progress_end(&replay->progress);
-    return sp_complain("%s, %s: %s", trace->name, allocator->name, session.reason);
+    return sp_complain("%s, %s: %s", trace->name, allocator->name, stage.reason);
 }
 
 static size_t operations_to_play(const struct replay *replay) {

@@ -1,4 +1,5 @@
-// The columns stand in one table: titles and what goes into a cell. All cells are made first, then the widths.
+// The columns stand in one table: titles and what goes into a cell. All cells are made first, then the
+// widths.
 #include "cli/report.h"
 
 #include "cli/quantity.h"
@@ -55,7 +56,7 @@ static void ratio_cell(char *cell, uint64_t part, uint64_t whole) {
     X("malloc", "max", time_cell(cell, (double)r->malloc_ns.max))                                            \
     X("free", "mean", time_cell(cell, r->free_ns.mean))                                                      \
     X("free", "p99", time_cell(cell, (double)r->free_ns.p99))                                                \
-    X("", "total", time_cell(cell, (double)r->total_ns))
+    X("calls", "total", time_cell(cell, (double)r->total_ns))
 
 #define COUNT_COLUMN(first, second, fill) +1
 enum {

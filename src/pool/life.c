@@ -81,7 +81,7 @@ static void init(struct sp_pool *pool, struct sp_device *device, const struct po
     pool->limit = limit_of(props);
     for (int i = 0; i < 3; i++)
         atomic_init(&pool->reuse_policies[i], 1);
-    atomic_init(&pool->unfenced_max, SP_GROWTH_UNIT);
+    atomic_init(&pool->unfenced_max, SP_UNFENCED_MAX);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         sp_list_init(&pool->regions[kind].segments);
         sp_tier_init(&pool->regions[kind].ready, SP_BLOCK_FREE);

@@ -43,19 +43,20 @@ static CUresult take_by_growing(struct sp_pool *pool, struct sp_lane *lane, enum
     return error;
 }
 
-// Every rung from the cheapest to the dearest.
+// Every rung from the cheapest to the dearest. Events are asked before the lanes are collected: what has
+// completed is then ready, and the lanes' latest frees don't join it and hold it back.
 static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
                       struct sp_block **block) {
-    *block = sp_take(pool, lane, kind, size);
-    if (*block)
-        return CUDA_SUCCESS;
-    sp_pool_collect(pool);
     *block = sp_take(pool, lane, kind, size);
     if (*block)
         return CUDA_SUCCESS;
     CUresult error = take_found_complete(pool, lane, kind, size, block);
     if (error != CUDA_SUCCESS || *block)
         return error;
+    sp_pool_collect(pool);
+    *block = sp_take(pool, lane, kind, size);
+    if (*block)
+        return CUDA_SUCCESS;
     error = take_by_growing(pool, lane, kind, size, block);
     if (error != CUDA_ERROR_OUT_OF_MEMORY)
         return error;

@@ -1,17 +1,15 @@
 // A pool, its lanes and its memory: the types that all of pool/ shares, and who guards what.
 //
-//   pool     has two *regions*: one for large blocks, one for the pages that slabs are cut from. A region has
-//            segments (a view and the chain of blocks over it) and the tiers of its free blocks.
+//   pool     has two *regions*: one for large blocks, one for the pages that slabs are cut from. A region
+//            has segments (a view and the chain of blocks over it) and the tiers of its free blocks.
 //   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were freed, and
-//   the tiers of
-//            the memory that was last freed on it.
+//            the tiers of the memory that was last freed on it.
 //
 // Locks, in the order in which they are taken:
 //
 //   device.lock   the list of the device's pools. Never held across a driver call.
 //   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time for each
-//   pool. Whoever
-//                 finds memory without them never waits for it.
+//                 pool. Whoever finds memory without them never waits for it.
 //   lane.lock     the slabs, quick lists and the unfenced count of one lane. Held for a few instructions;
 //                 never across a driver call, never together with another lane's.
 //   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.
@@ -28,6 +26,9 @@
 
 // What a pool grows by when less is needed, and what maxSize is rounded up to.
 #define SP_GROWTH_UNIT ((size_t)32 << 20)
+
+// The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
+#define SP_UNFENCED_MAX ((uint64_t)8 << 20)
 
 enum sp_region_kind { SP_REGION_LARGE, SP_REGION_PAGES, SP_REGION_COUNT };
 

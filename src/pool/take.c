@@ -13,8 +13,40 @@ static struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
     return lane ? &lane->tiers[kind] : &pool->regions[kind].waiting;
 }
 
+// The neighbour as ready memory that a block of a lane may swallow, or null. Joined memory places better than
+// pieces side by side, but what is swallowed is lost to other streams until the lane's fences complete: so
+// only as much as comes back with the block, unless there is nobody to lose it.
+static struct sp_block *swallowable(const struct sp_pool *pool, const struct sp_tier *ready,
+                                    const struct sp_block *block, struct sp_block *neighbour) {
+    bool is_only_lane = pool->lanes.next == pool->lanes.prev;
+    if (!neighbour || neighbour->tier != ready)
+        return NULL;
+    return is_only_lane || neighbour->size <= block->size ? neighbour : NULL;
+}
+
+static struct sp_block *swallow_ready_neighbours(struct sp_pool *pool, struct sp_block *block) {
+    const struct sp_tier *ready = &pool->regions[sp_segment_of(block)->kind].ready;
+    struct sp_block *next = swallowable(pool, ready, block, block->next);
+    if (next) {
+        sp_tier_remove(next);
+        sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
+    }
+    struct sp_block *prev = swallowable(pool, ready, block, block->prev);
+    if (!prev)
+        return block;
+    sp_tier_remove(prev);
+    if (sp_block_absorb_next(prev))
+        return prev;
+    sp_pool_insert(pool, prev);
+    return block;
+}
+
 void sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
-    sp_tier_insert(tier_for(pool, sp_segment_of(block)->kind, &block->fences), block);
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    struct sp_tier *tier = tier_for(pool, kind, &block->fences);
+    if (tier != &pool->regions[kind].ready && tier != &pool->regions[kind].waiting)
+        block = swallow_ready_neighbours(pool, block);
+    sp_tier_insert(tier, block);
 }
 
 // ----------------------------------------------------------------------------------------------- settling
@@ -144,15 +176,21 @@ static struct sp_block *take_row(struct sp_pool *pool, struct sp_lane *lane, enu
     return NULL;
 }
 
+// The better fit of the lane's own memory and the ready one; its own among equals.
+static struct sp_block *best_usable(const struct sp_pool *pool, const struct sp_lane *lane,
+                                    enum sp_region_kind kind, uint64_t size) {
+    struct sp_block *own = sp_tier_best_fit(&lane->tiers[kind], size);
+    struct sp_block *ready = sp_tier_best_fit(&pool->regions[kind].ready, size);
+    return own && (!ready || own->size <= ready->size) ? own : ready;
+}
+
 static struct sp_block *take_locked(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
                                     uint64_t size) {
-    struct sp_block *block = take_block(pool, sp_tier_best_fit(&lane->tiers[kind], size), size);
-    if (!block)
-        block = take_block(pool, sp_tier_best_fit(&pool->regions[kind].ready, size), size);
+    struct sp_block *block = take_block(pool, best_usable(pool, lane, kind, size), size);
     if (block)
         return block;
     sp_pool_settle(pool);
-    block = take_block(pool, sp_tier_best_fit(&pool->regions[kind].ready, size), size);
+    block = take_block(pool, best_usable(pool, lane, kind, size), size);
     return block ? block : take_row(pool, lane, kind, size);
 }
 
@@ -178,9 +216,7 @@ static struct sp_block *align_to_page(struct sp_pool *pool, struct sp_block *blo
 
 static struct sp_block *take_run_of_large(struct sp_pool *pool, struct sp_lane *lane, uint64_t size) {
     uint64_t enough = size + SP_PAGE_SIZE - SP_ALIGNMENT;
-    struct sp_block *block = sp_tier_best_fit(&lane->tiers[SP_REGION_LARGE], enough);
-    if (!block)
-        block = sp_tier_best_fit(&pool->regions[SP_REGION_LARGE].ready, enough);
+    struct sp_block *block = best_usable(pool, lane, SP_REGION_LARGE, enough);
     if (!block)
         return NULL;
     sp_tier_remove(block);

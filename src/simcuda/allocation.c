@@ -105,8 +105,8 @@ CUresult sim_allocation_create(const struct sim_context *context, uint64_t size,
     uint64_t address = take_span(room);
     if (address == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult failure = sim_extent_create(SIM_EXTENT_OF_ALLOCATION, context->device, sp_round_up(size, STEP),
-                                         false, &extent);
+    CUresult failure =
+        sim_extent_create(SIM_EXTENT_OF_ALLOCATION, context->device, sp_round_up(size, STEP), false, &extent);
     if (failure != CUDA_SUCCESS) {
         give_span(address, room);
         return failure;

@@ -62,10 +62,10 @@ static bool is_allowed(const struct sim_mapping *mapping, int device, bool write
 static void report_race(const struct sim_touch *old, const struct sim_touch *touch) {
     sim_report(simcudaReport_race,
                "\"%s\" in stream %" PRIu64 " (thread %u) %s [0x%" PRIx64 ", 0x%" PRIx64
-               ") with no order to \"%s\" in stream %" PRIu64 " (thread %u), which %s [0x%" PRIx64 ", 0x%" PRIx64
-               ")",
-               touch->name, touch->stream_id, touch->thread, touch->writes ? "writes" : "reads", touch->address,
-               touch->address + touch->size, old->name, old->stream_id, old->thread,
+               ") with no order to \"%s\" in stream %" PRIu64 " (thread %u), which %s [0x%" PRIx64
+               ", 0x%" PRIx64 ")",
+               touch->name, touch->stream_id, touch->thread, touch->writes ? "writes" : "reads",
+               touch->address, touch->address + touch->size, old->name, old->stream_id, old->thread,
                old->writes ? "wrote" : "read", old->address, old->address + old->size);
 }
 
@@ -88,7 +88,7 @@ static CUresult touch_range(const struct sim_item *item, const simcudaAccess *ac
             return illegal(simcudaReport_fault, item, address);
         if (!is_allowed(part.mapping, device, touch.writes))
             return illegal(simcudaReport_noAccess, item, address);
-        sim_mapping_note_use(part.mapping, item->slot, item->sequence);
+        sim_mapping_note_use(part.mapping, &touch);
         if (!sim_history_touch(&part.mapping->extent->history, part.offset, part.offset + part.size, &touch,
                                item->clock, &other))
             report_race(&other, &touch);

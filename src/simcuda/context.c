@@ -47,6 +47,7 @@ static void begin(struct sim_context *context, int device, bool is_primary) {
     context->retained = 0;
     context->error = CUDA_SUCCESS;
     context->recorder = NULL;
+    context->departed = context->departed_blocking = NULL;
     sp_list_init(&context->queues);
     sp_list_push_back(&contexts, &context->link);
     uint64_t legacy_id = sim_next_identity();
@@ -101,6 +102,8 @@ static void drop_queues(struct sim_context *context) {
     context->legacy = NULL;
     if (context->recorder)
         sim_queue_retire(context->recorder);
+    sim_clock_drop(context->departed);
+    sim_clock_drop(context->departed_blocking);
 }
 
 static void end(struct sim_context *context) {

@@ -25,7 +25,10 @@ struct sim_context {
     struct sp_list queues;
     struct sim_queue *legacy;
     struct sim_queue *recorder; // of cuCtxRecordEvent, in no order with any stream; null until needed
-    struct sp_list link; // among the live contexts
+    // What was done in queues that are gone: by any, and by blocking ones, which the legacy stream runs after.
+    struct sim_clock *departed;
+    struct sim_clock *departed_blocking;
+    struct sp_list link;           // among the live contexts
     _Atomic int blocking_captures; // queues of this context that are blocking and capture
 };
 

@@ -18,6 +18,7 @@ static struct device {
     int file; // -1 until a byte is written
     uint64_t next_base;
     uint64_t used;
+    uint64_t created;
     uint64_t peak;
 } devices[SIMCUDA_MAX_DEVICES];
 
@@ -42,13 +43,17 @@ uint64_t sim_device_used(int device) {
     return devices[device].used;
 }
 
+uint64_t sim_device_created(int device) {
+    return devices[device].created;
+}
+
 uint64_t sim_device_peak(int device) {
     return devices[device].peak;
 }
 
 void sim_device_peak_reset(void) {
     for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++)
-        devices[i].peak = devices[i].used;
+        devices[i].peak = devices[i].created;
 }
 
 // An attribute that a driver of that level does not know is an invalid value.
@@ -125,7 +130,8 @@ CUresult sim_extent_create(enum sim_extent_kind kind, int device, uint64_t size,
     extent->base = shareable ? 0 : owner->next_base;
     owner->next_base += shareable ? 0 : sp_round_up(size, HOST_PAGE);
     owner->used += size;
-    owner->peak = owner->used > owner->peak ? owner->used : owner->peak;
+    owner->created += kind == SIM_EXTENT_OF_HANDLE ? size : 0;
+    owner->peak = owner->created > owner->peak ? owner->created : owner->peak;
     extent->handle = kind == SIM_EXTENT_OF_HANDLE ? give_handle(extent) : 0;
     sp_list_push_back(&sim_extents, &extent->link);
     *result = extent;
@@ -143,6 +149,7 @@ static void drop_bytes(const struct sim_extent *extent) {
 
 static void destroy(struct sim_extent *extent) {
     devices[extent->device].used -= extent->size;
+    devices[extent->device].created -= extent->kind == SIM_EXTENT_OF_HANDLE ? extent->size : 0;
     drop_bytes(extent);
     sim_history_destroy(&extent->history);
     sp_list_remove(&extent->link);

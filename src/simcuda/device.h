@@ -5,6 +5,7 @@
 // is spent only where a byte was written.
 //
 //   used(device) is the sum of the sizes of its live extents, and never exceeds its memory
+//   created(device) is the part of it that cuMemCreate made, peak(device) its highest value
 //   an extent lives while it has its handle or a mapping
 #ifndef STREAMPOOL_SIMCUDA_DEVICE_H
 #define STREAMPOOL_SIMCUDA_DEVICE_H
@@ -43,6 +44,7 @@ void sim_device_reset(void);
 
 bool sim_device_exists(int device);
 uint64_t sim_device_used(int device);
+uint64_t sim_device_created(int device);
 uint64_t sim_device_peak(int device);
 void sim_device_peak_reset(void);
 CUresult sim_device_attribute(int *value, CUdevice_attribute attribute, int device);

@@ -22,7 +22,7 @@ enum sim_life { SIM_UNUSED, SIM_READY, SIM_FORKED, SIM_GONE };
 
 extern _Atomic int sim_life;
 extern struct simcudaConfig sim_config;
-extern uint64_t sim_now;            // the virtual clock, ns
+extern uint64_t sim_now;             // the virtual clock, ns
 extern struct sim_random sim_chance; // behind every seeded choice
 
 void sim_lock(void);

@@ -98,6 +98,7 @@ CUresult sim_event_record_context(struct sim_event *event, struct sim_context *c
         items[count++] = last;
         sim_item_hold(last);
     }
+    sim_clock_merge(&context->recorder->clock, context->departed);
     result = record_as(event, context->recorder, items, count);
     for (size_t i = 0; i < count; i++)
         sim_item_drop(items[i]);

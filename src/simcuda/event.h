@@ -19,8 +19,8 @@ struct sim_queue;
 struct sim_event {
     struct sim_slab_element element;
     struct sim_context *context;
-    struct sim_item *record;         // null: never recorded, or last in a capture
-    struct sim_capture_point point;  // set: last recorded in a capture
+    struct sim_item *record;        // null: never recorded, or last in a capture
+    struct sim_capture_point point; // set: last recorded in a capture
 };
 
 CUresult sim_event_create(struct sim_context *context, unsigned flags, CUevent *handle);

@@ -74,7 +74,8 @@ static size_t isolate(struct sim_history *history, uint64_t begin, uint64_t end)
     return first;
 }
 
-static bool ordered(const struct sim_touch *old, const struct sim_touch *touch, const struct sim_clock *clock) {
+static bool ordered(const struct sim_touch *old, const struct sim_touch *touch,
+                    const struct sim_clock *clock) {
     if (old->slot == touch->slot)
         return old->sequence <= touch->sequence;
     return sim_clock_at(clock, old->slot) >= old->sequence;

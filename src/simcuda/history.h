@@ -50,7 +50,6 @@ void sim_history_destroy(struct sim_history *history);
 // Enters a touch of [begin, end) with its clock. False when it races: then *other is one that it races with, and
 // the touch is entered all the same.
 bool sim_history_touch(struct sim_history *history, uint64_t begin, uint64_t end,
-                       const struct sim_touch *touch, const struct sim_clock *clock,
-                       struct sim_touch *other);
+                       const struct sim_touch *touch, const struct sim_clock *clock, struct sim_touch *other);
 
 #endif

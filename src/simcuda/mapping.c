@@ -1,6 +1,7 @@
 #include "simcuda/mapping.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "simcuda/address.h"
 #include "simcuda/cost.h"
@@ -55,15 +56,17 @@ void sim_mapping_remove(struct sim_mapping *mapping) {
 
 // -------------------------------------------------------------------------------------------------- in use
 
-void sim_mapping_note_use(struct sim_mapping *mapping, size_t slot, uint64_t sequence) {
-    for (size_t i = 0; i < mapping->use_count; i++) {
-        if (mapping->uses[i].slot == slot) {
-            mapping->uses[i].sequence = sequence;
-            return;
-        }
+void sim_mapping_note_use(struct sim_mapping *mapping, const struct sim_touch *touch) {
+    size_t i = 0;
+    while (i < mapping->use_count && mapping->uses[i].slot != touch->slot)
+        i++;
+    if (i == mapping->use_count) {
+        SIM_RESERVE_ONE(mapping->uses, mapping->use_count, mapping->use_capacity);
+        mapping->use_count++;
     }
-    SIM_RESERVE_ONE(mapping->uses, mapping->use_count, mapping->use_capacity);
-    mapping->uses[mapping->use_count++] = (struct sim_use){slot, sequence};
+    struct sim_use *use = &mapping->uses[i];
+    *use = (struct sim_use){.slot = touch->slot, .sequence = touch->sequence, .stream_id = touch->stream_id};
+    memcpy(use->name, touch->name, sizeof(use->name));
 }
 
 void sim_mapping_report_in_use(const struct sim_mapping *mapping, const char *call) {
@@ -80,9 +83,9 @@ void sim_mapping_report_in_use(const struct sim_mapping *mapping, const char *ca
         if (sim_clock_at(sim_host_clock, use->slot) >= use->sequence)
             continue;
         sim_report(simcudaReport_unmapInUse,
-                   "%s of [0x%" PRIx64 ", 0x%" PRIx64
-                   "), last used by piece %" PRIu64 " of slot %zu, which the host does not know to be complete",
-                   call, mapping->address, mapping->address + mapping->size, use->sequence, use->slot);
+                   "%s of [0x%" PRIx64 ", 0x%" PRIx64 "), used by \"%s\" in stream %" PRIu64
+                   ", which the host does not know to be complete",
+                   call, mapping->address, mapping->address + mapping->size, use->name, use->stream_id);
         return;
     }
 }

@@ -19,6 +19,8 @@
 struct sim_use {
     size_t slot;
     uint64_t sequence;
+    uint64_t stream_id;
+    char name[SIM_NAME_LENGTH];
 };
 
 struct sim_mapping {
@@ -39,7 +41,8 @@ void sim_mapping_start(void);
 void sim_mapping_reset(void);
 
 // The calls. Address and size come from the caller as they are.
-CUresult sim_mapping_map(uint64_t address, uint64_t size, uint64_t offset, CUmemGenericAllocationHandle handle);
+CUresult sim_mapping_map(uint64_t address, uint64_t size, uint64_t offset,
+                         CUmemGenericAllocationHandle handle);
 CUresult sim_mapping_unmap(uint64_t address, uint64_t size);
 CUresult sim_mapping_set_access(uint64_t address, uint64_t size, const CUmemAccessDesc *descriptors,
                                 size_t count);
@@ -53,8 +56,8 @@ void sim_mapping_report_in_use(const struct sim_mapping *mapping, const char *ca
 // Null where nothing is mapped.
 struct sim_mapping *sim_mapping_at(uint64_t address);
 bool sim_mapping_none_in(uint64_t address, uint64_t size);
-// Work of this slot touched bytes through it.
-void sim_mapping_note_use(struct sim_mapping *mapping, size_t slot, uint64_t sequence);
+// A piece of work touched bytes through it.
+void sim_mapping_note_use(struct sim_mapping *mapping, const struct sim_touch *touch);
 
 uint64_t sim_mapping_count(void);
 

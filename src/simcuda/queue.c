@@ -12,7 +12,7 @@ uint64_t sim_host_version;
 static struct free_slot {
     size_t slot;
     uint64_t sequence;
-} *free_slots;
+} * free_slots;
 static size_t free_slot_count;
 static size_t free_slot_capacity;
 static size_t slot_count;
@@ -35,7 +35,8 @@ static void give_slot(const struct sim_queue *queue) {
     free_slots[free_slot_count++] = (struct free_slot){queue->slot, queue->sequence};
 }
 
-struct sim_queue *sim_queue_create(struct sim_context *context, enum sim_queue_kind kind, uint64_t stream_id) {
+struct sim_queue *sim_queue_create(struct sim_context *context, enum sim_queue_kind kind,
+                                   uint64_t stream_id) {
     struct sim_queue *queue = sim_allocate(sizeof(*queue));
     queue->references = 1;
     queue->kind = kind;
@@ -52,9 +53,20 @@ void sim_queue_hold(struct sim_queue *queue) {
     queue->references++;
 }
 
+static void note_departed(const struct sim_queue *queue, struct sim_clock **departed) {
+    if (!queue->last)
+        return;
+    sim_clock_raise(departed, queue->slot, queue->last->sequence);
+    sim_clock_merge(departed, queue->last->clock);
+}
+
 void sim_queue_drop(struct sim_queue *queue) {
     if (--queue->references > 0)
         return;
+    if (queue->context)
+        note_departed(queue, &queue->context->departed);
+    if (queue->context && sim_queue_is_blocking(queue))
+        note_departed(queue, &queue->context->departed_blocking);
     sp_list_remove(&queue->link);
     give_slot(queue);
     sim_item_drop(queue->last);
@@ -73,6 +85,10 @@ void sim_host_learn(size_t slot, uint64_t sequence, struct sim_clock *clock) {
     bool raised = sim_clock_raise(&sim_host_clock, slot, sequence);
     bool merged = sim_clock_merge(&sim_host_clock, clock);
     sim_host_version += raised || merged;
+}
+
+void sim_host_learn_clock(struct sim_clock *clock) {
+    sim_host_version += sim_clock_merge(&sim_host_clock, clock);
 }
 
 void sim_queue_reset(void) {

@@ -36,7 +36,8 @@ struct sim_capturing {
 };
 
 struct sim_queue {
-    size_t references; // one of its stream while that lives, one of each item, one of each caller that keeps it
+    size_t
+        references; // one of its stream while that lives, one of each item, one of each caller that keeps it
     enum sim_queue_kind kind;
     struct sim_context *context; // null once it is destroyed; then no work is pending
     uint64_t stream_id;
@@ -48,9 +49,9 @@ struct sim_queue {
     uint64_t count;
     uint64_t free_at; // the end of the last item that completed
     struct sim_item *last;
-    bool retired;             // its stream is gone
-    struct sp_list link;      // in its context's queues
-    struct sp_list waiting;   // in the waiters of the item that its first item depends on
+    bool retired;           // its stream is gone
+    struct sp_list link;    // in its context's queues
+    struct sp_list waiting; // in the waiters of the item that its first item depends on
     struct sim_capturing capturing;
     CUstreamCaptureStatus capture_status;
     _Atomic int *status_mirror; // the same in the stream's handle, read with no lock; null: there is none
@@ -75,6 +76,9 @@ extern uint64_t sim_host_version;
 
 // The host has observed that work with this clock, up to this sequence of its slot, is complete.
 void sim_host_learn(size_t slot, uint64_t sequence, struct sim_clock *clock);
+
+// The same for all that a clock holds.
+void sim_host_learn_clock(struct sim_clock *clock);
 
 void sim_queue_reset(void);
 

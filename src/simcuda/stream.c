@@ -63,7 +63,8 @@ uint64_t sim_stream_count(void) {
     return slab.live;
 }
 
-static struct sim_queue *default_stream_of(const struct sim_thread *thread, const struct sim_context *context) {
+static struct sim_queue *default_stream_of(const struct sim_thread *thread,
+                                           const struct sim_context *context) {
     for (size_t i = 0; i < thread->default_stream_count; i++) {
         if (thread->default_streams[i]->context == context)
             return thread->default_streams[i];

@@ -19,7 +19,8 @@ static void give_back(void *argument) {
     struct sim_thread *thread = argument;
     if (atomic_load_explicit(&sim_life, memory_order_relaxed) == SIM_READY) {
         sim_lock();
-        bool is_current = thread->generation == atomic_load_explicit(&current_generation, memory_order_relaxed);
+        bool is_current =
+            thread->generation == atomic_load_explicit(&current_generation, memory_order_relaxed);
         if (is_current)
             sim_schedule_remove(thread);
         for (size_t i = 0; is_current && i < thread->default_stream_count; i++)

@@ -300,11 +300,22 @@ static bool is_any(const struct sim_context *context, const void *argument) {
     return true;
 }
 
+// What was done in queues that are gone is complete.
+static void learn_departed(bool (*concerns)(const struct sim_context *context, const void *argument),
+                           const void *argument) {
+    for (struct sim_context *context = sim_context_next(NULL); context; context = sim_context_next(context)) {
+        if (concerns(context, argument))
+            sim_host_learn_clock(context->departed);
+    }
+}
+
 void sim_work_wait_context(struct sim_context *context) {
+    learn_departed(is_context, context);
     wait_for_all(is_context, context, sim_work_wait);
 }
 
 void sim_work_wait_device(int device) {
+    learn_departed(is_on_device, &device);
     wait_for_all(is_on_device, &device, sim_work_wait);
 }
 
@@ -339,6 +350,7 @@ static void order_by_legacy(struct sim_queue *queue, struct sim_item *item) {
         depend(queue, item, context->legacy->last);
     if (queue->kind != SIM_QUEUE_LEGACY)
         return;
+    sim_clock_merge(&queue->clock, context->departed_blocking);
     SP_LIST_FOR_EACH(link, &context->queues) {
         struct sim_queue *other = SP_CONTAINER_OF(link, struct sim_queue, link);
         if (sim_queue_is_blocking(other) && other->last)

@@ -64,7 +64,7 @@ struct sim_item {
     struct sim_item **dependencies; // those that were not done when it was added
     size_t dependency_count;
     size_t dependency_capacity;
-    struct sp_list waiters; // queues whose first item depends on this one
+    struct sp_list waiters;       // queues whose first item depends on this one
     struct sp_list link;          // in its queue
     struct sp_list touching_link; // among the pending pieces that name bytes
     struct sp_list flag_link;     // among the due pieces that look at a flag
@@ -81,7 +81,7 @@ void sim_item_drop(struct sim_item *item); // null is allowed
 // the caller holds a reference to the queue. The job's accesses are taken over, or freed on failure. If `item` is
 // not null it gets a reference to the piece. CONTEXT_IS_DESTROYED when the context went while it waited.
 CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job, struct sim_item *const *dependencies,
-                  size_t dependency_count, struct sim_item **item);
+                      size_t dependency_count, struct sim_item **item);
 
 // The queue's next work runs after the item: orders the clocks, and waits in the queue if it is pending. Else as
 // sim_work_add.

@@ -1,4 +1,5 @@
-// Traces that are not as they should be: the program says where and why, prints nothing else and exits with 1.
+// Traces that are not as they should be: the program says where and why, prints nothing else and exits
+// with 1.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -87,7 +87,7 @@ void program_forget(struct outcome *outcome) {
 // The paths that were handed out live until the end, in a list.
 struct path {
     struct path *next;
-    char text[256];
+    char text[512];
 };
 
 static struct path *paths;

@@ -89,21 +89,25 @@ static void *free_and_destroy(poolMemPool_t pool, size_t size, struct test_hold 
     return pointer;
 }
 
+// Where the driver can't tell the two streams apart, the memory may be handed out at once, to work that waits.
+static void require_old_work_comes_first(const void *old_memory, const void *memory, CUstream young) {
+    if (memory == old_memory)
+        EXPECT(poolStreamQuery(young), poolErrorNotReady);
+}
+
 void row_a_new_stream_at_a_destroyed_streams_handle_inherits_nothing(void) {
     static const size_t sizes[] = {KIB(5), BLOCK};
     poolMemPool_t pool = pool_without_policies();
-    CUstream old, young = NULL;
-    void *pointer = NULL;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        CUstream old;
         struct test_hold hold;
-        pointer = free_and_destroy(pool, sizes[i], &hold, &old);
-        young = stream_at(old);
-        void *other = test_malloc(pool, sizes[i], young);
-        REQUIRE(other != pointer);
-        test_fill(other, 2, sizes[i], young);
+        void *freed = free_and_destroy(pool, sizes[i], &hold, &old);
+        CUstream young = stream_at(old);
+        void *memory = test_malloc(pool, sizes[i], young);
+        require_old_work_comes_first(freed, memory, young);
+        test_fill(memory, 2, sizes[i], young);
         test_let_go(&hold);
         EXPECT(poolDeviceSynchronize(), poolSuccess);
-        REQUIRE(test_is_filled(other, 2, sizes[i]));
+        REQUIRE(test_is_filled(memory, 2, sizes[i]));
     }
-    REQUIRE(test_malloc(pool, BLOCK, young) == pointer);
 }

@@ -88,6 +88,7 @@
     X(an_event_before_the_free_does_not_trim, "and not of an event before it") \
     X(a_device_synchronise_trims_to_the_threshold, "the threshold acts at a synchronise of the device") \
     X(a_synchronise_of_an_unrelated_stream_does_not_trim, "not at a synchronise of an unrelated stream") \
+    X(an_event_of_an_unrelated_stream_does_not_trim, "nor at a synchronise of an event in one") \
     X(a_query_does_not_trim, "not at a query of the stream or of an event") \
     X(queries_tell_pending_work_from_complete_work, "queries: NotReady, then success") \
     X(a_synchronise_leaves_the_threshold_of_what_is_cached, "threshold 64 MiB and 224 MiB cached: 64 MiB are left") \

@@ -175,11 +175,17 @@ void row_a_device_synchronise_trims_to_the_threshold(void) {
 
 void row_a_synchronise_of_an_unrelated_stream_does_not_trim(void) {
     CUstream stream = test_stream(), other = test_stream();
-    CUevent event = test_event();
     poolMemPool_t pool = pool_with_cache(MIB(40), 1, stream);
     uint64_t reserved = test_reserved(pool);
     EXPECT(poolStreamSynchronize(other), poolSuccess);
     REQUIRE_EQUAL(test_reserved(pool), reserved);
+}
+
+void row_an_event_of_an_unrelated_stream_does_not_trim(void) {
+    CUstream stream = test_stream(), other = test_stream();
+    CUevent event = test_event();
+    poolMemPool_t pool = pool_with_cache(MIB(40), 1, stream);
+    uint64_t reserved = test_reserved(pool);
     EXPECT(poolEventRecord(event, other), poolSuccess);
     EXPECT(poolEventSynchronize(event), poolSuccess);
     REQUIRE_EQUAL(test_reserved(pool), reserved);

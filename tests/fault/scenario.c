@@ -203,13 +203,12 @@ void scene_close(struct scene *scene) {
     for (unsigned i = 0; i < SCENE_BLOCKS; i++)
         REQUIRE(!scene->blocks[i].address);
     scene_check(scene);
-    REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
-
     sp_runtime_teardown();
+    test_unload_kernels();
+    REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
     for (unsigned i = 0; i < SCENE_STREAMS; i++)
         DRIVER(test_driver()->cuStreamDestroy(scene->streams[i]));
     DRIVER(test_driver()->cuEventDestroy(scene->event));
-    test_unload_kernels();
     test_require_no_leaks();
 }
 

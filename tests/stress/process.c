@@ -38,13 +38,37 @@ void row_a_fork_while_threads_allocate_gives_the_child_a_clear_error(void) {
     crew_close(&crew);
 }
 
+struct endless {
+    poolMemPool_t pool;
+    CUstream stream;
+};
+
+// Until the driver shuts down beneath it: then a call may fail, and that is all it may do.
+static void *allocate_endlessly(void *argument) {
+    static const size_t sizes[] = {100, KIB(300), MIB(3)};
+    const struct endless *endless = argument;
+    void *pointer;
+    for (unsigned i = 0;; i++) {
+        if (poolMallocFromPoolAsync(&pointer, sizes[i % 3], endless->pool, endless->stream) == poolSuccess)
+            poolFreeAsync(pointer, endless->stream);
+        if (i % 100 == 0)
+            poolStreamSynchronize(endless->stream);
+    }
+    return NULL;
+}
+
 void row_end_while_threads_allocate(void) {
+    static struct endless endless[CREW];
+    pthread_t thread;
     test_use_device(0);
-    test_load_kernels();
-    crew_open(&crew, test_pool());
-    crew_start(&crew, crew_allocate_or_free, 1000000);
+    poolMemPool_t pool = test_pool();
+    for (unsigned i = 0; i < CREW; i++) {
+        endless[i] = (struct endless){pool, test_stream()};
+        REQUIRE(pthread_create(&thread, NULL, allocate_endlessly, &endless[i]) == 0);
+    }
+    CUstream stream = test_stream();
     for (unsigned i = 0; i < 1000; i++)
-        test_free(test_malloc(crew.pool, KIB(4), crew.members[0].stream), crew.members[0].stream);
+        test_free(test_malloc(pool, KIB(4), stream), stream);
     exit(EXIT_SUCCESS);
 }
 

@@ -25,8 +25,8 @@ static void require_all_back(poolMemPool_t pool) {
     REQUIRE_EQUAL(test_used(pool), 0);
     EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
     REQUIRE_EQUAL(test_reserved(pool), 0);
-    REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
     test_unload_kernels();
+    REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
     sp_runtime_teardown();
     test_require_no_leaks();
 }

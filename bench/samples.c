@@ -1,0 +1,26 @@
+#include "samples.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+double samples_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+void samples_add(struct samples *samples, double value) {
+    if (samples->count < SAMPLES_MAX)
+        samples->values[samples->count++] = value;
+}
+
+static int compare(const void *a, const void *b) {
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return left < right ? -1 : left > right;
+}
+
+double samples_at(struct samples *samples, double fraction) {
+    qsort(samples->values, samples->count, sizeof samples->values[0], compare);
+    return samples->values[(size_t)(fraction * (double)(samples->count - 1) + 0.5)];
+}

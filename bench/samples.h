@@ -1,0 +1,24 @@
+// Samples of one quantity, and what is reported of them.
+#ifndef STREAMPOOL_BENCH_SAMPLES_H
+#define STREAMPOOL_BENCH_SAMPLES_H
+
+#include <stddef.h>
+
+enum { SAMPLES_MAX = 512 };
+
+struct samples {
+    double values[SAMPLES_MAX];
+    size_t count;
+};
+
+// Nanoseconds of a clock that never goes back.
+double samples_clock(void);
+
+// A sample beyond SAMPLES_MAX is left out.
+void samples_add(struct samples *samples, double value);
+
+// Of at least one sample: the value at a fraction of the sorted ones (0 the least, 0.5 the median, 1 the
+// most).
+double samples_at(struct samples *samples, double fraction);
+
+#endif

@@ -1,0 +1,28 @@
+// What is measured: the pool and CUDA's own, behind one table of functions, each with a pool made for the
+// purpose.
+#ifndef STREAMPOOL_BENCH_SUBJECT_H
+#define STREAMPOOL_BENCH_SUBJECT_H
+
+#include "driver/driver.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// One of the two at work. All functions return 0 or the error's number.
+struct subject {
+    const char *name;
+    const struct sp_driver *driver;
+    void *pool;
+    int (*open)(struct subject *subject, uint64_t threshold);
+    int (*close)(struct subject *subject);
+    int (*allocate)(const struct subject *subject, void **pointer, size_t size, CUstream stream);
+    int (*release)(const struct subject *subject, void *pointer, CUstream stream);
+    int (*synchronize)(const struct subject *subject, CUstream stream);
+};
+
+enum { SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_COUNT };
+
+// Fills both; returns how many this driver has: 1 when it has no pools of its own.
+int subjects_init(struct subject subjects[SUBJECT_COUNT], const struct sp_driver *driver);
+
+#endif

@@ -1,0 +1,178 @@
+// Contexts.
+#include "simcuda/bridge.h"
+#include "simcuda/capture.h"
+#include "simcuda/context.h"
+#include "simcuda/device.h"
+#include "simcuda/event.h"
+#include "simcuda/report.h"
+#include "simcuda/work.h"
+
+// The live context behind a handle; a handle of none is reported.
+static CUresult find(CUcontext handle, struct sim_context **context) {
+    *context = sim_context_find(handle);
+    if (*context)
+        return CUDA_SUCCESS;
+    if (handle)
+        sim_report(simcudaReport_useOfDestroyedContext, "context %p", (void *)handle);
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context) {
+    SIM_QUERY(cuCtxGetCurrent);
+    if (!context)
+        return CUDA_ERROR_INVALID_VALUE;
+    *context = sim_context_current_handle(sim_thread_self());
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device) {
+    struct sim_context *context;
+    SIM_QUERY(cuCtxGetDevice);
+    if (!device)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = sim_context_current(sim_thread_self(), &context);
+    if (result == CUDA_SUCCESS)
+        *device = atomic_load_explicit(&context->device, memory_order_relaxed);
+    return result;
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext handle) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxPushCurrent);
+    CUresult result = find(handle, &context);
+    if (result == CUDA_SUCCESS)
+        result = sim_context_push(sim_thread_self(), context);
+    SIM_END(cuCtxPushCurrent, result);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context) {
+    SIM_QUERY(cuCtxPopCurrent);
+    return sim_context_pop(sim_thread_self(), context);
+}
+
+CUresult cuCtxSetCurrent(CUcontext handle) {
+    struct sim_context *context = NULL;
+    SIM_BEGIN(cuCtxSetCurrent);
+    CUresult result = handle ? find(handle, &context) : CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        result = sim_context_set_current(sim_thread_self(), context);
+    SIM_END(cuCtxSetCurrent, result);
+}
+
+static CUresult synchronize(void) {
+    struct sim_context *context;
+    CUresult result = sim_context_current(sim_thread_self(), &context);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_check_context(context, "cuCtxSynchronize");
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (context->error == CUDA_SUCCESS)
+        sim_work_wait_context(context);
+    return context->error;
+}
+
+CUresult cuCtxSynchronize(void) {
+    SIM_BEGIN(cuCtxSynchronize);
+    SIM_END(cuCtxSynchronize, synchronize());
+}
+
+CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
+    struct sim_context *context;
+    SIM_BEGIN(cuCtxGetId);
+    if (!id)
+        SIM_END(cuCtxGetId, CUDA_ERROR_INVALID_VALUE);
+    CUresult result = handle ? find(handle, &context) : sim_context_current(sim_thread_self(), &context);
+    if (result == CUDA_SUCCESS)
+        *id = sim_context_identity(context);
+    SIM_END(cuCtxGetId, result);
+}
+
+static CUresult record_event(CUcontext handle, CUevent event_handle) {
+    struct sim_context *context;
+    struct sim_event *event;
+    CUresult result = handle ? find(handle, &context) : sim_context_current(sim_thread_self(), &context);
+    if (result == CUDA_SUCCESS)
+        result = sim_event_find(event_handle, &event);
+    return result == CUDA_SUCCESS ? sim_event_record_context(event, context) : result;
+}
+
+CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
+    SIM_BEGIN(cuCtxRecordEvent);
+    SIM_END(cuCtxRecordEvent, record_event(handle, event));
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device) {
+    struct sim_context *context;
+    SIM_BEGIN(cuDevicePrimaryCtxRetain);
+    if (!handle)
+        SIM_END(cuDevicePrimaryCtxRetain, CUDA_ERROR_INVALID_VALUE);
+    if (!sim_device_exists(device))
+        SIM_END(cuDevicePrimaryCtxRetain, CUDA_ERROR_INVALID_DEVICE);
+    CUresult result = sim_context_retain_primary(device, &context);
+    if (result == CUDA_SUCCESS)
+        *handle = sim_context_handle(context);
+    SIM_END(cuDevicePrimaryCtxRetain, result);
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+    SIM_BEGIN(cuDevicePrimaryCtxRelease);
+    SIM_END(cuDevicePrimaryCtxRelease,
+            sim_device_exists(device) ? sim_context_release_primary(device) : CUDA_ERROR_INVALID_DEVICE);
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+    SIM_BEGIN(cuDevicePrimaryCtxReset);
+    if (!sim_device_exists(device))
+        SIM_END(cuDevicePrimaryCtxReset, CUDA_ERROR_INVALID_DEVICE);
+    struct sim_context *context = sim_context_primary(device);
+    if (context)
+        sim_context_destroy(context);
+    SIM_END(cuDevicePrimaryCtxReset, CUDA_SUCCESS);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active) {
+    SIM_BEGIN(cuDevicePrimaryCtxGetState);
+    if (!flags || !active)
+        SIM_END(cuDevicePrimaryCtxGetState, CUDA_ERROR_INVALID_VALUE);
+    if (!sim_device_exists(device))
+        SIM_END(cuDevicePrimaryCtxGetState, CUDA_ERROR_INVALID_DEVICE);
+    *flags = 0;
+    *active = sim_context_primary(device) != NULL;
+    SIM_END(cuDevicePrimaryCtxGetState, CUDA_SUCCESS);
+}
+
+static CUresult create(CUcontext *handle, int device) {
+    struct sim_context *context;
+    if (!sim_device_exists(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    CUresult result = sim_context_create(device, &context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    *handle = sim_context_handle(context);
+    return sim_context_push(sim_thread_self(), context);
+}
+
+CUresult cuCtxCreate_v2(CUcontext *handle, unsigned int flags, CUdevice device) {
+    (void)flags;
+    SIM_BEGIN(cuCtxCreate);
+    SIM_END(cuCtxCreate, handle ? create(handle, device) : CUDA_ERROR_INVALID_VALUE);
+}
+
+static CUresult destroy(CUcontext handle) {
+    struct sim_thread *thread = sim_thread_self();
+    struct sim_context *context;
+    CUresult result = find(handle, &context);
+    if (result == CUDA_SUCCESS && atomic_load(&context->is_primary))
+        result = CUDA_ERROR_INVALID_CONTEXT;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (sim_context_current_handle(thread) == handle)
+        sim_context_pop(thread, NULL);
+    sim_context_destroy(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDestroy_v2(CUcontext handle) {
+    SIM_BEGIN(cuCtxDestroy);
+    SIM_END(cuCtxDestroy, destroy(handle));
+}

@@ -1,0 +1,231 @@
+// Streams and captures.
+#include "simcuda/bridge.h"
+#include "simcuda/capture.h"
+#include "simcuda/context.h"
+#include "simcuda/event.h"
+#include "simcuda/queue.h"
+#include "simcuda/stream.h"
+#include "simcuda/thread.h"
+#include "simcuda/work.h"
+
+// ------------------------------------------------------------------------------------------------- queries
+
+// The slow way, for per-thread default streams and for handles that are wrong.
+static CUresult find_queue(CUstream handle, struct sim_queue **queue) {
+    sim_lock();
+    CUresult result = sim_stream_queue(handle, queue);
+    sim_unlock();
+    return result;
+}
+
+static int is_legacy(CUstream handle) {
+    return !handle || handle == CU_STREAM_LEGACY;
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
+    struct sim_queue *queue;
+    struct sim_context *context;
+    SIM_QUERY(cuStreamGetCtx);
+    if (!result)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct sim_stream *stream = sim_stream_find(handle);
+    if (!stream && !sim_stream_is_default(handle))
+        return find_queue(handle, &queue);
+    CUresult failure = CUDA_SUCCESS;
+    if (stream)
+        context = atomic_load_explicit(&stream->context, memory_order_relaxed);
+    else
+        failure = sim_context_current(sim_thread_self(), &context);
+    if (failure == CUDA_SUCCESS)
+        *result = sim_context_handle(context);
+    return failure;
+}
+
+CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
+    struct sim_queue *queue;
+    SIM_QUERY(cuStreamGetFlags);
+    if (!flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct sim_stream *stream = sim_stream_find(handle);
+    CUresult failure = stream ? CUDA_SUCCESS : find_queue(handle, &queue);
+    if (failure == CUDA_SUCCESS)
+        *flags = stream ? atomic_load_explicit(&stream->flags, memory_order_relaxed) : CU_STREAM_DEFAULT;
+    return failure;
+}
+
+CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
+    struct sim_queue *queue;
+    struct sim_context *context;
+    SIM_QUERY(cuStreamGetId);
+    if (!id)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct sim_stream *stream = sim_stream_find(handle);
+    if (stream) {
+        *id = atomic_load_explicit(&stream->element.identity, memory_order_relaxed);
+        return CUDA_SUCCESS;
+    }
+    if (!is_legacy(handle)) {
+        CUresult failure = find_queue(handle, &queue);
+        if (failure == CUDA_SUCCESS)
+            *id = queue->stream_id;
+        return failure;
+    }
+    CUresult failure = sim_context_current(sim_thread_self(), &context);
+    if (failure == CUDA_SUCCESS)
+        *id = atomic_load_explicit(&context->legacy_stream_id, memory_order_relaxed);
+    return failure;
+}
+
+static CUresult legacy_status(CUstreamCaptureStatus *status) {
+    struct sim_context *context;
+    CUresult failure = sim_context_current(sim_thread_self(), &context);
+    if (failure != CUDA_SUCCESS)
+        return failure;
+    if (atomic_load_explicit(&context->blocking_captures, memory_order_relaxed) > 0)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
+    struct sim_queue *queue;
+    SIM_QUERY(cuStreamIsCapturing);
+    if (!status)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct sim_stream *stream = sim_stream_find(handle);
+    if (stream) {
+        *status = (CUstreamCaptureStatus)atomic_load_explicit(&stream->capture_status, memory_order_relaxed);
+        return CUDA_SUCCESS;
+    }
+    if (is_legacy(handle))
+        return legacy_status(status);
+    CUresult failure = find_queue(handle, &queue);
+    if (failure == CUDA_SUCCESS)
+        *status = queue->capture_status;
+    return failure;
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+    SIM_QUERY(cuThreadExchangeStreamCaptureMode);
+    if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct sim_thread *thread = sim_thread_self();
+    CUstreamCaptureMode before = thread->capture_mode;
+    thread->capture_mode = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
+}
+
+// ------------------------------------------------------------------------------------------------- waiting
+
+static CUresult query(CUstream handle) {
+    struct sim_queue *queue;
+    CUresult result = sim_stream_queue(handle, &queue);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_check_queue(queue, "cuStreamQuery");
+    if (result != CUDA_SUCCESS || !queue->last)
+        return result;
+    struct sim_context *context = queue->context;
+    return sim_work_poll(queue->last) ? context->error : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamQuery(CUstream handle) {
+    SIM_BEGIN(cuStreamQuery);
+    SIM_END(cuStreamQuery, query(handle));
+}
+
+static CUresult synchronize(CUstream handle) {
+    struct sim_queue *queue;
+    CUresult result = sim_stream_queue(handle, &queue);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_check_queue(queue, "cuStreamSynchronize");
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct sim_context *context = queue->context;
+    sim_work_wait_queue(queue);
+    return context->error;
+}
+
+CUresult cuStreamSynchronize(CUstream handle) {
+    SIM_BEGIN(cuStreamSynchronize);
+    SIM_END(cuStreamSynchronize, synchronize(handle));
+}
+
+static CUresult wait_event(CUstream handle, CUevent event_handle, unsigned flags) {
+    struct sim_queue *queue;
+    struct sim_event *event;
+    if (flags > 1)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = sim_stream_queue(handle, &queue);
+    if (result == CUDA_SUCCESS)
+        result = sim_event_find(event_handle, &event);
+    return result == CUDA_SUCCESS ? sim_event_stream_wait(event, queue) : result;
+}
+
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
+    SIM_BEGIN(cuStreamWaitEvent);
+    SIM_END(cuStreamWaitEvent, wait_event(handle, event, flags));
+}
+
+// ---------------------------------------------------------------------------------------- life and captures
+
+static CUresult create(CUstream *handle, unsigned flags) {
+    struct sim_context *context;
+    if (!handle || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = sim_context_current(sim_thread_self(), &context);
+    if (result == CUDA_SUCCESS)
+        result = context->error;
+    return result == CUDA_SUCCESS ? sim_stream_create(context, flags, handle) : result;
+}
+
+CUresult cuStreamCreate(CUstream *handle, unsigned int flags) {
+    SIM_BEGIN(cuStreamCreate);
+    SIM_END(cuStreamCreate, create(handle, flags));
+}
+
+// A sticky error is no reason to keep the stream.
+static CUresult destroy(CUstream handle) {
+    struct sim_queue *queue;
+    struct sim_stream *stream = sim_stream_find(handle);
+    if (sim_stream_is_default(handle))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!stream)
+        return sim_stream_queue(handle, &queue);
+    sim_stream_destroy(stream);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy_v2(CUstream handle) {
+    SIM_BEGIN(cuStreamDestroy);
+    SIM_END(cuStreamDestroy, destroy(handle));
+}
+
+static CUresult begin_capture(CUstream handle, CUstreamCaptureMode mode) {
+    struct sim_queue *queue;
+    CUresult result = sim_stream_queue(handle, &queue);
+    return result == CUDA_SUCCESS ? sim_capture_begin(queue, mode) : result;
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
+    SIM_BEGIN(cuStreamBeginCapture);
+    SIM_END(cuStreamBeginCapture, begin_capture(handle, mode));
+}
+
+static CUresult end_capture(CUstream handle, CUgraph *graph) {
+    struct sim_queue *queue;
+    if (!graph)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = sim_stream_queue(handle, &queue);
+    return result == CUDA_SUCCESS ? sim_capture_end(queue, graph) : result;
+}
+
+CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
+    SIM_BEGIN(cuStreamEndCapture);
+    SIM_END(cuStreamEndCapture, end_capture(handle, graph));
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+    SIM_BEGIN(cuGraphDestroy);
+    SIM_END(cuGraphDestroy, sim_graph_destroy(graph));
+}

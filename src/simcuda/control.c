@@ -1,0 +1,344 @@
+// The functions of streampool/simcuda.h: each takes the engine's lock, calls the engine, and gives it back.
+#include <pthread.h>
+#include <sched.h>
+#include <streampool/simcuda.h>
+#include <string.h>
+
+#include "simcuda/bytes.h"
+#include "simcuda/context.h"
+#include "simcuda/device.h"
+#include "simcuda/engine.h"
+#include "simcuda/fault.h"
+#include "simcuda/host.h"
+#include "simcuda/launch.h"
+#include "simcuda/live.h"
+#include "simcuda/queue.h"
+#include "simcuda/report.h"
+#include "simcuda/schedule.h"
+#include "simcuda/stream.h"
+#include "simcuda/thread.h"
+#include "simcuda/work.h"
+
+int simcudaReset(const simcudaConfig *config) {
+    return sim_engine_reset(config);
+}
+
+void simcudaGetConfig(simcudaConfig *config) {
+    sim_lock();
+    *config = sim_config;
+    sim_unlock();
+}
+
+// ------------------------------------------------------------------------------------- failures and counters
+
+int simcudaFailCall(const char *entry, uint64_t n, simcudaFaultSpan span, int error) {
+    enum sim_entry found = entry ? sim_entry_find(entry) : SIM_ENTRY_COUNT;
+    if ((entry && found == SIM_ENTRY_COUNT) || n == 0 || error == CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    bool has_room = sim_fault_set(found, n, span, (CUresult)error);
+    sim_unlock();
+    return has_room ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+void simcudaFailClear(void) {
+    sim_lock();
+    sim_fault_clear();
+    sim_unlock();
+}
+
+uint64_t simcudaFailCount(void) {
+    sim_lock();
+    uint64_t count = sim_fault_count();
+    sim_unlock();
+    return count;
+}
+
+int simcudaContextFail(CUcontext handle, int error) {
+    sim_lock();
+    struct sim_context *context = sim_context_find(handle);
+    if (context)
+        context->error = (CUresult)error;
+    sim_unlock();
+    return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+uint64_t simcudaCallCount(const char *entry) {
+    return sim_call_count(entry);
+}
+
+void simcudaCallCountReset(void) {
+    sim_call_count_reset();
+}
+
+uint64_t simcudaTraceDigest(void) {
+    sim_lock();
+    uint64_t digest = sim_trace_digest();
+    sim_unlock();
+    return digest;
+}
+
+// --------------------------------------------------------------------------------------------------- reports
+
+uint64_t simcudaReportCount(const char *kind) {
+    sim_lock();
+    uint64_t count = sim_report_count(kind);
+    sim_unlock();
+    return count;
+}
+
+const char *simcudaReportName(uint64_t index) {
+    sim_lock();
+    const char *name = sim_report_name(index);
+    sim_unlock();
+    return name;
+}
+
+const char *simcudaReportText(uint64_t index) {
+    sim_lock();
+    const char *text = sim_report_text(index);
+    sim_unlock();
+    return text;
+}
+
+void simcudaReportClear(void) {
+    sim_lock();
+    sim_report_clear();
+    sim_unlock();
+}
+
+void simcudaGetLive(simcudaLive *live) {
+    sim_lock();
+    sim_live_count(live);
+    sim_unlock();
+}
+
+uint64_t simcudaLeakCheck(void) {
+    sim_lock();
+    uint64_t count = sim_live_check();
+    sim_unlock();
+    return count;
+}
+
+uint64_t simcudaMemoryInUse(int device) {
+    sim_lock();
+    uint64_t bytes = sim_device_exists(device) ? sim_device_created(device) : 0;
+    sim_unlock();
+    return bytes;
+}
+
+uint64_t simcudaMemoryPeak(int device) {
+    sim_lock();
+    uint64_t bytes = sim_device_exists(device) ? sim_device_peak(device) : 0;
+    sim_unlock();
+    return bytes;
+}
+
+void simcudaMemoryPeakReset(void) {
+    sim_lock();
+    sim_device_peak_reset();
+    sim_unlock();
+}
+
+int simcudaPeek(void *to, uint64_t address, size_t size) {
+    sim_lock();
+    bool is_mapped = sim_bytes_read(address, to, size);
+    sim_unlock();
+    return is_mapped ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+int simcudaPoke(uint64_t address, const void *from, size_t size) {
+    sim_lock();
+    bool is_mapped = sim_bytes_write(address, from, size);
+    sim_work_look_at_flags();
+    sim_unlock();
+    return is_mapped ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// ------------------------------------------------------------------------------------------- work and time
+
+static uint64_t count_of(CUstream stream) {
+    struct sim_queue *queue;
+    return sim_stream_queue(stream, &queue) == CUDA_SUCCESS ? queue->count : 0;
+}
+
+int simcudaEnqueue(CUstream stream, const simcudaWork *work) {
+    struct sim_job job = {.duration = work->duration};
+    sim_job_name(&job, work->name);
+    for (size_t i = 0; i < work->count; i++)
+        sim_job_touches(&job, work->accesses[i].address, work->accesses[i].size, work->accesses[i].kind);
+    sim_lock();
+    CUresult result = sim_launch(stream, "simcudaEnqueue", &job);
+    sim_unlock();
+    return result;
+}
+
+uint64_t simcudaPending(CUstream stream) {
+    sim_lock();
+    uint64_t count = count_of(stream);
+    sim_unlock();
+    return count;
+}
+
+uint64_t simcudaPendingAll(void) {
+    sim_lock();
+    uint64_t count = sim_work_pending();
+    sim_unlock();
+    return count;
+}
+
+int simcudaComplete(CUstream stream, uint64_t n) {
+    struct sim_queue *queue;
+    sim_lock();
+    CUresult result = sim_stream_queue(stream, &queue);
+    if (result == CUDA_SUCCESS)
+        sim_work_finish_first(queue, n);
+    sim_unlock();
+    return result;
+}
+
+void simcudaCompleteAll(void) {
+    sim_lock();
+    sim_work_finish_all();
+    sim_unlock();
+}
+
+uint64_t simcudaQueueFullCount(void) {
+    sim_lock();
+    uint64_t count = sim_work_full_count();
+    sim_unlock();
+    return count;
+}
+
+uint64_t simcudaNow(void) {
+    struct sim_thread *thread = sim_thread_self();
+    sim_lock();
+    sim_now += thread->cost;
+    thread->cost = 0;
+    uint64_t now = sim_now;
+    sim_unlock();
+    return now;
+}
+
+void simcudaAdvance(uint64_t nanoseconds) {
+    sim_lock();
+    sim_now += nanoseconds;
+    sim_work_progress();
+    sim_unlock();
+}
+
+// ------------------------------------------------------------------------------------------ scheduled mode
+
+struct started_thread {
+    pthread_t thread;
+    struct sim_thread *self;
+    simcudaThreadFunction function;
+    void *argument;
+};
+
+static void *run_thread(void *argument) {
+    const struct started_thread *start = argument;
+    sim_thread_adopt(start->self);
+    if (start->self->registered) {
+        sim_lock();
+        sim_schedule_enter(start->self);
+        sim_unlock();
+    }
+    start->function(start->argument);
+    simcudaThreadUnregister();
+    return NULL;
+}
+
+static void prepare_threads(struct started_thread *threads, simcudaThreadFunction function,
+                            void *const *arguments, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        threads[i].function = function;
+        threads[i].argument = arguments ? arguments[i] : NULL;
+        threads[i].self = sim_thread_make();
+    }
+}
+
+// All of them are registered before one of them can run: the lock is held until then.
+static size_t start_threads(struct started_thread *threads, size_t count) {
+    size_t started = 0;
+    sim_lock();
+    while (started < count) {
+        struct started_thread *thread = &threads[started];
+        if (sim_config.mode == simcudaModeScheduled)
+            sim_schedule_add(thread->self);
+        if (pthread_create(&thread->thread, NULL, run_thread, thread) != 0)
+            break;
+        started++;
+    }
+    for (size_t i = started; i < count; i++) {
+        sim_schedule_remove(threads[i].self);
+        sim_thread_discard(threads[i].self);
+    }
+    sim_unlock();
+    return started;
+}
+
+int simcudaRunThreads(simcudaThreadFunction function, void *const *arguments, size_t count) {
+    struct started_thread *threads = sim_allocate(count * sizeof(*threads));
+    prepare_threads(threads, function, arguments, count);
+    size_t started = start_threads(threads, count);
+    simcudaThreadBlock();
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i].thread, NULL);
+    simcudaThreadUnblock();
+    sim_free(threads);
+    return started == count ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void simcudaThreadRegister(void) {
+    struct sim_thread *thread = sim_thread_self();
+    sim_lock();
+    if (sim_config.mode == simcudaModeScheduled && !thread->registered) {
+        sim_schedule_add(thread);
+        sim_schedule_enter(thread);
+    }
+    sim_unlock();
+}
+
+void simcudaThreadUnregister(void) {
+    sim_lock();
+    sim_schedule_remove(sim_thread_self());
+    sim_unlock();
+}
+
+void simcudaThreadBlock(void) {
+    struct sim_thread *thread = sim_thread_self();
+    sim_lock();
+    if (thread->registered)
+        sim_schedule_leave(thread);
+    sim_unlock();
+}
+
+void simcudaThreadUnblock(void) {
+    struct sim_thread *thread = sim_thread_self();
+    sim_lock();
+    if (thread->registered) {
+        sim_schedule_unblock(thread);
+        sim_schedule_enter(thread);
+    }
+    sim_unlock();
+}
+
+void simcudaYield(void) {
+    simcudaLockEvent(0);
+}
+
+void simcudaLockEvent(int contended) {
+    struct sim_thread *thread = sim_thread_self();
+    if (!thread->registered) {
+        if (contended)
+            sched_yield();
+        return;
+    }
+    sim_lock();
+    if (contended)
+        sim_schedule_lock_is_held(thread);
+    else
+        sim_schedule_point(thread);
+    sim_unlock();
+}

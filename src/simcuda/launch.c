@@ -1,0 +1,49 @@
+#include "simcuda/launch.h"
+
+#include "simcuda/capture.h"
+#include "simcuda/context.h"
+#include "simcuda/host.h"
+#include "simcuda/queue.h"
+#include "simcuda/stream.h"
+#include "simcuda/work.h"
+
+static CUresult drop_job(struct sim_job *job, CUresult result) {
+    sim_free(job->accesses);
+    return result;
+}
+
+// The queue may have to be waited for, and its stream be destroyed meanwhile.
+static CUresult add(struct sim_queue *queue, struct sim_job *job, struct sim_item **item) {
+    sim_queue_hold(queue);
+    CUresult result = sim_work_add(queue, job, NULL, 0, item);
+    sim_queue_drop(queue);
+    return result;
+}
+
+CUresult sim_launch(CUstream stream, const char *call, struct sim_job *job) {
+    struct sim_queue *queue;
+    bool captured = false;
+    CUresult result = sim_stream_queue(stream, &queue);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_work(queue, call, &captured);
+    if (result != CUDA_SUCCESS || captured)
+        return drop_job(job, result);
+    return add(queue, job, NULL);
+}
+
+CUresult sim_launch_and_wait(const char *call, struct sim_job *job) {
+    struct sim_queue *queue;
+    struct sim_item *item;
+    CUresult result = sim_stream_queue(CU_STREAM_LEGACY, &queue);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_check_queue(queue, call);
+    if (result != CUDA_SUCCESS)
+        return drop_job(job, result);
+    struct sim_context *context = queue->context;
+    result = add(queue, job, &item);
+    if (result != CUDA_SUCCESS)
+        return result;
+    sim_work_wait(item);
+    sim_item_drop(item);
+    return context->error;
+}

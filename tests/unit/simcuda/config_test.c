@@ -1,0 +1,94 @@
+#include <string.h>
+
+#include "unit/simcuda/fixture.h"
+
+static simcudaConfig config;
+
+static int defaults(void **state) {
+    (void)state;
+    simcudaConfigDefault(&config);
+    return 0;
+}
+
+static void every_setting_is_understood(void **state) {
+    (void)state;
+    OK(simcudaConfigParse("devices=3,memory=8G,memory.2=141G,vmm=missing,vmm.0=refused,granule=64K,api=10020,"
+                          "address_space=1T,mappings=1000,queue=64,mode=scheduled,seed=7,completion=latest,"
+                          "delay=5,patience=0,reports=print",
+                          &config, NULL, 0));
+    assert_int_equal(config.devices, 3);
+    assert_true(config.device[1].memory == (uint64_t)8 << 30);
+    assert_true(config.device[2].memory == (uint64_t)141 << 30);
+    assert_int_equal(config.device[0].vmm, simcudaVmmRefused);
+    assert_int_equal(config.device[1].vmm, simcudaVmmMissing);
+    assert_int_equal(config.granule, 65536);
+    assert_int_equal(config.api, 10020);
+    assert_true(config.addressSpace == (uint64_t)1 << 40);
+    assert_int_equal(config.mappings, 1000);
+    assert_int_equal(config.queue, 64);
+    assert_int_equal(config.mode, simcudaModeScheduled);
+    assert_int_equal(config.seed, 7);
+    assert_int_equal(config.completion, simcudaCompletionLatest);
+    assert_int_equal(config.delay, 5);
+    assert_int_equal(config.patience, 0);
+    assert_int_equal(config.onReport, simcudaOnReportPrint);
+}
+
+static void an_empty_text_changes_nothing(void **state) {
+    simcudaConfig before = config;
+    (void)state;
+    OK(simcudaConfigParse("", &config, NULL, 0));
+    assert_memory_equal(&config, &before, sizeof(config));
+}
+
+static void a_bad_setting_is_named_and_changes_nothing(void **state) {
+    static const char *const bad[] = {
+        "speed=7",       "devices",        "devices=",         "devices=two",    "devices=17", "granule=3M",
+        "granule=1024",  "mode=quick",     "memory.16=1G",     "memory.x=1G",    "seed.1=7",   "api=1",
+        "queue=0",       "completion=",    "vmm.1=perhaps",    "reports=loudly", "=3",         "delay=0",
+    };
+    simcudaConfig before = config;
+    char problem[200];
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        problem[0] = '\0';
+        FAILS(simcudaConfigParse(bad[i], &config, problem, sizeof(problem)), CUDA_ERROR_INVALID_VALUE);
+        assert_true(strlen(problem) > 0);
+        assert_memory_equal(&config, &before, sizeof(config));
+    }
+    FAILS(simcudaConfigParse("devices=2,granule=3", &config, NULL, 0), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(config.devices, 1);
+}
+
+static void a_reset_refuses_a_configuration_that_makes_no_sense(void **state) {
+    (void)state;
+    config.granule = 12345;
+    FAILS(simcudaReset(&config), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void a_reset_gives_what_was_configured(void **state) {
+    simcudaConfig now;
+    int count;
+    size_t bytes;
+    (void)state;
+    OK(simcudaConfigParse("devices=2,memory.1=141G", &config, NULL, 0));
+    OK(simcudaReset(&config));
+    simcudaGetConfig(&now);
+    assert_int_equal(now.devices, 2);
+    OK(cuInit(0));
+    OK(cuDeviceGetCount(&count));
+    assert_int_equal(count, 2);
+    OK(cuDeviceTotalMem_v2(&bytes, 1));
+    assert_true(bytes == (size_t)141 << 30);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(every_setting_is_understood, defaults),
+        cmocka_unit_test_setup(an_empty_text_changes_nothing, defaults),
+        cmocka_unit_test_setup(a_bad_setting_is_named_and_changes_nothing, defaults),
+        cmocka_unit_test_setup(a_reset_refuses_a_configuration_that_makes_no_sense, defaults),
+        cmocka_unit_test_setup(a_reset_gives_what_was_configured, defaults),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "simcuda/history.h"
+
+static struct sim_history history;
+static struct sim_touch other;
+
+static int begin(void **state) {
+    (void)state;
+    history = (struct sim_history){0};
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    sim_history_destroy(&history);
+    return 0;
+}
+
+static struct sim_touch by(size_t slot, uint64_t sequence, bool writes) {
+    return (struct sim_touch){.slot = slot, .sequence = sequence, .writes = writes};
+}
+
+static bool write_bytes(size_t slot, uint64_t sequence, uint64_t first, uint64_t last,
+                        const struct sim_clock *clock) {
+    struct sim_touch touch = by(slot, sequence, true);
+    return sim_history_touch(&history, first, last, &touch, clock, &other);
+}
+
+static bool read_bytes(size_t slot, uint64_t sequence, uint64_t first, uint64_t last,
+                       const struct sim_clock *clock) {
+    struct sim_touch touch = by(slot, sequence, false);
+    return sim_history_touch(&history, first, last, &touch, clock, &other);
+}
+
+static void require_sound(void) {
+    for (size_t i = 0; i < history.count; i++) {
+        assert_true(history.segments[i].begin < history.segments[i].end);
+        assert_true(i == 0 || history.segments[i - 1].end <= history.segments[i].begin);
+    }
+}
+
+static void two_writes_of_a_byte_with_no_order_race(void **state) {
+    (void)state;
+    assert_true(write_bytes(0, 4, 100, 200, NULL));
+    assert_false(write_bytes(1, 1, 199, 300, NULL));
+    assert_int_equal(other.slot, 0);
+    assert_int_equal(other.sequence, 4);
+    require_sound();
+}
+
+static void neighbours_do_not_race(void **state) {
+    (void)state;
+    assert_true(write_bytes(0, 1, 100, 200, NULL));
+    assert_true(write_bytes(1, 1, 200, 300, NULL));
+    assert_true(write_bytes(2, 1, 0, 100, NULL));
+    require_sound();
+    assert_int_equal(history.count, 3);
+}
+
+static void a_clock_that_holds_the_write_orders_it(void **state) {
+    struct sim_clock *clock = NULL;
+    (void)state;
+    sim_clock_raise(&clock, 0, 4);
+    assert_true(write_bytes(0, 4, 0, 10, NULL));
+    assert_true(write_bytes(1, 1, 0, 10, clock));
+    assert_true(write_bytes(0, 5, 20, 30, NULL));
+    assert_false(write_bytes(1, 2, 20, 30, clock));
+    sim_clock_drop(clock);
+}
+
+static void one_slot_is_ordered_by_itself(void **state) {
+    (void)state;
+    assert_true(write_bytes(0, 1, 0, 10, NULL));
+    assert_true(write_bytes(0, 2, 5, 15, NULL));
+    assert_true(read_bytes(0, 3, 0, 15, NULL));
+}
+
+static void reads_do_not_race_with_reads(void **state) {
+    (void)state;
+    assert_true(read_bytes(0, 1, 0, 10, NULL));
+    assert_true(read_bytes(1, 1, 5, 15, NULL));
+    assert_true(read_bytes(2, 1, 0, 15, NULL));
+    require_sound();
+}
+
+static void a_write_races_with_each_read_that_it_does_not_know(void **state) {
+    struct sim_clock *clock = NULL;
+    (void)state;
+    sim_clock_raise(&clock, 0, 1);
+    assert_true(read_bytes(0, 1, 0, 10, NULL));
+    assert_true(read_bytes(1, 1, 0, 10, NULL));
+    assert_false(write_bytes(2, 1, 0, 10, clock));
+    assert_int_equal(other.slot, 1);
+    sim_clock_drop(clock);
+}
+
+static void a_read_races_with_a_write_that_it_does_not_know(void **state) {
+    (void)state;
+    assert_true(write_bytes(0, 1, 0, 10, NULL));
+    assert_false(read_bytes(1, 1, 9, 10, NULL));
+}
+
+static void only_the_bytes_in_common_count(void **state) {
+    struct sim_clock *clock = NULL;
+    (void)state;
+    sim_clock_raise(&clock, 1, 1);
+    assert_true(write_bytes(0, 1, 0, 100, NULL));
+    sim_clock_raise(&clock, 0, 1);
+    assert_true(write_bytes(1, 1, 40, 60, clock));
+    require_sound();
+    assert_int_equal(history.count, 3);
+    assert_true(write_bytes(0, 2, 0, 40, NULL));
+    assert_true(write_bytes(0, 3, 60, 100, NULL));
+    assert_false(write_bytes(0, 4, 39, 41, NULL));
+    sim_clock_drop(clock);
+}
+
+static void a_write_over_many_pieces_leaves_one(void **state) {
+    struct sim_clock *clock = NULL;
+    (void)state;
+    for (size_t slot = 0; slot < 10; slot++) {
+        assert_true(write_bytes(slot, 1, slot * 10, slot * 10 + 5, NULL));
+        assert_true(read_bytes(slot, 2, slot * 10 + 2, slot * 10 + 4, NULL));
+        sim_clock_raise(&clock, slot, 2);
+    }
+    assert_true(write_bytes(20, 1, 0, 100, clock));
+    assert_int_equal(history.count, 1);
+    assert_int_equal(history.segments[0].begin, 0);
+    assert_int_equal(history.segments[0].end, 100);
+    sim_clock_drop(clock);
+}
+
+int main(void) {
+#define HISTORY_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        HISTORY_TEST(two_writes_of_a_byte_with_no_order_race),
+        HISTORY_TEST(neighbours_do_not_race),
+        HISTORY_TEST(a_clock_that_holds_the_write_orders_it),
+        HISTORY_TEST(one_slot_is_ordered_by_itself),
+        HISTORY_TEST(reads_do_not_race_with_reads),
+        HISTORY_TEST(a_write_races_with_each_read_that_it_does_not_know),
+        HISTORY_TEST(a_read_races_with_a_write_that_it_does_not_know),
+        HISTORY_TEST(only_the_bytes_in_common_count),
+        HISTORY_TEST(a_write_over_many_pieces_leaves_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
