@@ -5,8 +5,7 @@
 // enumerator values and error numbers are the runtime's, so a program is ported by renaming a prefix. Where a
 // call differs from CUDA's, its text below says so.
 //
-// Words.       *Reserved* bytes are physical memory that a pool holds; *used* bytes are what callers asked
-// for
+// Words.       *Reserved* bytes are physical memory that a pool holds; *used* bytes are what callers asked for
 //              and have not freed. All sizes are in bytes.
 // Streams.     A CUstream is the driver's own handle (the runtime's cudaStream_t). 0 is the legacy default
 //              stream (the per-thread one in a program compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM),

@@ -34,7 +34,7 @@ static poolError_t check_props(const struct poolMemPoolProps *props) {
     if (props->win32SecurityAttributes || props->usage != 0 ||
         !all_zero(props->reserved, sizeof props->reserved))
         return sp_fail(poolErrorInvalidValue, "security attributes, usage and reserved bytes must be 0");
-    return check_location(&props->location, props->handleTypes);
+    return check_location(&props->location, (int)props->handleTypes);
 }
 
 static poolError_t check_exportable(const struct sp_device *device, int handle_types) {
@@ -56,7 +56,7 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
     if (error == poolSuccess)
         error = sp_device_get(props->location.id, &device);
     if (error == poolSuccess)
-        error = check_exportable(device, props->handleTypes);
+        error = check_exportable(device, (int)props->handleTypes);
     if (error != poolSuccess)
         return error;
     sp_device_reap(device);

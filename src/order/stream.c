@@ -219,12 +219,15 @@ static uint64_t close_sequence(struct sp_stream *stream) {
     return atomic_fetch_add_explicit(&stream->sequence, 1, memory_order_acq_rel);
 }
 
-static void publish_completed(struct sp_stream *stream, uint64_t sequence) {
-    uint64_t known = atomic_load_explicit(&stream->completed, memory_order_relaxed);
-    while (known < sequence &&
-           !atomic_compare_exchange_weak_explicit(&stream->completed, &known, sequence, memory_order_release,
-                                                  memory_order_relaxed))
+static void raise_to(_Atomic uint64_t *number, uint64_t sequence) {
+    uint64_t known = atomic_load_explicit(number, memory_order_relaxed);
+    while (known < sequence && !atomic_compare_exchange_weak_explicit(
+                                   number, &known, sequence, memory_order_release, memory_order_relaxed))
         ;
+}
+
+static void publish_completed(struct sp_stream *stream, uint64_t sequence) {
+    raise_to(&stream->completed, sequence);
 }
 
 static CUstreamCaptureMode enter_relaxed_mode(void) {
@@ -275,6 +278,7 @@ static void keep_event(struct sp_stream *stream, CUevent event, uint64_t sequenc
     CUevent surplus = entry->event;
     *entry = (struct sp_recorded_event){event, sequence};
     sp_lock_release(&stream->lock);
+    raise_to(&stream->recorded, sequence);
     if (surplus)
         sp_driver->cuEventDestroy(surplus);
 }
@@ -343,6 +347,7 @@ CUresult sp_stream_free_point(struct sp_stream *stream, uint64_t *sequence) {
     if (stream->chain_sequence < closed)
         stream->chain_sequence = closed;
     sp_lock_release(&stream->lock);
+    raise_to(&stream->recorded, closed);
     *sequence = closed;
     return CUDA_SUCCESS;
 }
@@ -384,6 +389,8 @@ static CUresult poll_locked(struct sp_stream *stream) {
 }
 
 CUresult sp_stream_poll(struct sp_stream *stream) {
+    if (atomic_load_explicit(&stream->recorded, memory_order_acquire) <= sp_stream_completed(stream))
+        return CUDA_SUCCESS;
     CUstreamCaptureMode mode = enter_relaxed_mode();
     sp_lock_acquire(&stream->lock);
     CUresult error = poll_locked(stream);

@@ -51,6 +51,8 @@ struct sp_stream {
     struct sp_stream_key key;
     _Atomic uint64_t sequence;
     _Atomic uint64_t completed;
+    _Atomic uint64_t
+        recorded;   // the highest number that a record closed: nothing is to be asked up to `completed`
     uint64_t first; // the first number of this incarnation
     uint32_t slot;
     int device;

@@ -45,16 +45,16 @@ static bool read_int(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
         *value = atomic_load_explicit(&pool->reuse_policies[attribute - 1], memory_order_relaxed);
         return true;
     case poolMemPoolAttrAllocationType:
-        *value = pool->props.allocType;
+        *value = (int)pool->props.allocType;
         return true;
     case poolMemPoolAttrExportHandleTypes:
-        *value = pool->props.handleTypes;
+        *value = (int)pool->props.handleTypes;
         return true;
     case poolMemPoolAttrLocationId:
         *value = pool->props.location.id;
         return true;
     case poolMemPoolAttrLocationType:
-        *value = pool->props.location.type;
+        *value = (int)pool->props.location.type;
         return true;
     case poolMemPoolAttrHwDecompressEnabled:
         *value = 0;

@@ -1,17 +1,19 @@
 // From the lanes back to the regions: quick lists, and slabs in which nothing is live.
 #include "pool/owner.h"
 
-void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks) {
+uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks) {
+    uint64_t bytes = 0;
     if (!blocks)
-        return;
+        return 0;
     sp_lock_acquire(&pool->lock);
     while (blocks) {
         struct sp_block *next = blocks->quick_next;
         blocks->quick_next = NULL;
-        sp_pool_insert(pool, blocks);
+        bytes += sp_pool_insert(pool, blocks)->size;
         blocks = next;
     }
     sp_lock_release(&pool->lock);
+    return bytes;
 }
 
 // Puts list `more` in front of list `blocks`.
@@ -34,11 +36,11 @@ static struct sp_block *detach_quick_locked(struct sp_lane *lane) {
     return blocks;
 }
 
-void sp_lane_flush_quick(struct sp_lane *lane) {
+uint64_t sp_lane_flush_quick(struct sp_lane *lane) {
     sp_lock_acquire(&lane->lock);
     struct sp_block *blocks = detach_quick_locked(lane);
     sp_lock_release(&lane->lock);
-    sp_pool_insert_cached(lane->pool, blocks);
+    return sp_pool_insert_cached(lane->pool, blocks);
 }
 
 // ------------------------------------------------------------------------------------------------ slabs

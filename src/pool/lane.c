@@ -58,6 +58,7 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     if (known)
         return known;
     sp_list_push_back(&pool->lanes, &lane->link);
+    atomic_fetch_add_explicit(&pool->lane_count, 1, memory_order_relaxed);
     atomic_store_explicit(&table->lanes[lane->stream->slot], lane, memory_order_release);
     return lane;
 }

@@ -157,11 +157,30 @@ static struct sp_block *take_quick(struct sp_lane *lane, uint64_t size) {
     return block;
 }
 
+// What a lane that misses does for the others, where there are others. The blocks that it merges are held
+// back by the fences of its latest frees: when that is much, an event gets them out. And now and then all
+// events are asked, so that the streams share what has completed before each has taken memory of its own.
+// Neither is needed for this request, so a driver that fails here is heard by the next call that needs it.
+static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64_t held_back) {
+    if (!sp_pool_is_shared(pool))
+        return;
+    if (lane->stream->identified &&
+        held_back > atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed))
+        sp_stream_record(lane->stream);
+    uint32_t misses = atomic_fetch_add_explicit(&lane->misses, 1, memory_order_relaxed);
+    if (misses % SP_MISSES_PER_POLL != 0 || !policy(pool, poolMemPoolReuseAllowOpportunistic))
+        return;
+    sp_streams_poll_current_context();
+    sp_lock_acquire(&pool->lock);
+    sp_pool_settle(pool);
+    sp_lock_release(&pool->lock);
+}
+
 static CUresult malloc_large(struct sp_pool *pool, struct sp_lane *lane, size_t size, uint64_t *address) {
     uint64_t rounded = size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
     struct sp_block *block = take_quick(lane, rounded);
     if (!block) {
-        sp_lane_flush_quick(lane);
+        look_after_others(pool, lane, sp_lane_flush_quick(lane));
         CUresult error = climb(pool, lane, SP_REGION_LARGE, rounded, &block);
         if (error != CUDA_SUCCESS)
             return error;

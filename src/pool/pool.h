@@ -30,6 +30,9 @@
 // The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
 #define SP_UNFENCED_MAX ((uint64_t)8 << 20)
 
+// A lane asks what other streams have completed once in so many misses of its quick lists.
+#define SP_MISSES_PER_POLL 32
+
 enum sp_region_kind { SP_REGION_LARGE, SP_REGION_PAGES, SP_REGION_COUNT };
 
 struct sp_segment {
@@ -58,7 +61,8 @@ struct sp_quick_bin {
 
 struct sp_lane {
     struct sp_lock lock;
-    uint32_t quick_used; // a bit for each bin that is not empty
+    uint32_t quick_used;     // a bit for each bin that is not empty
+    _Atomic uint32_t misses; // of the quick lists
     struct sp_pool *pool;
     struct sp_stream *stream;
     uint64_t
@@ -106,6 +110,7 @@ struct sp_pool {
     struct sp_lock lock;
     struct sp_region regions[SP_REGION_COUNT];
     struct sp_list lanes;
+    _Atomic uint32_t lane_count; // written under `lock`
 
     // Guarded by the device's lock:
     struct sp_list link; // in device.pools
@@ -114,6 +119,11 @@ struct sp_pool {
 
 static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
     return SP_CONTAINER_OF(block->chain, struct sp_segment, chain);
+}
+
+// Several streams have used the pool. A hint: read without the lock.
+static inline bool sp_pool_is_shared(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->lane_count, memory_order_relaxed) > 1;
 }
 
 // ---- lane.c
@@ -162,8 +172,9 @@ struct sp_block *sp_take_from_other(struct sp_pool *pool, struct sp_lane *lane, 
 // fences say, and makes it live. False without host memory; then the block is as it was.
 bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);
 
-// With the pool's lock held: puts a block that is in no index into the tier that its fences allow.
-void sp_pool_insert(struct sp_pool *pool, struct sp_block *block);
+// With the pool's lock held: puts a block that is in no index into the tier that its fences allow. Returns the
+// block that it became part of.
+struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block);
 
 // With the pool's lock held: moves memory whose fences have completed since the last look to the ready tiers.
 void sp_pool_settle(struct sp_pool *pool);
@@ -177,11 +188,12 @@ bool sp_block_usable(const struct sp_pool *pool, const struct sp_lane *lane, con
 // lane's lock in turn.
 void sp_pool_collect(struct sp_pool *pool);
 
-// The same for the quick lists of one lane.
-void sp_lane_flush_quick(struct sp_lane *lane);
+// The same for the quick lists of one lane. Returns the size of the free blocks that came of it, neighbours
+// included: as much now carries the fences of the lane's latest frees.
+uint64_t sp_lane_flush_quick(struct sp_lane *lane);
 
-// Puts a chain of cached blocks, linked by quick_next, into their regions.
-void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks);
+// Puts a chain of cached blocks, linked by quick_next, into their regions. Returns as above.
+uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks);
 
 // Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of the slab.
 void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);

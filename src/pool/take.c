@@ -18,10 +18,9 @@ static struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
 // only as much as comes back with the block, unless there is nobody to lose it.
 static struct sp_block *swallowable(const struct sp_pool *pool, const struct sp_tier *ready,
                                     const struct sp_block *block, struct sp_block *neighbour) {
-    bool is_only_lane = pool->lanes.next == pool->lanes.prev;
     if (!neighbour || neighbour->tier != ready)
         return NULL;
-    return is_only_lane || neighbour->size <= block->size ? neighbour : NULL;
+    return !sp_pool_is_shared(pool) || neighbour->size <= block->size ? neighbour : NULL;
 }
 
 static struct sp_block *swallow_ready_neighbours(struct sp_pool *pool, struct sp_block *block) {
@@ -41,12 +40,12 @@ static struct sp_block *swallow_ready_neighbours(struct sp_pool *pool, struct sp
     return block;
 }
 
-void sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
+struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
     enum sp_region_kind kind = sp_segment_of(block)->kind;
     struct sp_tier *tier = tier_for(pool, kind, &block->fences);
     if (tier != &pool->regions[kind].ready && tier != &pool->regions[kind].waiting)
         block = swallow_ready_neighbours(pool, block);
-    sp_tier_insert(tier, block);
+    return sp_tier_insert(tier, block);
 }
 
 // ----------------------------------------------------------------------------------------------- settling
