@@ -1,5 +1,6 @@
 // The synchronise and query calls, and the event record.
 #include "api/api.h"
+#include "order/event.h"
 
 static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream) {
     poolError_t error = sp_runtime_enter();
@@ -22,10 +23,12 @@ poolError_t poolEventSynchronize(CUevent event) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_event_synchronize(event);
+    struct sp_stream *stream = NULL;
+    CUresult error = sp_event_synchronize(event, &stream);
     if (error != CUDA_SUCCESS)
         return sp_fail_driver(error, "synchronising the event");
-    sp_runtime_after_synchronize(NULL);
+    if (stream)
+        sp_runtime_after_synchronize(stream);
     return poolSuccess;
 }
 
@@ -54,22 +57,17 @@ poolError_t poolStreamQuery(CUstream handle) {
 }
 
 poolError_t poolEventQuery(CUevent event) {
+    struct sp_stream *stream;
     poolError_t entered = sp_runtime_enter();
-    return entered == poolSuccess ? answer(sp_event_query(event), "querying the event") : entered;
+    return entered == poolSuccess ? answer(sp_event_query(event, &stream), "querying the event") : entered;
 }
 
-// The private event first: when the user's has completed, so has ours. In a capture there is nothing to
-// learn.
 poolError_t poolEventRecord(CUevent event, CUstream handle) {
     struct sp_stream *stream;
     poolError_t entered = enter_with_stream(handle, &stream);
     if (entered != poolSuccess)
         return entered;
-    CUresult error = CUDA_SUCCESS;
-    if (sp_stream_check_capture(handle) == CUDA_SUCCESS)
-        error = sp_stream_record(stream);
-    if (error == CUDA_SUCCESS)
-        error = sp_event_record(event, handle);
+    CUresult error = sp_event_record(event, stream, handle);
     return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "recording the event");
 }
 

@@ -408,6 +408,13 @@ static CUresult current_context(CUcontext *context, uint64_t *id) {
     return context_id_of(*context, id);
 }
 
+bool sp_stream_is_of_current_context(const struct sp_stream *stream) {
+    CUcontext context = NULL;
+    uint64_t id;
+    return current_context(&context, &id) == CUDA_SUCCESS && context == stream->context &&
+           id == stream->context_id;
+}
+
 CUresult sp_streams_poll_current_context(void) {
     CUcontext context = NULL;
     uint64_t id;
@@ -480,24 +487,6 @@ CUresult sp_context_synchronize(void) {
         publish_context(closed, count);
     free(closed);
     return error;
-}
-
-// A user's event is no evidence by itself: it may have been recorded anywhere. What it lets us learn is asked
-// of our own.
-CUresult sp_event_synchronize(CUevent event) {
-    CUresult error = noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
-    return error == CUDA_SUCCESS ? sp_streams_poll_current_context() : error;
-}
-
-CUresult sp_event_query(CUevent event) {
-    CUresult error = sp_driver->cuEventQuery(event);
-    if (error == CUDA_SUCCESS)
-        return sp_streams_poll_current_context();
-    return error == CUDA_ERROR_NOT_READY ? error : noted(error, "cuEventQuery");
-}
-
-CUresult sp_event_record(CUevent event, CUstream handle) {
-    return noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
 }
 
 // ------------------------------------------------------------------------------------------- for tests

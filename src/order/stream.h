@@ -103,14 +103,12 @@ CUresult sp_stream_record(struct sp_stream *stream);
 // neither complete nor pending.
 CUresult sp_stream_poll(struct sp_stream *stream);
 CUresult sp_streams_poll_current_context(void);
+bool sp_stream_is_of_current_context(const struct sp_stream *stream);
 
 // What the driver's calls do, and then publish what they have shown.
 CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle);
 CUresult sp_stream_query(struct sp_stream *stream, CUstream handle);
 CUresult sp_context_synchronize(void);
-CUresult sp_event_synchronize(CUevent event);
-CUresult sp_event_query(CUevent event);
-CUresult sp_event_record(CUevent event, CUstream handle);
 
 // For tests, with no other thread about: destroys all events and forgets all streams.
 void sp_streams_close(void);

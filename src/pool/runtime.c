@@ -1,7 +1,7 @@
 #include "pool/runtime.h"
 
-#include "base/log.h"
 #include "base/options.h"
+#include "order/event.h"
 
 #include <string.h>
 
@@ -205,6 +205,7 @@ void sp_runtime_teardown(void) {
     struct sp_device *device = NULL;
     while ((device = sp_runtime_next_device(device)))
         close_device(device);
+    sp_events_close();
     sp_streams_close();
     sp_page_map_clear();
     runtime.device_count = 0;

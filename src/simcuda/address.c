@@ -10,31 +10,25 @@
 // Above what a sanitizer's shadow takes, and far below where programs and libraries lie.
 #define FIRST_ADDRESS 0x110000000000u
 
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-
 static struct sim_range *ranges;
 static size_t count;
 static size_t capacity;
 static uint64_t reserved;
 static uint64_t next_address = FIRST_ADDRESS;
 
-static void *map(uint64_t address, uint64_t size, int flags) {
-    void *memory = mmap((void *)(uintptr_t)address, size, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+// Near `address` if that is free and not 0. 0 when the host has no room.
+static uint64_t map(uint64_t address, uint64_t size) {
+    void *memory =
+        mmap((void *)(uintptr_t)address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? 0 : (uintptr_t)memory;
 }
 
 // Exactly there, or not at all.
 static uint64_t map_at(uint64_t address, uint64_t size) {
-    if (address == 0)
-        return 0;
-    uint64_t mapped = (uintptr_t)map(address, size, MAP_FIXED_NOREPLACE);
-    if (mapped == address)
-        return address;
-    if (mapped)
-        munmap((void *)(uintptr_t)mapped, size);
+    uint64_t mapped = address ? map(address, size) : 0;
+    if (mapped == address || mapped == 0)
+        return mapped;
+    munmap((void *)(uintptr_t)mapped, size);
     return 0;
 }
 
@@ -43,7 +37,7 @@ static uint64_t map_anywhere(uint64_t size, uint64_t alignment) {
     size_t room;
     if (!sp_checked_add(size, alignment, &room))
         return 0;
-    uint64_t begin = (uintptr_t)map(0, room, 0);
+    uint64_t begin = map(0, room);
     if (begin == 0)
         return 0;
     uint64_t address = sp_round_up(begin, alignment);

@@ -7,7 +7,7 @@
 #include "simcuda/report.h"
 #include "simcuda/work.h"
 
-#define MAX_EVENTS ((size_t)1 << 20)
+#define MAX_EVENTS ((size_t)1 << 18)
 
 static struct sim_slab slab;
 

@@ -26,7 +26,7 @@ struct sim_slab {
     struct sim_slab_element *free;
 };
 
-// False when the host has no address space left.
+// False when the host has no memory left.
 bool sim_slab_init(struct sim_slab *slab, size_t stride, size_t capacity);
 // Frees every element; the storage stays.
 void sim_slab_clear(struct sim_slab *slab);

@@ -63,7 +63,7 @@
 #define ATTRIBUTE_ROWS(X) \
     X(reuse_policies_default_to_1_and_read_back_as_1, "attributes 1 to 3: default 1; any other number than 0 reads back 1") \
     X(release_threshold_defaults_to_0_and_keeps_64_bits, "attribute 4: default 0, 64 bits") \
-    X(unfenced_bytes_default_to_32_mib, "attribute 1000: default 32 MiB, 64 bits") \
+    X(unfenced_bytes_default_to_8_mib, "attribute 1000: default 8 MiB, 64 bits") \
     X(usage_figures_start_at_0, "attributes 5 to 8 of a new pool are 0") \
     X(attributes_tell_what_the_pool_was_made_with, "attributes 9 to 14") \
     X(unknown_attributes_are_invalid, "an unknown attribute: InvalidValue, to read and to write") \
@@ -124,6 +124,7 @@
     X(setting_another_devices_pool_as_current_is_an_invalid_device, "another device's pool: InvalidDevice")
 
 #define SIMULATED_ROWS(X) \
+    X(the_drivers_failures_are_passed_on, "a synchronise, a query or a record that the driver fails: its number and its entry point") \
     X(trap_3_a_failed_driver_call_leaves_nothing_behind, "growth that fails at any of its driver calls is undone") \
     X(trap_9_the_first_large_allocation_takes_few_driver_calls, "the first large allocation takes few driver calls, and its repetition none") \
     X(trap_11_address_space_that_runs_out_is_an_error, "no address space left: MemoryAllocation, and what is there goes on working") \

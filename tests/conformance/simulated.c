@@ -21,6 +21,66 @@ static simcudaConfig default_machine(void) {
     return config;
 }
 
+// ------------------------------------------------------------------------------------- the driver's failures
+
+static poolError_t synchronise_stream(CUstream stream, CUevent event) {
+    (void)event;
+    return poolStreamSynchronize(stream);
+}
+
+static poolError_t synchronise_event(CUstream stream, CUevent event) {
+    (void)stream;
+    return poolEventSynchronize(event);
+}
+
+static poolError_t synchronise_device(CUstream stream, CUevent event) {
+    (void)stream, (void)event;
+    return poolDeviceSynchronize();
+}
+
+static poolError_t query_stream(CUstream stream, CUevent event) {
+    (void)event;
+    return poolStreamQuery(stream);
+}
+
+static poolError_t query_event(CUstream stream, CUevent event) {
+    (void)stream;
+    return poolEventQuery(event);
+}
+
+static poolError_t record_event(CUstream stream, CUevent event) {
+    return poolEventRecord(event, stream);
+}
+
+void row_the_drivers_failures_are_passed_on(void) {
+    static const struct {
+        poolError_t (*call)(CUstream, CUevent);
+        const char *entry_point;
+    } calls[] = {
+        {synchronise_stream, "cuStreamSynchronize"},
+        {synchronise_event, "cuEventSynchronize"},
+        {synchronise_device, "cuCtxSynchronize"},
+        {query_stream, "cuStreamQuery"},
+        {query_event, "cuEventQuery"},
+        {record_event, "cuEventRecord"},
+    };
+    const struct test_simulated *simulated = test_require_simulated();
+    CUstream stream = test_stream();
+    CUevent event = test_event();
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        int result = 0;
+        const char *entry_point = NULL;
+        EXPECT(calls[i].call(stream, event), poolSuccess);
+        REQUIRE(simulated->simcudaFailCall(calls[i].entry_point, 1, simcudaFaultOnwards,
+                                           CUDA_ERROR_LAUNCH_FAILED) == 0);
+        EXPECT(calls[i].call(stream, event), poolErrorLaunchFailure);
+        simulated->simcudaFailClear();
+        EXPECT(poolGetLastNativeError(&result, &entry_point), poolSuccess);
+        REQUIRE(result == CUDA_ERROR_LAUNCH_FAILED);
+        REQUIRE(strcmp(entry_point, calls[i].entry_point) == 0);
+    }
+}
+
 // --------------------------------------------------------------------------------------------- trap 3
 
 void row_trap_3_a_failed_driver_call_leaves_nothing_behind(void) {

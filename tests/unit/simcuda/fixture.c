@@ -31,7 +31,8 @@ int end_without_reports(void **state) {
 
 void expect_report(const char *kind) {
     if (simcudaReportCount(NULL) != 1 || simcudaReportCount(kind) != 1)
-        fail_msg("%llu reports, not one of %s; the first: %s %s", (unsigned long long)simcudaReportCount(NULL), kind,
+        fail_msg("%llu reports, not one of %s; the first: %s %s",
+                 (unsigned long long)simcudaReportCount(NULL), kind,
                  simcudaReportName(0) ? simcudaReportName(0) : "none",
                  simcudaReportText(0) ? simcudaReportText(0) : "");
     simcudaReportClear();

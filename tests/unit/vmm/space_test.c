@@ -1,0 +1,276 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/page_map.h"
+#include "fault/host_memory.h"
+#include "unit/heap/random.h"
+#include "unit/vmm/scripted_driver.h"
+#include "vmm/space.h"
+
+#define GRANULE ((size_t)2 << 20)
+#define TIB     ((size_t)1 << 40)
+
+static struct sp_vmm_device device;
+static struct sp_space space;
+
+struct span {
+    CUdeviceptr address;
+    size_t size;
+};
+
+static void init(size_t range_size) {
+    device = (struct sp_vmm_device){.granule = scripted.granule, .total_memory = scripted.total_memory};
+    sp_space_init(&space, &device, range_size);
+}
+
+static int install(void **state) {
+    (void)state;
+    scripted_install();
+    init(0);
+    return 0;
+}
+
+static int close_space(void **state) {
+    (void)state;
+    sp_space_close(&space);
+    sp_page_map_clear();
+    return scripted.range_count == 0 && scripted.misuse == 0 ? 0 : -1;
+}
+
+static struct span take(size_t least, size_t wanted) {
+    struct span span = {0, 0};
+    assert_int_equal(sp_space_take(&space, least, wanted, &span.address, &span.size), CUDA_SUCCESS);
+    assert_true(span.size >= least && span.size <= wanted);
+    assert_int_equal(span.address % scripted.granule, 0);
+    assert_int_equal(span.size % scripted.granule, 0);
+    return span;
+}
+
+static void give(struct span span) {
+    sp_space_give(&space, span.address, span.size);
+}
+
+static void nothing_is_reserved_before_something_is_taken(void **state) {
+    (void)state;
+    assert_int_equal(scripted.calls[SCRIPTED_cuMemAddressReserve], 0);
+}
+
+static void the_first_range_is_sixteen_times_the_devices_memory(void **state) {
+    (void)state;
+    take(GRANULE, GRANULE);
+    assert_int_equal(scripted.range_count, 1);
+    assert_int_equal(scripted.ranges[0].size, 16 * scripted.total_memory);
+    assert_int_equal(scripted.last_alignment, GRANULE);
+}
+
+static void the_first_range_is_at_most_sixteen_tebibytes(void **state) {
+    (void)state;
+    scripted.total_memory = SIZE_MAX / 8;
+    init(0);
+    take(GRANULE, GRANULE);
+    assert_int_equal(scripted.ranges[0].size, 16 * TIB);
+}
+
+static void a_chosen_range_size_is_rounded_up_to_the_granule(void **state) {
+    (void)state;
+    init(5 * GRANULE + 1);
+    take(GRANULE, GRANULE);
+    assert_int_equal(scripted.ranges[0].size, 6 * GRANULE);
+}
+
+static void a_range_that_is_refused_is_halved_until_it_fits(void **state) {
+    (void)state;
+    scripted.most_reserved = 3 * GRANULE;
+    init(16 * GRANULE);
+    take(GRANULE, GRANULE);
+    assert_int_equal(scripted.calls[SCRIPTED_cuMemAddressReserve], 4); // 16, 8, 4, 2
+    assert_int_equal(scripted.ranges[0].size, 2 * GRANULE);
+}
+
+static void halving_stops_at_what_is_needed_and_not_below(void **state) {
+    (void)state;
+    scripted.most_reserved = 5 * GRANULE;
+    init(16 * GRANULE);
+    struct span span = take(5 * GRANULE, 16 * GRANULE);
+    assert_int_equal(scripted.calls[SCRIPTED_cuMemAddressReserve], 3); // 16, 8, 5
+    assert_int_equal(span.size, 5 * GRANULE);
+}
+
+static void a_reservation_that_fails_below_what_is_needed_is_an_error_with_a_name(void **state) {
+    (void)state;
+    CUdeviceptr address = 1;
+    size_t size = 1;
+    CUresult noted = CUDA_SUCCESS;
+    const char *entry_point = "";
+    scripted.most_reserved = 4 * GRANULE;
+    init(16 * GRANULE);
+    assert_int_equal(sp_space_take(&space, 5 * GRANULE, 8 * GRANULE, &address, &size), CUDA_ERROR_OUT_OF_MEMORY);
+    sp_native_error_last(&noted, &entry_point);
+    assert_int_equal(noted, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_string_equal(entry_point, "cuMemAddressReserve");
+    assert_int_equal(scripted.range_count, 0);
+    struct span span = take(4 * GRANULE, 8 * GRANULE); // and the space is usable
+    assert_int_equal(span.size, 4 * GRANULE);
+}
+
+static void a_span_gets_what_was_wanted_while_there_is_room(void **state) {
+    (void)state;
+    init(16 * GRANULE);
+    assert_int_equal(take(GRANULE, 10 * GRANULE).size, 10 * GRANULE);
+    assert_int_equal(take(GRANULE, 10 * GRANULE).size, 6 * GRANULE);
+    assert_int_equal(scripted.range_count, 1);
+}
+
+static void a_further_range_is_reserved_when_one_is_used_up(void **state) {
+    (void)state;
+    init(4 * GRANULE);
+    struct span first = take(4 * GRANULE, 4 * GRANULE);
+    struct span second = take(4 * GRANULE, 4 * GRANULE);
+    assert_int_equal(scripted.range_count, 2);
+    assert_true(second.address >= first.address + first.size || first.address >= second.address + second.size);
+    assert_non_null(sp_page_map_find(first.address));
+    assert_non_null(sp_page_map_find(second.address + second.size - 1));
+}
+
+static void a_span_larger_than_the_range_size_gets_a_range_of_its_own(void **state) {
+    (void)state;
+    init(4 * GRANULE);
+    assert_int_equal(take(7 * GRANULE, 7 * GRANULE).size, 7 * GRANULE);
+    assert_int_equal(scripted.ranges[0].size, 7 * GRANULE);
+}
+
+static void spans_that_were_given_back_merge_and_are_taken_again(void **state) {
+    (void)state;
+    init(9 * GRANULE);
+    struct span spans[3];
+    for (int i = 0; i < 3; i++)
+        spans[i] = take(3 * GRANULE, 3 * GRANULE);
+    give(spans[0]);
+    give(spans[2]);
+    give(spans[1]);
+    assert_int_equal(take(9 * GRANULE, 9 * GRANULE).address, scripted.ranges[0].address);
+    assert_int_equal(scripted.range_count, 1);
+}
+
+static void spans_of_neighbouring_ranges_do_not_merge(void **state) {
+    (void)state;
+    init(4 * GRANULE);
+    struct span first = take(4 * GRANULE, 4 * GRANULE);
+    struct span second = take(4 * GRANULE, 4 * GRANULE);
+    assert_int_equal(first.address + first.size, second.address);
+    give(first);
+    give(second);
+    assert_int_equal(take(5 * GRANULE, 8 * GRANULE).size, 5 * GRANULE);
+    assert_int_equal(scripted.range_count, 3);
+}
+
+enum { UNITS = 40, HELD = 12 };
+
+struct model {
+    struct span held[HELD];
+    int count;
+};
+
+static void assert_apart(const struct model *model) {
+    for (int i = 0; i < model->count; i++) {
+        for (int j = i + 1; j < model->count; j++) {
+            const struct span *a = &model->held[i];
+            const struct span *b = &model->held[j];
+            assert_true(a->address + a->size <= b->address || b->address + b->size <= a->address);
+        }
+    }
+}
+
+static void random_takes_and_gives_never_overlap_and_lose_nothing(void **state) {
+    (void)state;
+    static struct model model;
+    uint64_t seed = 17;
+    init(UNITS * GRANULE);
+    for (int step = 0; step < 3000; step++) {
+        if (model.count < HELD && random_below(&seed, 2) == 0) {
+            size_t least = (1 + random_below(&seed, 3)) * GRANULE;
+            model.held[model.count++] = take(least, least + random_below(&seed, 4) * GRANULE);
+        } else if (model.count > 0) {
+            int which = (int)random_below(&seed, (uint64_t)model.count);
+            give(model.held[which]);
+            model.held[which] = model.held[--model.count];
+        }
+        assert_apart(&model);
+    }
+    assert_int_equal(scripted.misuse, 0);
+    while (model.count > 0)
+        give(model.held[--model.count]);
+    assert_int_equal(take(scripted.ranges[0].size, scripted.ranges[0].size).size, scripted.ranges[0].size);
+}
+
+static void a_range_that_can_not_be_noted_is_given_back(void **state) {
+    (void)state;
+    for (uint64_t nth = 1; nth <= 2; nth++) {
+        CUdeviceptr address = 0;
+        size_t size = 0;
+        uint64_t failed = 0;
+        host_memory_enter(nth, false);
+        CUresult error = sp_space_take(&space, GRANULE, GRANULE, &address, &size);
+        host_memory_leave(&failed);
+        assert_int_equal(failed, 1);
+        assert_int_equal(error, CUDA_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(scripted.range_count, 0);
+        assert_int_equal(sp_page_range_count, 0);
+    }
+    take(GRANULE, GRANULE);
+}
+
+static void a_range_beyond_what_the_page_map_holds_is_an_error_and_given_back(void **state) {
+    (void)state;
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    init(GRANULE);
+    for (int i = 0; i < SP_PAGE_MAP_MAX_RANGES; i++)
+        take(GRANULE, GRANULE);
+    assert_int_equal(scripted.range_count, SP_PAGE_MAP_MAX_RANGES);
+    assert_int_equal(sp_space_take(&space, GRANULE, GRANULE, &address, &size), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(scripted.range_count, SP_PAGE_MAP_MAX_RANGES);
+}
+
+static void a_span_given_back_without_host_memory_is_lost_and_nothing_else(void **state) {
+    (void)state;
+    uint64_t failed = 0;
+    init(4 * GRANULE);
+    struct span first = take(GRANULE, GRANULE);
+    struct span second = take(GRANULE, GRANULE);
+    host_memory_enter(1, false);
+    give(first);
+    host_memory_leave(&failed);
+    assert_int_equal(failed, 1);
+    give(second);
+    assert_int_equal(take(3 * GRANULE, 4 * GRANULE).address, second.address);
+    assert_int_equal(scripted.range_count, 1);
+}
+
+#define space_test(function) cmocka_unit_test_setup_teardown(function, install, close_space)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        space_test(nothing_is_reserved_before_something_is_taken),
+        space_test(the_first_range_is_sixteen_times_the_devices_memory),
+        space_test(the_first_range_is_at_most_sixteen_tebibytes),
+        space_test(a_chosen_range_size_is_rounded_up_to_the_granule),
+        space_test(a_range_that_is_refused_is_halved_until_it_fits),
+        space_test(halving_stops_at_what_is_needed_and_not_below),
+        space_test(a_reservation_that_fails_below_what_is_needed_is_an_error_with_a_name),
+        space_test(a_span_gets_what_was_wanted_while_there_is_room),
+        space_test(a_further_range_is_reserved_when_one_is_used_up),
+        space_test(a_span_larger_than_the_range_size_gets_a_range_of_its_own),
+        space_test(spans_that_were_given_back_merge_and_are_taken_again),
+        space_test(spans_of_neighbouring_ranges_do_not_merge),
+        space_test(random_takes_and_gives_never_overlap_and_lose_nothing),
+        space_test(a_range_that_can_not_be_noted_is_given_back),
+        space_test(a_range_beyond_what_the_page_map_holds_is_an_error_and_given_back),
+        space_test(a_span_given_back_without_host_memory_is_lost_and_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/page_map.h"
+#include "fault/host_memory.h"
+#include "unit/vmm/scripted_driver.h"
+#include "vmm/view.h"
+
+#define GRANULE ((size_t)2 << 20)
+
+static struct sp_vmm_device device;
+static struct sp_space space;
+static struct sp_view view;
+
+static int open_view(void **state) {
+    (void)state;
+    scripted_install();
+    device = (struct sp_vmm_device){.ordinal = 2, .granule = GRANULE, .total_memory = scripted.total_memory};
+    sp_space_init(&space, &device, 64 * GRANULE);
+    return sp_view_open(&view, &space, GRANULE, 32 * GRANULE, CU_MEM_HANDLE_TYPE_NONE) == CUDA_SUCCESS ? 0 : -1;
+}
+
+static void unmap_all(void) {
+    struct sp_extent *extent = sp_view_extent_from(&view, 0);
+    while (extent) {
+        struct sp_extent *next = sp_view_extent_next(extent);
+        assert_int_equal(sp_view_unmap(&view, extent), CUDA_SUCCESS);
+        extent = next;
+    }
+}
+
+static int close_view(void **state) {
+    (void)state;
+    scripted.fail_nth = 0;
+    unmap_all();
+    sp_view_close(&view);
+    sp_space_close(&space);
+    sp_page_map_clear();
+    return scripted.misuse == 0 && scripted_physical_bytes() == 0 && scripted.range_count == 0 ? 0 : -1;
+}
+
+static size_t extents_sum(void) {
+    size_t sum = 0;
+    for (struct sp_extent *e = sp_view_extent_from(&view, 0); e; e = sp_view_extent_next(e))
+        sum += e->size;
+    return sum;
+}
+
+static void assert_noted(CUresult error, const char *entry_point) {
+    CUresult noted = CUDA_SUCCESS;
+    const char *name = "";
+    sp_native_error_last(&noted, &name);
+    assert_int_equal(noted, error);
+    assert_string_equal(name, entry_point);
+}
+
+static void a_new_view_is_empty(void **state) {
+    (void)state;
+    assert_int_equal(view.size, 32 * GRANULE);
+    assert_int_equal(view.mapped, 0);
+    assert_null(sp_view_extent_from(&view, 0));
+    assert_int_equal(scripted_physical_bytes(), 0);
+}
+
+static void a_view_takes_less_than_it_wants_where_there_is_no_more(void **state) {
+    (void)state;
+    struct sp_view other;
+    assert_int_equal(sp_view_open(&other, &space, GRANULE, 64 * GRANULE, CU_MEM_HANDLE_TYPE_NONE), CUDA_SUCCESS);
+    assert_int_equal(other.size, 32 * GRANULE);
+    sp_view_close(&other);
+}
+
+static void a_view_without_address_space_is_not_opened(void **state) {
+    (void)state;
+    struct sp_view other;
+    scripted.most_reserved = GRANULE;
+    assert_int_equal(sp_view_open(&other, &space, 40 * GRANULE, 64 * GRANULE, CU_MEM_HANDLE_TYPE_NONE),
+                     CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static void mapping_makes_memory_that_the_device_may_write(void **state) {
+    (void)state;
+    assert_int_equal(sp_view_map(&view, view.address + GRANULE, 3 * GRANULE), CUDA_SUCCESS);
+    const struct scripted_extent *mapped = scripted_mapping_at(view.address + GRANULE);
+    assert_non_null(mapped);
+    assert_int_equal(mapped->size, 3 * GRANULE);
+    assert_true(mapped->accessible);
+    assert_int_equal(mapped->prop.location.id, 2);
+    assert_int_equal(view.mapped, 3 * GRANULE);
+}
+
+static void the_handle_types_of_a_view_are_those_of_its_extents(void **state) {
+    (void)state;
+    view.handle_types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
+    assert_int_equal(scripted_mapping_at(view.address)->prop.requestedHandleTypes,
+                     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+}
+
+static void extents_are_walked_by_address_in_whatever_order_they_were_mapped(void **state) {
+    (void)state;
+    const size_t places[] = {8, 0, 20, 4};
+    const size_t in_order[] = {0, 4, 8, 20};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(sp_view_map(&view, view.address + places[i] * GRANULE, GRANULE), CUDA_SUCCESS);
+    struct sp_extent *extent = sp_view_extent_from(&view, 0);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(extent->address, view.address + in_order[i] * GRANULE);
+        extent = sp_view_extent_next(extent);
+    }
+    assert_null(extent);
+    extent = sp_view_extent_from(&view, view.address + 4 * GRANULE);
+    assert_int_equal(extent->address, view.address + 4 * GRANULE);
+    extent = sp_view_extent_from(&view, view.address + 4 * GRANULE + 1);
+    assert_int_equal(extent->address, view.address + 8 * GRANULE);
+    assert_null(sp_view_extent_from(&view, view.address + 20 * GRANULE + 1));
+    assert_int_equal(view.mapped, extents_sum());
+}
+
+static void unmapping_gives_the_memory_back(void **state) {
+    (void)state;
+    assert_int_equal(sp_view_map(&view, view.address, 2 * GRANULE), CUDA_SUCCESS);
+    assert_int_equal(sp_view_map(&view, view.address + 2 * GRANULE, GRANULE), CUDA_SUCCESS);
+    assert_int_equal(sp_view_unmap(&view, sp_view_extent_from(&view, view.address)), CUDA_SUCCESS);
+    assert_int_equal(view.mapped, GRANULE);
+    assert_int_equal(scripted_physical_bytes(), GRANULE);
+    assert_int_equal(sp_view_extent_from(&view, 0)->address, view.address + 2 * GRANULE);
+    assert_int_equal(sp_view_map(&view, view.address, 2 * GRANULE), CUDA_SUCCESS); // the hole can be used again
+}
+
+static void a_step_of_a_mapping_that_fails_undoes_those_before_it(void **state) {
+    (void)state;
+    static const struct {
+        enum scripted_entry entry;
+        const char *name;
+    } steps[] = {{SCRIPTED_cuMemCreate, "cuMemCreate"},
+                 {SCRIPTED_cuMemMap, "cuMemMap"},
+                 {SCRIPTED_cuMemSetAccess, "cuMemSetAccess"}};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        scripted_fail(steps[i].entry, 1, CUDA_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
+        assert_noted(CUDA_ERROR_OUT_OF_MEMORY, steps[i].name);
+        assert_int_equal(scripted_physical_bytes(), 0);
+        assert_int_equal(scripted_mappings(), 0);
+        assert_int_equal(view.mapped, 0);
+        assert_null(sp_view_extent_from(&view, 0));
+    }
+    assert_int_equal(scripted.misuse, 0);
+    assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
+}
+
+static void without_host_memory_nothing_is_mapped_and_no_driver_called(void **state) {
+    (void)state;
+    uint64_t failed = 0;
+    host_memory_enter(1, false);
+    CUresult error = sp_view_map(&view, view.address, GRANULE);
+    host_memory_leave(&failed);
+    assert_int_equal(failed, 1);
+    assert_int_equal(error, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(scripted.calls[SCRIPTED_cuMemCreate], 0);
+    assert_int_equal(view.mapped, 0);
+}
+
+static void an_unmap_whose_first_step_fails_changes_nothing(void **state) {
+    (void)state;
+    assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
+    struct sp_extent *extent = sp_view_extent_from(&view, 0);
+    scripted_fail(SCRIPTED_cuMemRelease, 1, CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(sp_view_unmap(&view, extent), CUDA_ERROR_INVALID_HANDLE);
+    assert_noted(CUDA_ERROR_INVALID_HANDLE, "cuMemRelease");
+    assert_false(extent->handle_released);
+    assert_int_equal(view.mapped, GRANULE);
+    assert_int_equal(scripted.calls[SCRIPTED_cuMemUnmap], 0);
+    assert_int_equal(sp_view_unmap(&view, extent), CUDA_SUCCESS);
+    assert_int_equal(scripted_physical_bytes(), 0);
+}
+
+static void an_unmap_whose_second_step_fails_leaves_usable_memory_and_goes_on_from_there(void **state) {
+    (void)state;
+    assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
+    struct sp_extent *extent = sp_view_extent_from(&view, 0);
+    scripted_fail(SCRIPTED_cuMemUnmap, 1, CUDA_ERROR_UNKNOWN);
+    assert_int_equal(sp_view_unmap(&view, extent), CUDA_ERROR_UNKNOWN);
+    assert_noted(CUDA_ERROR_UNKNOWN, "cuMemUnmap");
+    assert_int_equal(view.mapped, GRANULE);
+    assert_ptr_equal(sp_view_extent_from(&view, 0), extent);
+    assert_true(scripted_mapping_at(view.address)->accessible);
+    assert_int_equal(sp_view_unmap(&view, extent), CUDA_SUCCESS);
+    assert_int_equal(scripted.calls[SCRIPTED_cuMemRelease], 1);
+    assert_int_equal(scripted_physical_bytes(), 0);
+    assert_int_equal(scripted.misuse, 0);
+}
+
+static void the_span_of_a_closed_view_can_be_taken_again(void **state) {
+    (void)state;
+    CUdeviceptr address = view.address;
+    sp_view_close(&view);
+    assert_int_equal(sp_view_open(&view, &space, 64 * GRANULE, 64 * GRANULE, CU_MEM_HANDLE_TYPE_NONE),
+                     CUDA_SUCCESS);
+    assert_int_equal(view.address, address);
+    assert_int_equal(scripted.range_count, 1);
+}
+
+#define view_test(function) cmocka_unit_test_setup_teardown(function, open_view, close_view)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        view_test(a_new_view_is_empty),
+        view_test(a_view_takes_less_than_it_wants_where_there_is_no_more),
+        view_test(a_view_without_address_space_is_not_opened),
+        view_test(mapping_makes_memory_that_the_device_may_write),
+        view_test(the_handle_types_of_a_view_are_those_of_its_extents),
+        view_test(extents_are_walked_by_address_in_whatever_order_they_were_mapped),
+        view_test(unmapping_gives_the_memory_back),
+        view_test(a_step_of_a_mapping_that_fails_undoes_those_before_it),
+        view_test(without_host_memory_nothing_is_mapped_and_no_driver_called),
+        view_test(an_unmap_whose_first_step_fails_changes_nothing),
+        view_test(an_unmap_whose_second_step_fails_leaves_usable_memory_and_goes_on_from_there),
+        view_test(the_span_of_a_closed_view_can_be_taken_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
