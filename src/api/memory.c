@@ -7,7 +7,30 @@ static poolError_t refuse_capture(CUresult error) {
     return sp_fail_driver(error, "asking whether the stream is capturing");
 }
 
-// With no pool given, the current one of the stream's device.
+// From the current pool of the stream's device. Another thread may destroy it while this one looks; then another
+// pool is current.
+static poolError_t allocate_from_current(void **ptr, size_t size, struct sp_stream *stream) {
+    struct sp_device *device;
+    poolError_t error = sp_device_get(stream->device, &device);
+    if (error != poolSuccess)
+        return error;
+    for (;;) {
+        struct sp_pool *pool = atomic_load_explicit(&device->current, memory_order_acquire);
+        error = sp_pool_malloc(pool, stream, size, ptr);
+        if (error != poolErrorInvalidResourceHandle ||
+            pool == atomic_load_explicit(&device->current, memory_order_acquire))
+            return error;
+    }
+}
+
+static poolError_t allocate_from(void **ptr, size_t size, struct sp_pool *pool, struct sp_stream *stream) {
+    poolError_t error = sp_pool_malloc(pool, stream, size, ptr);
+    return error == poolErrorInvalidResourceHandle
+               ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile")
+               : error;
+}
+
+// With no pool given, from the current one.
 static poolError_t allocate(void **ptr, size_t size, struct sp_pool *pool, CUstream handle) {
     struct sp_stream *stream;
     CUresult capture = sp_stream_check_capture(handle);
@@ -16,18 +39,11 @@ static poolError_t allocate(void **ptr, size_t size, struct sp_pool *pool, CUstr
     poolError_t error = sp_api_stream(handle, &stream);
     if (error != poolSuccess)
         return error;
-    if (!pool) {
-        struct sp_device *device;
-        error = sp_device_get(stream->device, &device);
-        if (error != poolSuccess)
-            return error;
-        pool = atomic_load_explicit(&device->current, memory_order_acquire);
-    }
     if (size == 0) {
         *ptr = NULL;
         return poolSuccess;
     }
-    return sp_pool_malloc(pool, stream, size, ptr);
+    return pool ? allocate_from(ptr, size, pool, stream) : allocate_from_current(ptr, size, stream);
 }
 
 poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {

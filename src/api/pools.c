@@ -75,8 +75,8 @@ poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
         return error;
     if (pool == pool->device->default_pool)
         return sp_fail(poolErrorInvalidValue, "a default pool can't be destroyed");
-    sp_pool_destroy(pool);
-    return poolSuccess;
+    return sp_pool_destroy(pool, handle) ? poolSuccess
+                                         : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }
 
 static poolError_t check_attribute_call(poolMemPool_t handle, const void *value, struct sp_pool **pool) {
@@ -107,9 +107,12 @@ poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
         error = sp_api_pool(handle, &pool);
     if (error != poolSuccess)
         return error;
+    if (!sp_pool_pin(pool))
+        return sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
     CUresult trimmed = sp_streams_poll_current_context();
     if (trimmed == CUDA_SUCCESS)
         trimmed = sp_pool_trim(pool, minBytesToKeep);
+    sp_pool_unpin(pool);
     return trimmed == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(trimmed, "trimming");
 }
 
@@ -151,6 +154,11 @@ poolError_t poolDeviceSetMemPool(int ordinal, poolMemPool_t handle) {
     if (pool->device != device)
         return sp_fail(poolErrorInvalidDevice, "the pool belongs to device %d, not %d",
                        pool->device->vmm.ordinal, ordinal);
-    atomic_store_explicit(&device->current, pool, memory_order_release);
-    return poolSuccess;
+    // A destroy in another thread withdraws the handle before it looks at `current`: one of the two sees
+    // the other.
+    atomic_store(&device->current, pool);
+    if (sp_pool_from_handle(handle) == pool)
+        return poolSuccess;
+    atomic_compare_exchange_strong(&device->current, &pool, device->default_pool);
+    return sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }

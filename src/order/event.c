@@ -40,17 +40,15 @@ static CUresult noted(CUresult error, const char *entry_point) {
 }
 
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
-    CUresult error = CUDA_SUCCESS;
-    if (sp_stream_check_capture(handle) == CUDA_SUCCESS)
-        error = sp_stream_record(stream);
-    if (error == CUDA_SUCCESS)
-        error = noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
-    if (error == CUDA_SUCCESS)
+    bool known = sp_stream_check_capture(handle) == CUDA_SUCCESS && sp_stream_record(stream) == CUDA_SUCCESS;
+    CUresult error = noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
+    if (error == CUDA_SUCCESS && known)
         remember(event, stream);
     return error;
 }
 
-// The event has completed. Its own stream is alive or its context is the current one, or else it is not asked.
+// The event has completed. Its own stream is alive or its context is the current one, or else it is not
+// asked.
 static CUresult learn_from(CUevent event, struct sp_stream **stream) {
     *stream = recall(event);
     return *stream && sp_stream_is_of_current_context(*stream) ? sp_stream_poll(*stream)

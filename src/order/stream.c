@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_SHIFT = 8, CHUNK_SIZE = 1 << CHUNK_SHIFT, MAX_CHUNKS = 4096, BUCKETS = 1024, CACHED = 16 };
+enum { CHUNK_SHIFT = 8, CHUNK_SIZE = 1 << CHUNK_SHIFT, MAX_CHUNKS = 4096, BUCKETS = 4096, CACHED = 32 };
 
 // The table of all streams. `lock` guards growth; chunks and count are published with release.
 static struct {
@@ -86,6 +86,9 @@ CUresult sp_stream_check_capture(CUstream handle) {
     return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
+static uint64_t close_sequence(struct sp_stream *stream);
+static void publish_completed(struct sp_stream *stream, uint64_t sequence);
+
 // ----------------------------------------------------------------------------------------- the registry
 
 struct sp_stream *sp_stream_at(uint32_t slot) {
@@ -164,12 +167,28 @@ static CUresult describe(CUstream handle, struct sp_stream *fresh) {
     return device_of(fresh->context, &fresh->device);
 }
 
+// A context with the handle of an earlier one shows that the earlier one was destroyed, which completed its
+// work and took its events along.
+static void end_earlier_contexts(const struct sp_stream *fresh) {
+    uint32_t count = atomic_load_explicit(&table.count, memory_order_acquire);
+    for (uint32_t slot = 0; slot < count; slot++) {
+        struct sp_stream *stream = sp_stream_at(slot);
+        if (stream->context != fresh->context || stream->context_id == fresh->context_id)
+            continue;
+        sp_lock_acquire(&stream->lock);
+        memset(stream->events, 0, sizeof stream->events);
+        sp_lock_release(&stream->lock);
+        publish_completed(stream, close_sequence(stream));
+    }
+}
+
 static CUresult register_stream(CUstream handle, const struct sp_stream_key *key, uint64_t hash,
                                 struct sp_stream **stream) {
     struct sp_stream fresh = {.key = *key};
     CUresult error = describe(handle, &fresh);
     if (error != CUDA_SUCCESS)
         return error;
+    end_earlier_contexts(&fresh);
     sp_lock_acquire(&table.lock);
     *stream = add_locked(&fresh, hash);
     sp_lock_release(&table.lock);
@@ -226,8 +245,17 @@ static void raise_to(_Atomic uint64_t *number, uint64_t sequence) {
         ;
 }
 
+static _Atomic uint64_t news;
+
+uint64_t sp_streams_news(void) {
+    return atomic_load_explicit(&news, memory_order_acquire);
+}
+
 static void publish_completed(struct sp_stream *stream, uint64_t sequence) {
+    if (sequence <= sp_stream_completed(stream))
+        return;
     raise_to(&stream->completed, sequence);
+    atomic_fetch_add_explicit(&news, 1, memory_order_release);
 }
 
 static CUstreamCaptureMode enter_relaxed_mode(void) {
@@ -283,8 +311,13 @@ static void keep_event(struct sp_stream *stream, CUevent event, uint64_t sequenc
         sp_driver->cuEventDestroy(surplus);
 }
 
+// An anonymous stream has its chain instead: an event that didn't wait for the chain says nothing of the
+// frees of earlier streams with its handle.
 CUresult sp_stream_record(struct sp_stream *stream) {
     CUevent event = NULL;
+    uint64_t closed;
+    if (!stream->identified)
+        return sp_stream_free_point(stream, &closed);
     CUresult error = take_event(stream, &event);
     if (error != CUDA_SUCCESS)
         return error;
@@ -373,9 +406,12 @@ static CUresult poll_event(struct sp_stream *stream, CUevent event, uint64_t seq
     if (!event || sequence <= sp_stream_completed(stream))
         return CUDA_SUCCESS;
     CUresult error = sp_driver->cuEventQuery(event);
-    if (error == CUDA_SUCCESS)
-        publish_completed(stream, sequence);
-    return error == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : noted(error, "cuEventQuery");
+    if (error == CUDA_ERROR_NOT_READY)
+        return CUDA_SUCCESS;
+    if (error != CUDA_SUCCESS)
+        return noted(error, "cuEventQuery");
+    publish_completed(stream, sequence);
+    return CUDA_SUCCESS;
 }
 
 static CUresult poll_locked(struct sp_stream *stream) {
@@ -415,12 +451,8 @@ bool sp_stream_is_of_current_context(const struct sp_stream *stream) {
            id == stream->context_id;
 }
 
-CUresult sp_streams_poll_current_context(void) {
-    CUcontext context = NULL;
-    uint64_t id;
-    CUresult first = current_context(&context, &id);
-    if (first != CUDA_SUCCESS || !context)
-        return first;
+static CUresult poll_context(CUcontext context, uint64_t id) {
+    CUresult first = CUDA_SUCCESS;
     uint32_t count = atomic_load_explicit(&table.count, memory_order_acquire);
     for (uint32_t slot = 0; slot < count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
@@ -430,6 +462,17 @@ CUresult sp_streams_poll_current_context(void) {
         first = first == CUDA_SUCCESS ? error : first;
     }
     return first;
+}
+
+CUresult sp_streams_poll_context_of(const struct sp_stream *stream) {
+    return poll_context(stream->context, stream->context_id);
+}
+
+CUresult sp_streams_poll_current_context(void) {
+    CUcontext context = NULL;
+    uint64_t id;
+    CUresult error = current_context(&context, &id);
+    return error == CUDA_SUCCESS && context ? poll_context(context, id) : error;
 }
 
 // What a synchronise or a query of the stream itself has shown. Of an anonymous stream it says nothing about

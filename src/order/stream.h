@@ -83,6 +83,9 @@ static inline uint64_t sp_stream_completed(const struct sp_stream *stream) {
     return atomic_load_explicit(&stream->completed, memory_order_acquire);
 }
 
+// Changes whenever something becomes known to be complete, of any stream.
+uint64_t sp_streams_news(void);
+
 // True when the work before the fence is known to be complete.
 bool sp_fence_is_complete(struct sp_fence fence);
 
@@ -102,6 +105,7 @@ CUresult sp_stream_record(struct sp_stream *stream);
 // completed. Only there is it certain that the events are still alive. Returns a driver's failure that is
 // neither complete nor pending.
 CUresult sp_stream_poll(struct sp_stream *stream);
+CUresult sp_streams_poll_context_of(const struct sp_stream *stream); // one that the caller was just passed
 CUresult sp_streams_poll_current_context(void);
 bool sp_stream_is_of_current_context(const struct sp_stream *stream);
 

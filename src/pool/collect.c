@@ -1,7 +1,7 @@
 // From the lanes back to the regions: quick lists, and slabs in which nothing is live.
 #include "pool/owner.h"
 
-uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks) {
+uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
     uint64_t bytes = 0;
     if (!blocks)
         return 0;
@@ -9,7 +9,7 @@ uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks) {
     while (blocks) {
         struct sp_block *next = blocks->quick_next;
         blocks->quick_next = NULL;
-        bytes += sp_pool_insert(pool, blocks)->size;
+        bytes += insert(pool, blocks)->size;
         blocks = next;
     }
     sp_lock_release(&pool->lock);
@@ -36,11 +36,11 @@ static struct sp_block *detach_quick_locked(struct sp_lane *lane) {
     return blocks;
 }
 
-uint64_t sp_lane_flush_quick(struct sp_lane *lane) {
+uint64_t sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert) {
     sp_lock_acquire(&lane->lock);
     struct sp_block *blocks = detach_quick_locked(lane);
     sp_lock_release(&lane->lock);
-    return sp_pool_insert_cached(lane->pool, blocks);
+    return sp_pool_insert_cached(lane->pool, blocks, insert);
 }
 
 // ------------------------------------------------------------------------------------------------ slabs
@@ -64,7 +64,7 @@ static void relink(struct sp_lane *lane, struct sp_slab *slab) {
     if (sp_slab_has_free(slab))
         sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
     if (slab->returned > 0)
-        sp_list_push_back(&lane->returned_slabs, &slab->returned_link);
+        sp_list_push_back(&lane->returned_slabs[slab->class_index], &slab->returned_link);
     sp_lock_release(&lane->lock);
 }
 
@@ -120,7 +120,7 @@ static struct sp_lane *next_lane(struct sp_pool *pool, const struct sp_lane *lan
 
 void sp_pool_collect(struct sp_pool *pool) {
     for (struct sp_lane *lane = next_lane(pool, NULL); lane; lane = next_lane(pool, lane)) {
-        sp_lane_flush_quick(lane);
+        sp_lane_flush_quick(lane, sp_pool_insert);
         collect_slabs(lane);
     }
 }

@@ -34,6 +34,7 @@ poolError_t sp_fail(poolError_t error, const char *format, ...) {
     va_end(arguments);
     last.native = CUDA_SUCCESS;
     last.entry_point = "";
+    sp_native_error_note(CUDA_SUCCESS, "");
     return error;
 }
 
@@ -41,7 +42,6 @@ poolError_t sp_fail_driver(CUresult error, const char *what) {
     CUresult native = CUDA_SUCCESS;
     const char *entry_point = "";
     sp_native_error_last(&native, &entry_point);
-    sp_native_error_note(CUDA_SUCCESS, "");
     if (native != error) {
         const char *why =
             error == CUDA_ERROR_OUT_OF_MEMORY ? "out of host memory" : sp_driver_error_name(error);

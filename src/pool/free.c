@@ -22,8 +22,8 @@ static uint32_t put_own_locked(struct sp_lane *owner, struct sp_slab *slab, uint
                                const struct point *point) {
     bool listed = sp_slab_has_free(slab);
     uint32_t requested = sp_slab_put(slab, index);
-    if (point->stream)
-        slab->last_sequence = point->sequence;
+    if (point->stream && slab->last_sequence < point->sequence)
+        slab->last_sequence = point->sequence; // a late caller may bring an older number
     if (!listed)
         sp_list_push_front(&owner->slabs[slab->class_index], &slab->link);
     return requested;
@@ -31,7 +31,7 @@ static uint32_t put_own_locked(struct sp_lane *owner, struct sp_slab *slab, uint
 
 static uint32_t return_locked(struct sp_lane *owner, struct sp_slab *slab, uint16_t index) {
     if (sp_list_empty(&slab->returned_link))
-        sp_list_push_back(&owner->returned_slabs, &slab->returned_link);
+        sp_list_push_back(&owner->returned_slabs[slab->class_index], &slab->returned_link);
     return sp_slab_return(slab, index);
 }
 
@@ -55,11 +55,13 @@ struct small_free {
 // With the lock of the slab's owner held. CUDA_ERROR_INVALID_VALUE when no live block begins there.
 static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, uint64_t address,
                                   const struct point *point, struct small_free *done) {
-    uint16_t index = sp_slab_find(slab, address);
+    uint16_t index = slab->owner == owner ? sp_slab_find(slab, address) : SP_SLAB_END;
     if (index == SP_SLAB_END)
         return CUDA_ERROR_INVALID_VALUE;
     bool foreign = point->stream && point->stream != owner->stream;
     struct sp_fence fence = {foreign ? point->stream->slot : 0, point->sequence};
+    if (foreign)
+        sp_fence_set_prune(&slab->foreign, sp_fence_is_complete);
     if (foreign && !sp_fence_set_add(&slab->foreign, fence))
         return CUDA_ERROR_OUT_OF_MEMORY;
     done->requested = foreign ? return_locked(owner, slab, index) : put_own_locked(owner, slab, index, point);
@@ -79,9 +81,12 @@ static bool count_unfenced(struct sp_lane *lane, const struct point *point, uint
 static poolError_t free_small(void *pointer, struct sp_slab *slab, const struct point *point,
                               struct sp_pool **pool, uint64_t *requested, bool *over_unfenced) {
     struct sp_lane *owner = slab->owner;
+    uint32_t block_size = sp_slab_class(slab)->block_size;
     struct small_free done = {0, false, false};
     struct sp_lane *lane = owner;
     *pool = owner->pool;
+    if (!*pool)
+        return not_live(pointer);
     if (point->stream && point->stream != owner->stream)
         lane = sp_pool_lane(*pool, point->stream);
     if (!lane)
@@ -94,8 +99,7 @@ static poolError_t free_small(void *pointer, struct sp_slab *slab, const struct 
     if (error != CUDA_SUCCESS)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     *requested = done.requested;
-    *over_unfenced =
-        lane != owner ? count_unfenced(lane, point, sp_slab_class(slab)->block_size) : done.over_unfenced;
+    *over_unfenced = lane != owner ? count_unfenced(lane, point, block_size) : done.over_unfenced;
     if (done.surplus)
         sp_pool_release_slab(*pool, owner, slab);
     return poolSuccess;
@@ -133,7 +137,7 @@ static void file(struct sp_pool *pool, struct sp_lane *lane, struct sp_block *bl
         out = sp_quick_put(lane, block);
         sp_lock_release(&lane->lock);
     }
-    sp_pool_insert_cached(pool, out);
+    sp_pool_insert_cached(pool, out, sp_pool_insert_and_swallow);
 }
 
 static poolError_t free_large(void *pointer, struct sp_block *block, const struct point *point,
@@ -150,6 +154,11 @@ static poolError_t free_large(void *pointer, struct sp_block *block, const struc
     }
     if (!claim(block))
         return not_live(pointer);
+    if (block->address !=
+        (uint64_t)(uintptr_t)pointer) { // the block was freed and became another one meanwhile
+        sp_block_set_state(block, SP_BLOCK_LIVE);
+        return not_live(pointer);
+    }
     *requested = block->requested;
     *over_unfenced = lane && count_unfenced(lane, point, block->size);
     stamp(block, point);
@@ -178,7 +187,7 @@ static void finish(struct sp_pool *pool, const struct point *point, uint64_t req
         sp_stream_record(point->stream);
     struct sp_device *device = pool->device;
     uint64_t left = sp_figures_used_subtract(pool, requested);
-    if (given_up && left == 0)
+    if (left == 0 && atomic_load_explicit(&pool->destroyed, memory_order_acquire))
         sp_device_reap_pool(device, pool);
 }
 

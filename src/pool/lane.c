@@ -2,10 +2,20 @@
 #include "pool/pool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_TABLE = 64 };
 
+// Lanes that no pool uses. They are never given back to the system: see sp_lane_is.
+static struct {
+    struct sp_lock lock;
+    struct sp_list lanes; // linked by `link`
+} spare = {.lanes = {&spare.lanes, &spare.lanes}};
+
+// A late caller may bring an older number than one that was counted already; its bytes are fenced by now.
 bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+    if (sequence < lane->unfenced_sequence)
+        return false;
     if (lane->unfenced_sequence != sequence) {
         lane->unfenced_sequence = sequence;
         lane->unfenced_bytes = 0;
@@ -14,18 +24,51 @@ bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t by
     return lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_max, memory_order_relaxed);
 }
 
-static struct sp_lane *new_lane(struct sp_pool *pool, struct sp_stream *stream) {
-    struct sp_lane *lane = aligned_alloc(64, (sizeof *lane + 63) & ~(size_t)63);
-    if (!lane)
-        return NULL;
-    *lane = (struct sp_lane){.pool = pool, .stream = stream};
-    for (int i = 0; i < SP_CLASS_COUNT; i++)
+static struct sp_lane *take_spare(void) {
+    sp_lock_acquire(&spare.lock);
+    struct sp_list *link = sp_list_pop_front(&spare.lanes);
+    sp_lock_release(&spare.lock);
+    return link ? SP_CONTAINER_OF(link, struct sp_lane, link) : NULL;
+}
+
+static void give_spare(struct sp_lane *lane) {
+    sp_lock_acquire(&lane->lock);
+    lane->pool = NULL;
+    lane->stream = NULL;
+    sp_lock_release(&lane->lock);
+    sp_lock_acquire(&spare.lock);
+    sp_list_push_front(&spare.lanes, &lane->link);
+    sp_lock_release(&spare.lock);
+}
+
+// A used lane has no slabs, no quick blocks and empty tiers: its pool had no memory left.
+static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_stream *stream) {
+    lane->pool = pool;
+    lane->stream = stream;
+    lane->unfenced_sequence = 0;
+    lane->unfenced_bytes = 0;
+    lane->settled = 0;
+    for (int i = 0; i < SP_CLASS_COUNT; i++) {
         sp_list_init(&lane->slabs[i]);
-    sp_list_init(&lane->returned_slabs);
+        sp_list_init(&lane->returned_slabs[i]);
+    }
     sp_list_init(&lane->owned_slabs);
     sp_list_init(&lane->link);
     for (int i = 0; i < SP_REGION_COUNT; i++)
         sp_tier_init(&lane->tiers[i], SP_BLOCK_FREE);
+}
+
+static struct sp_lane *new_lane(struct sp_pool *pool, struct sp_stream *stream) {
+    struct sp_lane *lane = take_spare();
+    if (!lane) {
+        lane = aligned_alloc(_Alignof(struct sp_lane), sizeof *lane);
+        if (!lane)
+            return NULL;
+        memset(lane, 0, sizeof *lane);
+    }
+    sp_lock_acquire(&lane->lock);
+    init_locked(lane, pool, stream);
+    sp_lock_release(&lane->lock);
     return lane;
 }
 
@@ -71,7 +114,7 @@ static struct sp_lane *make_lane(struct sp_pool *pool, struct sp_stream *stream)
     struct sp_lane *lane = add_locked(pool, made);
     sp_lock_release(&pool->lock);
     if (lane != made)
-        free(made);
+        give_spare(made);
     return lane;
 }
 
@@ -81,14 +124,12 @@ struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_stream *stream) {
 }
 
 void sp_pool_free_lanes(struct sp_pool *pool) {
-    struct sp_lane_table *table = atomic_exchange(&pool->lane_table, NULL);
-    while (table) {
-        struct sp_lane_table *smaller = table->smaller;
-        free(table);
-        table = smaller;
+    struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_relaxed);
+    for (; table; table = table->smaller) {
+        for (uint32_t i = 0; i < table->count; i++)
+            atomic_store_explicit(&table->lanes[i], NULL, memory_order_release);
     }
-    while (!sp_list_empty(&pool->lanes)) {
-        struct sp_lane *lane = SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes), struct sp_lane, link);
-        free(lane);
-    }
+    while (!sp_list_empty(&pool->lanes))
+        give_spare(SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes), struct sp_lane, link));
+    atomic_store_explicit(&pool->lane_count, 0, memory_order_relaxed);
 }

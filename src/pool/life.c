@@ -46,11 +46,17 @@ static bool publish(struct sp_pool *pool) {
     return published;
 }
 
-// True for the one caller that takes the handle back.
-static bool withdraw(const struct sp_pool *pool) {
-    size_t index = (uintptr_t)pool->handle & (MAX_POOLS - 1);
-    struct sp_pool *expected = (struct sp_pool *)(uintptr_t)pool;
-    return atomic_compare_exchange_strong(&registry.pools[index], &expected, NULL);
+// True for the one caller that takes the handle back. The handle is the caller's: the struct may be another
+// pool's by now.
+static bool withdraw(struct sp_pool *pool, poolMemPool_t handle) {
+    size_t index = (uintptr_t)handle & (MAX_POOLS - 1);
+    sp_lock_acquire(&registry.lock);
+    bool ours =
+        atomic_load_explicit(&registry.pools[index], memory_order_relaxed) == pool && pool->handle == handle;
+    if (ours)
+        atomic_store_explicit(&registry.pools[index], NULL, memory_order_release);
+    sp_lock_release(&registry.lock);
+    return ours;
 }
 
 static struct sp_pool *take_struct(void) {
@@ -59,7 +65,10 @@ static struct sp_pool *take_struct(void) {
     sp_lock_release(&registry.lock);
     if (spare)
         return SP_CONTAINER_OF(spare, struct sp_pool, link);
-    return aligned_alloc(_Alignof(struct sp_pool), sizeof(struct sp_pool));
+    struct sp_pool *pool = aligned_alloc(_Alignof(struct sp_pool), sizeof(struct sp_pool));
+    if (pool)
+        memset(pool, 0, sizeof *pool);
+    return pool;
 }
 
 static void give_struct(struct sp_pool *pool) {
@@ -74,15 +83,24 @@ static size_t limit_of(const struct poolMemPoolProps *props) {
                                                                                              : SIZE_MAX;
 }
 
+// A struct that was a pool before has no memory and no lanes; its locks are free, its lane table is empty
+// and stays.
 static void init(struct sp_pool *pool, struct sp_device *device, const struct poolMemPoolProps *props) {
-    memset(pool, 0, sizeof *pool);
     pool->device = device;
     pool->props = *props;
     pool->limit = limit_of(props);
     for (int i = 0; i < 3; i++)
-        atomic_init(&pool->reuse_policies[i], 1);
-    atomic_init(&pool->unfenced_max, SP_UNFENCED_MAX);
+        atomic_store(&pool->reuse_policies[i], 1);
+    atomic_store(&pool->release_threshold, 0);
+    atomic_store(&pool->unfenced_max, SP_UNFENCED_MAX);
+    atomic_store(&pool->used, 0);
+    atomic_store(&pool->used_high, 0);
+    atomic_store(&pool->reserved, 0);
+    atomic_store(&pool->reserved_high, 0);
+    atomic_store(&pool->destroyed, false);
+    pool->pins = 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        pool->regions[kind].mapped = 0;
         sp_list_init(&pool->regions[kind].segments);
         sp_tier_init(&pool->regions[kind].ready, SP_BLOCK_FREE);
         sp_tier_init(&pool->regions[kind].waiting, SP_BLOCK_FREE);
@@ -189,19 +207,39 @@ void sp_device_reap(struct sp_device *device) {
         sp_device_reap_pool(device, NULL);
 }
 
-void sp_pool_destroy(struct sp_pool *pool) {
+bool sp_pool_pin(struct sp_pool *pool) {
+    struct sp_device *device = pool->device;
+    sp_lock_acquire(&device->lock);
+    bool pinned = pool->device == device && !sp_list_empty(&pool->link) && !is_given_up(pool);
+    pool->pins += pinned;
+    sp_lock_release(&device->lock);
+    return pinned;
+}
+
+void sp_pool_unpin(struct sp_pool *pool) {
+    struct sp_device *device = pool->device;
+    sp_lock_acquire(&device->lock);
+    pool->pins--;
+    bool given_up = is_given_up(pool);
+    sp_lock_release(&device->lock);
+    if (given_up)
+        sp_device_reap_pool(device, pool);
+}
+
+bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     struct sp_device *device = pool->device;
     struct sp_pool *current = pool;
-    if (!withdraw(pool))
-        return;
+    if (!withdraw(pool, handle))
+        return false;
     atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
     atomic_fetch_add(&device->given_up, 1);
     atomic_store_explicit(&pool->destroyed, true, memory_order_release);
     sp_device_reap_pool(device, pool);
+    return true;
 }
 
 void sp_pool_demolish(struct sp_pool *pool) {
-    withdraw(pool);
+    withdraw(pool, pool->handle);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
             struct sp_view *view = &SP_CONTAINER_OF(link, struct sp_segment, link)->view;

@@ -14,9 +14,10 @@ static bool policy(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
     return atomic_load_explicit(&pool->reuse_policies[attribute - 1], memory_order_relaxed) != 0;
 }
 
-// Reserved bytes may not grow by this much.
-static bool over_limit(const struct sp_pool *pool, uint64_t bytes) {
-    return bytes > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+// What must be released before the pool's limit lets it grow by so many bytes.
+static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
+    uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    return bytes > room ? bytes - room : 0;
 }
 
 // Memory that only a query of the recorded events can find.
@@ -24,7 +25,7 @@ static CUresult take_found_complete(struct sp_pool *pool, struct sp_lane *lane, 
                                     uint64_t size, struct sp_block **block) {
     if (!policy(pool, poolMemPoolReuseAllowOpportunistic))
         return CUDA_SUCCESS;
-    CUresult error = sp_streams_poll_current_context();
+    CUresult error = sp_streams_poll_context_of(lane->stream);
     if (error == CUDA_SUCCESS)
         *block = sp_take(pool, lane, kind, size);
     return error;
@@ -37,8 +38,8 @@ static CUresult take_by_growing(struct sp_pool *pool, struct sp_lane *lane, enum
     if (error != CUDA_ERROR_OUT_OF_MEMORY)
         return error;
     size_t needed = sp_round_up(size, pool->device->vmm.granule);
-    if (over_limit(pool, needed) ? sp_pool_make_room(pool, needed)
-                                 : sp_device_make_room(pool->device, lane->stream, needed))
+    uint64_t over = over_limit(pool, needed);
+    if (over > 0 ? sp_pool_make_room(pool, over) : sp_device_make_room(pool->device, lane->stream, needed))
         error = sp_grow(pool, lane, kind, size, block);
     return error;
 }
@@ -81,10 +82,8 @@ static uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
 
 // Takes back what other streams returned to the lane's slabs of the class, where that has completed by now.
 static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
-    SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs) {
+    SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        if (slab->class_index != class_index)
-            continue;
         sp_fence_set_prune(&slab->foreign, sp_fence_is_complete);
         if (!sp_fence_set_empty(&slab->foreign))
             continue;
@@ -105,11 +104,30 @@ static uint64_t take_small_locked(struct sp_lane *lane, unsigned class_index, si
     return slab ? take_from_slab_locked(slab, size) : 0;
 }
 
-static uint64_t take_small(struct sp_lane *lane, unsigned class_index, size_t size) {
+// From the lane's slabs; 0 when they have none.
+static uint64_t take_small(struct sp_lane *lane, const struct sp_pool *pool, const struct sp_stream *stream,
+                           size_t size) {
     sp_lock_acquire(&lane->lock);
-    uint64_t address = take_small_locked(lane, class_index, size);
+    uint64_t address =
+        sp_lane_is(lane, pool, stream) ? take_small_locked(lane, sp_size_class_of(size), size) : 0;
     sp_lock_release(&lane->lock);
     return address;
+}
+
+static bool has_returned(struct sp_lane *lane, unsigned class_index) {
+    sp_lock_acquire(&lane->lock);
+    bool has = !sp_list_empty(&lane->returned_slabs[class_index]);
+    sp_lock_release(&lane->lock);
+    return has;
+}
+
+// Blocks that only a query of the recorded events can bring back from other streams.
+static uint64_t take_small_found_complete(struct sp_pool *pool, struct sp_lane *lane, size_t size) {
+    if (!has_returned(lane, sp_size_class_of(size)) || !policy(pool, poolMemPoolReuseAllowOpportunistic))
+        return 0;
+    return sp_streams_poll_context_of(lane->stream) == CUDA_SUCCESS
+               ? take_small(lane, pool, lane->stream, size)
+               : 0;
 }
 
 static void give_run_back(struct sp_pool *pool, struct sp_block *run) {
@@ -142,19 +160,33 @@ static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, u
     return CUDA_SUCCESS;
 }
 
-static CUresult malloc_small(struct sp_pool *pool, struct sp_lane *lane, size_t size, uint64_t *address) {
-    unsigned class_index = sp_size_class_of(size);
-    *address = take_small(lane, class_index, size);
-    return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, class_index, size, address);
+static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                    uint64_t *address) {
+    *address = take_small(lane, pool, lane->stream, size);
+    if (!*address)
+        *address = take_small_found_complete(pool, lane, size);
+    return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, sp_size_class_of(size), size, address);
 }
 
 // ----------------------------------------------------------------------------------------- large blocks
 
-static struct sp_block *take_quick(struct sp_lane *lane, uint64_t size) {
+static uint64_t rounded_large(size_t size) {
+    return size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
+}
+
+static uint64_t hand_out(struct sp_block *block, size_t size) {
+    block->requested = size;
+    sp_block_set_state(block, SP_BLOCK_LIVE);
+    return block->address;
+}
+
+// From the lane's quick list; 0 when there is none of the size.
+static uint64_t take_quick(struct sp_lane *lane, const struct sp_pool *pool, const struct sp_stream *stream,
+                           size_t size) {
     sp_lock_acquire(&lane->lock);
-    struct sp_block *block = sp_quick_take(lane, size);
+    struct sp_block *block = sp_lane_is(lane, pool, stream) ? sp_quick_take(lane, rounded_large(size)) : NULL;
     sp_lock_release(&lane->lock);
-    return block;
+    return block ? hand_out(block, size) : 0;
 }
 
 // What a lane that misses does for the others, where there are others. The blocks that it merges are held
@@ -170,25 +202,21 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64
     uint32_t misses = atomic_fetch_add_explicit(&lane->misses, 1, memory_order_relaxed);
     if (misses % SP_MISSES_PER_POLL != 0 || !policy(pool, poolMemPoolReuseAllowOpportunistic))
         return;
-    sp_streams_poll_current_context();
+    sp_streams_poll_context_of(lane->stream);
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
     sp_lock_release(&pool->lock);
 }
 
-static CUresult malloc_large(struct sp_pool *pool, struct sp_lane *lane, size_t size, uint64_t *address) {
-    uint64_t rounded = size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
-    struct sp_block *block = take_quick(lane, rounded);
-    if (!block) {
-        look_after_others(pool, lane, sp_lane_flush_quick(lane));
-        CUresult error = climb(pool, lane, SP_REGION_LARGE, rounded, &block);
-        if (error != CUDA_SUCCESS)
-            return error;
-        sp_owner_set_block(block);
-    }
-    block->requested = size;
-    sp_block_set_state(block, SP_BLOCK_LIVE);
-    *address = block->address;
+static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                    uint64_t *address) {
+    struct sp_block *block;
+    look_after_others(pool, lane, sp_lane_flush_quick(lane, sp_pool_insert_and_swallow));
+    CUresult error = climb(pool, lane, SP_REGION_LARGE, rounded_large(size), &block);
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_owner_set_block(block);
+    *address = hand_out(block, size);
     return CUDA_SUCCESS;
 }
 
@@ -206,23 +234,54 @@ static poolError_t describe_failure(const struct sp_pool *pool, size_t size, CUr
     return sp_fail_driver(error, what);
 }
 
+// What the lane has at hand; 0 when it has nothing, or isn't there yet.
+static uint64_t take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size) {
+    struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
+    if (!lane)
+        return 0;
+    return size <= SP_SMALL_MAX ? take_small(lane, pool, stream, size) : take_quick(lane, pool, stream, size);
+}
+
+// With the pool pinned.
+static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream, size_t size,
+                                 uint64_t *address) {
+    struct sp_lane *lane = sp_pool_lane(pool, stream);
+    if (!lane)
+        return sp_fail(poolErrorMemoryAllocation, "out of host memory");
+    sp_native_error_note(CUDA_SUCCESS, "");
+    CUresult error = size <= SP_SMALL_MAX ? malloc_small_slowly(pool, lane, size, address)
+                                          : malloc_large_slowly(pool, lane, size, address);
+    if (error != CUDA_SUCCESS)
+        return describe_failure(pool, size, error);
+    sp_figures_used_add(pool, size);
+    return poolSuccess;
+}
+
+static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream *stream, size_t size,
+                                 uint64_t *address) {
+    if (!sp_pool_pin(pool))
+        return sp_fail(poolErrorInvalidResourceHandle, "the pool was destroyed meanwhile");
+    poolError_t error = malloc_slowly(pool, stream, size, address);
+    sp_pool_unpin(pool);
+    return error;
+}
+
 poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, void **pointer) {
     size_t most = pool->device->vmm.total_memory < pool->limit ? pool->device->vmm.total_memory : pool->limit;
     if (size > most)
         return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)",
                        size, most);
-    struct sp_lane *lane = sp_pool_lane(pool, stream);
-    if (!lane)
-        return sp_fail(poolErrorMemoryAllocation, "out of host memory");
-    CUresult error = sp_stream_before_reuse(stream);
-    if (error != CUDA_SUCCESS)
-        return sp_fail_driver(error, "ordering the stream behind its earlier frees");
-    uint64_t address = 0;
-    error = size <= SP_SMALL_MAX ? malloc_small(pool, lane, size, &address)
-                                 : malloc_large(pool, lane, size, &address);
-    if (error != CUDA_SUCCESS)
-        return describe_failure(pool, size, error);
-    sp_figures_used_add(pool, size);
+    CUresult ordered = sp_stream_before_reuse(stream);
+    if (ordered != CUDA_SUCCESS)
+        return sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
+    uint64_t address = take_at_hand(pool, stream, size);
+    if (address)
+        sp_figures_used_add(pool, size);
+    else {
+        poolError_t error = malloc_pinned(pool, stream, size, &address);
+        if (error != poolSuccess)
+            return error;
+    }
     *pointer = (void *)(uintptr_t)address;
     return poolSuccess;
 }

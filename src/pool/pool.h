@@ -60,7 +60,7 @@ struct sp_quick_bin {
 };
 
 struct sp_lane {
-    struct sp_lock lock;
+    _Alignas(64) struct sp_lock lock;
     uint32_t quick_used;     // a bit for each bin that is not empty
     _Atomic uint32_t misses; // of the quick lists
     struct sp_pool *pool;
@@ -68,9 +68,9 @@ struct sp_lane {
     uint64_t
         unfenced_sequence; // unfenced_bytes were freed under this number: with a newer one they are fenced
     uint64_t unfenced_bytes;
-    struct sp_list slabs[SP_CLASS_COUNT]; // with free blocks, by class
-    struct sp_list returned_slabs;        // with returned blocks
-    struct sp_list owned_slabs;           // all
+    struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
+    struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
+    struct sp_list owned_slabs;                    // all
     struct sp_quick_bin quick[SP_QUICK_BINS];
     // Guarded by the pool's lock:
     struct sp_list link;                   // in pool.lanes
@@ -111,10 +111,11 @@ struct sp_pool {
     struct sp_region regions[SP_REGION_COUNT];
     struct sp_list lanes;
     _Atomic uint32_t lane_count; // written under `lock`
+    uint64_t settled;            // sp_streams_news() when the tiers were last looked through
 
     // Guarded by the device's lock:
     struct sp_list link; // in device.pools
-    uint32_t pins;       // threads that walk the device's pools and stand on this one
+    uint32_t pins;       // threads that stand on this pool: none of them sees it taken apart
 };
 
 static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
@@ -138,8 +139,16 @@ static inline struct sp_lane *sp_pool_find_lane(const struct sp_pool *pool, uint
 // The same, made if need be; null without host memory.
 struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_stream *stream);
 
-// Gives back the host memory of all lanes of a pool that has no memory left.
+// Takes the lanes away from a pool that has no memory left.
 void sp_pool_free_lanes(struct sp_pool *pool);
+
+// With the lane's lock held: the lane still is the one of this pool and stream. A thread that found it may
+// come late: the pool can be given up and taken apart in between, and the lane be used again for another
+// one.
+static inline bool sp_lane_is(const struct sp_lane *lane, const struct sp_pool *pool,
+                              const struct sp_stream *stream) {
+    return lane->pool == pool && lane->stream == stream;
+}
 
 // Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool allows. Lane's
 // lock held.
@@ -147,6 +156,7 @@ bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t by
 
 // ---- malloc.c and free.c: what the API calls
 
+// poolErrorInvalidResourceHandle when the pool was given up meanwhile by another thread.
 poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, void **pointer);
 
 // With a stream, whose capture state has been checked; or without one, null.
@@ -172,9 +182,14 @@ struct sp_block *sp_take_from_other(struct sp_pool *pool, struct sp_lane *lane, 
 // fences say, and makes it live. False without host memory; then the block is as it was.
 bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);
 
-// With the pool's lock held: puts a block that is in no index into the tier that its fences allow. Returns the
-// block that it became part of.
-struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block);
+// With the pool's lock held: puts a block that is in no index into the tier that its fences, less those
+// that are complete, allow. Returns the block that it became part of. The second, for a lane that is about
+// to allocate, lets a lane's block swallow ready neighbours of its size or less: joined memory places
+// better than pieces side by side, but what is swallowed is held back from others until the lane's fences
+// complete.
+typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block);
+sp_insert sp_pool_insert;
+sp_insert sp_pool_insert_and_swallow;
 
 // With the pool's lock held: moves memory whose fences have completed since the last look to the ready tiers.
 void sp_pool_settle(struct sp_pool *pool);
@@ -190,10 +205,10 @@ void sp_pool_collect(struct sp_pool *pool);
 
 // The same for the quick lists of one lane. Returns the size of the free blocks that came of it, neighbours
 // included: as much now carries the fences of the lane's latest frees.
-uint64_t sp_lane_flush_quick(struct sp_lane *lane);
+uint64_t sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert);
 
 // Puts a chain of cached blocks, linked by quick_next, into their regions. Returns as above.
-uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks);
+uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
 
 // Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of the slab.
 void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
@@ -229,8 +244,14 @@ size_t sp_pool_releasable(struct sp_pool *pool);
 poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props,
                            struct sp_pool **pool);
 
-// Marks the pool as given up, and reaps it if that is possible now.
-void sp_pool_destroy(struct sp_pool *pool);
+// Marks the pool behind a handle as given up, and takes it apart if that is possible now. False when
+// another thread has done so already.
+bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle);
+
+// Keeps a pool from being taken apart while the caller works on it outside its lists. False when it is
+// given up: then it must not be touched. A pool with a live allocation that the caller holds needs no pin.
+bool sp_pool_pin(struct sp_pool *pool);
+void sp_pool_unpin(struct sp_pool *pool);
 
 // Takes a given-up pool apart if nothing of it is live and everything has completed; else does nothing. The
 // pool may be gone already: the pointer is only compared. And the same for every given-up pool of a device.

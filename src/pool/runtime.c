@@ -139,6 +139,14 @@ static size_t free_on_device(const struct sp_stream *stream) {
     return free_bytes;
 }
 
+static uint64_t reserved_on(struct sp_device *device) {
+    uint64_t sum = 0;
+    struct sp_pool *pool = NULL;
+    while ((pool = sp_device_next_pool(device, pool)))
+        sum += atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    return sum;
+}
+
 static size_t releasable_on(struct sp_device *device) {
     size_t sum = 0;
     struct sp_pool *pool = NULL;
@@ -159,10 +167,13 @@ static size_t release_some(struct sp_pool *pool, size_t bytes) {
 #define CLEARLY_ENOUGH ((size_t)64 << 20)
 
 bool sp_device_make_room(struct sp_device *device, const struct sp_stream *stream, size_t bytes) {
+    uint64_t before = reserved_on(device);
+    sp_device_reap(device);
     size_t had = stream->device == device->vmm.ordinal ? free_on_device(stream) : 0;
     size_t wanted = bytes > had ? bytes - had : bytes;
     size_t released = 0;
-    sp_device_reap(device);
+    if (had >= bytes && reserved_on(device) < before)
+        return true;
     if (had > CLEARLY_ENOUGH && had - CLEARLY_ENOUGH > bytes)
         return false;
     if (releasable_on(device) < wanted)
@@ -172,6 +183,7 @@ bool sp_device_make_room(struct sp_device *device, const struct sp_stream *strea
         if (released < wanted)
             released += release_some(pool, wanted - released);
     }
+    sp_device_reap(device); // what was destroyed while the walk stood on it
     return released > 0;
 }
 

@@ -13,49 +13,42 @@ static struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
     return lane ? &lane->tiers[kind] : &pool->regions[kind].waiting;
 }
 
-// The neighbour as ready memory that a block of a lane may swallow, or null. Joined memory places better than
-// pieces side by side, but what is swallowed is lost to other streams until the lane's fences complete: so
-// only as much as comes back with the block, unless there is nobody to lose it.
-static struct sp_block *swallowable(const struct sp_pool *pool, const struct sp_tier *ready,
-                                    const struct sp_block *block, struct sp_block *neighbour) {
-    if (!neighbour || neighbour->tier != ready)
-        return NULL;
-    return !sp_pool_is_shared(pool) || neighbour->size <= block->size ? neighbour : NULL;
+struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
+    sp_fence_set_prune(&block->fences, sp_fence_is_complete);
+    return sp_tier_insert(tier_for(pool, sp_segment_of(block)->kind, &block->fences), block);
 }
 
-static struct sp_block *swallow_ready_neighbours(struct sp_pool *pool, struct sp_block *block) {
+// The neighbour as ready memory that a block of a lane may swallow, or null.
+static struct sp_block *swallowable(const struct sp_pool *pool, const struct sp_block *block,
+                                    struct sp_block *neighbour) {
     const struct sp_tier *ready = &pool->regions[sp_segment_of(block)->kind].ready;
-    struct sp_block *next = swallowable(pool, ready, block, block->next);
+    return neighbour && neighbour->tier == ready && neighbour->size <= block->size ? neighbour : NULL;
+}
+
+struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
+    sp_fence_set_prune(&block->fences, sp_fence_is_complete);
+    if (block->fences.count != 1)
+        return sp_pool_insert(pool, block);
+    struct sp_block *next = swallowable(pool, block, block->next);
     if (next) {
         sp_tier_remove(next);
         sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
     }
-    struct sp_block *prev = swallowable(pool, ready, block, block->prev);
-    if (!prev)
-        return block;
-    sp_tier_remove(prev);
-    if (sp_block_absorb_next(prev))
-        return prev;
-    sp_pool_insert(pool, prev);
-    return block;
-}
-
-struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
-    enum sp_region_kind kind = sp_segment_of(block)->kind;
-    struct sp_tier *tier = tier_for(pool, kind, &block->fences);
-    if (tier != &pool->regions[kind].ready && tier != &pool->regions[kind].waiting)
-        block = swallow_ready_neighbours(pool, block);
-    return sp_tier_insert(tier, block);
+    struct sp_block *prev = swallowable(pool, block, block->prev);
+    if (prev) {
+        sp_tier_remove(prev);
+        sp_block_absorb_next(prev); // one fence has its place in the set itself
+        block = prev;
+    }
+    return sp_pool_insert(pool, block);
 }
 
 // ----------------------------------------------------------------------------------------------- settling
 
 // Files a free block again where its fences, less those that are complete, say.
 static void refile(struct sp_pool *pool, struct sp_block *block) {
-    uint32_t before = block->fences.count;
     sp_fence_set_prune(&block->fences, sp_fence_is_complete);
-    if (block->fences.count == before ||
-        tier_for(pool, sp_segment_of(block)->kind, &block->fences) == block->tier)
+    if (tier_for(pool, sp_segment_of(block)->kind, &block->fences) == block->tier)
         return;
     sp_tier_remove(block);
     sp_pool_insert(pool, block);
@@ -82,10 +75,14 @@ static void settle_lane(struct sp_pool *pool, struct sp_lane *lane) {
 }
 
 void sp_pool_settle(struct sp_pool *pool) {
+    uint64_t news = sp_streams_news();
+    if (news == pool->settled)
+        return;
     SP_LIST_FOR_EACH(link, &pool->lanes)
     settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link));
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         refile_tier(pool, &pool->regions[kind].waiting);
+    pool->settled = news;
 }
 
 // ------------------------------------------------------------------------------------------ cutting blocks
@@ -127,11 +124,15 @@ struct row {
     uint64_t size;
 };
 
+// The row that a ready block lies in, if it is the first ready one there; else of size 0, for the first one
+// has been or will be looked at too.
 static struct row row_around(const struct sp_pool *pool, const struct sp_lane *lane, struct sp_block *block) {
     struct row row = {block, block->size};
     while (row.first->prev && sp_block_usable(pool, lane, row.first->prev)) {
         row.first = row.first->prev;
         row.size += row.first->size;
+        if (row.first->tier == block->tier)
+            return (struct row){block, 0};
     }
     for (struct sp_block *b = block->next; b && sp_block_usable(pool, lane, b); b = b->next)
         row.size += b->size;

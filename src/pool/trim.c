@@ -253,11 +253,18 @@ static CUresult trim_mapping(struct sp_pool *pool, size_t keep) {
     return error;
 }
 
+// An extent is at least a granule, so a pool with less unused than that has none to release.
+static bool may_release(const struct sp_pool *pool) {
+    uint64_t used = atomic_load_explicit(&pool->used, memory_order_relaxed);
+    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    return reserved >= used + pool->device->vmm.granule;
+}
+
 CUresult sp_pool_trim(struct sp_pool *pool, size_t keep) {
     size_t rounded;
     if (!sp_checked_round_up(keep, pool->device->vmm.granule, &rounded))
         return CUDA_SUCCESS;
-    if (atomic_load_explicit(&pool->reserved, memory_order_relaxed) <= rounded)
+    if (atomic_load_explicit(&pool->reserved, memory_order_relaxed) <= rounded || !may_release(pool))
         return CUDA_SUCCESS;
     sp_pool_collect(pool);
     sp_lock_acquire(&pool->map_lock);
@@ -273,10 +280,12 @@ void sp_pool_trim_to_threshold(struct sp_pool *pool) {
 size_t sp_pool_releasable(struct sp_pool *pool) {
     size_t sum = 0;
     sp_pool_collect(pool);
+    sp_lock_acquire(&pool->map_lock);
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
     for_each_free_extent(pool, add_size, &sum);
     sp_lock_release(&pool->lock);
+    sp_lock_release(&pool->map_lock);
     return sum;
 }
 

@@ -20,7 +20,7 @@
 #include "simcuda/work.h"
 
 int simcudaReset(const simcudaConfig *config) {
-    return sim_engine_reset(config);
+    return (int)sim_engine_reset(config);
 }
 
 void simcudaGetConfig(simcudaConfig *config) {
@@ -170,7 +170,7 @@ int simcudaEnqueue(CUstream stream, const simcudaWork *work) {
     sim_lock();
     CUresult result = sim_launch(stream, "simcudaEnqueue", &job);
     sim_unlock();
-    return result;
+    return (int)result;
 }
 
 uint64_t simcudaPending(CUstream stream) {
@@ -194,7 +194,7 @@ int simcudaComplete(CUstream stream, uint64_t n) {
     if (result == CUDA_SUCCESS)
         sim_work_finish_first(queue, n);
     sim_unlock();
-    return result;
+    return (int)result;
 }
 
 void simcudaCompleteAll(void) {

@@ -204,20 +204,51 @@ static void nothing_is_complete_that_nobody_has_asked_about(void **state) {
     struct sp_stream *stream = resolve(simulated_stream());
     uint64_t sequence = free_point(stream);
     assert_false(is_complete(stream, sequence));
-    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamSynchronize(stream->handle), CUDA_SUCCESS);
     assert_false(is_complete(stream, sequence));
 }
 
-static void frees_between_two_records_share_a_number(void **state) {
+static void frees_between_two_records_share_a_number_unless_each_records_itself(void **state) {
+    (void)state;
+    struct sp_stream *stream = resolve(simulated_stream());
+    uint64_t records = simcudaCallCount("cuEventRecord");
+    uint64_t first = free_point(stream);
+    uint64_t second = free_point(stream);
+    assert_int_equal(second, stream->identified ? first : first + 1);
+    assert_int_equal(simcudaCallCount("cuEventRecord"), stream->identified ? records : records + 2);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_true(free_point(stream) > second);
+}
+
+static void a_free_of_an_identified_stream_calls_no_driver(void **state) {
     (void)state;
     struct sp_stream *stream = resolve(simulated_stream());
     uint64_t calls = simcudaCallCount(NULL);
-    uint64_t first = free_point(stream);
-    assert_int_equal(free_point(stream), first);
+    free_point(stream);
+    sp_stream_before_reuse(stream);
+    assert_int_equal(simcudaCallCount(NULL) == calls, stream->identified);
+}
+
+static void a_free_point_that_fails_is_an_error_and_leaves_no_event(void **state) {
+    (void)state;
+    static const char *const calls[] = {"cuCtxPushCurrent", "cuEventCreate"};
+    uint64_t sequence = 0;
+    struct sp_stream *stream = resolve(simulated_stream());
     if (stream->identified)
-        assert_int_equal(simcudaCallCount(NULL), calls);
-    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
-    assert_true(free_point(stream) > first);
+        return;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+        assert_int_equal(sp_stream_free_point(stream, &sequence), CUDA_ERROR_UNKNOWN);
+        assert_int_equal(live_events(), 0);
+    }
+    simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+    assert_int_equal(sp_stream_free_point(stream, &sequence), CUDA_ERROR_UNKNOWN);
+    simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+    assert_int_equal(sp_stream_free_point(stream, &sequence), CUDA_ERROR_UNKNOWN);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_completed(stream), 0);
+    assert_int_equal(live_events(), 1);
+    assert_true(free_point(stream) > 0);
 }
 
 static void a_record_is_known_complete_once_it_is_and_was_asked(void **state) {
@@ -282,9 +313,10 @@ static void a_record_that_fails_publishes_nothing_and_leaves_no_event(void **sta
     (void)state;
     static const char *const calls[] = {"cuCtxPushCurrent", "cuEventCreate", "cuEventRecord"};
     struct sp_stream *stream = resolve(simulated_stream());
+    simulated_work(stream->handle);
+    uint64_t sequence = free_point(stream);
+    uint64_t before = live_events();
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        uint64_t before = live_events();
-        uint64_t sequence = free_point(stream);
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
         assert_int_equal(sp_stream_record(stream), CUDA_ERROR_UNKNOWN);
         assert_int_equal(simcudaFailCount(), i + 1);
@@ -292,7 +324,7 @@ static void a_record_that_fails_publishes_nothing_and_leaves_no_event(void **sta
         assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
         assert_false(is_complete(stream, sequence));
     }
-    uint64_t sequence = free_point(stream);
+    simulated_finish(stream->handle);
     assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
     assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
     assert_true(is_complete(stream, sequence));
@@ -303,10 +335,9 @@ static void a_query_that_fails_is_returned_and_publishes_nothing(void **state) {
     struct sp_stream *stream = resolve(simulated_stream());
     uint64_t sequence = free_point(stream);
     assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
-    simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
+    simcudaFailCall("cuEventQuery", 1, simcudaFaultOnwards, CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(sp_stream_poll(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_false(is_complete(stream, sequence));
-    simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(sp_streams_poll_current_context(), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_false(is_complete(stream, sequence));
 }
@@ -377,7 +408,6 @@ static void a_contexts_synchronise_completes_the_frees_of_all_its_streams_and_no
     assert_true(is_complete(a, of_a));
     assert_true(is_complete(gone, of_gone));
     assert_false(is_complete(elsewhere, of_elsewhere));
-    assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
 }
 
 static void without_host_memory_a_contexts_synchronise_waits_and_teaches_nothing(void **state) {
@@ -502,7 +532,9 @@ int main(void) {
         stream_test(records_and_polls_leave_a_capture_elsewhere_alone),
         stream_test(the_capture_mode_of_the_thread_is_put_back),
         stream_test(nothing_is_complete_that_nobody_has_asked_about),
-        stream_test(frees_between_two_records_share_a_number),
+        stream_test(frees_between_two_records_share_a_number_unless_each_records_itself),
+        stream_test(a_free_of_an_identified_stream_calls_no_driver),
+        stream_test(a_free_point_that_fails_is_an_error_and_leaves_no_event),
         stream_test(a_record_is_known_complete_once_it_is_and_was_asked),
         stream_test(a_record_before_a_free_says_nothing_about_the_free),
         stream_test(many_records_need_few_events_and_the_latest_covers_all),

@@ -102,10 +102,10 @@ static void latest_completes_only_what_the_wait_needs(void **state) {
     become("completion=latest");
     CUstream stream = make_stream(), needed = make_stream(), other = make_stream();
     CUevent event = make_event();
-    spin(needed, US);
+    spin(other, US);
+    spin(needed, MS);
     OK(cuEventRecord(event, needed));
     spin(needed, US);
-    spin(other, US);
     OK(cuStreamWaitEvent(stream, event, 0));
     OK(cuStreamSynchronize(stream));
     assert_int_equal(simcudaPending(needed), 1);
@@ -190,7 +190,7 @@ struct gate {
 static void pass_gate(void *argument) {
     struct gate *gate = argument;
     int count;
-    gate->driver_said = cuDeviceGetCount(&count);
+    gate->driver_said = (int)cuDeviceGetCount(&count);
     sem_post(&gate->entered);
     while (sem_wait(&gate->open) != 0)
         ;

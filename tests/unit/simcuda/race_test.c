@@ -213,6 +213,17 @@ static void the_legacy_stream_runs_after_blocking_streams_that_are_gone(void **s
     a = make_stream();
 }
 
+static void a_context_synchronise_knows_the_work_of_streams_that_are_gone(void **state) {
+    (void)state;
+    write_on(a);
+    settle();
+    OK(cuStreamDestroy_v2(a));
+    OK(cuCtxSynchronize());
+    write_on(b);
+    settle();
+    a = make_stream();
+}
+
 static void a_new_stream_at_a_destroyed_handle_inherits_no_order(void **state) {
     (void)state;
     write_on(a);
@@ -283,6 +294,7 @@ int main(void) {
         RACE_TEST(an_idle_legacy_stream_orders_nothing),
         RACE_TEST(the_legacy_stream_does_not_order_non_blocking_streams),
         RACE_TEST(the_legacy_stream_runs_after_blocking_streams_that_are_gone),
+        RACE_TEST(a_context_synchronise_knows_the_work_of_streams_that_are_gone),
         RACE_TEST(a_new_stream_at_a_destroyed_handle_inherits_no_order),
         RACE_TEST(a_record_of_the_context_orders_all_its_streams),
         RACE_TEST(released_memory_has_no_past),

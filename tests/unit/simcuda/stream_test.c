@@ -354,6 +354,21 @@ static void a_failed_context_fails_its_streams_and_events_and_no_others(void **s
     OK(cuCtxDestroy_v2(context));
 }
 
+static void pending_work_of_a_failed_context_ends_without_effect(void **state) {
+    CUcontext context;
+    struct memory memory = map_memory(GRANULE);
+    (void)state;
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    CUstream stream = make_stream();
+    spin(stream, MS);
+    fill(stream, memory.address, 64, 9);
+    OK(simcudaContextFail(context, CUDA_ERROR_LAUNCH_FAILED));
+    simcudaCompleteAll();
+    assert_int_equal(word_at(memory.address), 0);
+    OK(cuCtxDestroy_v2(context));
+    unmap_memory(memory);
+}
+
 int main(void) {
 #define STREAM_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end_without_reports)
     const struct CMUnitTest tests[] = {
@@ -381,6 +396,7 @@ int main(void) {
         STREAM_TEST(a_reset_primary_context_keeps_its_handle_and_gets_a_new_id),
         STREAM_TEST(the_last_release_ends_the_primary_context),
         STREAM_TEST(a_failed_context_fails_its_streams_and_events_and_no_others),
+        STREAM_TEST(pending_work_of_a_failed_context_ends_without_effect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

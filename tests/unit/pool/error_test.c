@@ -1,0 +1,107 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <string.h>
+
+#include "pool/error.h"
+
+static void assert_native(CUresult expected, const char *expected_name) {
+    CUresult native = CUDA_ERROR_UNKNOWN;
+    const char *name = NULL;
+    sp_error_native(&native, &name);
+    assert_int_equal(native, expected);
+    assert_string_equal(name, expected_name);
+}
+
+static void *has_nothing_to_tell(void *answer) {
+    CUresult native = CUDA_ERROR_UNKNOWN;
+    const char *name = "?";
+    sp_error_native(&native, &name);
+    *(int *)answer = native == CUDA_SUCCESS && name[0] == '\0' && sp_error_detail()[0] == '\0';
+    return NULL;
+}
+
+static void a_thread_that_failed_nothing_has_nothing_to_tell(void **state) {
+    (void)state;
+    pthread_t thread;
+    int nothing = 0;
+    sp_native_error_note(CUDA_ERROR_UNKNOWN, "cuMemCreate");
+    sp_fail_driver(CUDA_ERROR_UNKNOWN, "testing");
+    assert_int_equal(pthread_create(&thread, NULL, has_nothing_to_tell, &nothing), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(nothing);
+}
+
+static void every_driver_error_keeps_its_number_or_is_unknown(void **state) {
+    (void)state;
+#define IS_KEPT(name, number, text) assert_int_equal(sp_error_of((CUresult)(number)), name);
+    STREAMPOOL_ERRORS(IS_KEPT)
+#undef IS_KEPT
+    assert_int_equal(sp_error_of((CUresult)12345), poolErrorUnknown);
+    assert_int_equal(sp_error_of((CUresult)-1), poolErrorUnknown);
+    assert_int_equal(sp_error_of(CUDA_ERROR_STUB_LIBRARY), poolErrorInsufficientDriver);
+}
+
+static void a_failure_of_ours_says_its_sentence_and_blames_no_driver(void **state) {
+    (void)state;
+    sp_native_error_note(CUDA_ERROR_UNKNOWN, "cuMemMap");
+    sp_fail_driver(CUDA_ERROR_UNKNOWN, "testing");
+    assert_int_equal(sp_fail(poolErrorInvalidValue, "%d is not %s", 7, "eight"), poolErrorInvalidValue);
+    assert_string_equal(sp_error_detail(), "7 is not eight");
+    assert_native(CUDA_SUCCESS, "");
+}
+
+static void a_failure_of_the_driver_names_the_entry_point_and_its_error(void **state) {
+    (void)state;
+    sp_native_error_note(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
+    assert_int_equal(sp_fail_driver(CUDA_ERROR_LAUNCH_FAILED, "asking"), poolErrorLaunchFailure);
+    assert_string_equal(sp_error_detail(), "asking: cuEventQuery returned CUDA_ERROR_LAUNCH_FAILED");
+    assert_native(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
+}
+
+static void an_error_that_the_driver_did_not_give_is_not_laid_at_its_door(void **state) {
+    (void)state;
+    sp_native_error_note(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
+    assert_int_equal(sp_fail_driver(CUDA_ERROR_OUT_OF_MEMORY, "allocating"), poolErrorMemoryAllocation);
+    assert_string_equal(sp_error_detail(), "allocating: out of host memory");
+    assert_native(CUDA_SUCCESS, "");
+}
+
+static void what_was_told_once_is_not_told_of_the_next_failure(void **state) {
+    (void)state;
+    sp_native_error_note(CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate");
+    sp_fail_driver(CUDA_ERROR_OUT_OF_MEMORY, "first");
+    sp_fail_driver(CUDA_ERROR_OUT_OF_MEMORY, "second");
+    assert_string_equal(sp_error_detail(), "second: out of host memory");
+    assert_native(CUDA_SUCCESS, "");
+}
+
+static void a_sentence_that_is_too_long_is_cut_and_ended(void **state) {
+    (void)state;
+    char text[2000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    sp_fail(poolErrorUnknown, "%s", text);
+    assert_int_equal(strlen(sp_error_detail()), 511);
+    sp_native_error_note(CUDA_ERROR_UNKNOWN, "cuMemMap");
+    sp_fail_driver(CUDA_ERROR_UNKNOWN, text);
+    assert_int_equal(strlen(sp_error_detail()), 511);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_that_failed_nothing_has_nothing_to_tell),
+        cmocka_unit_test(every_driver_error_keeps_its_number_or_is_unknown),
+        cmocka_unit_test(a_failure_of_ours_says_its_sentence_and_blames_no_driver),
+        cmocka_unit_test(a_failure_of_the_driver_names_the_entry_point_and_its_error),
+        cmocka_unit_test(an_error_that_the_driver_did_not_give_is_not_laid_at_its_door),
+        cmocka_unit_test(what_was_told_once_is_not_told_of_the_next_failure),
+        cmocka_unit_test(a_sentence_that_is_too_long_is_cut_and_ended),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

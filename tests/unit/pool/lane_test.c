@@ -1,0 +1,161 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fault/host_memory.h"
+#include "unit/pool/fixture.h"
+
+static void a_stream_has_one_lane_in_a_pool_and_another_in_another(void **state) {
+    (void)state;
+    poolMemPool_t one = fixture_pool();
+    poolMemPool_t two = fixture_pool();
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    assert_null(sp_pool_find_lane(fixture_inside(one), fixture_stream(a)->slot));
+    struct sp_lane *lane = fixture_lane(one, a);
+    assert_ptr_equal(fixture_lane(one, a), lane);
+    assert_ptr_equal(sp_pool_find_lane(fixture_inside(one), fixture_stream(a)->slot), lane);
+    assert_ptr_not_equal(fixture_lane(one, b), lane);
+    assert_ptr_not_equal(fixture_lane(two, a), lane);
+    assert_ptr_equal(lane->stream, fixture_stream(a));
+    assert_ptr_equal(lane->pool, fixture_inside(one));
+}
+
+static void a_pool_with_two_lanes_is_shared(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    assert_false(sp_pool_is_shared(fixture_inside(pool)));
+    fixture_lane(pool, NULL);
+    fixture_lane(pool, NULL);
+    assert_false(sp_pool_is_shared(fixture_inside(pool)));
+    fixture_lane(pool, simulated_stream());
+    assert_true(sp_pool_is_shared(fixture_inside(pool)));
+}
+
+static void lanes_keep_their_place_when_the_table_grows(void **state) {
+    (void)state;
+    enum { MANY = 300 };
+    static CUstream streams[MANY];
+    static struct sp_lane *lanes[MANY];
+    poolMemPool_t pool = fixture_pool();
+    for (int i = 0; i < MANY; i++) {
+        streams[i] = simulated_stream();
+        lanes[i] = fixture_lane(pool, streams[i]);
+    }
+    for (int i = 0; i < MANY; i++)
+        assert_ptr_equal(fixture_lane(pool, streams[i]), lanes[i]);
+    assert_null(sp_pool_find_lane(fixture_inside(pool), UINT32_MAX));
+}
+
+static void without_host_memory_there_is_no_lane_and_the_pool_is_as_it_was(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    struct sp_stream *stream = fixture_stream(simulated_stream());
+    for (uint64_t nth = 1; nth <= 2; nth++) { // the lane, the table
+        uint64_t failed = 0;
+        host_memory_enter(nth, false);
+        struct sp_lane *lane = sp_pool_lane(fixture_inside(pool), stream);
+        host_memory_leave(&failed);
+        assert_int_equal(failed, 1);
+        assert_null(lane);
+        assert_true(sp_list_empty(&fixture_inside(pool)->lanes));
+    }
+    assert_non_null(sp_pool_lane(fixture_inside(pool), stream));
+}
+
+static void a_malloc_without_host_memory_for_its_lane_changes_nothing(void **state) {
+    (void)state;
+    uint64_t failed = 0;
+    void *pointer = &failed;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    fixture_stream(a);
+    host_memory_enter(1, true);
+    poolError_t error = poolMallocFromPoolAsync(&pointer, MIB(1), pool, a);
+    host_memory_leave(&failed);
+    assert_int_equal(error, poolErrorMemoryAllocation);
+    assert_string_equal(poolGetLastErrorDetail(), "out of host memory");
+    assert_ptr_equal(pointer, &failed);
+    assert_int_equal(fixture_reserved(pool), 0);
+    assert_int_equal(fixture_used(pool), 0);
+}
+
+static void unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    struct sp_lane *lane = fixture_lane(pool, simulated_stream());
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 1000);
+    assert_false(sp_lane_count_unfenced(lane, 1, 600));
+    assert_false(sp_lane_count_unfenced(lane, 1, 400));
+    assert_true(sp_lane_count_unfenced(lane, 1, 1));
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    assert_true(sp_lane_count_unfenced(lane, 1, 1));
+}
+
+static uint64_t private_records(void) {
+    return simcudaCallCount("cuEventRecord");
+}
+
+static void a_free_beyond_the_unfenced_bytes_records_and_the_count_begins_anew(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
+    for (int round = 0; round < 3; round++) {
+        uint64_t before = private_records();
+        fixture_free(fixture_malloc(pool, MIB(3), a), a);
+        assert_int_equal(private_records(), before);
+        fixture_free(fixture_malloc(pool, MIB(3), a), a);
+        assert_int_equal(private_records(), before + 1);
+    }
+}
+
+// A number that a query closes without an answer, or a record that fails, fences nothing.
+static void a_query_of_a_pending_stream_fences_no_bytes(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
+    simulated_work(a);
+    uint64_t before = private_records();
+    for (int i = 0; i < 4; i++) {
+        fixture_free(fixture_malloc(pool, MIB(3), a), a);
+        assert_int_equal(poolStreamQuery(a), poolErrorNotReady);
+    }
+    assert_int_equal(private_records(), before + 2);
+}
+
+static void a_record_that_failed_fences_no_bytes(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
+    void *first = fixture_malloc(pool, MIB(6), a);
+    void *second = fixture_malloc(pool, MIB(1), a);
+    simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
+    fixture_free(first, a);
+    assert_int_equal(simcudaFailCount(), 1);
+    uint64_t before = private_records();
+    fixture_free(second, a);
+    assert_int_equal(private_records(), before + 1);
+}
+
+#define lane_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        lane_test(a_stream_has_one_lane_in_a_pool_and_another_in_another),
+        lane_test(a_pool_with_two_lanes_is_shared),
+        lane_test(lanes_keep_their_place_when_the_table_grows),
+        lane_test(without_host_memory_there_is_no_lane_and_the_pool_is_as_it_was),
+        lane_test(a_malloc_without_host_memory_for_its_lane_changes_nothing),
+        lane_test(unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows),
+        lane_test(a_free_beyond_the_unfenced_bytes_records_and_the_count_begins_anew),
+        lane_test(a_query_of_a_pending_stream_fences_no_bytes),
+        lane_test(a_record_that_failed_fences_no_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
