@@ -26,7 +26,7 @@ static struct sp_slab *take_spare(unsigned class_index) {
     return slab;
 }
 
-struct sp_slab *sp_slab_create(unsigned class_index, struct sp_block *run) {
+struct sp_slab *sp_slab_create(unsigned class_index) {
     uint32_t blocks = sp_size_classes[class_index].blocks;
     struct sp_slab *slab = take_spare(class_index);
     if (!slab)
@@ -37,13 +37,17 @@ struct sp_slab *sp_slab_create(unsigned class_index, struct sp_block *run) {
     sp_list_init(&slab->link);
     sp_list_init(&slab->returned_link);
     sp_list_init(&slab->owned_link);
-    slab->run = run;
-    slab->address = run->address;
     slab->class_index = (uint16_t)class_index;
     slab->free_head = SP_SLAB_END;
     slab->returned_head = SP_SLAB_END;
     slab->next = (uint16_t *)(void *)(slab->requested + blocks);
     return slab;
+}
+
+void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run) {
+    slab->run = run;
+    slab->address = run->address;
+    run->slab = slab;
 }
 
 void sp_slab_destroy(struct sp_slab *slab) {

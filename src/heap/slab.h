@@ -38,8 +38,11 @@ struct sp_slab {
     uint32_t requested[]; // by index
 };
 
-// Null without host memory. The slab owns nothing yet: the caller sets owner and links.
-struct sp_slab *sp_slab_create(unsigned class_index, struct sp_block *run);
+// Null without host memory. The slab has no run yet and owns nothing: the caller sets owner and links.
+struct sp_slab *sp_slab_create(unsigned class_index);
+
+// Makes a live block of the class's size the slab's run.
+void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run);
 void sp_slab_destroy(struct sp_slab *slab);
 
 static inline const struct sp_size_class *sp_slab_class(const struct sp_slab *slab) {

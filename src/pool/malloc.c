@@ -130,27 +130,22 @@ static uint64_t take_small_found_complete(struct sp_pool *pool, struct sp_lane *
                : 0;
 }
 
-static void give_run_back(struct sp_pool *pool, struct sp_block *run) {
-    sp_lock_acquire(&pool->lock);
-    sp_pool_insert(pool, run);
-    sp_lock_release(&pool->lock);
-}
-
-// A new slab for the lane, and one block of it.
+// A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't grow for
+// a slab that can't be had.
 static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, unsigned class_index,
                                    size_t size, uint64_t *address) {
     struct sp_block *run = NULL;
+    struct sp_slab *slab = sp_slab_create(class_index);
+    if (!slab)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult error =
         climb(pool, lane, SP_REGION_PAGES, sp_size_classes[class_index].pages * SP_PAGE_SIZE, &run);
-    if (error != CUDA_SUCCESS)
+    if (error != CUDA_SUCCESS) {
+        sp_slab_destroy(slab);
         return error;
-    struct sp_slab *slab = sp_slab_create(class_index, run);
-    if (!slab) {
-        give_run_back(pool, run);
-        return CUDA_ERROR_OUT_OF_MEMORY;
     }
+    sp_slab_set_run(slab, run);
     slab->owner = lane;
-    run->slab = slab;
     sp_owner_set_run(run, slab);
     sp_lock_acquire(&lane->lock);
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);

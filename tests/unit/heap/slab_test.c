@@ -17,9 +17,9 @@ static struct sp_block run;
 
 static struct sp_slab *slab_of(unsigned class_index) {
     run = (struct sp_block){.address = BASE, .size = sp_size_classes[class_index].pages * SP_PAGE_SIZE};
-    struct sp_slab *slab = sp_slab_create(class_index, &run);
+    struct sp_slab *slab = sp_slab_create(class_index);
     assert_non_null(slab);
-    run.slab = slab;
+    sp_slab_set_run(slab, &run);
     return slab;
 }
 
@@ -256,7 +256,7 @@ static void without_host_memory_there_is_no_slab(void **state) {
     run = (struct sp_block){.address = BASE, .size = SP_PAGE_SIZE};
     struct sp_slab *spares[2] = {slab_of(1), NULL}; // the only one of its class
     host_memory_enter(1, true);
-    spares[1] = sp_slab_create(1, &run);
+    spares[1] = sp_slab_create(1);
     host_memory_leave(&failed);
     assert_int_equal(failed, 1);
     assert_null(spares[1]);
