@@ -1,6 +1,6 @@
-// The kernels that tests, benches and the simulated driver share: a PTX image for cuModuleLoadData, which a GPU of
-// compute capability 5.2 or later compiles and the simulated driver knows by its entry names. They need no
-// compiler to build and give the same results with any grid and block.
+// The kernels that tests, benches and the simulated driver share: a PTX image for cuModuleLoadData, which a
+// GPU of compute capability 5.2 or later compiles and the simulated driver knows by its entry names. They
+// need no compiler to build and give the same results with any grid and block.
 //
 //   sp_fill(u64 address, u64 bytes, u32 seed)
 //       Writes the 32-bit words seed, seed + 1, seed + 2, ... to [address, address + bytes).
@@ -8,15 +8,16 @@
 //       Compares the bytes with what sp_fill writes, and adds the number of wrong words to the 64-bit word at
 //       address `errors`, atomically.
 //   sp_spin(u64 nanoseconds, u64 flag)
-//       Runs for that time by the device's clock, or until the 32-bit word at address `flag` is not 0; flag 0: only
-//       for the time. For one thread of one block.
+//       Runs for that time by the device's clock, or until the 32-bit word at address `flag` is not 0;
+//       flag 0: only for the time. For one thread of one block.
 //
-// Addresses are multiples of 8, and bytes of 4; what is over is left out. Parameters have the sizes stated, in that
-// order.
+// Addresses are multiples of 8, and bytes of 4; what is over is left out. Parameters have the sizes stated,
+// in that order.
 #ifndef STREAMPOOL_DRIVER_KERNELS_H
 #define STREAMPOOL_DRIVER_KERNELS_H
 
-// %r1 is the thread's index in the grid and %r2 the number of threads; both kernels that touch memory stride by it.
+// %rd1 is the thread's index in the grid and %rd2 the number of threads: the kernels that touch memory stride
+// by it.
 #define SP_KERNELS_PTX_INDEX                                                                                 \
     "    mov.u32 %r3, %ctaid.x;\n"                                                                           \
     "    mov.u32 %r4, %ntid.x;\n"                                                                            \

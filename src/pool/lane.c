@@ -41,13 +41,15 @@ static void give_spare(struct sp_lane *lane) {
     sp_lock_release(&spare.lock);
 }
 
-// A used lane has no slabs, no quick blocks and empty tiers: its pool had no memory left.
+// A used lane has no slabs, no quick blocks and empty tiers: its pool had no memory left, unless it was demolished.
 static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_stream *stream) {
     lane->pool = pool;
     lane->stream = stream;
     lane->unfenced_sequence = 0;
     lane->unfenced_bytes = 0;
     lane->settled = 0;
+    lane->quick_used = 0;
+    memset(lane->quick, 0, sizeof lane->quick);
     for (int i = 0; i < SP_CLASS_COUNT; i++) {
         sp_list_init(&lane->slabs[i]);
         sp_list_init(&lane->returned_slabs[i]);

@@ -1,7 +1,7 @@
 // cuMemAlloc and cuMemFree: memory that belongs to a context and dies with it.
 //
-// An allocation is an extent of its own with one mapping, at granules of its own in an arena of address space, so
-// that bytes beyond its end are not mapped. It counts with its own size, in steps of 512 bytes.
+// An allocation is an extent of its own with one mapping, at granules of its own in an arena of address
+// space, so that bytes beyond its end are not mapped. It counts with its own size, in steps of 512 bytes.
 #ifndef STREAMPOOL_SIMCUDA_ALLOCATION_H
 #define STREAMPOOL_SIMCUDA_ALLOCATION_H
 

@@ -5,6 +5,7 @@
 #include "driver/error_codes.h"
 #include "simcuda/bridge.h"
 #include "simcuda/device.h"
+#include "simcuda/fault.h"
 
 CUresult cuInit(unsigned int flags) {
     SIM_BEGIN(cuInit);
@@ -21,6 +22,7 @@ CUresult cuDriverGetVersion(int *version) {
 
 // A pure function of its argument: no lock, and allowed anywhere.
 CUresult cuGetErrorName(CUresult error, const char **name) {
+    sim_call_count_add(SIM_ENTRY_cuGetErrorName);
     if (!name)
         return CUDA_ERROR_INVALID_VALUE;
     switch (error) {

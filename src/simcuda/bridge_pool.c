@@ -1,5 +1,5 @@
-// The driver's own pools, which the simulated driver does not have: the device attribute says so, and every call
-// returns CUDA_ERROR_NOT_SUPPORTED.
+// The driver's own pools, which the simulated driver does not have: the device attribute says so, and every
+// call returns CUDA_ERROR_NOT_SUPPORTED.
 #include "simcuda/bridge.h"
 
 #define SIM_NOT_SUPPORTED(name)                                                                              \

@@ -1,5 +1,6 @@
-// Contexts: the primary one of each device, and those that cuCtxCreate makes. A context owns its queues (and with them
-// its streams), its events, its allocations and its modules; memory of the virtual memory calls belongs to none.
+// Contexts: the primary one of each device, and those that cuCtxCreate makes. A context owns its queues (and
+// with them its streams), its events, its allocations and its modules; memory of the virtual memory calls
+// belongs to none.
 //
 // A context's handle is the address of its struct, which stays readable when the context is gone. The primary
 // context of a device has the same handle in every incarnation; the identity tells them apart.
@@ -25,7 +26,8 @@ struct sim_context {
     struct sp_list queues;
     struct sim_queue *legacy;
     struct sim_queue *recorder; // of cuCtxRecordEvent, in no order with any stream; null until needed
-    // What was done in queues that are gone: by any, and by blocking ones, which the legacy stream runs after.
+    // What was done in queues that are gone: by any, and by blocking ones, which the legacy stream runs
+    // after.
     struct sim_clock *departed;
     struct sim_clock *departed_blocking;
     struct sp_list link;           // among the live contexts

@@ -1,8 +1,8 @@
 // Devices and their physical memory. An extent is one piece of it, as cuMemCreate and cuMemAlloc take it.
 //
-// The bytes of a device's extents lie in one sparse file in memory, each at offsets of its own that are never used
-// again; those of a shareable extent in a file of its own, so that its descriptor can cross processes. A host page
-// is spent only where a byte was written.
+// The bytes of a device's extents lie in one sparse file in memory, each at offsets of its own that are never
+// used again; those of a shareable extent in a file of its own, so that its descriptor can cross processes. A
+// host page is spent only where a byte was written.
 //
 //   used(device) is the sum of the sizes of its live extents, and never exceeds its memory
 //   created(device) is the part of it that cuMemCreate made, peak(device) its highest value

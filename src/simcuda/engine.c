@@ -91,14 +91,22 @@ static bool is_usable_before_init(enum sim_entry entry) {
            entry == SIM_ENTRY_cuGetProcAddress_v2;
 }
 
-// What needs no lock to be found out.
-static CUresult refuse_early(enum sim_entry entry, const struct sim_thread *thread) {
+static CUresult refuse_by_life(enum sim_entry entry) {
     int life = atomic_load_explicit(&sim_life, memory_order_acquire);
     if (life == SIM_GONE)
         return CUDA_ERROR_DEINITIALIZED;
     if (life == SIM_FORKED || (life == SIM_UNUSED && !is_usable_before_init(entry)))
         return CUDA_ERROR_NOT_INITIALIZED;
-    return thread->in_host_function ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+    return CUDA_SUCCESS;
+}
+
+// What is found out without the engine's lock. In a forked child nothing else may be touched: a lock may be
+// held by a thread that is not there.
+static CUresult refuse_early(enum sim_entry entry) {
+    CUresult refused = refuse_by_life(entry);
+    if (refused == CUDA_SUCCESS && sim_thread_self()->in_host_function)
+        refused = CUDA_ERROR_NOT_PERMITTED;
+    return refused;
 }
 
 static CUresult refuse_by_level(enum sim_entry entry) {
@@ -133,12 +141,12 @@ static void pass_time(struct sim_thread *thread, uint64_t cost) {
 }
 
 CUresult sim_call_begin(enum sim_entry entry) {
-    struct sim_thread *thread = sim_thread_self();
-    CUresult refused = refuse_early(entry, thread);
+    CUresult refused = refuse_early(entry);
     if (refused != CUDA_SUCCESS) {
         sim_call_count_add(entry);
         return refused;
     }
+    struct sim_thread *thread = sim_thread_self();
     sim_lock();
     configure();
     sim_schedule_point(thread);
@@ -168,15 +176,19 @@ CUresult sim_call_end(enum sim_entry entry, CUresult result) {
 }
 
 CUresult sim_query_begin(enum sim_entry entry) {
+    CUresult refused = refuse_early(entry);
+    if (refused != CUDA_SUCCESS) {
+        sim_call_count_add(entry);
+        return refused;
+    }
     struct sim_thread *thread = sim_thread_self();
     if (thread->registered || atomic_load_explicit(&sim_fault_armed, memory_order_relaxed)) {
-        CUresult refused = sim_call_begin(entry);
+        refused = sim_call_begin(entry);
         return refused == CUDA_SUCCESS ? sim_call_end(entry, CUDA_SUCCESS) : refused;
     }
     sim_call_count_add(entry);
     thread->cost += sim_cost_call(entry);
-    CUresult refused = refuse_early(entry, thread);
-    return refused == CUDA_SUCCESS ? refuse_by_level(entry) : refused;
+    return refuse_by_level(entry);
 }
 
 static void note_fork(void) {

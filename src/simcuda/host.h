@@ -1,5 +1,6 @@
 // Host memory of the simulated driver. It never runs out as far as callers are concerned: a simulation that
-// can't get a few bytes can't go on, so it says so and aborts. Failing calls are what faults on demand are for.
+// can't get a few bytes can't go on, so it says so and aborts. Failing calls are what faults on demand are
+// for.
 #ifndef STREAMPOOL_SIMCUDA_HOST_H
 #define STREAMPOOL_SIMCUDA_HOST_H
 

@@ -1,4 +1,5 @@
-// From a stream's handle and a job to a piece of work in a queue: what every call that adds work has in common.
+// From a stream's handle and a job to a piece of work in a queue: what every call that adds work has in
+// common.
 #ifndef STREAMPOOL_SIMCUDA_LAUNCH_H
 #define STREAMPOOL_SIMCUDA_LAUNCH_H
 

@@ -1,10 +1,10 @@
-// Mappings: the calls of virtual memory management behind cuMemMap, cuMemUnmap and cuMemSetAccess, as strict as
-// the driver is, and with a report for each misuse that says what the code does not.
+// Mappings: the calls of virtual memory management behind cuMemMap, cuMemUnmap and cuMemSetAccess, as strict
+// as the driver is, and with a report for each misuse that says what the code does not.
 //
 // A mapping shows one whole extent at one address; an extent may have many (aliases).
 //
 //   the page table has the mapping in exactly the granules of [address, address + size)
-//   valid is the number of bytes that exist: the extent's size, which for an allocation may end inside a granule
+//   valid is the number of bytes that exist: the extent's size (an allocation's may end inside a granule)
 //   an extent's count of mappings is the number of mappings that show it
 #ifndef STREAMPOOL_SIMCUDA_MAPPING_H
 #define STREAMPOOL_SIMCUDA_MAPPING_H

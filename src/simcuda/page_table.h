@@ -1,7 +1,8 @@
-// The software page table of a process: for each granule of the device address space, the mapping that lies there.
+// The software page table of a process: for each granule of the device address space, the mapping that lies
+// there.
 //
-// Two levels, each made when first needed. A granule belongs to at most one mapping. The address space has 47 bits,
-// as the host's has: device addresses are reserved host addresses (address.h).
+// Two levels, each made when first needed. A granule belongs to at most one mapping. The address space has 47
+// bits, as the host's has: device addresses are reserved host addresses (address.h).
 #ifndef STREAMPOOL_SIMCUDA_PAGE_TABLE_H
 #define STREAMPOOL_SIMCUDA_PAGE_TABLE_H
 

@@ -1,11 +1,11 @@
 // Work queues: what one incarnation of a stream has still to do, and what is known about its order.
 //
-// A queue outlives its stream's handle: a destroyed stream's work still completes, and the order of what it did
-// still counts. So handles (stream.h) are recycled at once, and queues are counted.
+// A queue outlives its stream's handle: a destroyed stream's work still completes, and the order of what it
+// did still counts. So handles (stream.h) are recycled at once, and queues are counted.
 //
-// Slots. A queue has a slot in every vector clock. A slot is given to another queue only once the host knows that
-//        all work of the former one is complete, so nothing is ordered by the reuse of a slot that was not
-//        ordered before.
+// Slots. A queue has a slot in every vector clock. A slot is given to another queue only once the host knows
+//        that all work of the former one is complete, so nothing is ordered by the reuse of a slot that was
+//        not ordered before.
 //
 //   sequence is the number of pieces of work ever added in the slot; item k has sequence k
 //   clock    is what the next piece of work runs after, except for the queue's own order

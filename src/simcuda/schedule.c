@@ -14,10 +14,6 @@ static struct sp_list threads = {&threads, &threads};
 static struct sim_thread *running;
 static unsigned idle_tries;
 
-bool sim_schedule_applies(const struct sim_thread *thread) {
-    return thread->registered;
-}
-
 static struct sim_thread *thread_of(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sim_thread, link);
 }

@@ -1,5 +1,5 @@
-// Scheduled mode: of the registered threads, one runs; the others wait for their turn. Who is next is a seeded
-// choice, made wherever a thread may be switched, so the seed decides the interleaving.
+// Scheduled mode: of the registered threads, one runs; the others wait for their turn. Who is next is a
+// seeded choice, made wherever a thread may be switched, so the seed decides the interleaving.
 //
 //   running is the registered thread that runs, or null when every registered thread is blocked
 //   a thread that runs is RUNNABLE
@@ -10,9 +10,6 @@
 #include <stdbool.h>
 
 #include "simcuda/thread.h"
-
-// Whether the calling thread is under the scheduler: then its queries take the slow path. Needs no lock.
-bool sim_schedule_applies(const struct sim_thread *thread);
 
 // Registers a thread; it gets its first turn in sim_schedule_enter, which the thread itself calls.
 void sim_schedule_add(struct sim_thread *thread);
@@ -25,7 +22,8 @@ bool sim_schedule_away(struct sim_thread *thread);
 // The thread found a lock of the library held: its owner must run. Aborts when that goes on for ever.
 void sim_schedule_lock_is_held(struct sim_thread *thread);
 
-// This thread can't go on until sim_schedule_unblock makes it runnable; it returns when it has its turn again.
+// This thread can't go on until sim_schedule_unblock makes it runnable; it returns when it has its turn
+// again.
 void sim_schedule_block(struct sim_thread *thread);
 // The two halves, for a thread that waits by other means in between.
 void sim_schedule_leave(struct sim_thread *thread);

@@ -14,6 +14,20 @@ static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static _Atomic uint64_t current_generation = 1;
 static _Atomic unsigned last_ordinal;
 
+// Every thread's state can be found from here, so that a leak checker sees the one of a thread that never
+// ends.
+static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sp_list threads = {&threads, &threads};
+
+static void destroy(struct sim_thread *thread) {
+    pthread_mutex_lock(&threads_lock);
+    sp_list_remove(&thread->threads_link);
+    pthread_mutex_unlock(&threads_lock);
+    pthread_cond_destroy(&thread->turn);
+    sim_free(thread->default_streams);
+    sim_free(thread);
+}
+
 // The work that the thread left in its default streams still completes.
 static void give_back(void *argument) {
     struct sim_thread *thread = argument;
@@ -27,9 +41,7 @@ static void give_back(void *argument) {
             sim_queue_retire(thread->default_streams[i]);
         sim_unlock();
     }
-    pthread_cond_destroy(&thread->turn);
-    sim_free(thread->default_streams);
-    sim_free(thread);
+    destroy(thread);
     self = NULL;
 }
 
@@ -38,19 +50,26 @@ static void make_exit_key(void) {
         abort();
 }
 
+// Anew, at the same place in the list of all threads.
 static struct sim_thread *begin(struct sim_thread *thread, uint64_t generation) {
     sim_free(thread->default_streams);
+    pthread_mutex_lock(&threads_lock);
     *thread = (struct sim_thread){
+        .threads_link = thread->threads_link,
         .generation = generation,
         .ordinal = 1 + atomic_fetch_add_explicit(&last_ordinal, 1, memory_order_relaxed),
         .turn = PTHREAD_COND_INITIALIZER,
     };
+    pthread_mutex_unlock(&threads_lock);
     sp_list_init(&thread->link);
     return thread;
 }
 
 struct sim_thread *sim_thread_make(void) {
     struct sim_thread *thread = sim_allocate(sizeof(*thread));
+    pthread_mutex_lock(&threads_lock);
+    sp_list_push_back(&threads, &thread->threads_link);
+    pthread_mutex_unlock(&threads_lock);
     return begin(thread, atomic_load_explicit(&current_generation, memory_order_relaxed));
 }
 
@@ -61,8 +80,7 @@ void sim_thread_adopt(struct sim_thread *thread) {
 }
 
 void sim_thread_discard(struct sim_thread *thread) {
-    pthread_cond_destroy(&thread->turn);
-    sim_free(thread);
+    destroy(thread);
 }
 
 struct sim_thread *sim_thread_self(void) {

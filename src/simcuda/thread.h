@@ -1,8 +1,8 @@
-// What belongs to a host thread: its stack of current contexts, its capture mode, its per-thread default streams,
-// and its place in the scheduler. Made at the thread's first call and given back when it ends.
+// What belongs to a host thread: its stack of current contexts, its capture mode, its per-thread default
+// streams, and its place in the scheduler. Made at the thread's first call and given back when it ends.
 //
-// Only the thread itself reads and writes it, except where `scheduler` fields say so, and except that a reset leaves
-// it behind: a thread notices by the generation and starts afresh.
+// Only the thread itself reads and writes it, except where `scheduler` fields say so, and except that a reset
+// leaves it behind: a thread notices by the generation and starts afresh.
 #ifndef STREAMPOOL_SIMCUDA_THREAD_H
 #define STREAMPOOL_SIMCUDA_THREAD_H
 
@@ -26,6 +26,7 @@ struct sim_context_reference {
 enum sim_run_state { SIM_RUNNABLE, SIM_BLOCKED };
 
 struct sim_thread {
+    struct sp_list threads_link; // among all threads; that list has a lock of its own
     uint64_t generation;
     unsigned ordinal; // for reports and the trace: registered threads count from 1 in their order
     bool in_host_function;

@@ -1,5 +1,5 @@
-// The virtual memory calls that are about a device, a handle or a range: what they accept, before device.h and
-// address.h do it. (cuMemMap, cuMemUnmap and cuMemSetAccess are in mapping.h.)
+// The virtual memory calls that are about a device, a handle or a range: what they accept, before device.h
+// and address.h do it. (cuMemMap, cuMemUnmap and cuMemSetAccess are in mapping.h.)
 #ifndef STREAMPOOL_SIMCUDA_VIRTUAL_H
 #define STREAMPOOL_SIMCUDA_VIRTUAL_H
 

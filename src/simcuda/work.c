@@ -56,7 +56,8 @@ static struct sim_item *first_of(const struct sim_queue *queue) {
     return link ? SP_CONTAINER_OF(link, struct sim_item, link) : NULL;
 }
 
-// ----------------------------------------------------------------------------------------------- becoming due
+// ----------------------------------------------------------------------------------------------- becoming
+// due
 
 static uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
@@ -100,7 +101,8 @@ static void advance(struct sim_queue *queue) {
     make_due(item);
 }
 
-// ------------------------------------------------------------------------------------------------- completing
+// -------------------------------------------------------------------------------------------------
+// completing
 
 static void leave_queue(struct sim_item *item) {
     struct sim_queue *queue = item->queue;
@@ -243,11 +245,18 @@ void sim_work_finish_first(struct sim_queue *queue, uint64_t n) {
         sim_work_finish(item);
 }
 
+// A host function that runs is not waited for: a poll never blocks.
+static void hurry(struct sim_item *item) {
+    struct sim_item *next;
+    while (item->state != SIM_DONE && (next = needed(item)) != NULL)
+        complete(next);
+}
+
 bool sim_work_poll(struct sim_item *item) {
     bool is_patient = sim_config.completion != simcudaCompletionLatest || sim_config.patience == 0;
     sim_item_hold(item);
     if (item->state != SIM_DONE && !is_patient && ++item->polls >= sim_config.patience)
-        wait_until_done(item);
+        hurry(item);
     bool is_done = item->state == SIM_DONE;
     if (is_done)
         sim_host_learn(item->slot, item->sequence, item->clock);
@@ -260,8 +269,8 @@ void sim_work_wait_queue(struct sim_queue *queue) {
         sim_work_wait(queue->last);
 }
 
-// The newest pieces of all queues for which `concerns` holds, each held, so that others may change the queues while
-// one of them is waited for.
+// The newest pieces of all queues for which `concerns` holds, each held, so that others may change the queues
+// while one of them is waited for.
 static void wait_for_all(bool (*concerns)(const struct sim_context *context, const void *argument),
                          const void *argument, void (*wait)(struct sim_item *item)) {
     struct sim_item **items = NULL;
@@ -325,7 +334,8 @@ void sim_work_finish_all(void) {
 
 // ---------------------------------------------------------------------------------------------------- adding
 
-// Orders the queue's clock after the item; the piece to be added (null: none) depends on it while it is pending.
+// Orders the queue's clock after the item; the piece to be added (null: none) depends on it while it is
+// pending.
 static void depend(struct sim_queue *queue, struct sim_item *item, struct sim_item *dependency) {
     if (sim_clock_raise(&queue->clock, dependency->slot, dependency->sequence))
         sim_clock_merge(&queue->clock, dependency->clock);

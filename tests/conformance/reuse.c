@@ -79,10 +79,10 @@ static CUstream stream_at(CUstream destroyed) {
 }
 
 // Memory freed on a stream that is destroyed meanwhile, before the stream's work has ended.
-static void *free_and_destroy(poolMemPool_t pool, size_t size, struct test_hold *hold, CUstream *stream) {
+static void *free_and_destroy(poolMemPool_t pool, size_t size, struct test_spin *spin, CUstream *stream) {
     *stream = test_stream();
     void *pointer = test_malloc(pool, size, *stream);
-    test_hold(hold, *stream);
+    test_spin(spin, *stream);
     test_fill(pointer, 1, size, *stream);
     test_free(pointer, *stream);
     DRIVER(test_driver()->cuStreamDestroy(*stream));
@@ -100,13 +100,13 @@ void row_a_new_stream_at_a_destroyed_streams_handle_inherits_nothing(void) {
     poolMemPool_t pool = pool_without_policies();
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         CUstream old;
-        struct test_hold hold;
-        void *freed = free_and_destroy(pool, sizes[i], &hold, &old);
+        struct test_spin spin;
+        void *freed = free_and_destroy(pool, sizes[i], &spin, &old);
         CUstream young = stream_at(old);
         void *memory = test_malloc(pool, sizes[i], young);
         require_old_work_comes_first(freed, memory, young);
         test_fill(memory, 2, sizes[i], young);
-        test_let_go(&hold);
+        test_stop_spinning(&spin);
         EXPECT(poolDeviceSynchronize(), poolSuccess);
         REQUIRE(test_is_filled(memory, 2, sizes[i]));
     }

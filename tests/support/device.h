@@ -62,4 +62,13 @@ struct test_hold {
 void test_hold(struct test_hold *hold, CUstream stream);
 void test_let_go(struct test_hold *hold);
 
+// The same by a kernel. A driver keeps a stream in which a host function waits even when it is destroyed, so
+// that its handle doesn't come back; one in which a kernel runs it gives up at once.
+struct test_spin {
+    CUdeviceptr flag;
+    CUstream other; // from which the flag is set
+};
+void test_spin(struct test_spin *spin, CUstream stream);
+void test_stop_spinning(const struct test_spin *spin);
+
 #endif

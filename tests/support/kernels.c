@@ -65,3 +65,23 @@ void test_fill_block(void *address, unsigned char value, size_t size, CUstream s
 void test_check_block(const void *address, unsigned char value, size_t size, CUstream stream) {
     touch(check_part, address, value, size, stream);
 }
+
+// One thread that looks at the flag; a minute is more than any test has.
+void test_spin(struct test_spin *spin, CUstream stream) {
+    const uint64_t clear = 0;
+    uint64_t longest = UINT64_C(60000000000);
+    CUmodule module;
+    CUfunction function;
+    DRIVER(test_driver()->cuModuleLoadData(&module, SP_KERNELS_PTX));
+    DRIVER(test_driver()->cuModuleGetFunction(&function, module, "sp_spin"));
+    DRIVER(test_driver()->cuMemAlloc(&spin->flag, sizeof clear));
+    DRIVER(test_driver()->cuMemcpyHtoD(spin->flag, &clear, sizeof clear));
+    spin->other = test_stream();
+    DRIVER(test_driver()->cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream,
+                                         (void *[]){&longest, &spin->flag}, NULL));
+}
+
+void test_stop_spinning(const struct test_spin *spin) {
+    DRIVER(test_driver()->cuMemsetD8Async(spin->flag, 1, sizeof(uint32_t), spin->other));
+    test_finish(spin->other);
+}

@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "fault/host_memory.h"
 #include "unit/pool/fixture.h"
 
@@ -50,11 +52,19 @@ static void lanes_keep_their_place_when_the_table_grows(void **state) {
     assert_null(sp_pool_find_lane(fixture_inside(pool), UINT32_MAX));
 }
 
+// Lanes are kept for use again; uses up those that are spare, and then some.
+static void use_up_spare_lanes(poolMemPool_t pool) {
+    enum { MOST = 1000 };
+    for (int i = 0; i < MOST; i++)
+        fixture_lane(pool, simulated_stream());
+}
+
 static void without_host_memory_there_is_no_lane_and_the_pool_is_as_it_was(void **state) {
     (void)state;
+    use_up_spare_lanes(fixture_pool());
     poolMemPool_t pool = fixture_pool();
     struct sp_stream *stream = fixture_stream(simulated_stream());
-    for (uint64_t nth = 1; nth <= 2; nth++) { // the lane, the table
+    for (uint64_t nth = 1; nth <= 2; nth++) { // the lane; the table, while the lane becomes a spare one
         uint64_t failed = 0;
         host_memory_enter(nth, false);
         struct sp_lane *lane = sp_pool_lane(fixture_inside(pool), stream);
@@ -77,10 +87,27 @@ static void a_malloc_without_host_memory_for_its_lane_changes_nothing(void **sta
     poolError_t error = poolMallocFromPoolAsync(&pointer, MIB(1), pool, a);
     host_memory_leave(&failed);
     assert_int_equal(error, poolErrorMemoryAllocation);
-    assert_string_equal(poolGetLastErrorDetail(), "out of host memory");
+    assert_non_null(strstr(poolGetLastErrorDetail(), "out of host memory"));
     assert_ptr_equal(pointer, &failed);
     assert_int_equal(fixture_reserved(pool), 0);
     assert_int_equal(fixture_used(pool), 0);
+}
+
+static void a_lane_that_is_used_again_has_nothing_of_its_last_pool(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    fixture_free(fixture_malloc(pool, MIB(3), a), a);
+    fixture_free(fixture_malloc(pool, 100, a), a);
+    struct sp_lane *lane = fixture_lane(pool, a);
+    sp_pool_demolish(fixture_inside(pool));
+    pool = fixture_pool();
+    assert_ptr_equal(fixture_lane(pool, a), lane);
+    assert_int_equal(lane->quick_used, 0);
+    assert_true(sp_list_empty(&lane->owned_slabs));
+    fixture_check(pool);
+    assert_int_equal(fixture_reserved(pool), 0);
+    fixture_malloc(pool, MIB(3), a);
 }
 
 static void unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows(void **state) {
@@ -147,10 +174,11 @@ static void a_record_that_failed_fences_no_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        lane_test(without_host_memory_there_is_no_lane_and_the_pool_is_as_it_was),
         lane_test(a_stream_has_one_lane_in_a_pool_and_another_in_another),
         lane_test(a_pool_with_two_lanes_is_shared),
         lane_test(lanes_keep_their_place_when_the_table_grows),
-        lane_test(without_host_memory_there_is_no_lane_and_the_pool_is_as_it_was),
+        lane_test(a_lane_that_is_used_again_has_nothing_of_its_last_pool),
         lane_test(a_malloc_without_host_memory_for_its_lane_changes_nothing),
         lane_test(unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows),
         lane_test(a_free_beyond_the_unfenced_bytes_records_and_the_count_begins_anew),

@@ -1,5 +1,5 @@
-// When work completes: by the virtual clock, as late as it can, by a seed, by hand; what waits for what; full queues
-// and host functions.
+// When work completes: by the virtual clock, as late as it can, by a seed, by hand; what waits for what; full
+// queues and host functions.
 #include <semaphore.h>
 
 #include "unit/simcuda/fixture.h"
@@ -48,6 +48,33 @@ static void work_of_one_stream_runs_in_turn(void **state) {
     spin(stream, 10 * MS);
     OK(cuStreamSynchronize(stream));
     assert_in_range(simcudaNow() - before, 20 * MS, 21 * MS);
+}
+
+static uint64_t cost_of_mapping(uint64_t size, unsigned extents) {
+    CUdeviceptr address = reserve(size);
+    uint64_t before = simcudaNow(), piece = size / extents;
+    for (unsigned i = 0; i < extents; i++)
+        OK(cuMemMap(address + i * piece, piece, 0, create_extent(piece), 0));
+    allow(address, size);
+    return simcudaNow() - before;
+}
+
+static void mapping_costs_the_host_by_the_extent_more_than_by_the_byte(void **state) {
+    const uint64_t size = (uint64_t)2 << 30;
+    (void)state;
+    uint64_t one = cost_of_mapping(size, 1), many = cost_of_mapping(size, 1024);
+    assert_in_range(one, 50 * US, 200 * US);
+    assert_in_range(many, 20 * MS, 50 * MS);
+}
+
+static void queries_cost_the_host_time_too(void **state) {
+    CUstream stream = make_stream();
+    CUstreamCaptureStatus status;
+    (void)state;
+    uint64_t before = simcudaNow();
+    for (int i = 0; i < 1000; i++)
+        OK(cuStreamIsCapturing(stream, &status));
+    assert_int_equal(simcudaNow() - before, 25 * US);
 }
 
 static void a_spinning_kernel_ends_when_its_flag_is_set(void **state) {
@@ -121,6 +148,25 @@ static void patience_ends_a_loop_of_polls(void **state) {
     while (cuStreamQuery(stream) == CUDA_ERROR_NOT_READY)
         polls++;
     assert_int_equal(polls, 50);
+}
+
+static void open_gate(void *argument) {
+    sem_t *gate = argument;
+    while (sem_wait(gate) != 0)
+        ;
+}
+
+static void a_poll_never_waits_for_a_host_function(void **state) {
+    sem_t gate;
+    (void)state;
+    become("completion=latest,patience=5");
+    CUstream stream = make_stream();
+    sem_init(&gate, 0, 0);
+    OK(cuLaunchHostFunc(stream, open_gate, &gate));
+    for (int i = 0; i < 20; i++)
+        FAILS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    sem_post(&gate);
+    OK(cuStreamSynchronize(stream));
 }
 
 static void work_is_completed_by_hand_piece_by_piece(void **state) {
@@ -250,11 +296,14 @@ int main(void) {
         COMPLETION_TEST(a_poller_sees_work_complete),
         COMPLETION_TEST(work_of_two_streams_runs_side_by_side),
         COMPLETION_TEST(work_of_one_stream_runs_in_turn),
+        COMPLETION_TEST(mapping_costs_the_host_by_the_extent_more_than_by_the_byte),
+        COMPLETION_TEST(queries_cost_the_host_time_too),
         COMPLETION_TEST(a_spinning_kernel_ends_when_its_flag_is_set),
         COMPLETION_TEST(another_stream_can_set_the_flag),
         COMPLETION_TEST(latest_completes_nothing_before_a_wait),
         COMPLETION_TEST(latest_completes_only_what_the_wait_needs),
         COMPLETION_TEST(patience_ends_a_loop_of_polls),
+        COMPLETION_TEST(a_poll_never_waits_for_a_host_function),
         COMPLETION_TEST(work_is_completed_by_hand_piece_by_piece),
         COMPLETION_TEST(a_seed_chooses_when_work_completes),
         COMPLETION_TEST(a_full_queue_makes_the_next_call_wait_for_a_place),

@@ -1,5 +1,5 @@
-// What the tests of the simulated driver have in common: a driver in a known state, and short names for the steps
-// that every scenario is made of. A failing step fails the test where the step stands.
+// What the tests of the simulated driver have in common: a driver in a known state, and short names for the
+// steps that every scenario is made of. A failing step fails the test where the step stands.
 #ifndef STREAMPOOL_TESTS_SIMCUDA_FIXTURE_H
 #define STREAMPOOL_TESTS_SIMCUDA_FIXTURE_H
 

@@ -1,5 +1,5 @@
-// The life of the driver: before cuInit, by environment, at older API levels, in a forked child, at exit. Each case is
-// a process of its own, since a process initialises the driver once.
+// The life of the driver: before cuInit, by environment, at older API levels, in a forked child, at exit.
+// Each case is a process of its own, since a process initialises the driver once.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 // Runs a case in a child that has not used the driver, and returns its exit status.
 static int status_of(void (*run)(void), const char *settings) {
-    int status;
+    int status = 0;
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {

@@ -1,5 +1,5 @@
-// Scheduled mode: one seed gives one run, different seeds give different ones, a held lock and a blocked thread let
-// others run; and free mode under many threads, for a thread sanitizer to watch.
+// Scheduled mode: one seed gives one run, different seeds give different ones, a held lock and a blocked
+// thread let others run; and free mode under many threads, for a thread sanitizer to watch.
 #include <stdio.h>
 #include <string.h>
 
