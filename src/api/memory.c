@@ -14,20 +14,16 @@ static poolError_t allocate_from_current(void **ptr, size_t size, struct sp_stre
     poolError_t error = sp_device_get(stream->device, &device);
     if (error != poolSuccess)
         return error;
-    for (;;) {
+    do {
         struct sp_pool *pool = atomic_load_explicit(&device->current, memory_order_acquire);
         error = sp_pool_malloc(pool, stream, size, ptr);
-        if (error != poolErrorInvalidResourceHandle ||
-            pool == atomic_load_explicit(&device->current, memory_order_acquire))
-            return error;
-    }
+    } while (error == SP_POOL_GONE);
+    return error;
 }
 
 static poolError_t allocate_from(void **ptr, size_t size, struct sp_pool *pool, struct sp_stream *stream) {
     poolError_t error = sp_pool_malloc(pool, stream, size, ptr);
-    return error == poolErrorInvalidResourceHandle
-               ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile")
-               : error;
+    return error == SP_POOL_GONE ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile") : error;
 }
 
 // With no pool given, from the current one.

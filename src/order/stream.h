@@ -83,6 +83,13 @@ static inline uint64_t sp_stream_completed(const struct sp_stream *stream) {
     return atomic_load_explicit(&stream->completed, memory_order_acquire);
 }
 
+// The highest number up to which others can learn of the frees: recorded, or complete already.
+static inline uint64_t sp_stream_covered(const struct sp_stream *stream) {
+    uint64_t recorded = atomic_load_explicit(&stream->recorded, memory_order_relaxed);
+    uint64_t completed = atomic_load_explicit(&stream->completed, memory_order_relaxed);
+    return recorded > completed ? recorded : completed;
+}
+
 // Changes whenever something becomes known to be complete, of any stream.
 uint64_t sp_streams_news(void);
 

@@ -12,14 +12,13 @@ static struct {
     struct sp_list lanes; // linked by `link`
 } spare = {.lanes = {&spare.lanes, &spare.lanes}};
 
-// A late caller may bring an older number than one that was counted already; its bytes are fenced by now.
+// What was counted so far is fenced once a record, or a completion, covers the latest number among it. That
+// a number was closed says nothing: a query of a pending stream and a record that failed close theirs too.
 bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
-    if (sequence < lane->unfenced_sequence)
-        return false;
-    if (lane->unfenced_sequence != sequence) {
-        lane->unfenced_sequence = sequence;
+    if (sp_stream_covered(lane->stream) >= lane->unfenced_sequence)
         lane->unfenced_bytes = 0;
-    }
+    if (lane->unfenced_sequence < sequence)
+        lane->unfenced_sequence = sequence;
     lane->unfenced_bytes += bytes;
     return lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_max, memory_order_relaxed);
 }
@@ -41,7 +40,8 @@ static void give_spare(struct sp_lane *lane) {
     sp_lock_release(&spare.lock);
 }
 
-// A used lane has no slabs, no quick blocks and empty tiers: its pool had no memory left, unless it was demolished.
+// A used lane has no slabs, no quick blocks and empty tiers: its pool had no memory left, unless it was
+// demolished.
 static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_stream *stream) {
     lane->pool = pool;
     lane->stream = stream;

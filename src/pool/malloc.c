@@ -220,12 +220,15 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 static poolError_t describe_failure(const struct sp_pool *pool, size_t size, CUresult error) {
     if (error != CUDA_ERROR_OUT_OF_MEMORY)
         return sp_fail_driver(error, "allocating");
+    if (over_limit(pool, sp_round_up(size, pool->device->vmm.granule)) > 0)
+        return sp_fail(poolErrorMemoryAllocation, "%zu bytes would take the pool beyond its limit of %zu",
+                       size, pool->limit);
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     uint64_t used = atomic_load_explicit(&pool->used, memory_order_relaxed);
     char what[192];
     snprintf(what, sizeof what,
-             "no room for %zu bytes (the pool has reserved %llu, of which %llu are in use; its limit is %zu)",
-             size, (unsigned long long)reserved, (unsigned long long)used, pool->limit);
+             "no room for %zu bytes (the pool has reserved %llu, of which %llu are in use)", size,
+             (unsigned long long)reserved, (unsigned long long)used);
     return sp_fail_driver(error, what);
 }
 
@@ -255,7 +258,7 @@ static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
 static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream *stream, size_t size,
                                  uint64_t *address) {
     if (!sp_pool_pin(pool))
-        return sp_fail(poolErrorInvalidResourceHandle, "the pool was destroyed meanwhile");
+        return SP_POOL_GONE;
     poolError_t error = malloc_slowly(pool, stream, size, address);
     sp_pool_unpin(pool);
     return error;

@@ -156,7 +156,8 @@ bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t by
 
 // ---- malloc.c and free.c: what the API calls
 
-// poolErrorInvalidResourceHandle when the pool was given up meanwhile by another thread.
+// SP_POOL_GONE when another thread has given the pool up meanwhile.
+#define SP_POOL_GONE ((poolError_t)-1)
 poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, void **pointer);
 
 // With a stream, whose capture state has been checked; or without one, null.

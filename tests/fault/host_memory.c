@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <sys/mman.h>
 
 static _Thread_local struct {
     bool counting;
@@ -56,4 +57,13 @@ int __real_posix_memalign(void **pointer, size_t alignment, size_t size);
 int __wrap_posix_memalign(void **pointer, size_t alignment, size_t size);
 int __wrap_posix_memalign(void **pointer, size_t alignment, size_t size) {
     return refuse() ? ENOMEM : __real_posix_memalign(pointer, alignment, size);
+}
+
+void *__real_mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset);
+void *__wrap_mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset);
+void *__wrap_mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset) {
+    if (!refuse())
+        return __real_mmap(address, length, protection, flags, descriptor, offset);
+    errno = ENOMEM;
+    return MAP_FAILED;
 }

@@ -168,14 +168,23 @@ static void act_disturbed(struct scene *scene, const struct step *step, struct w
     EXPECT(step->act(scene), poolSuccess);
 }
 
-static void run_disturbed(size_t disturbed, const struct sources *sources, const struct fault *fault) {
+struct disturbing {
+    size_t step;
+    const struct sources *sources;
+    unsigned ballast;
+    struct fault fault;
+};
+
+static void run_disturbed(const struct disturbing *disturbing) {
+    const struct sources *sources = disturbing->sources;
+    const struct fault *fault = &disturbing->fault;
     struct scene scene;
     struct watch watch = {.sources = sources, .fault = fault};
-    test_set_context("%s, %s %" PRIu64 ", error %d", scenario[disturbed].name, sources->name(fault->source),
-                     fault->nth, (int)fault->error);
-    scene_open(&scene);
+    test_set_context("%s, %s %" PRIu64 ", error %d, ballast %u", scenario[disturbing->step].name,
+                     sources->name(fault->source), fault->nth, (int)fault->error, disturbing->ballast);
+    scene_open(&scene, disturbing->ballast);
     for (size_t i = 0; i < scenario_steps; i++) {
-        if (i == disturbed)
+        if (i == disturbing->step)
             act_disturbed(&scene, &scenario[i], &watch);
         else
             EXPECT(scenario[i].act(&scene), poolSuccess);
@@ -184,10 +193,10 @@ static void run_disturbed(size_t disturbed, const struct sources *sources, const
     scene_close(&scene);
 }
 
-static void count_calls(const struct sources *sources, uint64_t (*calls)[MAX_SOURCES]) {
+static void count_calls(const struct sources *sources, unsigned ballast, uint64_t (*calls)[MAX_SOURCES]) {
     static const struct fault nothing;
     struct scene scene;
-    scene_open(&scene);
+    scene_open(&scene, ballast);
     for (size_t i = 0; i < scenario_steps; i++) {
         struct watch watch = {.sources = sources, .fault = &nothing};
         test_set_context("%s", scenario[i].name);
@@ -200,8 +209,8 @@ static void count_calls(const struct sources *sources, uint64_t (*calls)[MAX_SOU
 
 // ------------------------------------------------------------------------------------------------ all runs
 
-// Every run is a process of its own that begins with a library and a driver that nobody has called yet, so it does
-// what the counting run did up to the failure, the very first call included.
+// Every run is a process of its own that begins with a library and a driver that nobody has called yet, so
+// it does what the counting run did up to the failure, the very first call included.
 static bool succeeds_apart(void (*run)(const void *argument), const void *argument) {
     pid_t child = fork();
     REQUIRE(child >= 0);
@@ -216,23 +225,17 @@ static bool succeeds_apart(void (*run)(const void *argument), const void *argume
 
 struct counting {
     const struct sources *sources;
+    unsigned ballast;
     uint64_t (*calls)[MAX_SOURCES]; // shared with the parent
 };
 
 static void count_apart(const void *argument) {
     const struct counting *counting = argument;
-    count_calls(counting->sources, counting->calls);
+    count_calls(counting->sources, counting->ballast, counting->calls);
 }
 
-struct disturbing {
-    size_t step;
-    const struct sources *sources;
-    struct fault fault;
-};
-
 static void disturb_apart(const void *argument) {
-    const struct disturbing *disturbing = argument;
-    run_disturbed(disturbing->step, disturbing->sources, &disturbing->fault);
+    run_disturbed(argument);
 }
 
 // Every n of every source in one step; returns how many runs failed. Each of them has told why.
@@ -246,16 +249,17 @@ static unsigned fail_step(struct disturbing *disturbing, const uint64_t calls[MA
     return failures;
 }
 
-static void fail_everything(const struct sources *sources, simcudaFaultSpan span, CUresult error) {
+static void fail_everything(const struct sources *sources, unsigned ballast, simcudaFaultSpan span,
+                            CUresult error) {
     size_t size = scenario_steps * sizeof(uint64_t[MAX_SOURCES]);
-    struct counting counting = {.sources = sources};
+    struct counting counting = {.sources = sources, .ballast = ballast};
     counting.calls = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(counting.calls != MAP_FAILED);
     REQUIRE(succeeds_apart(count_apart, &counting));
 
     unsigned failures = 0;
     for (size_t step = 0; step < scenario_steps; step++) {
-        struct disturbing disturbing = {step, sources, {.span = span, .error = error}};
+        struct disturbing disturbing = {step, sources, ballast, {.span = span, .error = error}};
         failures += fail_step(&disturbing, counting.calls[step]);
     }
     munmap(counting.calls, size);
@@ -264,8 +268,8 @@ static void fail_everything(const struct sources *sources, simcudaFaultSpan span
 }
 
 static void fail_driver(simcudaFaultSpan span) {
-    fail_everything(&driver_sources, span, CUDA_ERROR_OUT_OF_MEMORY);
-    fail_everything(&driver_sources, span, CUDA_ERROR_UNKNOWN);
+    fail_everything(&driver_sources, 0, span, CUDA_ERROR_OUT_OF_MEMORY);
+    fail_everything(&driver_sources, 0, span, CUDA_ERROR_UNKNOWN);
 }
 
 static void hide_new_entry_points(void) {
@@ -275,7 +279,7 @@ static void hide_new_entry_points(void) {
 void row_nothing_is_left_where_nothing_fails(void) {
     static uint64_t calls[256][MAX_SOURCES];
     REQUIRE(scenario_steps <= 256);
-    count_calls(&driver_sources, calls);
+    count_calls(&driver_sources, 0, calls);
 }
 
 void row_a_driver_call_that_fails_once_is_an_error_that_changes_nothing(void) {
@@ -297,11 +301,16 @@ void row_without_identities_driver_calls_that_fail_from_one_on_change_nothing(vo
 }
 
 void row_a_host_allocation_that_fails_once_is_an_error_that_changes_nothing(void) {
-    fail_everything(&host_sources, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
+    fail_everything(&host_sources, 0, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 void row_host_allocations_that_fail_from_one_on_are_an_error_that_changes_nothing(void) {
-    fail_everything(&host_sources, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY);
+    fail_everything(&host_sources, 0, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+void row_a_host_allocation_that_fails_changes_nothing_wherever_chunks_run_out(void) {
+    for (unsigned ballast = 1; ballast <= SCENE_BALLAST; ballast++)
+        fail_everything(&host_sources, ballast, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 static const struct test_row rows[] = {FAULT_ROWS(TEST_ROW_ENTRY)};

@@ -189,7 +189,24 @@ const size_t scenario_steps = sizeof scenario / sizeof scenario[0];
 
 // ------------------------------------------------------------------------------------------ begin and end
 
-void scene_open(struct scene *scene) {
+static void take_ballast(struct scene *scene, unsigned count) {
+    REQUIRE(count <= SCENE_BALLAST);
+    if (count == 0)
+        return;
+    scene->ballast_pool = test_pool();
+    for (unsigned i = 0; i < count; i++)
+        scene->ballast[i] = test_malloc(scene->ballast_pool, MIB(1), scene->streams[STREAM_A]);
+    scene->ballast_count = count;
+}
+
+static void drop_ballast(struct scene *scene) {
+    for (unsigned i = 0; i < scene->ballast_count; i++)
+        test_free(scene->ballast[i], scene->streams[STREAM_A]);
+    if (scene->ballast_pool)
+        EXPECT(poolMemPoolDestroy(scene->ballast_pool), poolSuccess);
+}
+
+void scene_open(struct scene *scene, unsigned ballast) {
     *scene = (struct scene){0};
     REQUIRE(test_require_simulated()->simcudaReset(NULL) == 0);
     test_use_device(0);
@@ -197,11 +214,13 @@ void scene_open(struct scene *scene) {
     for (unsigned i = 0; i < SCENE_STREAMS; i++)
         scene->streams[i] = test_stream();
     scene->event = test_event();
+    take_ballast(scene, ballast);
 }
 
 void scene_close(struct scene *scene) {
     for (unsigned i = 0; i < SCENE_BLOCKS; i++)
         REQUIRE(!scene->blocks[i].address);
+    drop_ballast(scene);
     scene_check(scene);
     sp_runtime_teardown();
     test_unload_kernels();

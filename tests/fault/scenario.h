@@ -12,7 +12,7 @@
 
 #include <streampool/streampool.h>
 
-enum { SCENE_POOLS = 4, SCENE_BLOCKS = 16 };
+enum { SCENE_POOLS = 4, SCENE_BLOCKS = 16, SCENE_BALLAST = 64 };
 
 enum scene_pool { DEFAULT_POOL, OPEN_POOL, LIMITED_POOL, CURRENT_POOL };
 enum scene_stream { STREAM_A, STREAM_B, SCENE_STREAMS };
@@ -27,6 +27,9 @@ struct scene {
     struct scene_block blocks[SCENE_BLOCKS];
     CUstream streams[SCENE_STREAMS];
     CUevent event;
+    poolMemPool_t ballast_pool; // null: no ballast
+    void *ballast[SCENE_BALLAST];
+    unsigned ballast_count;
     // Called around the step's call of the library, so that what the test itself asks of the driver is left
     // in peace.
     void (*before)(void *hooks);
@@ -42,8 +45,10 @@ struct step {
 extern const struct step scenario[];
 extern const size_t scenario_steps;
 
-// Before the first step and after the last one, on a machine that starts anew.
-void scene_open(struct scene *scene);
+// Before the first step and after the last one, on a machine that starts anew. Ballast is so many large
+// blocks of a pool of its own, live all the while: the library makes its own objects by the chunk, and with
+// each number the chunks run out at other steps.
+void scene_open(struct scene *scene, unsigned ballast);
 void scene_close(struct scene *scene);
 
 // The figures of all pools, and what the device has given out.

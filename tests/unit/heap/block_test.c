@@ -156,7 +156,7 @@ static size_t count_blocks(void) {
 // The model: for each unit of the range, whether a block begins there, and the last fence that it was given.
 struct model {
     bool begins[UNITS];
-    uint64_t sequence[UNITS];  // of stream 1, of the block that begins there
+    uint64_t sequence[UNITS]; // of stream 1, of the block that begins there
 };
 
 static void assert_same(const struct model *model) {

@@ -45,7 +45,7 @@ static void a_slab_has_as_many_blocks_as_fit_and_wastes_at_most_a_sixteenth(void
     for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
         const struct sp_size_class *class = &sp_size_classes[i];
         size_t run = class->pages * SP_PAGE_SIZE;
-        size_t used = (size_t)class->blocks * class->block_size;
+        size_t used = (size_t) class->blocks * class->block_size;
         assert_true(used <= run);
         assert_true(run - used < class->block_size);
         assert_true(16 * (run - used) <= run);

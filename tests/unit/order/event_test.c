@@ -124,16 +124,32 @@ static void a_driver_that_fails_is_named_and_nothing_is_learnt(void **state) {
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         CUresult noted = CUDA_SUCCESS;
         const char *name = "";
-        simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+        simcudaFailCall(calls[i], 1, simcudaFaultOnwards, CUDA_ERROR_LAUNCH_FAILED);
         CUresult error = i == 0   ? sp_event_record(event, stream, stream->handle)
                          : i == 1 ? sp_event_synchronize(event, &told)
                                   : sp_event_query(event, &told);
+        simcudaFailClear();
         sp_native_error_last(&noted, &name);
         assert_int_equal(error, CUDA_ERROR_LAUNCH_FAILED);
         assert_int_equal(noted, CUDA_ERROR_LAUNCH_FAILED);
         assert_string_equal(name, calls[i]);
         assert_false(is_complete(stream, sequence));
     }
+    destroy(event);
+}
+
+static void a_private_record_that_fails_does_not_spoil_the_users(void **state) {
+    (void)state;
+    struct sp_stream *told = NULL;
+    struct sp_stream *stream = resolve(simulated_stream());
+    CUevent event = make_event();
+    simulated_work(stream->handle);
+    uint64_t sequence = free_point(stream);
+    simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(sp_event_record(event, stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(simcudaFailCount(), 1);
+    assert_int_equal(sp_event_query(event, &told), CUDA_ERROR_NOT_READY);
+    assert_false(is_complete(stream, sequence));
     destroy(event);
 }
 
@@ -167,6 +183,7 @@ int main(void) {
         event_test(an_event_at_a_destroyed_ones_handle_is_no_evidence),
         event_test(an_unknown_event_is_waited_for_and_all_streams_are_asked),
         event_test(a_driver_that_fails_is_named_and_nothing_is_learnt),
+        event_test(a_private_record_that_fails_does_not_spoil_the_users),
         event_test(a_record_in_a_capture_makes_no_private_event_and_spoils_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -316,10 +316,11 @@ static void a_record_that_fails_publishes_nothing_and_leaves_no_event(void **sta
     simulated_work(stream->handle);
     uint64_t sequence = free_point(stream);
     uint64_t before = live_events();
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    for (size_t i = stream->identified ? 0 : 2; i < sizeof calls / sizeof calls[0]; i++) {
+        uint64_t failed = simcudaFailCount();
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
         assert_int_equal(sp_stream_record(stream), CUDA_ERROR_UNKNOWN);
-        assert_int_equal(simcudaFailCount(), i + 1);
+        assert_int_equal(simcudaFailCount(), failed + 1);
         assert_int_equal(live_events(), before);
         assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
         assert_false(is_complete(stream, sequence));

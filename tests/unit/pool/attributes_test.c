@@ -145,7 +145,8 @@ static void a_high_figure_keeps_the_peak_until_it_is_reset_to_the_current_one(vo
 
     uint64_t one = 1;
     assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrUsedMemHigh, &one), poolErrorInvalidValue);
-    assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrReservedMemHigh, &one), poolErrorInvalidValue);
+    assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrReservedMemHigh, &one),
+                     poolErrorInvalidValue);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUsedMemHigh), MIB(65));
 
     fixture_set(pool, poolMemPoolAttrUsedMemHigh, 0);

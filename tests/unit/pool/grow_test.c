@@ -234,7 +234,7 @@ static void a_malloc_that_fails_for_want_of_host_memory_keeps_no_growth(void **s
     }
 }
 
-#define grow_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define grow_test(function)  cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 #define small_test(function) cmocka_unit_test_setup_teardown(function, setup_small_device, fixture_teardown)
 
 int main(void) {

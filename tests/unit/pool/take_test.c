@@ -127,10 +127,11 @@ static void memory_with_fences_of_two_streams_waits_for_both(void **state) {
     assert_ptr_equal(fixture_malloc(pool, MIB(40), a), freed); // keeps a's fence
     simulated_work(b);
     fixture_free(freed, b);
-    sp_stream_synchronize(fixture_stream(b), b);
-    void *other = fixture_malloc(pool, MIB(40), c);
-    assert_ptr_not_equal(other, freed);
-    sp_stream_synchronize(fixture_stream(a), a);
+    simulated_finish(b);
+    assert_int_equal(poolStreamQuery(b), poolSuccess);
+    assert_ptr_not_equal(fixture_malloc(pool, MIB(40), c), freed);
+    simulated_finish(a);
+    assert_int_equal(poolStreamQuery(a), poolSuccess);
     assert_ptr_equal(fixture_malloc(pool, MIB(40), c), freed);
     fixture_check(pool);
 }
@@ -152,6 +153,7 @@ static void the_last_resort_mixes_small_and_large(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool_of_at_most(MIB(32));
     CUstream a = simulated_stream();
+    simulated_work(a);
     fixture_free(fixture_malloc(pool, MIB(32), a), a);
     void *small = fixture_malloc(pool, 100, a); // from the region of large blocks
     fixture_check(pool);
@@ -173,6 +175,7 @@ static void a_large_block_is_cut_from_the_pages_of_small_ones_as_a_last_resort(v
     int count = 0;
     while (count < MANY && fixture_reserved(pool) < MIB(32))
         small[count++] = fixture_malloc(pool, SP_SMALL_MAX, a);
+    simulated_work(a);
     while (count > 0)
         fixture_free(small[--count], a);
     void *large = fixture_malloc(pool, MIB(1) + 1, a);

@@ -96,9 +96,8 @@ static CUresult address_free(CUdeviceptr address, size_t size) {
 }
 
 static struct scripted_extent *extent_of(CUmemGenericAllocationHandle handle) {
-    struct scripted_extent *extent = handle >= 1 && handle <= (unsigned)scripted.extent_count
-                                         ? &scripted.extents[handle - 1]
-                                         : NULL;
+    struct scripted_extent *extent =
+        handle >= 1 && handle <= (unsigned)scripted.extent_count ? &scripted.extents[handle - 1] : NULL;
     return extent && extent->created ? extent : NULL;
 }
 
@@ -107,7 +106,8 @@ static CUresult mem_create(CUmemGenericAllocationHandle *handle, size_t size, co
     CUresult error = enter(SCRIPTED_cuMemCreate);
     if (error != CUDA_SUCCESS)
         return error;
-    if (size == 0 || size % scripted.granule != 0 || flags != 0 || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED)
+    if (size == 0 || size % scripted.granule != 0 || flags != 0 ||
+        prop->type != CU_MEM_ALLOCATION_TYPE_PINNED)
         return refuse();
     scripted.extents[scripted.extent_count++] =
         (struct scripted_extent){.created = true, .size = size, .prop = *prop};
@@ -135,12 +135,14 @@ static struct scripted_extent *mapping(CUdeviceptr address) {
     return NULL;
 }
 
-static CUresult mem_set_access(CUdeviceptr address, size_t size, const CUmemAccessDesc *access, size_t count) {
+static CUresult mem_set_access(CUdeviceptr address, size_t size, const CUmemAccessDesc *access,
+                               size_t count) {
     CUresult error = enter(SCRIPTED_cuMemSetAccess);
     struct scripted_extent *extent = mapping(address);
     if (error != CUDA_SUCCESS)
         return error;
-    if (!extent || extent->size != size || count != 1 || access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||
+    if (!extent || extent->size != size || count != 1 ||
+        access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||
         access->location.id != extent->prop.location.id)
         return refuse();
     extent->accessible = true;

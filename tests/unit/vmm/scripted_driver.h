@@ -28,7 +28,7 @@ enum scripted_entry {
 #define SCRIPTED_ENUMERATOR(name) SCRIPTED_##name,
     SCRIPTED_ENTRIES(SCRIPTED_ENUMERATOR)
 #undef SCRIPTED_ENUMERATOR
-    SCRIPTED_COUNT
+        SCRIPTED_COUNT
 };
 
 enum { SCRIPTED_MOST = 600 };
@@ -43,7 +43,7 @@ struct scripted_extent {
     bool released;
     bool accessible;
     size_t size;
-    CUdeviceptr mapped_at;  // 0: not mapped
+    CUdeviceptr mapped_at; // 0: not mapped
     CUmemAllocationProp prop;
 };
 
@@ -54,18 +54,18 @@ extern struct scripted_state {
     int exports_fd;
     size_t granule;
     size_t total_memory;
-    size_t most_reserved;  // at a time; more is out of memory
+    size_t most_reserved; // at a time; more is out of memory
     enum scripted_entry fail;
-    uint64_t fail_nth;  // from now; 0: none
+    uint64_t fail_nth; // from now; 0: none
     CUresult fail_error;
 
     // What the driver was told.
     uint64_t calls[SCRIPTED_COUNT];
-    int misuse;  // calls that a real driver refuses
+    int misuse; // calls that a real driver refuses
     size_t last_alignment;
     struct scripted_range ranges[SCRIPTED_MOST];
     int range_count;
-    struct scripted_extent extents[SCRIPTED_MOST];  // handle - 1 is the index
+    struct scripted_extent extents[SCRIPTED_MOST]; // handle - 1 is the index
     int extent_count;
 } scripted;
 

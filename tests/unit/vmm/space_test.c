@@ -108,7 +108,8 @@ static void a_reservation_that_fails_below_what_is_needed_is_an_error_with_a_nam
     const char *entry_point = "";
     scripted.most_reserved = 4 * GRANULE;
     init(16 * GRANULE);
-    assert_int_equal(sp_space_take(&space, 5 * GRANULE, 8 * GRANULE, &address, &size), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(sp_space_take(&space, 5 * GRANULE, 8 * GRANULE, &address, &size),
+                     CUDA_ERROR_OUT_OF_MEMORY);
     sp_native_error_last(&noted, &entry_point);
     assert_int_equal(noted, CUDA_ERROR_OUT_OF_MEMORY);
     assert_string_equal(entry_point, "cuMemAddressReserve");
@@ -131,7 +132,8 @@ static void a_further_range_is_reserved_when_one_is_used_up(void **state) {
     struct span first = take(4 * GRANULE, 4 * GRANULE);
     struct span second = take(4 * GRANULE, 4 * GRANULE);
     assert_int_equal(scripted.range_count, 2);
-    assert_true(second.address >= first.address + first.size || first.address >= second.address + second.size);
+    assert_true(second.address >= first.address + first.size ||
+                first.address >= second.address + second.size);
     assert_non_null(sp_page_map_find(first.address));
     assert_non_null(sp_page_map_find(second.address + second.size - 1));
 }

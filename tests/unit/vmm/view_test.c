@@ -21,7 +21,8 @@ static int open_view(void **state) {
     scripted_install();
     device = (struct sp_vmm_device){.ordinal = 2, .granule = GRANULE, .total_memory = scripted.total_memory};
     sp_space_init(&space, &device, 64 * GRANULE);
-    return sp_view_open(&view, &space, GRANULE, 32 * GRANULE, CU_MEM_HANDLE_TYPE_NONE) == CUDA_SUCCESS ? 0 : -1;
+    return sp_view_open(&view, &space, GRANULE, 32 * GRANULE, CU_MEM_HANDLE_TYPE_NONE) == CUDA_SUCCESS ? 0
+                                                                                                       : -1;
 }
 
 static void unmap_all(void) {
@@ -69,7 +70,8 @@ static void a_new_view_is_empty(void **state) {
 static void a_view_takes_less_than_it_wants_where_there_is_no_more(void **state) {
     (void)state;
     struct sp_view other;
-    assert_int_equal(sp_view_open(&other, &space, GRANULE, 64 * GRANULE, CU_MEM_HANDLE_TYPE_NONE), CUDA_SUCCESS);
+    assert_int_equal(sp_view_open(&other, &space, GRANULE, 64 * GRANULE, CU_MEM_HANDLE_TYPE_NONE),
+                     CUDA_SUCCESS);
     assert_int_equal(other.size, 32 * GRANULE);
     sp_view_close(&other);
 }
@@ -129,7 +131,8 @@ static void unmapping_gives_the_memory_back(void **state) {
     assert_int_equal(view.mapped, GRANULE);
     assert_int_equal(scripted_physical_bytes(), GRANULE);
     assert_int_equal(sp_view_extent_from(&view, 0)->address, view.address + 2 * GRANULE);
-    assert_int_equal(sp_view_map(&view, view.address, 2 * GRANULE), CUDA_SUCCESS); // the hole can be used again
+    assert_int_equal(sp_view_map(&view, view.address, 2 * GRANULE),
+                     CUDA_SUCCESS); // the hole can be used again
 }
 
 static void a_step_of_a_mapping_that_fails_undoes_those_before_it(void **state) {

@@ -1,0 +1,223 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fault/host_memory.h"
+#include "unit/pool/fixture.h"
+
+static poolMemPool_t pool;
+static CUstream stream;
+static void *sibling;
+
+static int setup(void **state) {
+    (void)state;
+    if (fixture_begin(NULL) != 0)
+        return -1;
+    pool = fixture_pool();
+    stream = simulated_stream();
+    return 0;
+}
+
+static void assert_not_live(void *pointer) {
+    uint64_t used = fixture_used(pool);
+    assert_int_equal(poolFreeAsync(pointer, stream), poolErrorInvalidValue);
+    assert_int_equal(poolFree(pointer), poolErrorInvalidValue);
+    assert_int_equal(fixture_used(pool), used);
+    fixture_check(pool);
+}
+
+static void used_falls_at_the_call_though_the_work_is_pending(void **state) {
+    (void)state;
+    void *large = fixture_malloc(pool, MIB(3) + 1, stream);
+    void *small = fixture_malloc(pool, 1, stream);
+    simulated_work(stream);
+    assert_int_equal(fixture_used(pool), MIB(3) + 2);
+    fixture_free(large, stream);
+    assert_int_equal(fixture_used(pool), 1);
+    fixture_free(small, stream);
+    assert_int_equal(fixture_used(pool), 0);
+}
+
+static void a_double_free_is_found_at_every_stage_of_the_memory(void **state) {
+    (void)state;
+    const size_t sizes[] = {1, 512, SP_SMALL_MAX, SP_SMALL_MAX + 1, MIB(3), MIB(64)};
+    for (int i = 0; i < 6; i++) {
+        void *pointer = fixture_malloc(pool, sizes[i], stream);
+        fixture_free(pointer, stream);
+        assert_not_live(pointer); // in a list
+        sp_pool_collect(fixture_inside(pool));
+        assert_not_live(pointer); // in a tier
+        fixture_synchronize(stream);
+        fixture_trim(pool, 0);
+        assert_not_live(pointer); // unmapped
+    }
+}
+
+static void an_interior_pointer_is_not_live(void **state) {
+    (void)state;
+    const size_t sizes[] = {2000, SP_SMALL_MAX, SP_SMALL_MAX + 1, MIB(3)};
+    for (int i = 0; i < 4; i++) {
+        char *pointer = fixture_malloc(pool, sizes[i], stream);
+        const size_t offsets[] = {1, 256, 512, sizes[i] / 2, sizes[i] - 1, SP_PAGE_SIZE};
+        for (int j = 0; j < 6; j++) {
+            if (offsets[j] < sizes[i])
+                assert_not_live(pointer + offsets[j]);
+        }
+        fixture_free(pointer, stream);
+    }
+}
+
+static void memory_of_others_is_not_live(void **state) {
+    (void)state;
+    CUdeviceptr of_driver = 0;
+    int on_stack = 0;
+    assert_int_equal(sp_driver->cuMemAlloc(&of_driver, MIB(2)), CUDA_SUCCESS);
+    assert_not_live(&on_stack);
+    assert_not_live((void *)(uintptr_t)of_driver);
+    assert_not_live((void *)(uintptr_t)1);
+    assert_not_live((void *)UINTPTR_MAX);
+    assert_int_equal(sp_driver->cuMemFree(of_driver), CUDA_SUCCESS);
+}
+
+static void a_null_pointer_is_freed_with_success(void **state) {
+    (void)state;
+    assert_int_equal(poolFreeAsync(NULL, stream), poolSuccess);
+    assert_int_equal(poolFree(NULL), poolSuccess);
+}
+
+static void small_memory_freed_on_another_stream_comes_back_when_that_is_complete(void **state) {
+    (void)state;
+    enum { BLOCKS = 8 };
+    void *blocks[BLOCKS];
+    CUstream other = simulated_stream();
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = fixture_malloc(pool, SP_SMALL_MAX, stream);
+    simulated_work(other);
+    fixture_free(blocks[3], other);
+    fixture_check(pool);
+    assert_ptr_not_equal(fixture_malloc(pool, SP_SMALL_MAX, stream), blocks[3]);
+    for (int i = 0; i < BLOCKS - 1; i++) // fill the second slab
+        fixture_malloc(pool, SP_SMALL_MAX, stream);
+    fixture_synchronize(other);
+    assert_ptr_equal(fixture_malloc(pool, SP_SMALL_MAX, stream), blocks[3]);
+}
+
+static void an_empty_slab_is_given_up_when_its_class_has_another(void **state) {
+    (void)state;
+    enum { BLOCKS = 16 };
+    void *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = fixture_malloc(pool, SP_SMALL_MAX, stream);
+    const struct sp_lane *lane = fixture_lane(pool, stream);
+    for (int i = 0; i < BLOCKS; i++) {
+        fixture_free(blocks[i], stream);
+        fixture_check(pool);
+    }
+    assert_ptr_equal(lane->owned_slabs.next, lane->owned_slabs.prev);
+    assert_false(sp_list_empty(&lane->owned_slabs));
+}
+
+// What another thread does between this one's look at the stream's number and its lock.
+static void record_work_and_free_the_sibling(void) {
+    assert_int_equal(sp_stream_record(fixture_stream(stream)), CUDA_SUCCESS);
+    simulated_work(stream);
+    fixture_free(sibling, stream);
+}
+
+static void a_late_free_with_an_older_number_does_not_hide_a_newer_one(void **state) {
+    (void)state;
+    const size_t sizes[] = {100, SP_SMALL_MAX, MIB(1)};
+    for (int i = 0; i < 3; i++) {
+        void *pointer = fixture_malloc(pool, sizes[i], stream);
+        sibling = fixture_malloc(pool, sizes[i], stream);
+        fixture_at_next_lock(record_work_and_free_the_sibling);
+        fixture_free(pointer, stream);
+        sp_lock_set_hook(NULL);
+        assert_int_equal(sp_stream_poll(fixture_stream(stream)), CUDA_SUCCESS); // the record, not the work
+        uint64_t reserved = fixture_reserved(pool);
+        fixture_trim(pool, 0);
+        assert_int_equal(fixture_reserved(pool), reserved);
+        fixture_synchronize(stream);
+        fixture_trim(pool, 0);
+        assert_int_equal(fixture_reserved(pool), 0);
+    }
+}
+
+static void a_free_that_its_driver_refuses_leaves_the_memory_live(void **state) {
+    (void)state;
+    void *pointer = fixture_malloc(pool, MIB(1), stream);
+    simcudaFailCall("cuStreamGetId", 1, simcudaFaultOnce, CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(poolFreeAsync(pointer, stream), poolErrorInvalidResourceHandle);
+    assert_int_equal(fixture_used(pool), MIB(1));
+    fixture_free(pointer, stream);
+}
+
+// For every nth allocation of host memory: freed or still live, and never half.
+static void a_free_survives_every_lack_of_host_memory(void **state) {
+    (void)state;
+    enum { STREAMS = 5 };
+    const size_t sizes[] = {100, MIB(1)};
+    for (int i = 0; i < 2; i++) {
+        uint64_t failed = 1;
+        for (uint64_t nth = 1; failed > 0; nth++) {
+            CUstream streams[STREAMS];
+            void *pointers[STREAMS];
+            failed = 0;
+            for (int j = 0; j < STREAMS; j++) {
+                streams[j] = simulated_stream();
+                pointers[j] = fixture_malloc(pool, sizes[i], stream);
+                simulated_work(streams[j]);
+                fixture_stream(streams[j]);
+            }
+            uint64_t used = fixture_used(pool);
+            host_memory_enter(nth, false);
+            poolError_t errors[STREAMS];
+            for (int j = 0; j < STREAMS; j++)
+                errors[j] = poolFreeAsync(pointers[j], streams[j]);
+            host_memory_leave(&failed);
+            for (int j = 0; j < STREAMS; j++)
+                used -= errors[j] == poolSuccess ? sizes[i] : 0;
+            assert_int_equal(fixture_used(pool), used);
+            fixture_check(pool);
+            for (int j = 0; j < STREAMS; j++) {
+                if (errors[j] != poolSuccess)
+                    fixture_free(pointers[j], streams[j]);
+            }
+            assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+        }
+    }
+}
+
+static void the_pool_of_an_address_is_known_while_it_is_live(void **state) {
+    (void)state;
+    void *large = fixture_malloc(pool, MIB(1), stream);
+    void *small = fixture_malloc(pool, 1, stream);
+    assert_ptr_equal(sp_pool_of_address((uintptr_t)large), fixture_inside(pool));
+    assert_ptr_equal(sp_pool_of_address((uintptr_t)small), fixture_inside(pool));
+    assert_null(sp_pool_of_address((uintptr_t)large + 512));
+    assert_null(sp_pool_of_address((uintptr_t)&large));
+    fixture_free(large, stream);
+    assert_null(sp_pool_of_address((uintptr_t)large));
+}
+
+#define free_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        free_test(a_free_survives_every_lack_of_host_memory),
+        free_test(used_falls_at_the_call_though_the_work_is_pending),
+        free_test(a_double_free_is_found_at_every_stage_of_the_memory),
+        free_test(an_interior_pointer_is_not_live),
+        free_test(memory_of_others_is_not_live),
+        free_test(a_null_pointer_is_freed_with_success),
+        free_test(small_memory_freed_on_another_stream_comes_back_when_that_is_complete),
+        free_test(an_empty_slab_is_given_up_when_its_class_has_another),
+        free_test(a_late_free_with_an_older_number_does_not_hide_a_newer_one),
+        free_test(a_free_that_its_driver_refuses_leaves_the_memory_live),
+        free_test(the_pool_of_an_address_is_known_while_it_is_live),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,266 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fault/host_memory.h"
+#include "unit/pool/fixture.h"
+
+static poolMemPool_t current_pool(void) {
+    poolMemPool_t pool = NULL;
+    assert_int_equal(poolDeviceGetMemPool(&pool, 0), poolSuccess);
+    return pool;
+}
+
+static poolMemPool_t default_pool(void) {
+    poolMemPool_t pool = NULL;
+    assert_int_equal(poolDeviceGetDefaultMemPool(&pool, 0), poolSuccess);
+    return pool;
+}
+
+static void destroy(poolMemPool_t pool) {
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+}
+
+static uint64_t given_up(void) {
+    return sp_runtime_next_device(NULL)->given_up;
+}
+
+static void a_handle_is_a_pool_until_it_is_destroyed_and_never_again(void **state) {
+    (void)state;
+    poolMemPool_t old = fixture_pool();
+    assert_non_null(sp_pool_from_handle(old));
+    destroy(old);
+    assert_null(sp_pool_from_handle(old));
+    poolMemPool_t young = fixture_pool();
+    assert_ptr_not_equal(young, old);
+    assert_null(sp_pool_from_handle(old));
+    assert_int_equal(poolMemPoolDestroy(old), poolErrorInvalidValue);
+    destroy(young);
+}
+
+static void what_was_never_a_handle_is_no_pool(void **state) {
+    (void)state;
+    int somewhere = 0;
+    poolMemPool_t pool = fixture_pool();
+    assert_null(sp_pool_from_handle(NULL));
+    assert_null(sp_pool_from_handle((poolMemPool_t)(void *)&somewhere));
+    assert_null(sp_pool_from_handle((poolMemPool_t)((uintptr_t)pool + 1)));
+    assert_null(sp_pool_from_handle((poolMemPool_t)UINTPTR_MAX));
+}
+
+static void a_destroyed_pool_without_memory_is_gone_at_once(void **state) {
+    (void)state;
+    destroy(fixture_pool());
+    assert_int_equal(given_up(), 0);
+}
+
+static void live_allocations_outlive_their_pool_and_its_memory_goes_with_the_last(void **state) {
+    (void)state;
+    unsigned char byte = 42;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    void *large = fixture_malloc(pool, MIB(3), a);
+    void *small = fixture_malloc(pool, 100, a);
+    destroy(pool);
+    assert_int_equal(simcudaPoke((uintptr_t)small, &byte, 1), CUDA_SUCCESS);
+    fixture_free(large, a);
+    assert_true(simcudaMemoryInUse(0) > 0);
+    assert_int_equal(simcudaPeek(&byte, (uintptr_t)small, 1), CUDA_SUCCESS);
+    fixture_free(small, a);
+    fixture_synchronize(a);
+    assert_int_equal(simcudaMemoryInUse(0), 0);
+    assert_int_equal(given_up(), 0);
+}
+
+static void a_pool_whose_last_memory_is_pending_goes_when_that_is_complete(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    void *pointer = fixture_malloc(pool, MIB(3), a);
+    destroy(pool);
+    simulated_work(a);
+    fixture_free(pointer, a);
+    assert_int_equal(given_up(), 1);
+    assert_true(simcudaMemoryInUse(0) > 0);
+    fixture_synchronize(a);
+    assert_int_equal(given_up(), 0);
+    assert_int_equal(simcudaMemoryInUse(0), 0);
+}
+
+static void the_address_space_of_a_pool_whose_frees_are_pending_does_not_stop_the_next_pool(void **state) {
+    (void)state;
+    CUstream a = simulated_stream();
+    simulated_work(a);
+    for (int i = 0; i < 40; i++) { // each wants a span as large as the device
+        poolMemPool_t pool = fixture_pool();
+        void *pointer = fixture_malloc(pool, MIB(3), a);
+        destroy(pool);
+        fixture_free(pointer, a);
+    }
+    assert_int_equal(given_up(), 40);
+    fixture_synchronize(a);
+    assert_int_equal(given_up(), 0);
+}
+
+static void destroying_the_current_pool_makes_the_default_one_current(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    assert_ptr_equal(current_pool(), default_pool());
+    assert_int_equal(poolDeviceSetMemPool(0, pool), poolSuccess);
+    assert_ptr_equal(current_pool(), pool);
+    destroy(pool);
+    assert_ptr_equal(current_pool(), default_pool());
+}
+
+static void destroying_another_pool_leaves_the_current_one(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    assert_int_equal(poolDeviceSetMemPool(0, pool), poolSuccess);
+    destroy(fixture_pool());
+    assert_ptr_equal(current_pool(), pool);
+}
+
+static void the_default_pool_can_not_be_destroyed(void **state) {
+    (void)state;
+    assert_int_equal(poolMemPoolDestroy(default_pool()), poolErrorInvalidValue);
+    assert_non_null(sp_pool_from_handle(default_pool()));
+}
+
+static void destroy_current(void) {
+    destroy(current_pool());
+}
+
+// At each lock that the call takes, in turn, another thread destroys the current pool.
+static void a_malloc_from_the_current_pool_survives_its_destruction(void **state) {
+    (void)state;
+    const size_t sizes[] = {100, MIB(1)};
+    CUstream a = simulated_stream();
+    fixture_stream(a);
+    for (int warm = 0; warm < 2; warm++) {
+        for (int i = 0; i < 2; i++) {
+            void *pointer = NULL;
+            poolMemPool_t pool = fixture_pool();
+            if (warm)
+                fixture_free(fixture_malloc(pool, sizes[i], a), a);
+            assert_int_equal(poolDeviceSetMemPool(0, pool), poolSuccess);
+            fixture_at_next_lock(destroy_current);
+            assert_int_equal(poolMallocAsync(&pointer, sizes[i], a), poolSuccess);
+            sp_lock_set_hook(NULL);
+            assert_ptr_equal(current_pool(), default_pool());
+            fixture_free(pointer, a);
+            fixture_synchronize(a);
+            assert_int_equal(given_up(), 0);
+        }
+    }
+}
+
+static void *pointer_of_given_up;
+static CUstream stream_of_given_up;
+
+static void free_of_given_up(void) {
+    fixture_free(pointer_of_given_up, stream_of_given_up);
+}
+
+static void a_pool_destroyed_during_its_last_free_is_taken_apart_all_the_same(void **state) {
+    (void)state;
+    stream_of_given_up = simulated_stream();
+    poolMemPool_t pool = fixture_pool();
+    pointer_of_given_up = fixture_malloc(pool, 100, stream_of_given_up);
+    fixture_at_next_lock(free_of_given_up);
+    destroy(pool);
+    fixture_synchronize(stream_of_given_up);
+    assert_int_equal(given_up(), 0);
+}
+
+static void a_pinned_pool_is_not_taken_apart_before_it_is_unpinned(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    struct sp_pool *inside = fixture_inside(pool);
+    assert_true(sp_pool_pin(inside));
+    destroy(pool);
+    assert_int_equal(given_up(), 1);
+    assert_false(sp_pool_pin(inside));
+    sp_pool_unpin(inside);
+    assert_int_equal(given_up(), 0);
+    assert_false(sp_pool_pin(inside));
+}
+
+static void a_struct_used_again_remembers_nothing_of_the_last_pool(void **state) {
+    (void)state;
+    CUstream a = simulated_stream();
+    poolMemPool_t old = fixture_pool_of_at_most(MIB(64));
+    struct sp_pool *inside = fixture_inside(old);
+    fixture_set_flag(old, poolMemPoolReuseAllowOpportunistic, 0);
+    fixture_set(old, poolMemPoolAttrUnfencedBytesMax, 3);
+    fixture_free(fixture_malloc(old, MIB(30), a), a);
+    fixture_synchronize(a);
+    destroy(old);
+    const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
+                                           .location = {poolMemLocationTypeDevice, 0}};
+    poolMemPool_t young = NULL;
+    int flag = 0;
+    assert_int_equal(poolMemPoolCreate(&young, &props), poolSuccess);
+    assert_ptr_equal(fixture_inside(young), inside);
+    assert_int_equal(poolMemPoolGetAttribute(young, poolMemPoolReuseAllowOpportunistic, &flag), poolSuccess);
+    assert_int_equal(flag, 1);
+    assert_int_equal(fixture_attribute(young, poolMemPoolAttrUnfencedBytesMax), SP_UNFENCED_MAX);
+    assert_int_equal(fixture_attribute(young, poolMemPoolAttrReleaseThreshold), 0);
+    assert_int_equal(fixture_attribute(young, poolMemPoolAttrReservedMemHigh), 0);
+    assert_int_equal(fixture_attribute(young, poolMemPoolAttrUsedMemHigh), 0);
+    assert_int_equal(fixture_attribute(young, poolMemPoolAttrMaxPoolSize), 0);
+    assert_false(sp_pool_is_shared(inside));
+    assert_null(sp_pool_find_lane(inside, fixture_stream(a)->slot));
+    fixture_malloc(young, MIB(100), a);
+}
+
+static void a_pool_without_host_memory_is_not_created(void **state) {
+    (void)state;
+    enum { MOST = 64 };
+    const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
+                                           .location = {poolMemLocationTypeDevice, 0}};
+    poolMemPool_t pool = NULL;
+    poolError_t error = poolSuccess;
+    uint64_t failed = 0;
+    for (int i = 0; i < MOST && error == poolSuccess; i++) { // first those that are kept for use again
+        pool = (poolMemPool_t)(void *)&failed;
+        host_memory_enter(1, true);
+        error = poolMemPoolCreate(&pool, &props);
+        host_memory_leave(&failed);
+    }
+    assert_int_equal(error, poolErrorMemoryAllocation);
+    assert_ptr_equal(pool, (poolMemPool_t)(void *)&failed);
+}
+
+static void a_limit_is_rounded_up_to_the_growth_unit(void **state) {
+    (void)state;
+    assert_int_equal(fixture_inside(fixture_pool_of_at_most(1))->limit, SP_GROWTH_UNIT);
+    assert_int_equal(fixture_inside(fixture_pool_of_at_most(MIB(33)))->limit, MIB(64));
+    assert_int_equal(fixture_inside(fixture_pool_of_at_most(0))->limit, SIZE_MAX);
+    assert_int_equal(fixture_inside(fixture_pool_of_at_most(SIZE_MAX))->limit, SIZE_MAX);
+}
+
+#define life_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        life_test(a_handle_is_a_pool_until_it_is_destroyed_and_never_again),
+        life_test(what_was_never_a_handle_is_no_pool),
+        life_test(a_destroyed_pool_without_memory_is_gone_at_once),
+        life_test(live_allocations_outlive_their_pool_and_its_memory_goes_with_the_last),
+        life_test(a_pool_whose_last_memory_is_pending_goes_when_that_is_complete),
+        life_test(the_address_space_of_a_pool_whose_frees_are_pending_does_not_stop_the_next_pool),
+        life_test(destroying_the_current_pool_makes_the_default_one_current),
+        life_test(destroying_another_pool_leaves_the_current_one),
+        life_test(the_default_pool_can_not_be_destroyed),
+        life_test(a_malloc_from_the_current_pool_survives_its_destruction),
+        life_test(a_pool_destroyed_during_its_last_free_is_taken_apart_all_the_same),
+        life_test(a_pinned_pool_is_not_taken_apart_before_it_is_unpinned),
+        life_test(a_struct_used_again_remembers_nothing_of_the_last_pool),
+        life_test(a_pool_without_host_memory_is_not_created),
+        life_test(a_limit_is_rounded_up_to_the_growth_unit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

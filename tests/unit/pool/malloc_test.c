@@ -1,0 +1,198 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+
+#include "unit/heap/random.h"
+#include "unit/pool/fixture.h"
+
+static void blocks_are_aligned_and_do_not_overlap_whatever_their_sizes(void **state) {
+    (void)state;
+    enum { MANY = 300 };
+    static struct {
+        uintptr_t begin;
+        size_t size;
+    } blocks[MANY];
+    uint64_t seed = 9;
+    uint64_t used = 0;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    for (int i = 0; i < MANY; i++) {
+        blocks[i].size = 1 + random_below(&seed, i % 3 ? 1 << 18 : 1 << 12);
+        blocks[i].begin = (uintptr_t)fixture_malloc(pool, blocks[i].size, a);
+        used += blocks[i].size;
+        for (int j = 0; j < i; j++)
+            assert_true(blocks[i].begin + blocks[i].size <= blocks[j].begin ||
+                        blocks[j].begin + blocks[j].size <= blocks[i].begin);
+    }
+    assert_int_equal(fixture_used(pool), used);
+    fixture_check(pool);
+}
+
+static void the_sizes_around_the_end_of_small_are_served(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    const size_t sizes[] = {SP_SMALL_MAX - 1, SP_SMALL_MAX, SP_SMALL_MAX + 1, SP_PAGE_SIZE - 1,  SP_PAGE_SIZE,
+                            SP_PAGE_SIZE + 1, MIB(2) - 1,   SP_GROWTH_UNIT,   SP_GROWTH_UNIT + 1};
+    uint64_t used = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        fixture_malloc(pool, sizes[i], a);
+        used += sizes[i];
+        assert_int_equal(fixture_used(pool), used);
+        fixture_check(pool);
+    }
+}
+
+static void the_common_pair_calls_the_driver_for_capture_and_identity_only(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    const size_t sizes[] = {100, MIB(1)};
+    for (int i = 0; i < 2; i++) {
+        fixture_free(fixture_malloc(pool, sizes[i], a), a);
+        uint64_t calls = simcudaCallCount(NULL);
+        fixture_free(fixture_malloc(pool, sizes[i], a), a);
+        assert_int_equal(simcudaCallCount("cuStreamIsCapturing") + simcudaCallCount("cuStreamGetId") > 0,
+                         true);
+        assert_int_equal(simcudaCallCount(NULL) - calls, 4);
+    }
+}
+
+static void a_size_that_no_device_could_have_is_refused_with_no_driver_call(void **state) {
+    (void)state;
+    const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 511, (size_t)1 << 50, GIB(16) + 1};
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    fixture_stream(a);
+    for (int i = 0; i < 4; i++) {
+        void *pointer = &pool;
+        uint64_t creates = simcudaCallCount("cuMemCreate") + simcudaCallCount("cuMemAddressReserve");
+        assert_int_equal(poolMallocFromPoolAsync(&pointer, sizes[i], pool, a), poolErrorMemoryAllocation);
+        assert_ptr_equal(pointer, &pool);
+        assert_int_equal(simcudaCallCount("cuMemCreate") + simcudaCallCount("cuMemAddressReserve"), creates);
+        assert_int_equal(fixture_reserved(pool), 0);
+    }
+}
+
+static void a_sticky_error_of_the_driver_is_told_and_not_called_a_lack_of_memory(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    int native = 0;
+    const char *entry_point = "";
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    simulated_work(a);
+    fixture_free(fixture_malloc(pool, MIB(16), a), a); // more than may stay unfenced: there is a record
+    simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(64), pool, a), poolErrorIllegalAddress);
+    poolGetLastNativeError(&native, &entry_point);
+    assert_int_equal(native, CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_string_equal(entry_point, "cuEventQuery");
+    assert_null(pointer);
+}
+
+// Whatever number the driver gives, it is the driver's error and nothing else.
+static void a_driver_error_keeps_its_number_whatever_it_is(void **state) {
+    (void)state;
+    const CUresult numbers[] = {CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_UNKNOWN,
+                                CUDA_ERROR_NOT_SUPPORTED};
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    for (int i = 0; i < 4; i++) {
+        void *pointer = NULL;
+        int native = 0;
+        simcudaFailCall("cuMemCreate", 1, simcudaFaultOnce, (int)numbers[i]);
+        assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(1), pool, a), (int)numbers[i]);
+        poolGetLastNativeError(&native, NULL);
+        assert_int_equal(native, numbers[i]);
+        assert_int_equal(poolDeviceSetMemPool(0, pool), poolSuccess);
+        simcudaFailCall("cuMemCreate", 1, simcudaFaultOnce, (int)numbers[i]);
+        assert_int_equal(poolMallocAsync(&pointer, MIB(1), a), (int)numbers[i]);
+        assert_int_equal(fixture_reserved(pool), 0);
+    }
+}
+
+static void without_the_opportunistic_policy_no_event_is_asked(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 0);
+    fixture_free(fixture_malloc(pool, MIB(16), a), a);
+    uint64_t queries = simcudaCallCount("cuEventQuery");
+    void *of_b = fixture_malloc(pool, MIB(30), b);
+    assert_int_equal(simcudaCallCount("cuEventQuery"), queries);
+    fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 1);
+    fixture_malloc(pool, MIB(30), b);
+    assert_true(simcudaCallCount("cuEventQuery") > queries);
+    fixture_free(of_b, b);
+}
+
+// Random sizes on several streams, freed on any of them, at random times synchronised: the pool is in order after each
+// operation, and no two live blocks overlap.
+struct live {
+    void *pointer;
+    size_t size;
+};
+
+static void random_operations_keep_the_pool_in_order(void **state) {
+    (void)state;
+    enum { STREAMS = 3, LIVE = 40, STEPS = 3000 };
+    struct live live[LIVE];
+    int count = 0;
+    uint64_t used = 0;
+    uint64_t seed = 31;
+    CUstream streams[STREAMS];
+    poolMemPool_t pool = fixture_pool_of_at_most(MIB(256));
+    for (int i = 0; i < STREAMS; i++)
+        streams[i] = simulated_stream();
+    for (int step = 0; step < STEPS; step++) {
+        CUstream stream = streams[random_below(&seed, STREAMS)];
+        uint64_t choice = random_below(&seed, 100);
+        if (choice < 50 && count < LIVE) {
+            size_t size = 1 + random_below(&seed, (uint64_t)1 << (8 + random_below(&seed, 17)));
+            void *pointer = NULL;
+            if (poolMallocFromPoolAsync(&pointer, size, pool, stream) != poolSuccess)
+                continue;
+            live[count++] = (struct live){pointer, size};
+            used += size;
+        } else if (choice < 94 && count > 0) {
+            int which = (int)random_below(&seed, (uint64_t)count);
+            if (choice < 60)
+                assert_int_equal(poolFree(live[which].pointer), poolSuccess);
+            else
+                fixture_free(live[which].pointer, stream);
+            used -= live[which].size;
+            live[which] = live[--count];
+        } else if (choice < 96) {
+            simulated_work(stream);
+        } else if (choice < 98) {
+            fixture_synchronize(stream);
+        } else {
+            fixture_trim(pool, random_below(&seed, MIB(200)));
+        }
+        assert_int_equal(fixture_used(pool), used);
+        fixture_check(pool);
+    }
+}
+
+#define malloc_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        malloc_test(blocks_are_aligned_and_do_not_overlap_whatever_their_sizes),
+        malloc_test(the_sizes_around_the_end_of_small_are_served),
+        malloc_test(the_common_pair_calls_the_driver_for_capture_and_identity_only),
+        malloc_test(a_size_that_no_device_could_have_is_refused_with_no_driver_call),
+        malloc_test(a_sticky_error_of_the_driver_is_told_and_not_called_a_lack_of_memory),
+        malloc_test(a_driver_error_keeps_its_number_whatever_it_is),
+        malloc_test(without_the_opportunistic_policy_no_event_is_asked),
+        malloc_test(random_operations_keep_the_pool_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

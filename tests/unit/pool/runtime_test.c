@@ -1,0 +1,174 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit/pool/fixture.h"
+
+static int setup_two_devices(void **state) {
+    (void)state;
+    return fixture_begin("devices=2,memory=256M");
+}
+
+static int setup_mixed_devices(void **state) {
+    (void)state;
+    return fixture_begin("devices=3,vmm.1=missing,vmm.2=refused");
+}
+
+static void a_device_is_opened_at_its_first_use_and_has_a_default_pool(void **state) {
+    (void)state;
+    struct sp_device *device = NULL;
+    struct sp_device *again = NULL;
+    assert_null(sp_runtime_next_device(NULL));
+    assert_int_equal(sp_device_get(1, &device), poolSuccess);
+    assert_int_equal(device->vmm.ordinal, 1);
+    assert_non_null(device->default_pool);
+    assert_ptr_equal(device->current, device->default_pool);
+    assert_ptr_equal(sp_runtime_next_device(NULL), device);
+    assert_null(sp_runtime_next_device(device));
+    assert_int_equal(sp_device_get(1, &again), poolSuccess);
+    assert_ptr_equal(again, device);
+}
+
+static void an_ordinal_that_there_is_not_is_invalid(void **state) {
+    (void)state;
+    struct sp_device *device = NULL;
+    const int ordinals[] = {-1, 2, SP_MAX_DEVICES, INT32_MAX, INT32_MIN};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(sp_device_get(ordinals[i], &device), poolErrorInvalidValue);
+}
+
+static void a_device_whose_opening_failed_is_opened_by_the_next_call(void **state) {
+    (void)state;
+    static const char *const calls[] = {"cuDeviceGet", "cuDeviceGetAttribute", "cuDeviceTotalMem",
+                                        "cuMemGetAllocationGranularity"};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct sp_device *device = NULL;
+        int native = 0;
+        const char *entry_point = "";
+        simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+        assert_int_equal(sp_device_get(0, &device), poolErrorUnknown);
+        poolGetLastNativeError(&native, &entry_point);
+        assert_string_equal(entry_point, calls[i]);
+    }
+    struct sp_device *device = NULL;
+    assert_int_equal(sp_device_get(0, &device), poolSuccess);
+}
+
+static void a_device_without_virtual_memory_management_says_what_is_missing(void **state) {
+    (void)state;
+    struct sp_device *device = NULL;
+    assert_int_equal(sp_device_get(1, &device), poolErrorNotSupported);
+    assert_non_null(strstr(poolGetLastErrorDetail(), "VIRTUAL_MEMORY_MANAGEMENT"));
+    assert_int_equal(sp_device_get(0, &device), poolSuccess);
+}
+
+static void a_device_that_claims_and_refuses_is_an_error_that_names_the_call(void **state) {
+    (void)state;
+    poolMemPool_t pool = NULL;
+    CUcontext context = NULL;
+    CUdevice device;
+    void *pointer = NULL;
+    int native = 0;
+    const char *entry_point = "";
+    assert_int_equal(poolDeviceGetDefaultMemPool(&pool, 2), poolSuccess);
+    assert_int_equal(sp_driver->cuDeviceGet(&device, 2), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&context, device), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(context), CUDA_SUCCESS);
+    assert_int_equal(poolMallocAsync(&pointer, MIB(1), NULL), poolErrorNotSupported);
+    poolGetLastNativeError(&native, &entry_point);
+    assert_int_equal(native, CUDA_ERROR_NOT_SUPPORTED);
+    assert_non_null(strstr(poolGetLastErrorDetail(), entry_point));
+    assert_memory_equal(entry_point, "cuMem", 5);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
+static void a_failed_start_is_tried_again_and_names_the_call(void **state) {
+    (void)state;
+    int native = 0;
+    const char *entry_point = "";
+    sp_runtime_teardown();
+    simcudaFailCall("cuDeviceGetCount", 1, simcudaFaultOnce, CUDA_ERROR_SYSTEM_NOT_READY);
+    assert_int_equal(sp_runtime_start(), poolErrorSystemNotReady);
+    poolGetLastNativeError(&native, &entry_point);
+    assert_int_equal(native, CUDA_ERROR_SYSTEM_NOT_READY);
+    assert_string_equal(entry_point, "cuDeviceGetCount");
+    assert_int_equal(sp_runtime_start(), poolSuccess);
+}
+
+static void walking_pools_pins_the_one_it_stands_on(void **state) {
+    (void)state;
+    struct sp_device *device = NULL;
+    assert_int_equal(sp_device_get(0, &device), poolSuccess);
+    poolMemPool_t handle = fixture_pool();
+    struct sp_pool *inside = fixture_inside(handle);
+    struct sp_pool *pool = sp_device_next_pool(device, NULL);
+    while (pool != inside)
+        pool = sp_device_next_pool(device, pool);
+    assert_int_equal(poolMemPoolDestroy(handle), poolSuccess);
+    assert_int_equal(device->given_up, 1);
+    while (pool)
+        pool = sp_device_next_pool(device, pool);
+    sp_device_reap(device);
+    assert_int_equal(device->given_up, 0);
+}
+
+static void a_synchronise_trims_the_pools_that_the_stream_used_on_every_device(void **state) {
+    (void)state;
+    poolMemPool_t of_other = NULL;
+    const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
+                                           .location = {poolMemLocationTypeDevice, 1}};
+    assert_int_equal(poolMemPoolCreate(&of_other, &props), poolSuccess);
+    poolMemPool_t unused = fixture_pool();
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    fixture_free(fixture_malloc(of_other, MIB(8), a), a);
+    fixture_free(fixture_malloc(unused, MIB(8), b), b);
+    fixture_set(unused, poolMemPoolAttrReleaseThreshold, 0);
+    fixture_synchronize(a);
+    assert_int_equal(fixture_reserved(of_other), 0);
+    assert_int_equal(fixture_reserved(unused), SP_GROWTH_UNIT);
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    assert_int_equal(fixture_reserved(unused), 0);
+}
+
+static void a_forked_child_is_refused_and_told_why(void **state) {
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        void *pointer = NULL;
+        poolError_t error = poolMallocAsync(&pointer, 100, NULL);
+        bool told = strstr(poolGetLastErrorDetail(), "forked") != NULL;
+        _exit(error == poolErrorInitializationError && told ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+#define two_devices_test(function)                                                                           \
+    cmocka_unit_test_setup_teardown(function, setup_two_devices, fixture_teardown)
+#define mixed_devices_test(function)                                                                         \
+    cmocka_unit_test_setup_teardown(function, setup_mixed_devices, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        two_devices_test(a_device_is_opened_at_its_first_use_and_has_a_default_pool),
+        two_devices_test(an_ordinal_that_there_is_not_is_invalid),
+        two_devices_test(a_device_whose_opening_failed_is_opened_by_the_next_call),
+        mixed_devices_test(a_device_without_virtual_memory_management_says_what_is_missing),
+        mixed_devices_test(a_device_that_claims_and_refuses_is_an_error_that_names_the_call),
+        two_devices_test(a_failed_start_is_tried_again_and_names_the_call),
+        two_devices_test(walking_pools_pins_the_one_it_stands_on),
+        two_devices_test(a_synchronise_trims_the_pools_that_the_stream_used_on_every_device),
+        two_devices_test(a_forked_child_is_refused_and_told_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
