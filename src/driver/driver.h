@@ -56,6 +56,12 @@ const char *sp_driver_error_name(CUresult error);
 // it where they turn a driver error into ours. Before the first note: CUDA_SUCCESS and "". The name is kept,
 // not copied.
 void sp_native_error_note(CUresult error, const char *entry_point);
+// The same on the way out: notes a failure, and returns the code as it came. "Not ready" is an answer, no failure.
+static inline CUresult sp_native_noted(CUresult error, const char *entry_point) {
+    if (error != CUDA_SUCCESS && error != CUDA_ERROR_NOT_READY)
+        sp_native_error_note(error, entry_point);
+    return error;
+}
 void sp_native_error_last(CUresult *error, const char **entry_point);
 
 #endif

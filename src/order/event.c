@@ -33,15 +33,9 @@ static struct sp_stream *recall(CUevent event) {
     return stream;
 }
 
-static CUresult noted(CUresult error, const char *entry_point) {
-    if (error != CUDA_SUCCESS && error != CUDA_ERROR_NOT_READY)
-        sp_native_error_note(error, entry_point);
-    return error;
-}
-
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
     bool known = sp_stream_check_capture(handle) == CUDA_SUCCESS && sp_stream_record(stream) == CUDA_SUCCESS;
-    CUresult error = noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
+    CUresult error = sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
     if (error == CUDA_SUCCESS && known)
         remember(event, stream);
     return error;
@@ -56,12 +50,12 @@ static CUresult learn_from(CUevent event, struct sp_stream **stream) {
 }
 
 CUresult sp_event_synchronize(CUevent event, struct sp_stream **stream) {
-    CUresult error = noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
+    CUresult error = sp_native_noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
     return error == CUDA_SUCCESS ? learn_from(event, stream) : error;
 }
 
 CUresult sp_event_query(CUevent event, struct sp_stream **stream) {
-    CUresult error = noted(sp_driver->cuEventQuery(event), "cuEventQuery");
+    CUresult error = sp_native_noted(sp_driver->cuEventQuery(event), "cuEventQuery");
     return error == CUDA_SUCCESS ? learn_from(event, stream) : error;
 }
 

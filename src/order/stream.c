@@ -16,12 +16,6 @@ static struct {
 // The streams that this thread has named last. An entry is good if the stream's key is the one looked for.
 static _Thread_local struct sp_stream *cache[CACHED] __attribute__((tls_model("initial-exec")));
 
-static CUresult noted(CUresult error, const char *entry_point) {
-    if (error != CUDA_SUCCESS)
-        sp_native_error_note(error, entry_point);
-    return error;
-}
-
 // ------------------------------------------------------------------------------------------- identity
 
 static bool same_key(const struct sp_stream_key *a, const struct sp_stream_key *b) {
@@ -53,8 +47,8 @@ static uint64_t thread_number(void) {
 // A default stream is one of the current context.
 static CUresult context_of(CUstream handle, CUcontext *context) {
     if (!is_default(handle))
-        return noted(sp_driver->cuStreamGetCtx(handle, context), "cuStreamGetCtx");
-    CUresult error = noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
+        return sp_native_noted(sp_driver->cuStreamGetCtx(handle, context), "cuStreamGetCtx");
+    CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
     if (error == CUDA_SUCCESS && !*context)
         return CUDA_ERROR_INVALID_CONTEXT;
     return error;
@@ -75,14 +69,14 @@ static CUresult identify(CUstream handle, struct sp_stream_key *key) {
     unsigned long long id = 0;
     CUresult error = sp_driver->cuStreamGetId(handle, &id);
     *key = (struct sp_stream_key){{id, 0, 0}};
-    return noted(error, "cuStreamGetId");
+    return sp_native_noted(error, "cuStreamGetId");
 }
 
 CUresult sp_stream_check_capture(CUstream handle) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult error = sp_driver->cuStreamIsCapturing(handle, &status);
     if (error != CUDA_SUCCESS)
-        return noted(error, "cuStreamIsCapturing");
+        return sp_native_noted(error, "cuStreamIsCapturing");
     return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
@@ -136,10 +130,10 @@ static struct sp_stream *add_locked(const struct sp_stream *fresh, uint64_t hash
 
 static CUresult device_of(CUcontext context, int *device) {
     CUcontext popped;
-    CUresult error = noted(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
     if (error != CUDA_SUCCESS)
         return error;
-    error = noted(sp_driver->cuCtxGetDevice(device), "cuCtxGetDevice");
+    error = sp_native_noted(sp_driver->cuCtxGetDevice(device), "cuCtxGetDevice");
     sp_driver->cuCtxPopCurrent(&popped);
     return error;
 }
@@ -148,7 +142,7 @@ static CUresult context_id_of(CUcontext context, uint64_t *id) {
     unsigned long long value = 0;
     if (!sp_driver->cuCtxGetId)
         return CUDA_SUCCESS;
-    CUresult error = noted(sp_driver->cuCtxGetId(context, &value), "cuCtxGetId");
+    CUresult error = sp_native_noted(sp_driver->cuCtxGetId(context, &value), "cuCtxGetId");
     *id = value;
     return error;
 }
@@ -271,10 +265,10 @@ static void leave_relaxed_mode(CUstreamCaptureMode mode) {
 // An event belongs to the stream's context, which need not be the current one.
 static CUresult create_event(const struct sp_stream *stream, CUevent *event) {
     CUcontext popped;
-    CUresult error = noted(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
+    CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
     if (error != CUDA_SUCCESS)
         return error;
-    error = noted(sp_driver->cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    error = sp_native_noted(sp_driver->cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
     sp_driver->cuCtxPopCurrent(&popped);
     return error;
 }
@@ -311,19 +305,28 @@ static void keep_event(struct sp_stream *stream, CUevent event, uint64_t sequenc
         sp_driver->cuEventDestroy(surplus);
 }
 
-// An anonymous stream has its chain instead: an event that didn't wait for the chain says nothing of the
-// frees of earlier streams with its handle.
+// An event that didn't wait for the chain of an anonymous stream would say nothing of the frees of earlier
+// streams with its handle.
+static CUresult record_behind_chain(struct sp_stream *stream, CUevent event) {
+    sp_lock_acquire(&stream->lock);
+    CUevent chain = stream->chain;
+    sp_lock_release(&stream->lock);
+    CUresult error = CUDA_SUCCESS;
+    if (chain)
+        error = sp_native_noted(sp_driver->cuStreamWaitEvent(stream->handle, chain, 0), "cuStreamWaitEvent");
+    return error == CUDA_SUCCESS
+               ? sp_native_noted(sp_driver->cuEventRecord(event, stream->handle), "cuEventRecord")
+               : error;
+}
+
 CUresult sp_stream_record(struct sp_stream *stream) {
     CUevent event = NULL;
-    uint64_t closed;
-    if (!stream->identified)
-        return sp_stream_free_point(stream, &closed);
     CUresult error = take_event(stream, &event);
     if (error != CUDA_SUCCESS)
         return error;
     uint64_t sequence = close_sequence(stream);
     CUstreamCaptureMode mode = enter_relaxed_mode();
-    error = noted(sp_driver->cuEventRecord(event, stream->handle), "cuEventRecord");
+    error = record_behind_chain(stream, event);
     leave_relaxed_mode(mode);
     if (error != CUDA_SUCCESS) {
         sp_driver->cuEventDestroy(event);
@@ -356,9 +359,10 @@ static CUresult chain_event(struct sp_stream *stream, CUevent *event) {
 
 static CUresult extend_chain(const struct sp_stream *stream, CUevent event) {
     CUstreamCaptureMode mode = enter_relaxed_mode();
-    CUresult error = noted(sp_driver->cuStreamWaitEvent(stream->handle, event, 0), "cuStreamWaitEvent");
+    CUresult error =
+        sp_native_noted(sp_driver->cuStreamWaitEvent(stream->handle, event, 0), "cuStreamWaitEvent");
     if (error == CUDA_SUCCESS)
-        error = noted(sp_driver->cuEventRecord(event, stream->handle), "cuEventRecord");
+        error = sp_native_noted(sp_driver->cuEventRecord(event, stream->handle), "cuEventRecord");
     leave_relaxed_mode(mode);
     return error;
 }
@@ -394,7 +398,8 @@ CUresult sp_stream_before_reuse(struct sp_stream *stream) {
     if (!event)
         return CUDA_SUCCESS;
     CUstreamCaptureMode mode = enter_relaxed_mode();
-    CUresult error = noted(sp_driver->cuStreamWaitEvent(stream->handle, event, 0), "cuStreamWaitEvent");
+    CUresult error =
+        sp_native_noted(sp_driver->cuStreamWaitEvent(stream->handle, event, 0), "cuStreamWaitEvent");
     leave_relaxed_mode(mode);
     return error;
 }
@@ -409,7 +414,7 @@ static CUresult poll_event(struct sp_stream *stream, CUevent event, uint64_t seq
     if (error == CUDA_ERROR_NOT_READY)
         return CUDA_SUCCESS;
     if (error != CUDA_SUCCESS)
-        return noted(error, "cuEventQuery");
+        return sp_native_noted(error, "cuEventQuery");
     publish_completed(stream, sequence);
     return CUDA_SUCCESS;
 }
@@ -438,7 +443,7 @@ CUresult sp_stream_poll(struct sp_stream *stream) {
 // The current context, as (handle, id); no context is (null, 0).
 static CUresult current_context(CUcontext *context, uint64_t *id) {
     *id = 0;
-    CUresult error = noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
+    CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
     if (error != CUDA_SUCCESS || !*context)
         return error;
     return context_id_of(*context, id);
@@ -486,7 +491,7 @@ static void publish_seen(struct sp_stream *stream, uint64_t sequence) {
 
 CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle) {
     uint64_t sequence = close_sequence(stream);
-    CUresult error = noted(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
+    CUresult error = sp_native_noted(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
     if (error == CUDA_SUCCESS)
         publish_seen(stream, sequence);
     return error;
@@ -497,7 +502,7 @@ CUresult sp_stream_query(struct sp_stream *stream, CUstream handle) {
     CUresult error = sp_driver->cuStreamQuery(handle);
     if (error == CUDA_SUCCESS)
         publish_seen(stream, sequence);
-    return error == CUDA_ERROR_NOT_READY ? error : noted(error, "cuStreamQuery");
+    return error == CUDA_ERROR_NOT_READY ? error : sp_native_noted(error, "cuStreamQuery");
 }
 
 // Closes every stream of a context and notes the numbers in `closed`, by slot; 0 for other streams.
@@ -525,7 +530,7 @@ CUresult sp_context_synchronize(void) {
     uint64_t *closed = calloc(count ? count : 1, sizeof *closed);
     if (closed)
         close_context(context, id, closed, count);
-    error = noted(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
+    error = sp_native_noted(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
     if (error == CUDA_SUCCESS && closed)
         publish_context(closed, count);
     free(closed);

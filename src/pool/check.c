@@ -44,32 +44,46 @@ static bool check_live(struct check *check, const struct sp_block *block) {
     return true;
 }
 
-// A block is memory exactly where extents are mapped: it is covered by them without a gap, and a hole touches
-// none.
+// The extent before the first one at or after an address, or null.
+static const struct sp_extent *extent_before(const struct sp_view *view, uint64_t address) {
+    const struct sp_extent *extent = sp_view_extent_from(view, address);
+    const struct sp_tree_node *node =
+        extent ? sp_tree_prev(&extent->by_address) : sp_tree_last(&view->extents);
+    return node ? SP_CONTAINER_OF(node, struct sp_extent, by_address) : NULL;
+}
+
+static uint64_t end_of(const struct sp_extent *extent) {
+    return extent ? extent->address + extent->size : 0;
+}
+
+static bool check_hole(struct check *check, const struct sp_view *view, const struct sp_block *block) {
+    const struct sp_extent *extent = sp_view_extent_from(view, block->address);
+    REQUIRE(check, end_of(extent_before(view, block->address)) <= block->address,
+            "an extent reaches into the hole at %#llx", (unsigned long long)block->address);
+    REQUIRE(check, !extent || extent->address >= sp_block_end(block),
+            "an extent is mapped in the hole at %#llx", (unsigned long long)block->address);
+    return true;
+}
+
+// Memory is covered by extents without a gap.
+static bool check_memory(struct check *check, const struct sp_view *view, const struct sp_block *block) {
+    const struct sp_extent *extent = sp_view_extent_from(view, block->address);
+    uint64_t covered = end_of(extent_before(view, block->address));
+    if (covered < block->address)
+        covered = block->address;
+    for (; extent && extent->address == covered && covered < sp_block_end(block);
+         extent = sp_view_extent_next(extent))
+        covered += extent->size;
+    REQUIRE(check, covered >= sp_block_end(block),
+            "the block at %#llx has memory that is not mapped at %#llx", (unsigned long long)block->address,
+            (unsigned long long)covered);
+    return true;
+}
+
 static bool check_backing(struct check *check, const struct sp_segment *segment,
                           const struct sp_block *block) {
-    const struct sp_extent *extent = sp_view_extent_from(&segment->view, block->address);
-    if (sp_block_state(block) == SP_BLOCK_HOLE) {
-        REQUIRE(check, !extent || extent->address >= sp_block_end(block),
-                "an extent is mapped in the hole at %#llx", (unsigned long long)block->address);
-        return true;
-    }
-    uint64_t covered =
-        extent && extent->address < sp_block_end(block) ? extent->address : sp_block_end(block);
-    if (covered > block->address) {
-        const struct sp_tree_node *node =
-            extent ? sp_tree_prev(&extent->by_address) : sp_tree_last(&segment->view.extents);
-        const struct sp_extent *before = node ? SP_CONTAINER_OF(node, struct sp_extent, by_address) : NULL;
-        REQUIRE(check, before && before->address + before->size >= covered,
-                "the block at %#llx begins in memory that is not mapped", (unsigned long long)block->address);
-    }
-    while (extent && extent->address == covered && covered < sp_block_end(block)) {
-        covered += extent->size;
-        extent = sp_view_extent_next(extent);
-    }
-    REQUIRE(check, covered >= sp_block_end(block), "the block at %#llx ends in memory that is not mapped",
-            (unsigned long long)block->address);
-    return true;
+    return sp_block_state(block) == SP_BLOCK_HOLE ? check_hole(check, &segment->view, block)
+                                                  : check_memory(check, &segment->view, block);
 }
 
 static bool check_block(struct check *check, const struct sp_segment *segment, const struct sp_block *block) {

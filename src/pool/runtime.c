@@ -23,9 +23,9 @@ static poolError_t describe_load_failure(CUresult error) {
 }
 
 static CUresult count_devices(void) {
-    CUresult error = sp_driver->cuInit(0);
+    CUresult error = sp_native_noted(sp_driver->cuInit(0), "cuInit");
     if (error == CUDA_SUCCESS)
-        error = sp_driver->cuDeviceGetCount(&runtime.device_count);
+        error = sp_native_noted(sp_driver->cuDeviceGetCount(&runtime.device_count), "cuDeviceGetCount");
     if (runtime.device_count > SP_MAX_DEVICES)
         runtime.device_count = SP_MAX_DEVICES;
     return error;

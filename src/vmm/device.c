@@ -3,14 +3,8 @@
 #include "base/checked.h"
 #include "base/page_map.h"
 
-static CUresult noted(CUresult error, const char *entry_point) {
-    if (error != CUDA_SUCCESS)
-        sp_native_error_note(error, entry_point);
-    return error;
-}
-
 static CUresult attribute(CUdevice device, CUdevice_attribute which, int *value) {
-    return noted(sp_driver->cuDeviceGetAttribute(value, which, device), "cuDeviceGetAttribute");
+    return sp_native_noted(sp_driver->cuDeviceGetAttribute(value, which, device), "cuDeviceGetAttribute");
 }
 
 CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device,
@@ -27,7 +21,7 @@ static CUresult granule_of(struct sp_vmm_device *device) {
     CUresult error =
         sp_driver->cuMemGetAllocationGranularity(&device->granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     if (error != CUDA_SUCCESS)
-        return noted(error, "cuMemGetAllocationGranularity");
+        return sp_native_noted(error, "cuMemGetAllocationGranularity");
     if (!sp_is_power_of_two(device->granule))
         return CUDA_ERROR_NOT_SUPPORTED;
     if (device->granule < SP_PAGE_SIZE)
@@ -40,7 +34,7 @@ CUresult sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
     CUdevice handle;
     int has_vmm = 0;
     int exports_fd = 0;
-    CUresult error = noted(sp_driver->cuDeviceGet(&handle, ordinal), "cuDeviceGet");
+    CUresult error = sp_native_noted(sp_driver->cuDeviceGet(&handle, ordinal), "cuDeviceGet");
     if (error != CUDA_SUCCESS)
         return error;
     error = attribute(handle, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, &has_vmm);
@@ -51,7 +45,7 @@ CUresult sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
     error = attribute(handle, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, &exports_fd);
     if (error != CUDA_SUCCESS)
         return error;
-    error = noted(sp_driver->cuDeviceTotalMem(&opened.total_memory, handle), "cuDeviceTotalMem");
+    error = sp_native_noted(sp_driver->cuDeviceTotalMem(&opened.total_memory, handle), "cuDeviceTotalMem");
     if (error != CUDA_SUCCESS)
         return error;
     error = granule_of(&opened);

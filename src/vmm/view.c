@@ -20,12 +20,6 @@ static int compare_address(const void *key, const struct sp_tree_node *node) {
     return left < right ? -1 : left > right;
 }
 
-static CUresult noted(CUresult error, const char *entry_point) {
-    if (error != CUDA_SUCCESS)
-        sp_native_error_note(error, entry_point);
-    return error;
-}
-
 CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least, size_t wanted,
                       CUmemAllocationHandleType handle_types) {
     CUresult error = sp_space_take(space, least, wanted, &view->address, &view->size);
@@ -47,13 +41,16 @@ static CUresult map_extent(const struct sp_view *view, struct sp_extent *extent)
     const struct sp_vmm_device *device = view->space->device;
     CUmemAllocationProp prop = sp_vmm_device_prop(device, view->handle_types);
     CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUresult error = noted(sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");
+    CUresult error =
+        sp_native_noted(sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");
     if (error != CUDA_SUCCESS)
         return error;
-    error = noted(sp_driver->cuMemMap(extent->address, extent->size, 0, extent->handle, 0), "cuMemMap");
+    error =
+        sp_native_noted(sp_driver->cuMemMap(extent->address, extent->size, 0, extent->handle, 0), "cuMemMap");
     if (error != CUDA_SUCCESS)
         goto release;
-    error = noted(sp_driver->cuMemSetAccess(extent->address, extent->size, &access, 1), "cuMemSetAccess");
+    error = sp_native_noted(sp_driver->cuMemSetAccess(extent->address, extent->size, &access, 1),
+                            "cuMemSetAccess");
     if (error != CUDA_SUCCESS)
         goto unmap;
     return CUDA_SUCCESS;
@@ -83,12 +80,12 @@ CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
 
 CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
     if (!extent->handle_released) {
-        CUresult error = noted(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
+        CUresult error = sp_native_noted(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
         if (error != CUDA_SUCCESS)
             return error;
         extent->handle_released = true;
     }
-    CUresult error = noted(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
+    CUresult error = sp_native_noted(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
     if (error != CUDA_SUCCESS)
         return error;
     sp_tree_remove(&view->extents, &extent->by_address);
