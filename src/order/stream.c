@@ -502,7 +502,7 @@ CUresult sp_stream_query(struct sp_stream *stream, CUstream handle) {
     CUresult error = sp_driver->cuStreamQuery(handle);
     if (error == CUDA_SUCCESS)
         publish_seen(stream, sequence);
-    return error == CUDA_ERROR_NOT_READY ? error : sp_native_noted(error, "cuStreamQuery");
+    return sp_native_noted(error, "cuStreamQuery");
 }
 
 // Closes every stream of a context and notes the numbers in `closed`, by slot; 0 for other streams.
