@@ -18,7 +18,9 @@
 //              runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to it.
 // Failure.     A call that fails changes nothing: no figure, no byte, no output parameter. The code is
 //              generic; poolGetLastErrorDetail() says what happened in words, and poolGetLastNativeError()
-//              which entry point of the driver said so.
+//              which entry point of the driver said so. One thing may differ after an allocation for which the
+//              device had no room: if it looked as if caches of its pools made up what was missing, they
+//              have been given back, whatever came of it.
 // First call.  The driver is found at the first call that needs it: the library that the environment
 //              variable STREAMPOOL_DRIVER names, else libcuda.so.1. With no usable driver every call below
 //              that needs one returns the same error: poolErrorInsufficientDriver when the library is missing
@@ -205,12 +207,11 @@ enum poolMemPoolAttr {
 // Makes a pool. It reserves no memory yet, and calls the driver only to look at the device.
 // The new pool is not the current pool of its device. (cudaMemPoolCreate)
 //   poolErrorInvalidValue       a null parameter; an allocation type other than pinned; a handle type other
-//   than
-//                               none or file descriptor; a location type other than device; no such device;
-//                               usage, reserved bytes or security attributes that are not 0
-//   poolErrorNotSupported       a handle type that the device can't export; a location of type host (no host
-//   pools yet);
-//                               a device without virtual memory management: the detail names what is missing
+//                               than none or file descriptor; a location type other than device; no such
+//                               device; usage, reserved bytes or security attributes that are not 0
+//   poolErrorNotSupported       a handle type that the device can't export; a location of type host (no
+//                               host pools yet); a device without virtual memory management: the detail
+//                               names what is missing
 //   poolErrorMemoryAllocation   no host memory, or no address space
 STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool, const struct poolMemPoolProps *props);
 
@@ -224,8 +225,7 @@ STREAMPOOL_API poolError_t poolMemPoolDestroy(poolMemPool_t pool);
 // Reads or writes one attribute; `value` points to an int or a uint64_t as the table above says. Doesn't
 // block and doesn't call the driver. (cudaMemPoolGetAttribute, cudaMemPoolSetAttribute)
 //   poolErrorInvalidValue       not a pool; an unknown attribute; a null value; writing a read-only
-//   attribute; writing
-//                               anything but 0 to a High figure
+//                               attribute; writing anything but 0 to a High figure
 STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
                                                    void *value);
 STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
@@ -259,8 +259,7 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 // is as it was.)
 //   poolErrorInvalidValue             null ptr; not a pool
 //   poolErrorMemoryAllocation         more than the device, the pool's maxSize or the host has left; a size
-//   that no
-//                                     device could have is refused at once
+//                                     that no device could have is refused at once
 //   poolErrorDeviceUninitialized      a default stream with no current context
 //   poolErrorStreamCaptureUnsupported the stream is capturing
 //   poolErrorStreamCaptureImplicit    the legacy stream, while a blocking stream of the context is capturing
@@ -274,9 +273,8 @@ STREAMPOOL_API poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, pool
 // stream will do. The pool may hand the memory to later work of the same stream at once, and to other streams
 // when that is safe. A null pointer succeeds. Doesn't block. (cudaFreeAsync)
 //   poolErrorInvalidValue             a pointer that is not the start of a live allocation of a pool: freed
-//   already,
-//                                     interior, host memory, memory of other allocators; or the stream is
-//                                     capturing (the capture and the memory stay valid)
+//                                     already, interior, host memory, memory of other allocators; or the
+//                                     stream is capturing (the capture and the memory stay valid)
 //   poolErrorDeviceUninitialized      a default stream with no current context
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
 STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);

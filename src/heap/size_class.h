@@ -4,8 +4,8 @@
 // served from a slab of its size class; a larger one is a block of its own, of at least a page, so that no
 // two large blocks begin in the same page of the page map.
 //
-// The classes stand 512 bytes apart up to 4 KiB and four to a doubling above, so rounding costs at most a
-// fifth and on average a tenth. A slab is as many pages as keep its own waste at or under a sixteenth.
+// The classes stand 512 bytes apart up to 4 KiB and four to a doubling above: rounding costs less than 512
+// bytes, or less than a fifth. A slab is as many pages as keep its own waste at or under a sixteenth.
 #ifndef STREAMPOOL_HEAP_SIZE_CLASS_H
 #define STREAMPOOL_HEAP_SIZE_CLASS_H
 

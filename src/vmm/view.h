@@ -7,10 +7,9 @@
 //
 //   map:    create, map, set access; a step that fails undoes those before it.
 //   unmap:  release the handle first, which by the driver's contract frees nothing while a mapping stands,
-//   then
-//           unmap, which frees the memory. So a step that fails leaves memory that is mapped and usable as
-//           before, and the next attempt goes on from there. (Measured on an H200: in this order it costs the
-//           same as in the other.)
+//           then unmap, which frees the memory. So a step that fails leaves memory that is mapped and
+//           usable as before, and the next attempt goes on from there. (Measured on an H200: in this order
+//           it costs the same as in the other.)
 //
 // Neither waits for the device. The caller sees to it that nothing runs on what it unmaps, and that one
 // thread at a time changes a view: the functions take no lock.
