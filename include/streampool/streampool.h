@@ -179,6 +179,11 @@ struct poolMemPoolProps {
 // what the pool was made with. UnfencedBytesMax (own): a free is known to other streams only once an event
 // has been recorded behind it. The free that brings the bytes freed on one stream since its last event above
 // this number records one, in that call. 0 records at every free. Default 8 MiB.
+// HostWaitMax (own): an allocation that would fail, since the device is full and what is free is still in use,
+// waits on the host for at most so many nanoseconds. Default 0.
+// Deterministic (own): what a pool hands out depends on the program's calls alone, not on how fast the device
+// was: it asks no event, and takes for complete only what a synchronise has shown. For programs that allocate from
+// one thread. Default 0.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \
@@ -195,14 +200,43 @@ struct poolMemPoolProps {
     X(poolMemPoolAttrLocationType, 12, int) \
     X(poolMemPoolAttrMaxPoolSize, 13, uint64_t) \
     X(poolMemPoolAttrHwDecompressEnabled, 14, int) \
-    X(poolMemPoolAttrUnfencedBytesMax, 1000, uint64_t)
+    X(poolMemPoolAttrUnfencedBytesMax, 1000, uint64_t) \
+    X(poolMemPoolAttrHostWaitMax, 1001, uint64_t) \
+    X(poolMemPoolAttrDeterministic, 1002, int)
+// clang-format on
+
+// What a pool counts: attributes too, read as uint64_t, and set to 0 to count anew. poolMemPoolGetStatisticName() gives the
+// name that stands here without its prefix. Each allocation counts once, by the rule that its memory came by or as growth.
+//
+//   X(name without its prefix poolMemPoolStat, number, what is counted)
+// clang-format off
+#define STREAMPOOL_POOL_STATISTICS(X) \
+    X(ReuseSameStream, 1100, "allocations from memory that was last used on the same stream") \
+    X(ReuseComplete, 1101, "allocations from memory that nothing was pending on, as was known") \
+    X(ReuseOrdered, 1102, "allocations from memory of another stream that the stream runs after") \
+    X(ReuseFoundComplete, 1103, "allocations from memory that a query found complete") \
+    X(ReuseMadeOrdered, 1104, "allocations from memory of another stream for which a wait was inserted") \
+    X(Growths, 1105, "allocations for which memory was mapped") \
+    X(GrowthsAfterTrim, 1106, "of these, the ones that first had caches given back to the device") \
+    X(WaitsInserted, 1107, "waits inserted into the program's streams") \
+    X(ContextFences, 1108, "waits for everything that a context had been given") \
+    X(HostWaits, 1109, "allocations that waited on the host") \
+    X(OtherRegion, 1110, "allocations from memory that is kept for blocks of another size") \
+    X(EventsRecorded, 1111, "private events recorded by allocations and frees") \
+    X(Failures, 1112, "allocations that found no memory")
 // clang-format on
 
 enum poolMemPoolAttr {
 #define STREAMPOOL_DEFINE_ATTRIBUTE(name, number, type) name = number,
     STREAMPOOL_POOL_ATTRIBUTES(STREAMPOOL_DEFINE_ATTRIBUTE)
 #undef STREAMPOOL_DEFINE_ATTRIBUTE
+#define STREAMPOOL_DEFINE_STATISTIC(name, number, text) poolMemPoolStat##name = number,
+    STREAMPOOL_POOL_STATISTICS(STREAMPOOL_DEFINE_STATISTIC)
+#undef STREAMPOOL_DEFINE_STATISTIC
 };
+
+// The name of a statistic ("ReuseOrdered") by its attribute's number, or null for any other number.
+STREAMPOOL_API const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr);
 
 // Makes a pool. It reserves no memory yet, and calls the driver only to look at the device.
 // The new pool is not the current pool of its device. (cudaMemPoolCreate)
@@ -269,6 +303,23 @@ STREAMPOOL_API poolError_t poolMallocAsync(void **ptr, size_t size, CUstream str
 STREAMPOOL_API poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t pool,
                                                    CUstream stream);
 
+// The same with flags that narrow the pool's policies for this allocation; they never widen them. A null pool is the current one.
+//   poolMallocSameStreamOnly   only memory that was last used on the same stream, or on which nothing is known to be pending
+//   poolMallocNoInsertedWaits  no wait is inserted into the stream
+//   poolMallocNoGrowth         no memory is taken from the device: poolErrorMemoryAllocation rather than that
+//   poolMallocFixed            the block lies in one extent, which other devices can access directly where this one can:
+//                              for NCCL and RDMA registrations, which see only the first extent
+//   poolErrorInvalidValue      also for any other flag
+enum poolMallocFlags {
+    poolMallocDefault = 0,
+    poolMallocSameStreamOnly = 1,
+    poolMallocNoInsertedWaits = 2,
+    poolMallocNoGrowth = 4,
+    poolMallocFixed = 8
+};
+STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t pool, CUstream stream,
+                                                    unsigned int flags);
+
 // Frees an allocation in the order of `stream`: every use of it must be ordered before this point. Any
 // stream will do. The pool may hand the memory to later work of the same stream at once, and to other streams
 // when that is safe. A null pointer succeeds. Doesn't block. (cudaFreeAsync)
@@ -309,6 +360,17 @@ STREAMPOOL_API poolError_t poolEventQuery(CUevent event);
 // stream's queue is full. (cudaEventRecord)
 STREAMPOOL_API poolError_t poolEventRecord(CUevent event, CUstream stream);
 
+// Makes the stream wait for the event; `flags` are the driver's, 0 as a rule. With the policy FollowEventDependencies, memory that was
+// freed before the event was recorded (by poolEventRecord) may then be handed to the stream. May block when the
+// stream's queue is full. (cudaStreamWaitEvent)
+STREAMPOOL_API poolError_t poolStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags);
+
+// Destroys a stream, and an event. Frees pending on the stream are marked first, so that their memory can be reused before the next
+// poolDeviceSynchronize: with cuStreamDestroy alone nobody learns when they complete.
+// (cudaStreamDestroy, cudaEventDestroy)
+STREAMPOOL_API poolError_t poolStreamDestroy(CUstream stream);
+STREAMPOOL_API poolError_t poolEventDestroy(CUevent event);
+
 // --------------------------------------------------------------------- per-thread default stream variants
 
 // The same calls with the per-thread default stream in the place of stream 0. Programs don't call them by
@@ -320,6 +382,9 @@ STREAMPOOL_API poolError_t poolFreeAsync_ptsz(void *ptr, CUstream stream);
 STREAMPOOL_API poolError_t poolStreamSynchronize_ptsz(CUstream stream);
 STREAMPOOL_API poolError_t poolStreamQuery_ptsz(CUstream stream);
 STREAMPOOL_API poolError_t poolEventRecord_ptsz(CUevent event, CUstream stream);
+STREAMPOOL_API poolError_t poolStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags);
+STREAMPOOL_API poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size, poolMemPool_t pool,
+                                                         CUstream stream, unsigned int flags);
 
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define poolMallocAsync         poolMallocAsync_ptsz
@@ -328,6 +393,8 @@ STREAMPOOL_API poolError_t poolEventRecord_ptsz(CUevent event, CUstream stream);
 #define poolStreamSynchronize   poolStreamSynchronize_ptsz
 #define poolStreamQuery         poolStreamQuery_ptsz
 #define poolEventRecord         poolEventRecord_ptsz
+#define poolStreamWaitEvent     poolStreamWaitEvent_ptsz
+#define poolMallocAsyncWithFlags poolMallocAsyncWithFlags_ptsz
 #endif
 
 #ifdef __cplusplus

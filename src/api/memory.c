@@ -9,25 +9,28 @@ static poolError_t refuse_capture(CUresult error) {
 
 // From the current pool of the stream's device. Another thread may destroy it while this one looks; then another
 // pool is current.
-static poolError_t allocate_from_current(void **ptr, size_t size, struct sp_stream *stream) {
+static poolError_t allocate_from_current(void **ptr, size_t size, struct sp_stream *stream,
+                                         unsigned int flags) {
     struct sp_device *device;
     poolError_t error = sp_device_get(stream->device, &device);
     if (error != poolSuccess)
         return error;
     do {
         struct sp_pool *pool = atomic_load_explicit(&device->current, memory_order_acquire);
-        error = sp_pool_malloc(pool, stream, size, ptr);
+        error = sp_pool_malloc(pool, stream, size, flags, ptr);
     } while (error == SP_POOL_GONE);
     return error;
 }
 
-static poolError_t allocate_from(void **ptr, size_t size, struct sp_pool *pool, struct sp_stream *stream) {
-    poolError_t error = sp_pool_malloc(pool, stream, size, ptr);
+static poolError_t allocate_from(void **ptr, size_t size, struct sp_pool *pool, struct sp_stream *stream,
+                                 unsigned int flags) {
+    poolError_t error = sp_pool_malloc(pool, stream, size, flags, ptr);
     return error == SP_POOL_GONE ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile") : error;
 }
 
 // With no pool given, from the current one.
-static poolError_t allocate(void **ptr, size_t size, struct sp_pool *pool, CUstream handle) {
+static poolError_t allocate(void **ptr, size_t size, struct sp_pool *pool, CUstream handle,
+                            unsigned int flags) {
     struct sp_stream *stream;
     CUresult capture = sp_stream_check_capture(handle);
     if (capture != CUDA_SUCCESS)
@@ -39,7 +42,8 @@ static poolError_t allocate(void **ptr, size_t size, struct sp_pool *pool, CUstr
         *ptr = NULL;
         return poolSuccess;
     }
-    return pool ? allocate_from(ptr, size, pool, stream) : allocate_from_current(ptr, size, stream);
+    return pool ? allocate_from(ptr, size, pool, stream, flags)
+                : allocate_from_current(ptr, size, stream, flags);
 }
 
 poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
@@ -48,7 +52,7 @@ poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
         return error;
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
-    return allocate(ptr, size, NULL, stream);
+    return allocate(ptr, size, NULL, stream, poolMallocDefault);
 }
 
 poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handle, CUstream stream) {
@@ -59,7 +63,26 @@ poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handl
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
     error = sp_api_pool(handle, &pool);
-    return error == poolSuccess ? allocate(ptr, size, pool, stream) : error;
+    return error == poolSuccess ? allocate(ptr, size, pool, stream, poolMallocDefault) : error;
+}
+
+enum {
+    ALL_FLAGS = poolMallocSameStreamOnly | poolMallocNoInsertedWaits | poolMallocNoGrowth | poolMallocFixed
+};
+
+poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
+                                     unsigned int flags) {
+    struct sp_pool *pool = NULL;
+    poolError_t error = sp_runtime_enter();
+    if (error != poolSuccess)
+        return error;
+    if (!ptr)
+        return sp_fail(poolErrorInvalidValue, "ptr is null");
+    if (flags & ~(unsigned int)ALL_FLAGS)
+        return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolMallocFlags", flags);
+    if (handle)
+        error = sp_api_pool(handle, &pool);
+    return error == poolSuccess ? allocate(ptr, size, pool, stream, flags) : error;
 }
 
 // In a capture only memory of the graph could be freed, and none of ours is.
@@ -95,6 +118,11 @@ poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {
 
 poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size, poolMemPool_t pool, CUstream stream) {
     return poolMallocFromPoolAsync(ptr, size, pool, sp_api_per_thread(stream));
+}
+
+poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size, poolMemPool_t pool, CUstream stream,
+                                          unsigned int flags) {
+    return poolMallocAsyncWithFlags(ptr, size, pool, sp_api_per_thread(stream), flags);
 }
 
 poolError_t poolFreeAsync_ptsz(void *ptr, CUstream stream) {

@@ -100,6 +100,10 @@ poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr a
     return error == poolSuccess ? sp_pool_set_attribute(pool, attr, value) : error;
 }
 
+const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
+    return sp_statistic_name(attr);
+}
+
 poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
     struct sp_pool *pool;
     poolError_t error = sp_runtime_enter();

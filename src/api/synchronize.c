@@ -71,6 +71,42 @@ poolError_t poolEventRecord(CUevent event, CUstream handle) {
     return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "recording the event");
 }
 
+poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
+    struct sp_stream *stream;
+    poolError_t entered = enter_with_stream(handle, &stream);
+    if (entered != poolSuccess)
+        return entered;
+    CUresult error = sp_event_wait(event, stream, handle, flags);
+    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "waiting for the event");
+}
+
+// The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is no reason to keep the stream.
+poolError_t poolStreamDestroy(CUstream handle) {
+    struct sp_stream *stream;
+    poolError_t entered = enter_with_stream(handle, &stream);
+    if (entered != poolSuccess)
+        return entered;
+    if (sp_stream_check_capture(handle) == CUDA_SUCCESS)
+        sp_stream_record(stream);
+    CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
+    if (error != CUDA_SUCCESS)
+        return sp_fail_driver(error, "destroying the stream");
+    sp_stream_set_gone(stream);
+    return poolSuccess;
+}
+
+poolError_t poolEventDestroy(CUevent event) {
+    poolError_t entered = sp_runtime_enter();
+    if (entered != poolSuccess)
+        return entered;
+    CUresult error = sp_event_destroy(event);
+    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "destroying the event");
+}
+
+poolError_t poolStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {
+    return poolStreamWaitEvent(sp_api_per_thread(stream), event, flags);
+}
+
 poolError_t poolStreamSynchronize_ptsz(CUstream stream) {
     return poolStreamSynchronize(sp_api_per_thread(stream));
 }

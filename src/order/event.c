@@ -1,64 +1,171 @@
 #include "order/event.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-enum { REMEMBERED = 512 };
+enum { BUCKETS = 1024, FIRST_SWEEP = 1024 };
 
-// Direct-mapped by handle: an event that maps to the same place is forgotten.
+struct entry {
+    struct entry *next;
+    CUevent event;
+    struct sp_mark *mark;
+};
+
 static struct {
     struct sp_lock lock;
-    struct {
-        CUevent event;
-        struct sp_stream *stream;
-    } entries[REMEMBERED];
-} recent;
+    size_t count;
+    size_t sweep_at; // entries that are complete are dropped when there are so many
+    struct entry *buckets[BUCKETS];
+} table = {.sweep_at = FIRST_SWEEP};
 
-static size_t index_of(CUevent event) {
-    return ((uintptr_t)event * 0x9E3779B97F4A7C15u >> 32) % REMEMBERED;
+static struct entry **bucket_of(CUevent event) {
+    return &table.buckets[((uintptr_t)event * 0x9E3779B97F4A7C15u >> 32) % BUCKETS];
 }
 
-static void remember(CUevent event, struct sp_stream *stream) {
-    size_t index = index_of(event);
-    sp_lock_acquire(&recent.lock);
-    recent.entries[index].event = event;
-    recent.entries[index].stream = stream;
-    sp_lock_release(&recent.lock);
+static struct entry **find_locked(CUevent event) {
+    struct entry **link = bucket_of(event);
+    while (*link && (*link)->event != event)
+        link = &(*link)->next;
+    return link;
 }
 
-static struct sp_stream *recall(CUevent event) {
-    size_t index = index_of(event);
-    sp_lock_acquire(&recent.lock);
-    struct sp_stream *stream = recent.entries[index].event == event ? recent.entries[index].stream : NULL;
-    sp_lock_release(&recent.lock);
-    return stream;
+// Unlinks an entry and puts it in front of `dropped`.
+static void unlink_locked(struct entry **link, struct entry **dropped) {
+    struct entry *entry = *link;
+    *link = entry->next;
+    entry->next = *dropped;
+    *dropped = entry;
+    table.count--;
+}
+
+static bool is_complete(const struct sp_mark *mark) {
+    return mark->sequence <= sp_stream_completed(mark->stream);
+}
+
+static void sweep_locked(struct entry **dropped) {
+    for (size_t i = 0; i < BUCKETS; i++) {
+        struct entry **link = &table.buckets[i];
+        while (*link) {
+            if (is_complete((*link)->mark))
+                unlink_locked(link, dropped);
+            else
+                link = &(*link)->next;
+        }
+    }
+    table.sweep_at = table.count * 2 > FIRST_SWEEP ? table.count * 2 : FIRST_SWEEP;
+}
+
+static void release(struct entry *dropped) {
+    while (dropped) {
+        struct entry *next = dropped->next;
+        sp_mark_release(dropped->mark);
+        free(dropped);
+        dropped = next;
+    }
+}
+
+static void forget(CUevent event) {
+    struct entry *dropped = NULL;
+    sp_lock_acquire(&table.lock);
+    struct entry **link = find_locked(event);
+    if (*link)
+        unlink_locked(link, &dropped);
+    sp_lock_release(&table.lock);
+    release(dropped);
+}
+
+// Takes over the caller's reference. Without host memory the event is not remembered.
+static void remember(CUevent event, struct sp_mark *mark) {
+    struct entry *entry = malloc(sizeof *entry);
+    struct entry *dropped = NULL;
+    forget(event);
+    if (!entry) {
+        sp_mark_release(mark);
+        return;
+    }
+    entry->event = event;
+    entry->mark = mark;
+    sp_lock_acquire(&table.lock);
+    if (table.count >= table.sweep_at)
+        sweep_locked(&dropped);
+    entry->next = *bucket_of(event);
+    *bucket_of(event) = entry;
+    table.count++;
+    sp_lock_release(&table.lock);
+    release(dropped);
+}
+
+// The mark of an event, or null; the reference is the caller's.
+static struct sp_mark *recall(CUevent event) {
+    struct sp_mark *mark = NULL;
+    sp_lock_acquire(&table.lock);
+    struct entry *entry = *find_locked(event);
+    if (entry) {
+        mark = entry->mark;
+        sp_mark_keep(mark);
+    }
+    sp_lock_release(&table.lock);
+    return mark;
 }
 
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
-    bool known = sp_stream_check_capture(handle) == CUDA_SUCCESS && sp_stream_record(stream) == CUDA_SUCCESS;
+    struct sp_mark *mark = NULL;
+    if (sp_stream_check_capture(handle) == CUDA_SUCCESS)
+        sp_stream_mark(stream, &mark);
     CUresult error = sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
-    if (error == CUDA_SUCCESS && known)
-        remember(event, stream);
+    if (error != CUDA_SUCCESS)
+        sp_mark_release(mark);
+    else if (mark)
+        remember(event, mark);
+    else
+        forget(event);
     return error;
 }
 
-// The event has completed. Its own stream is alive or its context is the current one, or else it is not
-// asked.
-static CUresult learn_from(CUevent event, struct sp_stream **stream) {
-    *stream = recall(event);
-    return *stream && sp_stream_is_of_current_context(*stream) ? sp_stream_poll(*stream)
-                                                               : sp_streams_poll_current_context();
+// A capturing stream can't wait for an event outside of its capture, and nothing is learned from its order.
+CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle, unsigned int flags) {
+    struct sp_mark *mark = sp_stream_check_capture(handle) == CUDA_SUCCESS ? recall(event) : NULL;
+    CUresult error = sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
+    if (error == CUDA_SUCCESS && mark && !is_complete(mark))
+        sp_stream_wait_mark(stream, mark);
+    sp_mark_release(mark);
+    return error;
+}
+
+// The event has completed, so its mark has, if it still is what the table says: that is asked. The mark's stream is in the
+// current context, or what it knows is left for later, since nothing else is certain to be alive.
+static CUresult learn_from(CUevent event, CUresult (*ask)(struct sp_mark *mark), struct sp_stream **stream) {
+    struct sp_mark *mark = recall(event);
+    CUresult error = CUDA_SUCCESS;
+    *stream = mark ? mark->stream : NULL;
+    if (mark && !sp_fence_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence}) &&
+        sp_stream_is_of_current_context(mark->stream))
+        error = ask(mark);
+    sp_mark_release(mark);
+    return error;
 }
 
 CUresult sp_event_synchronize(CUevent event, struct sp_stream **stream) {
     CUresult error = sp_native_noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
-    return error == CUDA_SUCCESS ? learn_from(event, stream) : error;
+    return error == CUDA_SUCCESS ? learn_from(event, sp_mark_confirm, stream) : error;
 }
 
 CUresult sp_event_query(CUevent event, struct sp_stream **stream) {
     CUresult error = sp_native_noted(sp_driver->cuEventQuery(event), "cuEventQuery");
-    return error == CUDA_SUCCESS ? learn_from(event, stream) : error;
+    return error == CUDA_SUCCESS ? learn_from(event, sp_mark_ask, stream) : error;
+}
+
+CUresult sp_event_destroy(CUevent event) {
+    CUresult error = sp_native_noted(sp_driver->cuEventDestroy(event), "cuEventDestroy");
+    if (error == CUDA_SUCCESS)
+        forget(event);
+    return error;
 }
 
 void sp_events_close(void) {
-    memset(recent.entries, 0, sizeof recent.entries);
+    struct entry *dropped = NULL;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        while (table.buckets[i])
+            unlink_locked(&table.buckets[i], &dropped);
+    }
+    release(dropped);
 }

@@ -1,25 +1,34 @@
 // Users' events: the driver's calls on them, and what they let us learn.
 //
-// A user's event is no evidence by itself: it may be recorded again by a call that we don't see, or be
-// destroyed and its handle come back. So each record here records a private event of the stream first; when
-// the user's has completed, the private one has, and that one is asked. Beside it a small table remembers
-// in which stream an event was last recorded. It says only whom to ask and whose memory to trim, so it may
-// forget, and be out of date.
+// A user's event is no evidence by itself: it may be recorded again by a call that we don't see, in a graph or by another
+// process, or be destroyed and its handle come back. So a record here first makes a mark in the stream, or finds one
+// (order/progress.h), and remembers it beside the event; and a wait here also waits for the mark. What is learned is
+// learned of the mark alone. When the table is out of date it leads to a mark that stands for an earlier record: waiting for
+// that one too is harmless, and what it tells is true.
+//
+// The table holds one entry for each event that was recorded here, until it is destroyed here or its mark is known to be
+// complete: complete ones are dropped when the table grows. Its lock is never held across a driver call.
 #ifndef STREAMPOOL_ORDER_EVENT_H
 #define STREAMPOOL_ORDER_EVENT_H
 
-#include "order/stream.h"
+#include "order/progress.h"
 
-// Records the event in the stream. In a capturing stream there is nothing to learn from it, and a private
-// record that fails where the user's own succeeds is no failure of his.
+// Records the event in the stream. In a capturing stream there is nothing to learn from it, and a mark that can't be made
+// where the user's own record succeeds is no failure of his.
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle);
 
-// Waits for the event, or asks it, and then asks the events of the stream in which it was recorded. Sets
-// that stream, or null when it isn't known: then the streams of the current context have been asked.
+// Makes the stream wait for the event, and learns what the stream runs after from now on. `flags` are the driver's.
+CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle, unsigned int flags);
+
+// Waits for the event, or asks it, and then asks its mark. Sets the stream that the mark stands in, or null when none is
+// known.
 CUresult sp_event_synchronize(CUevent event, struct sp_stream **stream);
 CUresult sp_event_query(CUevent event, struct sp_stream **stream);
 
-// For tests: forgets all events.
+// Destroys the event.
+CUresult sp_event_destroy(CUevent event);
+
+// For tests, with no other thread about: forgets all events.
 void sp_events_close(void);
 
 #endif

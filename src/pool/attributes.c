@@ -32,6 +32,9 @@ static bool read_u64(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
     case poolMemPoolAttrUnfencedBytesMax:
         *value = read_figure(&pool->unfenced_max);
         return true;
+    case poolMemPoolAttrHostWaitMax:
+        *value = read_figure(&pool->host_wait_max);
+        return true;
     default:
         return false;
     }
@@ -43,6 +46,9 @@ static bool read_int(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
     case poolMemPoolReuseAllowOpportunistic:
     case poolMemPoolReuseAllowInternalDependencies:
         *value = atomic_load_explicit(&pool->reuse_policies[attribute - 1], memory_order_relaxed);
+        return true;
+    case poolMemPoolAttrDeterministic:
+        *value = sp_pool_is_deterministic(pool);
         return true;
     case poolMemPoolAttrAllocationType:
         *value = (int)pool->props.allocType;
@@ -64,9 +70,62 @@ static bool read_int(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
     }
 }
 
+// The index of a statistic, or SP_STATISTIC_COUNT for any other attribute.
+static enum sp_statistic statistic_of(enum poolMemPoolAttr attribute) {
+    switch (attribute) {
+#define STATISTIC_CASE(name, number, text)                                                                   \
+    case poolMemPoolStat##name:                                                                              \
+        return SP_STATISTIC_##name;
+        STREAMPOOL_POOL_STATISTICS(STATISTIC_CASE)
+#undef STATISTIC_CASE
+    default:
+        return SP_STATISTIC_COUNT;
+    }
+}
+
+const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
+    static const char *const names[] = {
+#define STATISTIC_NAME(name, number, text) #name,
+        STREAMPOOL_POOL_STATISTICS(STATISTIC_NAME)
+#undef STATISTIC_NAME
+    };
+    enum sp_statistic statistic = statistic_of(attribute);
+    return statistic < SP_STATISTIC_COUNT ? names[statistic] : NULL;
+}
+
+// What the lanes served from their own lists is counted by each of them.
+static uint64_t sum_of_hits(struct sp_pool *pool) {
+    uint64_t sum = 0;
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH(link, &pool->lanes)
+    sum += SP_CONTAINER_OF(link, struct sp_lane, link)->hits;
+    sp_lock_release(&pool->lock);
+    return sum;
+}
+
+static uint64_t read_statistic(struct sp_pool *pool, enum sp_statistic statistic) {
+    uint64_t hits = statistic == SP_STATISTIC_ReuseSameStream ? sum_of_hits(pool) : 0;
+    return read_figure(&pool->statistics[statistic]) + hits;
+}
+
+// Counting anew begins at what has been counted: the lanes' own counts are never written by others.
+static poolError_t reset_statistic(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
+    if (number != 0)
+        return sp_fail(poolErrorInvalidValue, "a statistic can only be set to 0");
+    uint64_t hits = statistic == SP_STATISTIC_ReuseSameStream ? sum_of_hits(pool) : 0;
+    atomic_store_explicit(&pool->statistics[statistic], 0 - hits, memory_order_relaxed);
+    return poolSuccess;
+}
+
 poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value) {
     uint64_t number;
     int flag;
+    enum sp_statistic statistic = statistic_of(attribute);
+    if (statistic < SP_STATISTIC_COUNT) {
+        number = read_statistic(pool, statistic);
+        memcpy(value, &number, sizeof number);
+        return poolSuccess;
+    }
     if (read_u64(pool, attribute, &number)) {
         memcpy(value, &number, sizeof number);
         return poolSuccess;
@@ -97,7 +156,16 @@ static int flag_at(const void *value) {
     return flag;
 }
 
+static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
+    atomic_store(&pool->deterministic, deterministic);
+    atomic_store(&pool->is_complete, deterministic ? sp_fence_is_synchronized : sp_fence_is_complete);
+    return poolSuccess;
+}
+
 poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, const void *value) {
+    enum sp_statistic statistic = statistic_of(attribute);
+    if (statistic < SP_STATISTIC_COUNT)
+        return reset_statistic(pool, statistic, number_at(value));
     switch (attribute) {
     case poolMemPoolReuseFollowEventDependencies:
     case poolMemPoolReuseAllowOpportunistic:
@@ -111,6 +179,11 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
     case poolMemPoolAttrUnfencedBytesMax:
         atomic_store_explicit(&pool->unfenced_max, number_at(value), memory_order_relaxed);
         return poolSuccess;
+    case poolMemPoolAttrHostWaitMax:
+        atomic_store_explicit(&pool->host_wait_max, number_at(value), memory_order_relaxed);
+        return poolSuccess;
+    case poolMemPoolAttrDeterministic:
+        return set_deterministic(pool, flag_at(value) != 0);
     case poolMemPoolAttrReservedMemHigh:
         return reset_high(&pool->reserved_high, &pool->reserved, number_at(value));
     case poolMemPoolAttrUsedMemHigh:

@@ -1,7 +1,9 @@
 // From the lanes back to the regions: quick lists, and slabs in which nothing is live.
 #include "pool/owner.h"
+#include "pool/settle.h"
 
-uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
+uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks,
+                               struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block)) {
     uint64_t bytes = 0;
     if (!blocks)
         return 0;
@@ -36,7 +38,8 @@ static struct sp_block *detach_quick_locked(struct sp_lane *lane) {
     return blocks;
 }
 
-uint64_t sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert) {
+uint64_t sp_lane_flush_quick(struct sp_lane *lane,
+                             struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block)) {
     sp_lock_acquire(&lane->lock);
     struct sp_block *blocks = detach_quick_locked(lane);
     sp_lock_release(&lane->lock);
@@ -54,7 +57,7 @@ static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
         return false;
     if (slab->last_sequence != 0)
         sp_fence_set_add(&slab->run->fences, fence);
-    sp_fence_set_prune(&slab->run->fences, sp_fence_is_complete);
+    sp_fence_set_prune(&slab->run->fences, lane->pool->is_complete);
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include "pool/owner.h"
 #include "pool/quick.h"
 #include "pool/runtime.h"
+#include "pool/settle.h"
 
 static poolError_t not_live(const void *pointer) {
     return sp_fail(poolErrorInvalidValue, "%p is not the start of a live allocation", pointer);
@@ -61,7 +62,7 @@ static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, u
     bool foreign = point->stream && point->stream != owner->stream;
     struct sp_fence fence = {foreign ? point->stream->slot : 0, point->sequence};
     if (foreign)
-        sp_fence_set_prune(&slab->foreign, sp_fence_is_complete);
+        sp_fence_set_prune(&slab->foreign, owner->pool->is_complete);
     if (foreign && !sp_fence_set_add(&slab->foreign, fence))
         return CUDA_ERROR_OUT_OF_MEMORY;
     done->requested = foreign ? return_locked(owner, slab, index) : put_own_locked(owner, slab, index, point);
@@ -116,8 +117,8 @@ static bool claim(struct sp_block *block) {
 
 // What the block carries from here on: this free's fence, and those of its earlier owners that neither have
 // completed nor are covered by it. There is room: every live block has it.
-static void stamp(struct sp_block *block, const struct point *point) {
-    sp_fence_set_prune(&block->fences, sp_fence_is_complete);
+static void stamp(const struct sp_pool *pool, struct sp_block *block, const struct point *point) {
+    sp_fence_set_prune(&block->fences, pool->is_complete);
     if (!point->stream)
         return;
     sp_fence_set_reserve(&block->fences, 1);
@@ -161,7 +162,7 @@ static poolError_t free_large(void *pointer, struct sp_block *block, const struc
     }
     *requested = block->requested;
     *over_unfenced = lane && count_unfenced(lane, point, block->size);
-    stamp(block, point);
+    stamp(*pool, block, point);
     file(*pool, lane, block);
     return poolSuccess;
 }
@@ -179,12 +180,17 @@ struct sp_pool *sp_pool_of_address(uint64_t address) {
                : NULL;
 }
 
+static void record(struct sp_pool *pool, struct sp_stream *stream) {
+    if (sp_stream_record(stream) == CUDA_SUCCESS)
+        sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
+}
+
 // What follows a free: the record that makes it known, and the end of a pool that was given up. The free
 // itself has been done, so a driver that fails here only delays reuse.
 static void finish(struct sp_pool *pool, const struct point *point, uint64_t requested, bool over_unfenced) {
     bool given_up = atomic_load_explicit(&pool->destroyed, memory_order_acquire);
     if (point->stream && point->stream->identified && (over_unfenced || given_up))
-        sp_stream_record(point->stream);
+        record(pool, point->stream);
     struct sp_device *device = pool->device;
     uint64_t left = sp_figures_used_subtract(pool, requested);
     if (left == 0 && atomic_load_explicit(&pool->destroyed, memory_order_acquire))

@@ -12,7 +12,9 @@
 // A new view is a last choice: memory in many views can't join. So the memory of a region lies in as few
 // segments as the address space allows, each with room to grow to the device's whole memory.
 #include "pool/figures.h"
+#include "pool/request.h"
 #include "pool/runtime.h"
+#include "pool/settle.h"
 
 #include "base/checked.h"
 
@@ -31,8 +33,10 @@ static uint64_t granule_of(const struct sp_pool *pool) {
 }
 
 // What one growth maps when less is needed. Pages grow with what they hold, so that a program with few small
-// blocks holds few.
+// blocks holds few; the segments of the fixed region are one extent each and grow by nothing else.
 static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind) {
+    if (kind == SP_REGION_FIXED)
+        return 0;
     if (kind == SP_REGION_LARGE)
         return SP_GROWTH_UNIT;
     uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule_of(pool));
@@ -43,23 +47,26 @@ static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind
 
 // ------------------------------------------------------------------------------------------- the plan
 
-static struct plan plan_for_hole(const struct sp_pool *pool, const struct sp_lane *lane,
-                                 struct sp_block *hole, uint64_t size) {
-    struct plan plan = {.hole = hole, .need = size};
-    if (hole->prev && sp_block_usable(pool, lane, hole->prev) && hole->prev->size < size) {
-        plan.front = hole->prev;
-        plan.need = size - hole->prev->size;
+static struct plan plan_for_hole(const struct sp_request *request, struct sp_block *hole) {
+    struct plan plan = {.hole = hole, .need = request->size};
+    if (request->kind == SP_REGION_FIXED) {
+        plan.need = hole->size >= request->size ? hole->size : UINT64_MAX;
+        return plan;
     }
-    plan.need = sp_round_up(plan.need, granule_of(pool));
+    if (hole->prev && sp_block_usable(request, hole->prev) && hole->prev->size < request->size) {
+        plan.front = hole->prev;
+        plan.need = request->size - hole->prev->size;
+    }
+    plan.need = sp_round_up(plan.need, granule_of(request->pool));
     return plan;
 }
 
 // The plan that maps least.
-static struct plan best_plan(struct sp_pool *pool, const struct sp_lane *lane, enum sp_region_kind kind,
-                             uint64_t size) {
+static struct plan best_plan(const struct sp_request *request) {
     struct plan best = {.need = UINT64_MAX};
-    for (struct sp_block *b = sp_tier_first(&pool->regions[kind].holes); b; b = sp_tier_next(b)) {
-        struct plan plan = plan_for_hole(pool, lane, b, size);
+    const struct sp_tier *holes = &request->pool->regions[request->kind].holes;
+    for (struct sp_block *b = sp_tier_first(holes); b; b = sp_tier_next(b)) {
+        struct plan plan = plan_for_hole(request, b);
         if (plan.need <= b->size && plan.need < best.need)
             best = plan;
     }
@@ -109,28 +116,27 @@ static bool cut_locked(struct sp_pool *pool, struct plan *plan, uint64_t size) {
 }
 
 // Chooses and sets aside. CUDA_ERROR_NOT_FOUND when no hole is large enough.
-static CUresult prepare_locked(struct sp_pool *pool, const struct sp_lane *lane, enum sp_region_kind kind,
-                               uint64_t size, struct plan *plan) {
-    *plan = best_plan(pool, lane, kind, size);
+static CUresult prepare_locked(const struct sp_request *request, struct plan *plan) {
+    struct sp_pool *pool = request->pool;
+    *plan = best_plan(request);
     if (!plan->hole)
         return CUDA_ERROR_NOT_FOUND;
-    plan->amount = amount_for(pool, kind, plan);
+    plan->amount = amount_for(pool, request->kind, plan);
     if (plan->amount < plan->need)
         return CUDA_ERROR_OUT_OF_MEMORY;
     sp_tier_remove(plan->hole);
     if (plan->front)
         sp_tier_remove(plan->front);
-    if (cut_locked(pool, plan, size))
+    if (cut_locked(pool, plan, request->size))
         return CUDA_SUCCESS;
     undo_locked(pool, plan);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult prepare(struct sp_pool *pool, const struct sp_lane *lane, enum sp_region_kind kind,
-                        uint64_t size, struct plan *plan) {
-    sp_lock_acquire(&pool->lock);
-    CUresult error = prepare_locked(pool, lane, kind, size, plan);
-    sp_lock_release(&pool->lock);
+static CUresult prepare(const struct sp_request *request, struct plan *plan) {
+    sp_lock_acquire(&request->pool->lock);
+    CUresult error = prepare_locked(request, plan);
+    sp_lock_release(&request->pool->lock);
     return error;
 }
 
@@ -139,6 +145,8 @@ static CUresult prepare(struct sp_pool *pool, const struct sp_lane *lane, enum s
 // The span for a new segment: room for the whole device, or for the whole pool if that is limited.
 static uint64_t wanted_span(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t least) {
     uint64_t span = pool->device->vmm.total_memory;
+    if (kind == SP_REGION_FIXED)
+        return least;
     if (kind == SP_REGION_PAGES)
         span /= 8;
     if (span > pool->limit)
@@ -155,7 +163,8 @@ static CUresult add_segment(struct sp_pool *pool, enum sp_region_kind kind, uint
     segment->pool = pool;
     segment->kind = kind;
     CUresult error = sp_view_open(&segment->view, &pool->device->space, least, wanted_span(pool, kind, least),
-                                  (CUmemAllocationHandleType)pool->props.handleTypes);
+                                  (CUmemAllocationHandleType)pool->props.handleTypes,
+                                  kind == SP_REGION_FIXED ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
     if (error != CUDA_SUCCESS)
         goto free_segment;
     if (!sp_chain_open(&segment->chain, segment->view.address, segment->view.size)) {
@@ -219,17 +228,17 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *
     return block;
 }
 
-static CUresult grow_mapping(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                             uint64_t size, struct sp_block **block) {
+static CUresult grow_mapping(const struct sp_request *request, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
     struct plan plan;
-    *block = sp_take(pool, lane, kind, size); // another thread may have grown while this one waited
+    *block = sp_take(request); // another thread may have grown while this one waited
     if (*block)
         return CUDA_SUCCESS;
-    CUresult error = prepare(pool, lane, kind, size, &plan);
+    CUresult error = prepare(request, &plan);
     if (error == CUDA_ERROR_NOT_FOUND) {
-        error = add_segment(pool, kind, size);
+        error = add_segment(pool, request->kind, request->size);
         if (error == CUDA_SUCCESS)
-            error = prepare(pool, lane, kind, size, &plan);
+            error = prepare(request, &plan);
     }
     if (error != CUDA_SUCCESS)
         return error;
@@ -243,10 +252,9 @@ static CUresult grow_mapping(struct sp_pool *pool, struct sp_lane *lane, enum sp
     return error;
 }
 
-CUresult sp_grow(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
-                 struct sp_block **block) {
-    sp_lock_acquire(&pool->map_lock);
-    CUresult error = grow_mapping(pool, lane, kind, size, block);
-    sp_lock_release(&pool->map_lock);
+CUresult sp_grow(const struct sp_request *request, struct sp_block **block) {
+    sp_lock_acquire(&request->pool->map_lock);
+    CUresult error = grow_mapping(request, block);
+    sp_lock_release(&request->pool->map_lock);
     return error;
 }

@@ -48,6 +48,7 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     lane->unfenced_sequence = 0;
     lane->unfenced_bytes = 0;
     lane->settled = 0;
+    lane->hits = 0;
     lane->quick_used = 0;
     memset(lane->quick, 0, sizeof lane->quick);
     for (int i = 0; i < SP_CLASS_COUNT; i++) {
@@ -134,4 +135,9 @@ void sp_pool_free_lanes(struct sp_pool *pool) {
     while (!sp_list_empty(&pool->lanes))
         give_spare(SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes), struct sp_lane, link));
     atomic_store_explicit(&pool->lane_count, 0, memory_order_relaxed);
+}
+
+void sp_lane_record(struct sp_lane *lane) {
+    if (sp_stream_record(lane->stream) == CUDA_SUCCESS)
+        sp_pool_count(lane->pool, SP_STATISTIC_EventsRecorded);
 }

@@ -1,69 +1,14 @@
-// Allocating: the lane's lists, and behind them the ladder.
+// Allocating: what the lane has at hand, and behind it the ladder.
 #include "pool/figures.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
+#include "pool/request.h"
 #include "pool/runtime.h"
+#include "pool/settle.h"
 
 #include "base/checked.h"
 
 #include <stdio.h>
-
-// ----------------------------------------------------------------------------------------- the ladder
-
-static bool policy(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
-    return atomic_load_explicit(&pool->reuse_policies[attribute - 1], memory_order_relaxed) != 0;
-}
-
-// What must be released before the pool's limit lets it grow by so many bytes.
-static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
-    uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    return bytes > room ? bytes - room : 0;
-}
-
-// Memory that only a query of the recorded events can find.
-static CUresult take_found_complete(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                                    uint64_t size, struct sp_block **block) {
-    if (!policy(pool, poolMemPoolReuseAllowOpportunistic))
-        return CUDA_SUCCESS;
-    CUresult error = sp_streams_poll_context_of(lane->stream);
-    if (error == CUDA_SUCCESS)
-        *block = sp_take(pool, lane, kind, size);
-    return error;
-}
-
-// Growing, and when the device has no more, growing again after caches were given back to it.
-static CUresult take_by_growing(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                                uint64_t size, struct sp_block **block) {
-    CUresult error = sp_grow(pool, lane, kind, size, block);
-    if (error != CUDA_ERROR_OUT_OF_MEMORY)
-        return error;
-    size_t needed = sp_round_up(size, pool->device->vmm.granule);
-    uint64_t over = over_limit(pool, needed);
-    if (over > 0 ? sp_pool_make_room(pool, over) : sp_device_make_room(pool->device, lane->stream, needed))
-        error = sp_grow(pool, lane, kind, size, block);
-    return error;
-}
-
-// Every rung from the cheapest to the dearest. Events are asked before the lanes are collected: what has
-// completed is then ready, and the lanes' latest frees don't join it and hold it back.
-static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
-                      struct sp_block **block) {
-    *block = sp_take(pool, lane, kind, size);
-    if (*block)
-        return CUDA_SUCCESS;
-    CUresult error = take_found_complete(pool, lane, kind, size, block);
-    if (error != CUDA_SUCCESS || *block)
-        return error;
-    sp_pool_collect(pool);
-    *block = sp_take(pool, lane, kind, size);
-    if (*block)
-        return CUDA_SUCCESS;
-    error = take_by_growing(pool, lane, kind, size, block);
-    if (error != CUDA_ERROR_OUT_OF_MEMORY)
-        return error;
-    *block = sp_take_from_other(pool, lane, kind, size);
-    return *block ? CUDA_SUCCESS : error;
-}
 
 // ----------------------------------------------------------------------------------------- small blocks
 
@@ -84,7 +29,7 @@ static uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
 static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        sp_fence_set_prune(&slab->foreign, sp_fence_is_complete);
+        sp_fence_set_prune(&slab->foreign, lane->pool->is_complete);
         if (!sp_fence_set_empty(&slab->foreign))
             continue;
         bool listed = sp_slab_has_free(slab);
@@ -110,6 +55,7 @@ static uint64_t take_small(struct sp_lane *lane, const struct sp_pool *pool, con
     sp_lock_acquire(&lane->lock);
     uint64_t address =
         sp_lane_is(lane, pool, stream) ? take_small_locked(lane, sp_size_class_of(size), size) : 0;
+    lane->hits += address != 0;
     sp_lock_release(&lane->lock);
     return address;
 }
@@ -122,24 +68,36 @@ static bool has_returned(struct sp_lane *lane, unsigned class_index) {
 }
 
 // Blocks that only a query of the recorded events can bring back from other streams.
-static uint64_t take_small_found_complete(struct sp_pool *pool, struct sp_lane *lane, size_t size) {
-    if (!has_returned(lane, sp_size_class_of(size)) || !policy(pool, poolMemPoolReuseAllowOpportunistic))
+static uint64_t take_small_found_complete(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                          unsigned int flags) {
+    if (!has_returned(lane, sp_size_class_of(size)) || flags & poolMallocSameStreamOnly ||
+        !sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) || sp_pool_is_deterministic(pool))
         return 0;
     return sp_streams_poll_context_of(lane->stream) == CUDA_SUCCESS
                ? take_small(lane, pool, lane->stream, size)
                : 0;
 }
 
-// A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't grow for
-// a slab that can't be had.
-static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, unsigned class_index,
-                                   size_t size, uint64_t *address) {
+static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
+                      unsigned int flags, struct sp_block **block) {
+    struct sp_request request;
+    sp_request_open(&request, pool, lane, kind, size, flags);
+    CUresult error = sp_climb(&request, block);
+    sp_request_close(&request);
+    return error;
+}
+
+// A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't grow for a
+// slab that can't be had.
+static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                   unsigned int flags, uint64_t *address) {
+    unsigned class_index = sp_size_class_of(size);
     struct sp_block *run = NULL;
     struct sp_slab *slab = sp_slab_create(class_index);
     if (!slab)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult error =
-        climb(pool, lane, SP_REGION_PAGES, sp_size_classes[class_index].pages * SP_PAGE_SIZE, &run);
+        climb(pool, lane, SP_REGION_PAGES, sp_size_classes[class_index].pages * SP_PAGE_SIZE, flags, &run);
     if (error != CUDA_SUCCESS) {
         sp_slab_destroy(slab);
         return error;
@@ -156,11 +114,11 @@ static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, u
 }
 
 static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                    uint64_t *address) {
+                                    unsigned int flags, uint64_t *address) {
     *address = take_small(lane, pool, lane->stream, size);
     if (!*address)
-        *address = take_small_found_complete(pool, lane, size);
-    return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, sp_size_class_of(size), size, address);
+        *address = take_small_found_complete(pool, lane, size, flags);
+    return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, size, flags, address);
 }
 
 // ----------------------------------------------------------------------------------------- large blocks
@@ -193,9 +151,10 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64
         return;
     if (lane->stream->identified &&
         held_back > atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed))
-        sp_stream_record(lane->stream);
+        sp_lane_record(lane);
     uint32_t misses = atomic_fetch_add_explicit(&lane->misses, 1, memory_order_relaxed);
-    if (misses % SP_MISSES_PER_POLL != 0 || !policy(pool, poolMemPoolReuseAllowOpportunistic))
+    if (misses % SP_MISSES_PER_POLL != 0 || sp_pool_is_deterministic(pool) ||
+        !sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic))
         return;
     sp_streams_poll_context_of(lane->stream);
     sp_lock_acquire(&pool->lock);
@@ -204,10 +163,11 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64
 }
 
 static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                    uint64_t *address) {
+                                    unsigned int flags, uint64_t *address) {
     struct sp_block *block;
+    enum sp_region_kind kind = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
     look_after_others(pool, lane, sp_lane_flush_quick(lane, sp_pool_insert_and_swallow));
-    CUresult error = climb(pool, lane, SP_REGION_LARGE, rounded_large(size), &block);
+    CUresult error = climb(pool, lane, kind, rounded_large(size), flags, &block);
     if (error != CUDA_SUCCESS)
         return error;
     sp_owner_set_block(block);
@@ -220,7 +180,8 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 static poolError_t describe_failure(const struct sp_pool *pool, size_t size, CUresult error) {
     if (error != CUDA_ERROR_OUT_OF_MEMORY)
         return sp_fail_driver(error, "allocating");
-    if (over_limit(pool, sp_round_up(size, pool->device->vmm.granule)) > 0)
+    if (sp_round_up(size, pool->device->vmm.granule) >
+        pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
         return sp_fail(poolErrorMemoryAllocation, "%zu bytes would take the pool beyond its limit of %zu",
                        size, pool->limit);
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
@@ -230,6 +191,15 @@ static poolError_t describe_failure(const struct sp_pool *pool, size_t size, CUr
              "no room for %zu bytes (the pool has reserved %llu, of which %llu are in use)", size,
              (unsigned long long)reserved, (unsigned long long)used);
     return sp_fail_driver(error, what);
+}
+
+// Memory of the lane may be anywhere: a fixed block, and one that the flags say something else about, goes the long way.
+static bool may_take_at_hand(unsigned int flags) {
+    return !(flags & poolMallocFixed);
+}
+
+static bool is_small(size_t size, unsigned int flags) {
+    return size <= SP_SMALL_MAX && !(flags & poolMallocFixed);
 }
 
 // What the lane has at hand; 0 when it has nothing, or isn't there yet.
@@ -242,13 +212,13 @@ static uint64_t take_at_hand(struct sp_pool *pool, const struct sp_stream *strea
 
 // With the pool pinned.
 static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream, size_t size,
-                                 uint64_t *address) {
+                                 unsigned int flags, uint64_t *address) {
     struct sp_lane *lane = sp_pool_lane(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     sp_native_error_note(CUDA_SUCCESS, "");
-    CUresult error = size <= SP_SMALL_MAX ? malloc_small_slowly(pool, lane, size, address)
-                                          : malloc_large_slowly(pool, lane, size, address);
+    CUresult error = is_small(size, flags) ? malloc_small_slowly(pool, lane, size, flags, address)
+                                           : malloc_large_slowly(pool, lane, size, flags, address);
     if (error != CUDA_SUCCESS)
         return describe_failure(pool, size, error);
     sp_figures_used_add(pool, size);
@@ -256,15 +226,16 @@ static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
 }
 
 static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream *stream, size_t size,
-                                 uint64_t *address) {
+                                 unsigned int flags, uint64_t *address) {
     if (!sp_pool_pin(pool))
         return SP_POOL_GONE;
-    poolError_t error = malloc_slowly(pool, stream, size, address);
+    poolError_t error = malloc_slowly(pool, stream, size, flags, address);
     sp_pool_unpin(pool);
     return error;
 }
 
-poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, void **pointer) {
+poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, unsigned int flags,
+                           void **pointer) {
     size_t most = pool->device->vmm.total_memory < pool->limit ? pool->device->vmm.total_memory : pool->limit;
     if (size > most)
         return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)",
@@ -272,11 +243,11 @@ poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_
     CUresult ordered = sp_stream_before_reuse(stream);
     if (ordered != CUDA_SUCCESS)
         return sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
-    uint64_t address = take_at_hand(pool, stream, size);
+    uint64_t address = may_take_at_hand(flags) ? take_at_hand(pool, stream, size) : 0;
     if (address)
         sp_figures_used_add(pool, size);
     else {
-        poolError_t error = malloc_pinned(pool, stream, size, &address);
+        poolError_t error = malloc_pinned(pool, stream, size, flags, &address);
         if (error != poolSuccess)
             return error;
     }

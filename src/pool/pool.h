@@ -1,7 +1,7 @@
 // A pool, its lanes and its memory: the types that all of pool/ shares, and who guards what.
 //
-//   pool     has two *regions*: one for large blocks, one for the pages that slabs are cut from. A region
-//            has segments (a view and the chain of blocks over it) and the tiers of its free blocks.
+//   pool     has three *regions*: for large blocks, for the pages that slabs are cut from, and for fixed
+//            blocks. A region has segments (a view and the chain of blocks over it) and the tiers of its free blocks.
 //   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were freed, and
 //            the tiers of the memory that was last freed on it.
 //
@@ -20,7 +20,7 @@
 
 #include "heap/slab.h"
 #include "heap/tier.h"
-#include "order/stream.h"
+#include "order/progress.h"
 #include "pool/error.h"
 #include "vmm/view.h"
 
@@ -33,7 +33,8 @@
 // A lane asks what other streams have completed once in so many misses of its quick lists.
 #define SP_MISSES_PER_POLL 32
 
-enum sp_region_kind { SP_REGION_LARGE, SP_REGION_PAGES, SP_REGION_COUNT };
+// Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each segment being one.
+enum sp_region_kind { SP_REGION_LARGE, SP_REGION_PAGES, SP_REGION_FIXED, SP_REGION_COUNT };
 
 struct sp_segment {
     struct sp_list link; // in the region
@@ -65,8 +66,8 @@ struct sp_lane {
     _Atomic uint32_t misses; // of the quick lists
     struct sp_pool *pool;
     struct sp_stream *stream;
-    uint64_t
-        unfenced_sequence; // unfenced_bytes were freed under this number: with a newer one they are fenced
+    uint64_t hits;              // allocations out of the slabs and quick lists
+    uint64_t unfenced_sequence; // the latest number under which unfenced_bytes were freed
     uint64_t unfenced_bytes;
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
@@ -85,6 +86,14 @@ struct sp_lane_table {
     struct sp_lane *_Atomic lanes[];
 };
 
+// What is counted, in the order of the attributes from poolMemPoolStatReuseSameStream on.
+enum sp_statistic {
+#define SP_STATISTIC(name, number, text) SP_STATISTIC_##name,
+    STREAMPOOL_POOL_STATISTICS(SP_STATISTIC)
+#undef SP_STATISTIC
+        SP_STATISTIC_COUNT
+};
+
 struct sp_pool {
     // Set when the pool is made.
     struct sp_device *device;
@@ -96,6 +105,12 @@ struct sp_pool {
     _Atomic int reuse_policies[3];
     _Atomic uint64_t release_threshold;
     _Atomic uint64_t unfenced_max;
+    _Atomic uint64_t host_wait_max; // nanoseconds
+    _Atomic bool deterministic;
+    bool (*_Atomic is_complete)(
+        struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
+
+    _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
 
     _Atomic bool destroyed;
     struct sp_lane_table *_Atomic lane_table;
@@ -120,6 +135,18 @@ struct sp_pool {
 
 static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
     return SP_CONTAINER_OF(block->chain, struct sp_segment, chain);
+}
+
+static inline bool sp_pool_policy(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
+    return atomic_load_explicit(&pool->reuse_policies[attribute - 1], memory_order_relaxed) != 0;
+}
+
+static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->deterministic, memory_order_relaxed);
+}
+
+static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statistic) {
+    atomic_fetch_add_explicit(&pool->statistics[statistic], 1, memory_order_relaxed);
 }
 
 // Several streams have used the pool. A hint: read without the lock.
@@ -154,11 +181,15 @@ static inline bool sp_lane_is(const struct sp_lane *lane, const struct sp_pool *
 // lock held.
 bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
 
+// Records a mark behind the lane's frees. For a call that was made with the lane's stream.
+void sp_lane_record(struct sp_lane *lane);
+
 // ---- malloc.c and free.c: what the API calls
 
 // SP_POOL_GONE when another thread has given the pool up meanwhile.
 #define SP_POOL_GONE ((poolError_t)-1)
-poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, void **pointer);
+poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, unsigned int flags,
+                           void **pointer);
 
 // With a stream, whose capture state has been checked; or without one, null.
 poolError_t sp_pool_free(void *pointer, struct sp_stream *stream);
@@ -166,37 +197,6 @@ poolError_t sp_pool_free(void *pointer, struct sp_stream *stream);
 // Whether an address is the start of a live allocation, and of which pool; null when not. For a caller that
 // holds it.
 struct sp_pool *sp_pool_of_address(uint64_t address);
-
-// ---- take.c: free memory, without mapping any
-
-// Takes `size` bytes for a lane out of a region: from the lane's own memory, from what is ready or known to
-// be complete, then from free neighbours of both kinds together. The block is live, has room for one more
-// fence, and keeps its fences. Null when there is none. Takes the pool's lock.
-struct sp_block *sp_take(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size);
-
-// The same for a run of pages out of the large region, or a large block out of the region of pages: a last
-// resort, for it mixes what is kept apart.
-struct sp_block *sp_take_from_other(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                                    uint64_t size);
-
-// With the pool's lock held: cuts a BUSY block that is in no index to `size` bytes, puts the rest where its
-// fences say, and makes it live. False without host memory; then the block is as it was.
-bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);
-
-// With the pool's lock held: puts a block that is in no index into the tier that its fences, less those
-// that are complete, allow. Returns the block that it became part of. The second, for a lane that is about
-// to allocate, lets a lane's block swallow ready neighbours of its size or less: joined memory places
-// better than pieces side by side, but what is swallowed is held back from others until the lane's fences
-// complete.
-typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block);
-sp_insert sp_pool_insert;
-sp_insert sp_pool_insert_and_swallow;
-
-// With the pool's lock held: moves memory whose fences have completed since the last look to the ready tiers.
-void sp_pool_settle(struct sp_pool *pool);
-
-// True when the lane may use this free block now.
-bool sp_block_usable(const struct sp_pool *pool, const struct sp_lane *lane, const struct sp_block *block);
 
 // ---- collect.c: from the lanes back to the regions
 
@@ -206,24 +206,18 @@ void sp_pool_collect(struct sp_pool *pool);
 
 // The same for the quick lists of one lane. Returns the size of the free blocks that came of it, neighbours
 // included: as much now carries the fences of the lane's latest frees.
-uint64_t sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert);
+uint64_t sp_lane_flush_quick(struct sp_lane *lane,
+                             struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block));
 
 // Puts a chain of cached blocks, linked by quick_next, into their regions. Returns as above.
-uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
+uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks,
+                               struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block));
 
 // Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of the slab.
 void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
 
 // For tests: gives back the slabs of a pool whose memory is gone.
 void sp_pool_free_slabs(struct sp_pool *pool);
-
-// ---- grow.c
-
-// Takes `size` bytes by mapping new memory, next to free memory where that saves some.
-// CUDA_ERROR_OUT_OF_MEMORY when the device, the host, the address space or the pool's limit has no more; then
-// nothing has changed.
-CUresult sp_grow(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
-                 struct sp_block **block);
 
 // ---- trim.c
 
@@ -269,6 +263,9 @@ void sp_pool_demolish(struct sp_pool *pool);
 
 poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value);
 poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, const void *value);
+
+// The name of a statistic, or null when the attribute is none.
+const char *sp_statistic_name(enum poolMemPoolAttr attribute);
 
 // ---- figures.h has the counting
 

@@ -1,142 +1,90 @@
-// Taking free memory without mapping any: the lane's own, what is ready, and both side by side.
-#include "pool/runtime.h"
+// Taking free memory without mapping any: the lane's own, what is ready, what other lanes have within reach, and all of
+// these side by side.
+#include "pool/request.h"
+#include "pool/settle.h"
 
 #include "base/checked.h"
 
-// The tier that a block with these fences belongs to: ready without any; a lane's when all are of its stream.
-static struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
-                                const struct sp_fence_set *fences) {
-    if (sp_fence_set_empty(fences))
-        return &pool->regions[kind].ready;
-    struct sp_lane *lane =
-        fences->count == 1 ? sp_pool_find_lane(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
-    return lane ? &lane->tiers[kind] : &pool->regions[kind].waiting;
-}
-
-struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
-    sp_fence_set_prune(&block->fences, sp_fence_is_complete);
-    return sp_tier_insert(tier_for(pool, sp_segment_of(block)->kind, &block->fences), block);
-}
-
-// The neighbour as ready memory that a block of a lane may swallow, or null.
-static struct sp_block *swallowable(const struct sp_pool *pool, const struct sp_block *block,
-                                    struct sp_block *neighbour) {
-    const struct sp_tier *ready = &pool->regions[sp_segment_of(block)->kind].ready;
-    return neighbour && neighbour->tier == ready && neighbour->size <= block->size ? neighbour : NULL;
-}
-
-struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
-    sp_fence_set_prune(&block->fences, sp_fence_is_complete);
-    if (block->fences.count != 1)
-        return sp_pool_insert(pool, block);
-    struct sp_block *next = swallowable(pool, block, block->next);
-    if (next) {
-        sp_tier_remove(next);
-        sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
-    }
-    struct sp_block *prev = swallowable(pool, block, block->prev);
-    if (prev) {
-        sp_tier_remove(prev);
-        sp_block_absorb_next(prev); // one fence has its place in the set itself
-        block = prev;
-    }
-    return sp_pool_insert(pool, block);
-}
-
-// ----------------------------------------------------------------------------------------------- settling
-
-// Files a free block again where its fences, less those that are complete, say.
-static void refile(struct sp_pool *pool, struct sp_block *block) {
-    sp_fence_set_prune(&block->fences, sp_fence_is_complete);
-    if (tier_for(pool, sp_segment_of(block)->kind, &block->fences) == block->tier)
-        return;
-    sp_tier_remove(block);
-    sp_pool_insert(pool, block);
-}
-
-// A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So the next
-// one stays valid.
-static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
-    struct sp_block *block = sp_tier_first(tier);
-    while (block) {
-        struct sp_block *next = sp_tier_next(block);
-        refile(pool, block);
-        block = next;
-    }
-}
-
-static void settle_lane(struct sp_pool *pool, struct sp_lane *lane) {
-    uint64_t completed = sp_stream_completed(lane->stream);
-    if (completed == lane->settled)
-        return;
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        refile_tier(pool, &lane->tiers[kind]);
-    lane->settled = completed;
-}
-
-void sp_pool_settle(struct sp_pool *pool) {
-    uint64_t news = sp_streams_news();
-    if (news == pool->settled)
-        return;
-    SP_LIST_FOR_EACH(link, &pool->lanes)
-    settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link));
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        refile_tier(pool, &pool->regions[kind].waiting);
-    pool->settled = news;
-}
-
-// ------------------------------------------------------------------------------------------ cutting blocks
-
-bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    if (!sp_fence_set_reserve(&block->fences, 1))
+bool sp_block_usable(const struct sp_request *request, const struct sp_block *block) {
+    const struct sp_tier *tier = block->tier;
+    if (!tier || tier->state != SP_BLOCK_FREE)
         return false;
-    if (block->size > size) {
-        struct sp_block *rest = sp_block_split(block, size);
-        if (!rest)
-            return false;
-        sp_pool_insert(pool, rest);
-    }
-    sp_block_set_state(block, SP_BLOCK_LIVE);
-    return true;
+    if (tier == &request->pool->regions[request->kind].ready || tier == &request->lane->tiers[request->kind])
+        return true;
+    return request->reach > SP_RULE_COMPLETE && sp_request_rule(request, &block->fences) <= request->reach;
 }
 
-// Takes a block out of its tier and cuts it. Null without host memory.
-static struct sp_block *take_block(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    if (!block)
+// ------------------------------------------------------------------------------------------ single blocks
+
+// The better fit of the lane's own memory and the ready one; its own among equals.
+static struct sp_block *best_at_hand(const struct sp_request *request, uint64_t size) {
+    struct sp_block *own = sp_tier_best_fit(&request->lane->tiers[request->kind], size);
+    struct sp_block *ready = sp_tier_best_fit(&request->pool->regions[request->kind].ready, size);
+    return own && (!ready || own->size <= ready->size) ? own : ready;
+}
+
+// The better fit of `best` and the blocks of a tier that are within reach.
+static struct sp_block *better_in_reach(const struct sp_request *request, const struct sp_tier *tier,
+                                        struct sp_block *best) {
+    for (struct sp_block *b = sp_tier_best_fit(tier, request->size); b && (!best || b->size < best->size);
+         b = sp_tier_next(b)) {
+        if (sp_block_usable(request, b))
+            return b;
+    }
+    return best;
+}
+
+// The best fit of what other lanes have within reach.
+static struct sp_block *best_of_others(const struct sp_request *request) {
+    struct sp_block *best = NULL;
+    if (request->reach <= SP_RULE_COMPLETE)
         return NULL;
-    sp_tier_remove(block);
-    if (sp_take_cut(pool, block, size))
-        return block;
-    sp_pool_insert(pool, block);
-    return NULL;
+    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
+        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        if (lane != request->lane)
+            best = better_in_reach(request, &lane->tiers[request->kind], best);
+    }
+    return better_in_reach(request, &request->pool->regions[request->kind].waiting, best);
 }
 
 // --------------------------------------------------------------------------------------- side by side
 
-bool sp_block_usable(const struct sp_pool *pool, const struct sp_lane *lane, const struct sp_block *block) {
-    enum sp_region_kind kind = sp_segment_of(block)->kind;
-    return block->tier && (block->tier == &pool->regions[kind].ready || block->tier == &lane->tiers[kind]);
-}
-
-// A row of neighbouring free blocks that the lane may use.
+// A row of neighbouring free blocks within reach.
 struct row {
     struct sp_block *first;
     uint64_t size;
 };
 
-// The row that a ready block lies in, if it is the first ready one there; else of size 0, for the first one
-// has been or will be looked at too.
-static struct row row_around(const struct sp_pool *pool, const struct sp_lane *lane, struct sp_block *block) {
-    struct row row = {block, block->size};
-    while (row.first->prev && sp_block_usable(pool, lane, row.first->prev)) {
-        row.first = row.first->prev;
-        row.size += row.first->size;
-        if (row.first->tier == block->tier)
-            return (struct row){block, 0};
-    }
-    for (struct sp_block *b = block->next; b && sp_block_usable(pool, lane, b); b = b->next)
+// The row that begins with a block, if a row begins there.
+static struct row row_from(const struct sp_request *request, struct sp_block *block) {
+    struct row row = {block, 0};
+    if (!sp_block_usable(request, block) || (block->prev && sp_block_usable(request, block->prev)))
+        return row;
+    for (struct sp_block *b = block; b && sp_block_usable(request, b); b = b->next)
         row.size += b->size;
     return row;
+}
+
+static struct row better_row(const struct sp_request *request, const struct sp_tier *tier, struct row best) {
+    for (struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b)) {
+        struct row row = row_from(request, b);
+        if (row.size >= request->size && row.size < best.size)
+            best = row;
+    }
+    return best;
+}
+
+static struct row best_row(const struct sp_request *request) {
+    const struct sp_region *region = &request->pool->regions[request->kind];
+    struct row best = {NULL, UINT64_MAX};
+    best = better_row(request, &region->ready, best);
+    if (request->reach <= SP_RULE_COMPLETE)
+        return better_row(request, &request->lane->tiers[request->kind], best);
+    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
+        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        best = better_row(request, &lane->tiers[request->kind], best);
+    }
+    return better_row(request, &region->waiting, best);
 }
 
 // Joins the row's blocks into its first. Stops early without host memory, so the caller looks at the size
@@ -156,55 +104,58 @@ static struct sp_block *join_row(struct sp_pool *pool, struct row row) {
     return row.first;
 }
 
-// The lane's own blocks never touch each other, nor do ready ones: so a row has a ready block in it.
-static struct sp_block *take_row(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                                 uint64_t size) {
-    struct row best = {NULL, UINT64_MAX};
-    if (lane->tiers[kind].bytes + pool->regions[kind].ready.bytes < size)
+static struct sp_block *row_aside(const struct sp_request *request) {
+    struct row row = best_row(request);
+    if (!row.first)
         return NULL;
-    for (struct sp_block *b = sp_tier_first(&pool->regions[kind].ready); b; b = sp_tier_next(b)) {
-        struct row row = row_around(pool, lane, b);
-        if (row.size >= size && row.size < best.size)
-            best = row;
-    }
-    if (!best.first)
-        return NULL;
-    struct sp_block *block = join_row(pool, best);
-    if (block->size >= size && sp_take_cut(pool, block, size))
+    struct sp_block *block = join_row(request->pool, row);
+    if (block->size >= request->size)
         return block;
-    sp_pool_insert(pool, block);
+    sp_pool_insert(request->pool, block);
     return NULL;
 }
 
-// The better fit of the lane's own memory and the ready one; its own among equals.
-static struct sp_block *best_usable(const struct sp_pool *pool, const struct sp_lane *lane,
-                                    enum sp_region_kind kind, uint64_t size) {
-    struct sp_block *own = sp_tier_best_fit(&lane->tiers[kind], size);
-    struct sp_block *ready = sp_tier_best_fit(&pool->regions[kind].ready, size);
-    return own && (!ready || own->size <= ready->size) ? own : ready;
+struct sp_block *sp_take_aside(const struct sp_request *request) {
+    struct sp_block *block = best_at_hand(request, request->size);
+    if (!block)
+        block = best_of_others(request);
+    if (!block)
+        return row_aside(request);
+    sp_tier_remove(block);
+    return block;
 }
 
-static struct sp_block *take_locked(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                                    uint64_t size) {
-    struct sp_block *block = take_block(pool, best_usable(pool, lane, kind, size), size);
-    if (block)
+// ------------------------------------------------------------------------------------------------ taking
+
+// Cuts a block that was set aside. Null without host memory.
+static struct sp_block *finish(const struct sp_request *request, struct sp_block *block) {
+    if (!block || sp_take_cut(request->pool, block, request->size))
         return block;
-    sp_pool_settle(pool);
-    block = take_block(pool, best_usable(pool, lane, kind, size), size);
-    return block ? block : take_row(pool, lane, kind, size);
+    sp_pool_insert(request->pool, block);
+    return NULL;
 }
 
-struct sp_block *sp_take(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                         uint64_t size) {
-    sp_lock_acquire(&pool->lock);
-    struct sp_block *block = take_locked(pool, lane, kind, size);
-    sp_lock_release(&pool->lock);
+static struct sp_block *take_locked(const struct sp_request *request) {
+    struct sp_block *block = best_at_hand(request, request->size);
+    if (block)
+        sp_tier_remove(block);
+    if (!block) {
+        sp_pool_settle(request->pool);
+        block = sp_take_aside(request);
+    }
+    return finish(request, block);
+}
+
+struct sp_block *sp_take(const struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = take_locked(request);
+    sp_lock_release(&request->pool->lock);
     return block;
 }
 
 // ------------------------------------------------------------------------------------ from the other region
 
-// Cuts off what stands before the first page boundary, so that the rest can be a run.
+// Cuts off what stands before the first page boundary, so that the rest can be a run. Null without host memory.
 static struct sp_block *align_to_page(struct sp_pool *pool, struct sp_block *block) {
     uint64_t aligned = sp_round_up(block->address, SP_PAGE_SIZE);
     if (aligned == block->address)
@@ -214,25 +165,27 @@ static struct sp_block *align_to_page(struct sp_pool *pool, struct sp_block *blo
     return rest;
 }
 
-static struct sp_block *take_run_of_large(struct sp_pool *pool, struct sp_lane *lane, uint64_t size) {
-    uint64_t enough = size + SP_PAGE_SIZE - SP_ALIGNMENT;
-    struct sp_block *block = best_usable(pool, lane, SP_REGION_LARGE, enough);
+static struct sp_block *take_run_of_large(const struct sp_request *request) {
+    struct sp_request large = *request;
+    large.kind = SP_REGION_LARGE;
+    struct sp_block *block = best_at_hand(&large, request->size + SP_PAGE_SIZE - SP_ALIGNMENT);
     if (!block)
         return NULL;
     sp_tier_remove(block);
-    block = align_to_page(pool, block);
-    if (!block || sp_take_cut(pool, block, size))
-        return block;
-    sp_pool_insert(pool, block);
-    return NULL;
+    return finish(&large, align_to_page(request->pool, block));
 }
 
-struct sp_block *sp_take_from_other(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                                    uint64_t size) {
-    sp_lock_acquire(&pool->lock);
-    struct sp_block *block = kind == SP_REGION_PAGES
-                                 ? take_run_of_large(pool, lane, size)
-                                 : take_locked(pool, lane, SP_REGION_PAGES, sp_round_up(size, SP_PAGE_SIZE));
-    sp_lock_release(&pool->lock);
+static struct sp_block *take_large_of_pages(const struct sp_request *request) {
+    struct sp_request pages = *request;
+    pages.kind = SP_REGION_PAGES;
+    pages.size = sp_round_up(request->size, SP_PAGE_SIZE);
+    return take_locked(&pages);
+}
+
+struct sp_block *sp_take_from_other(const struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block =
+        request->kind == SP_REGION_PAGES ? take_run_of_large(request) : take_large_of_pages(request);
+    sp_lock_release(&request->pool->lock);
     return block;
 }

@@ -9,6 +9,7 @@
 // difference is mapped anew.
 #include "pool/figures.h"
 #include "pool/runtime.h"
+#include "pool/settle.h"
 
 #include "base/checked.h"
 

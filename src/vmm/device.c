@@ -34,6 +34,7 @@ CUresult sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
     CUdevice handle;
     int has_vmm = 0;
     int exports_fd = 0;
+    int rdma = 0;
     CUresult error = sp_native_noted(sp_driver->cuDeviceGet(&handle, ordinal), "cuDeviceGet");
     if (error != CUDA_SUCCESS)
         return error;
@@ -51,7 +52,12 @@ CUresult sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
     error = granule_of(&opened);
     if (error != CUDA_SUCCESS)
         return error;
+    // A driver that doesn't know the question has no RDMA for such memory.
+    if (sp_driver->cuDeviceGetAttribute(&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+                                        handle) != CUDA_SUCCESS)
+        rdma = 0;
     opened.exports_fd = exports_fd != 0;
+    opened.rdma = rdma != 0;
     *device = opened;
     return CUDA_SUCCESS;
 }

@@ -11,6 +11,7 @@ struct sp_vmm_device {
     size_t granule;      // the unit of every mapping: bytes, a power of two
     size_t total_memory; // bytes
     bool exports_fd;     // handles can be exported as file descriptors
+    bool rdma;           // other devices can access memory directly
 };
 
 // Asks the driver about a device. CUDA_ERROR_NOT_SUPPORTED when it has no virtual memory management,

@@ -21,13 +21,14 @@ static int compare_address(const void *key, const struct sp_tree_node *node) {
 }
 
 CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least, size_t wanted,
-                      CUmemAllocationHandleType handle_types) {
+                      CUmemAllocationHandleType handle_types, enum sp_view_use use) {
     CUresult error = sp_space_take(space, least, wanted, &view->address, &view->size);
     if (error != CUDA_SUCCESS)
         return error;
     view->space = space;
     view->mapped = 0;
     view->handle_types = handle_types;
+    view->use = use;
     sp_tree_init(&view->extents, compare_extents);
     return CUDA_SUCCESS;
 }
@@ -40,6 +41,7 @@ void sp_view_close(struct sp_view *view) {
 static CUresult map_extent(const struct sp_view *view, struct sp_extent *extent) {
     const struct sp_vmm_device *device = view->space->device;
     CUmemAllocationProp prop = sp_vmm_device_prop(device, view->handle_types);
+    prop.allocFlags.gpuDirectRDMACapable = view->use == SP_VIEW_RDMA && device->rdma;
     CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUresult error =
         sp_native_noted(sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");

@@ -31,19 +31,23 @@ struct sp_extent {
     bool handle_released;                // an unmap was begun and its second step failed
 };
 
+// What a view's extents are created for: RDMA where the device can.
+enum sp_view_use { SP_VIEW_PLAIN, SP_VIEW_RDMA };
+
 struct sp_view {
     struct sp_space *space;
     CUdeviceptr address;
     size_t size;   // of the span
     size_t mapped; // bytes
     CUmemAllocationHandleType handle_types;
+    enum sp_view_use use;
     struct sp_tree extents;
 };
 
 // Takes a span of at least `least` and at best `wanted` bytes (multiples of the granule) and makes an empty
 // view of it.
 CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least, size_t wanted,
-                      CUmemAllocationHandleType handle_types);
+                      CUmemAllocationHandleType handle_types, enum sp_view_use use);
 
 // Gives the span back. No extent may be left.
 void sp_view_close(struct sp_view *view);

@@ -1,0 +1,112 @@
+// The ladder: what a request that its lane can't serve tries, from the cheapest to the dearest.
+#include "pool/request.h"
+#include "pool/runtime.h"
+#include "pool/settle.h"
+
+#include "base/checked.h"
+
+// One rung. Sets null and returns CUDA_SUCCESS when it has nothing; the next one is tried then.
+typedef CUresult rung(struct sp_request *request, struct sp_block **block);
+
+static CUresult within_reach(struct sp_request *request, struct sp_block **block) {
+    *block = sp_take(request);
+    return CUDA_SUCCESS;
+}
+
+// Memory that only a question can find. A pool whose doings must not depend on the answer doesn't ask.
+static CUresult found_complete(struct sp_request *request, struct sp_block **block) {
+    if (!sp_request_allows(request, poolMemPoolReuseAllowOpportunistic) ||
+        sp_pool_is_deterministic(request->pool))
+        return CUDA_SUCCESS;
+    CUresult error = sp_streams_poll_context_of(request->lane->stream);
+    if (error == CUDA_SUCCESS)
+        *block = sp_take(request);
+    return error;
+}
+
+// What the lanes hold back comes after the question: what has completed is ready by then, and the lanes' latest frees don't
+// join it.
+static CUresult collected(struct sp_request *request, struct sp_block **block) {
+    sp_pool_collect(request->pool);
+    *block = sp_take(request);
+    return CUDA_SUCCESS;
+}
+
+static CUresult out_of_memory_is_no_error(CUresult error) {
+    return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
+}
+
+static CUresult grown(struct sp_request *request, struct sp_block **block) {
+    if (request->flags & poolMallocNoGrowth)
+        return CUDA_SUCCESS;
+    return out_of_memory_is_no_error(sp_grow(request, block));
+}
+
+// What must be released before the pool's limit lets it grow by so many bytes.
+static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
+    uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    return bytes > room ? bytes - room : 0;
+}
+
+static bool make_room(const struct sp_request *request) {
+    struct sp_pool *pool = request->pool;
+    size_t needed = sp_round_up(request->size, pool->device->vmm.granule);
+    uint64_t over = over_limit(pool, needed);
+    return over > 0 ? sp_pool_make_room(pool, over)
+                    : sp_device_make_room(pool->device, request->lane->stream, needed);
+}
+
+static CUresult grown_after_trim(struct sp_request *request, struct sp_block **block) {
+    if (request->flags & poolMallocNoGrowth || !make_room(request))
+        return CUDA_SUCCESS;
+    return out_of_memory_is_no_error(sp_grow(request, block));
+}
+
+static CUresult from_other_region(struct sp_request *request, struct sp_block **block) {
+    *block = request->kind == SP_REGION_FIXED ? NULL : sp_take_from_other(request);
+    return CUDA_SUCCESS;
+}
+
+// By which rule memory within reach has come, told from the fences that it still carries.
+static enum sp_statistic rule_statistic(const struct sp_request *request, const struct sp_block *block) {
+    switch (sp_request_rule(request, &block->fences)) {
+    case SP_RULE_SAME_STREAM:
+        return SP_STATISTIC_ReuseSameStream;
+    case SP_RULE_COMPLETE:
+        return SP_STATISTIC_ReuseComplete;
+    default:
+        return SP_STATISTIC_ReuseOrdered;
+    }
+}
+
+// The rungs in order, with what each counts; SP_STATISTIC_COUNT leaves it to the rule.
+static const struct {
+    rung *take;
+    enum sp_statistic counts;
+} ladder[] = {
+    {within_reach, SP_STATISTIC_COUNT},
+    {found_complete, SP_STATISTIC_ReuseFoundComplete},
+    {collected, SP_STATISTIC_COUNT},
+    {grown, SP_STATISTIC_Growths},
+    {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
+    {from_other_region, SP_STATISTIC_OtherRegion},
+    {sp_take_made_ordered, SP_STATISTIC_ReuseMadeOrdered},
+    {sp_take_behind_context, SP_STATISTIC_ReuseMadeOrdered},
+    {sp_take_after_host_wait, SP_STATISTIC_ReuseFoundComplete},
+};
+
+CUresult sp_climb(struct sp_request *request, struct sp_block **block) {
+    *block = NULL;
+    for (size_t i = 0; i < sizeof ladder / sizeof ladder[0]; i++) {
+        CUresult error = ladder[i].take(request, block);
+        if (error != CUDA_SUCCESS)
+            return error;
+        if (!*block)
+            continue;
+        enum sp_statistic counts = ladder[i].counts;
+        sp_pool_count(request->pool, counts == SP_STATISTIC_COUNT ? rule_statistic(request, *block) : counts);
+        return CUDA_SUCCESS;
+    }
+    sp_pool_count(request->pool, SP_STATISTIC_Failures);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}

@@ -1,0 +1,61 @@
+#include "pool/request.h"
+
+#include "pool/settle.h"
+
+void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
+                     enum sp_region_kind kind, uint64_t size, unsigned int flags) {
+    *request = (struct sp_request){
+        .pool = pool, .lane = lane, .kind = kind, .size = size, .flags = flags, .reach = SP_RULE_COMPLETE};
+    if (sp_request_allows(request, poolMemPoolReuseFollowEventDependencies))
+        request->reach = SP_RULE_ORDERED;
+    sp_stream_copy_clock(lane->stream, &request->clock);
+}
+
+void sp_request_close(struct sp_request *request) {
+    sp_clock_clear(&request->clock);
+}
+
+void sp_request_refresh(struct sp_request *request) {
+    sp_clock_clear(&request->clock);
+    sp_stream_copy_clock(request->lane->stream, &request->clock);
+}
+
+bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy) {
+    if (request->flags & poolMallocSameStreamOnly)
+        return false;
+    if (policy == poolMemPoolReuseAllowInternalDependencies && request->flags & poolMallocNoInsertedWaits)
+        return false;
+    return sp_pool_policy(request->pool, policy);
+}
+
+static bool are_legacy_ordered(const struct sp_stream *a, const struct sp_stream *b) {
+    return sp_rule_legacy_ordered((enum sp_stream_kind)atomic_load(&a->kind),
+                                  (enum sp_stream_kind)atomic_load(&b->kind)) &&
+           sp_stream_is_of(a, b->context, b->context_id) && !atomic_load(&a->gone) && !atomic_load(&b->gone);
+}
+
+static enum sp_rule decide(const struct sp_request *request, struct sp_fence fence) {
+    const struct sp_stream *taker = request->lane->stream;
+    const struct sp_stream *owner = sp_stream_at(fence.slot);
+    struct sp_rule_facts facts = {
+        .taker_slot = taker->slot,
+        .taker_first = taker->first,
+        .known_completed = request->pool->is_complete(fence) ? fence.sequence : 0,
+        .ordered_until = sp_clock_at(&request->clock, fence.slot),
+        .fenced_until = atomic_load_explicit(&owner->recorded, memory_order_acquire),
+        .legacy_ordered = are_legacy_ordered(taker, owner),
+        .follow_dependencies = sp_request_allows(request, poolMemPoolReuseFollowEventDependencies),
+        .insert_dependencies = sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies),
+    };
+    return sp_rule_decide(fence, &facts);
+}
+
+enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences) {
+    enum sp_rule dearest = SP_RULE_SAME_STREAM;
+    for (uint32_t i = 0; i < fences->count; i++) {
+        enum sp_rule rule = decide(request, *sp_fence_set_at(fences, i));
+        if (rule > dearest)
+            dearest = rule;
+    }
+    return fences->count == 0 ? SP_RULE_COMPLETE : dearest;
+}

@@ -1,0 +1,98 @@
+#include "pool/settle.h"
+
+// The tier that a block with these fences belongs to: ready without any; a lane's when all are of its stream.
+static struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
+                                const struct sp_fence_set *fences) {
+    if (sp_fence_set_empty(fences))
+        return &pool->regions[kind].ready;
+    struct sp_lane *lane =
+        fences->count == 1 ? sp_pool_find_lane(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
+    return lane ? &lane->tiers[kind] : &pool->regions[kind].waiting;
+}
+
+struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
+    sp_fence_set_prune(&block->fences, pool->is_complete);
+    return sp_tier_insert(tier_for(pool, sp_segment_of(block)->kind, &block->fences), block);
+}
+
+// The neighbour as ready memory that a block of a lane may swallow, or null.
+static struct sp_block *swallowable(const struct sp_pool *pool, const struct sp_block *block,
+                                    struct sp_block *neighbour) {
+    const struct sp_tier *ready = &pool->regions[sp_segment_of(block)->kind].ready;
+    return neighbour && neighbour->tier == ready && neighbour->size <= block->size ? neighbour : NULL;
+}
+
+struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
+    sp_fence_set_prune(&block->fences, pool->is_complete);
+    if (block->fences.count != 1)
+        return sp_pool_insert(pool, block);
+    struct sp_block *next = swallowable(pool, block, block->next);
+    if (next) {
+        sp_tier_remove(next);
+        sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
+    }
+    struct sp_block *prev = swallowable(pool, block, block->prev);
+    if (prev) {
+        sp_tier_remove(prev);
+        sp_block_absorb_next(prev); // one fence has its place in the set itself
+        block = prev;
+    }
+    return sp_pool_insert(pool, block);
+}
+
+// ----------------------------------------------------------------------------------------------- settling
+
+// Files a free block again where its fences, less those that are complete, say.
+static void refile(struct sp_pool *pool, struct sp_block *block) {
+    sp_fence_set_prune(&block->fences, pool->is_complete);
+    if (tier_for(pool, sp_segment_of(block)->kind, &block->fences) == block->tier)
+        return;
+    sp_tier_remove(block);
+    sp_pool_insert(pool, block);
+}
+
+// A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So the next
+// one stays valid.
+static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
+    struct sp_block *block = sp_tier_first(tier);
+    while (block) {
+        struct sp_block *next = sp_tier_next(block);
+        refile(pool, block);
+        block = next;
+    }
+}
+
+static void settle_lane(struct sp_pool *pool, struct sp_lane *lane) {
+    uint64_t completed = sp_stream_completed(lane->stream);
+    if (completed == lane->settled && !sp_pool_is_deterministic(pool))
+        return;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        refile_tier(pool, &lane->tiers[kind]);
+    lane->settled = completed;
+}
+
+void sp_pool_settle(struct sp_pool *pool) {
+    uint64_t news = sp_streams_news();
+    if (news == pool->settled)
+        return;
+    SP_LIST_FOR_EACH(link, &pool->lanes)
+    settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link));
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        refile_tier(pool, &pool->regions[kind].waiting);
+    pool->settled = news;
+}
+
+// ------------------------------------------------------------------------------------------ cutting blocks
+
+bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    if (!sp_fence_set_reserve(&block->fences, 1))
+        return false;
+    if (block->size > size) {
+        struct sp_block *rest = sp_block_split(block, size);
+        if (!rest)
+            return false;
+        sp_pool_insert(pool, rest);
+    }
+    sp_block_set_state(block, SP_BLOCK_LIVE);
+    return true;
+}

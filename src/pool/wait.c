@@ -1,0 +1,133 @@
+// The last rungs of the ladder: memory that is free and pending, and a wait that brings it within reach.
+#include "pool/request.h"
+#include "pool/settle.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+// Marks to wait for, one for each fence that is in the way.
+struct marks {
+    struct sp_mark **list;
+    uint32_t count;
+};
+
+static void release_marks(struct marks *marks) {
+    for (uint32_t i = 0; i < marks->count; i++)
+        sp_mark_release(marks->list[i]);
+    free(marks->list);
+}
+
+static bool is_in_the_way(const struct sp_request *request, struct sp_fence fence) {
+    struct sp_fence_set alone = {.count = 1, .some = {fence}};
+    return sp_request_rule(request, &alone) > SP_RULE_ORDERED;
+}
+
+// The marks behind the fences that are in the way. False when one has none, or without host memory.
+static bool gather_marks(const struct sp_request *request, const struct sp_fence_set *fences,
+                         struct marks *marks) {
+    *marks = (struct marks){calloc(fences->count ? fences->count : 1, sizeof *marks->list), 0};
+    if (!marks->list)
+        return false;
+    for (uint32_t i = 0; i < fences->count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(fences, i);
+        if (!is_in_the_way(request, fence))
+            continue;
+        struct sp_mark *mark = sp_stream_mark_covering(sp_stream_at(fence.slot), fence.sequence);
+        if (!mark)
+            return false;
+        marks->list[marks->count++] = mark;
+    }
+    return true;
+}
+
+static CUresult wait_for_marks(struct sp_request *request, const struct marks *marks) {
+    for (uint32_t i = 0; i < marks->count; i++) {
+        CUresult error = sp_stream_wait_mark(request->lane->stream, marks->list[i]);
+        if (error != CUDA_SUCCESS)
+            return error;
+        sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
+    }
+    return CUDA_SUCCESS;
+}
+
+static struct sp_block *set_aside(struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = sp_take_aside(request);
+    sp_lock_release(&request->pool->lock);
+    return block;
+}
+
+// The block as the caller wants it, or back to where it was.
+static bool finish(const struct sp_request *request, struct sp_block *block, bool ordered) {
+    sp_lock_acquire(&request->pool->lock);
+    bool taken = ordered && sp_take_cut(request->pool, block, request->size);
+    if (!taken)
+        sp_pool_insert(request->pool, block);
+    sp_lock_release(&request->pool->lock);
+    return taken;
+}
+
+// While the waits are inserted the block is set aside, so nobody else takes it, and no lock is held.
+CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **block) {
+    struct marks marks;
+    enum sp_rule reach = request->reach;
+    *block = NULL;
+    if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
+        return CUDA_SUCCESS;
+    request->reach = SP_RULE_MADE_ORDERED;
+    struct sp_block *aside = set_aside(request);
+    request->reach = reach;
+    if (!aside)
+        return CUDA_SUCCESS;
+    bool has_marks = gather_marks(request, &aside->fences, &marks);
+    CUresult error = has_marks ? wait_for_marks(request, &marks) : CUDA_SUCCESS;
+    release_marks(&marks);
+    if (finish(request, aside, has_marks && error == CUDA_SUCCESS))
+        *block = aside;
+    return error;
+}
+
+CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block) {
+    *block = NULL;
+    if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
+        return CUDA_SUCCESS;
+    enum sp_rule reach = request->reach;
+    if (sp_stream_wait_context(request->lane->stream) != CUDA_SUCCESS)
+        return CUDA_SUCCESS; // this driver can't, or something captures: the request goes on without
+    sp_pool_count(request->pool, SP_STATISTIC_ContextFences);
+    sp_request_refresh(request);
+    request->reach = SP_RULE_MADE_ORDERED;
+    *block = sp_take(request);
+    request->reach = reach;
+    return CUDA_SUCCESS;
+}
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static CUresult poll_and_take(struct sp_request *request, struct sp_block **block) {
+    CUresult error = sp_streams_poll_context_of(request->lane->stream);
+    if (error == CUDA_SUCCESS)
+        *block = sp_take(request);
+    return error;
+}
+
+// An event can't be waited for with a limit, so the events are asked again and again.
+CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **block) {
+    static const struct timespec pause = {0, 50000};
+    uint64_t limit = atomic_load_explicit(&request->pool->host_wait_max, memory_order_relaxed);
+    *block = NULL;
+    if (limit == 0)
+        return CUDA_SUCCESS;
+    sp_pool_count(request->pool, SP_STATISTIC_HostWaits);
+    uint64_t begin = now();
+    CUresult error = poll_and_take(request, block);
+    while (error == CUDA_SUCCESS && !*block && now() - begin < limit) {
+        nanosleep(&pause, NULL);
+        error = poll_and_take(request, block);
+    }
+    return error;
+}
