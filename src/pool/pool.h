@@ -65,8 +65,7 @@ struct sp_lane {
     _Atomic uint32_t misses; // of the quick lists
     struct sp_pool *pool;
     struct sp_stream *stream;
-    uint64_t
-        unfenced_sequence; // unfenced_bytes were freed under this number: with a newer one they are fenced
+    uint64_t unfenced_sequence; // the latest number under which unfenced_bytes were freed
     uint64_t unfenced_bytes;
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
