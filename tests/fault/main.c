@@ -2,7 +2,6 @@
 // n-th host allocation, fails. Then the step returns an error and nothing has changed, or it succeeded all
 // the same, where an entry point is one that the library can do without. After it the scenario goes on
 // undisturbed and gives everything back.
-#include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,31 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fault/host_memory.h"
 #include "fault/rows.h"
 #include "fault/scenario.h"
+#include "fault/source.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/simulated.h"
-
-enum { MAX_SOURCES = 128 };
-
-// What fails: one call of one source, or it and all later ones. `nth` of 0: nothing does.
-struct fault {
-    size_t source;
-    uint64_t nth;
-    simcudaFaultSpan span;
-    CUresult error;
-};
-
-// Where failures come from. `enter` and `leave` stand around one call of the library; `leave` tells how
-// often each source was called in it, and how often it failed.
-struct sources {
-    size_t count;
-    const char *(*name)(size_t source);
-    void (*enter)(const struct fault *fault);
-    uint64_t (*leave)(uint64_t calls[MAX_SOURCES]);
-};
 
 struct watch {
     const struct sources *sources;
@@ -43,58 +23,6 @@ struct watch {
     uint64_t calls[MAX_SOURCES];
     uint64_t failed;
 };
-
-// ---------------------------------------------------------------------------------- the driver as a source
-
-static uint64_t calls_at_entry[MAX_SOURCES];
-
-static const char *entry_point_name(size_t source) {
-    return sp_driver_entries[source].name;
-}
-
-static void enter_driver(const struct fault *fault) {
-    const struct test_simulated *simulated = test_require_simulated();
-    for (size_t i = 0; i < sp_driver_entry_count; i++)
-        calls_at_entry[i] = simulated->simcudaCallCount(entry_point_name(i));
-    if (fault->nth != 0)
-        REQUIRE(simulated->simcudaFailCall(entry_point_name(fault->source), fault->nth, fault->span,
-                                           (int)fault->error) == 0);
-}
-
-static uint64_t leave_driver(uint64_t calls[MAX_SOURCES]) {
-    const struct test_simulated *simulated = test_require_simulated();
-    uint64_t failed = simulated->simcudaFailCount();
-    simulated->simcudaFailClear();
-    for (size_t i = 0; i < sp_driver_entry_count; i++)
-        calls[i] = simulated->simcudaCallCount(entry_point_name(i)) - calls_at_entry[i];
-    return failed;
-}
-
-// The table's rows, counted at compile time.
-#define COUNT_ENTRY(name, symbol, version, need, parameters) +1
-static const struct sources driver_sources = {0 SP_DRIVER_TABLE(COUNT_ENTRY), entry_point_name, enter_driver,
-                                              leave_driver};
-static_assert(0 SP_DRIVER_TABLE(COUNT_ENTRY) <= MAX_SOURCES, "each entry point has a place");
-#undef COUNT_ENTRY
-
-// ------------------------------------------------------------------------------------ the host as a source
-
-static const char *host_name(size_t source) {
-    (void)source;
-    return "host allocation";
-}
-
-static void enter_host(const struct fault *fault) {
-    host_memory_enter(fault->nth, fault->span == simcudaFaultOnwards);
-}
-
-static uint64_t leave_host(uint64_t calls[MAX_SOURCES]) {
-    uint64_t failed;
-    calls[0] = host_memory_leave(&failed);
-    return failed;
-}
-
-static const struct sources host_sources = {1, host_name, enter_host, leave_host};
 
 // ------------------------------------------------------------------------------------------------- one run
 
@@ -171,6 +99,7 @@ static void act_disturbed(struct scene *scene, const struct step *step, struct w
 struct disturbing {
     size_t step;
     const struct sources *sources;
+    const uint64_t *calls; // of each source in the step, undisturbed
     unsigned ballast;
     struct fault fault;
 };
@@ -209,8 +138,7 @@ static void count_calls(const struct sources *sources, unsigned ballast, uint64_
 
 // ------------------------------------------------------------------------------------------------ all runs
 
-// Every run is a process of its own that begins with a library and a driver that nobody has called yet, so
-// it does what the counting run did up to the failure, the very first call included.
+// In a process that has called neither the library nor the driver before.
 static bool succeeds_apart(void (*run)(const void *argument), const void *argument) {
     pid_t child = fork();
     REQUIRE(child >= 0);
@@ -234,19 +162,46 @@ static void count_apart(const void *argument) {
     count_calls(counting->sources, counting->ballast, counting->calls);
 }
 
+// A leak checker that looks at each of thousands of processes takes minutes; those with ballast do nothing
+// that those without don't.
 static void disturb_apart(const void *argument) {
-    run_disturbed(argument);
+    const struct disturbing *disturbing = argument;
+    run_disturbed(disturbing);
+    if (disturbing->ballast != 0)
+        _exit(EXIT_SUCCESS);
 }
 
-// Every n of every source in one step; returns how many runs failed. Each of them has told why.
-static unsigned fail_step(struct disturbing *disturbing, const uint64_t calls[MAX_SOURCES]) {
+// Every n of every source in one step, by `run`; returns for how many it returned false.
+static unsigned for_each_fault(const struct disturbing *in_step,
+                               bool (*run)(const struct disturbing *disturbing)) {
+    struct disturbing disturbing = *in_step;
+    struct fault *fault = &disturbing.fault;
     unsigned failures = 0;
-    struct fault *fault = &disturbing->fault;
-    for (fault->source = 0; fault->source < disturbing->sources->count; fault->source++) {
-        for (fault->nth = 1; fault->nth <= calls[fault->source]; fault->nth++)
-            failures += !succeeds_apart(disturb_apart, disturbing);
+    for (fault->source = 0; fault->source < disturbing.sources->count; fault->source++) {
+        for (fault->nth = 1; fault->nth <= disturbing.calls[fault->source]; fault->nth++)
+            failures += !run(&disturbing);
     }
     return failures;
+}
+
+static bool run_apart(const struct disturbing *disturbing) {
+    return succeeds_apart(disturb_apart, disturbing);
+}
+
+static bool run_here(const struct disturbing *disturbing) {
+    run_disturbed(disturbing);
+    return true;
+}
+
+static void disturb_step_here(const void *argument) {
+    for_each_fault(argument, run_here);
+}
+
+// Returns how many processes failed. Each of them has told why.
+static unsigned fail_step(const struct disturbing *disturbing) {
+    if (disturbing->sources->once_a_process)
+        return for_each_fault(disturbing, run_apart);
+    return !succeeds_apart(disturb_step_here, disturbing);
 }
 
 static void fail_everything(const struct sources *sources, unsigned ballast, simcudaFaultSpan span,
@@ -259,12 +214,16 @@ static void fail_everything(const struct sources *sources, unsigned ballast, sim
 
     unsigned failures = 0;
     for (size_t step = 0; step < scenario_steps; step++) {
-        struct disturbing disturbing = {step, sources, ballast, {.span = span, .error = error}};
-        failures += fail_step(&disturbing, counting.calls[step]);
+        struct disturbing disturbing = {.step = step,
+                                        .sources = sources,
+                                        .calls = counting.calls[step],
+                                        .ballast = ballast,
+                                        .fault = {.span = span, .error = error}};
+        failures += fail_step(&disturbing);
     }
     munmap(counting.calls, size);
     if (failures != 0)
-        test_fail(__FILE__, __LINE__, "%u runs failed", failures);
+        test_fail(__FILE__, __LINE__, "%u processes failed", failures);
 }
 
 static void fail_driver(simcudaFaultSpan span) {
