@@ -95,7 +95,7 @@ static inline uint32_t sp_slab_return(struct sp_slab *slab, uint16_t index) {
     return requested;
 }
 
-// Makes all returned blocks free; `foreign` must be empty.
+// Makes all returned blocks free: all of `foreign` is complete, or the owner's stream runs after it.
 void sp_slab_accept_returned(struct sp_slab *slab);
 
 // The sums above, and that the lists hold what they should. For checks.

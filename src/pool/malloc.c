@@ -12,10 +12,20 @@
 
 // ----------------------------------------------------------------------------------------- small blocks
 
-// The first slab of the class with a free block, less those that have none any more.
-static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_index) {
-    struct sp_list *first = sp_list_first(&lane->slabs[class_index]);
-    return first ? SP_CONTAINER_OF(first, struct sp_slab, link) : NULL;
+// Nothing of other streams is pending on the slab's free blocks.
+static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
+    sp_fence_set_prune(&slab->foreign, lane->pool->is_complete);
+    return sp_fence_set_empty(&slab->foreign);
+}
+
+// The first slab of the class with a free block that the flags allow.
+static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_index, unsigned int flags) {
+    SP_LIST_FOR_EACH(link, &lane->slabs[class_index]) {
+        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, link);
+        if (!(flags & poolMallocSameStreamOnly) || is_of_owner_alone(lane, slab))
+            return slab;
+    }
+    return NULL;
 }
 
 static uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
@@ -25,36 +35,44 @@ static uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
     return address;
 }
 
-// Takes back what other streams returned to the lane's slabs of the class, where that has completed by now.
-static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
-    SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
-        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        sp_fence_set_prune(&slab->foreign, lane->pool->is_complete);
-        if (!sp_fence_set_empty(&slab->foreign))
-            continue;
-        bool listed = sp_slab_has_free(slab);
-        sp_slab_accept_returned(slab);
-        sp_list_remove(&slab->returned_link);
-        if (!listed)
-            sp_list_push_front(&lane->slabs[class_index], &slab->link);
-    }
+static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
+    bool listed = sp_slab_has_free(slab);
+    sp_slab_accept_returned(slab);
+    sp_list_remove(&slab->returned_link);
+    if (!listed)
+        sp_list_push_front(&lane->slabs[slab->class_index], &slab->link);
 }
 
-static uint64_t take_small_locked(struct sp_lane *lane, unsigned class_index, size_t size) {
-    struct sp_slab *slab = usable_slab_locked(lane, class_index);
+// Takes back what other streams returned to the lane's slabs of the class, where that has completed by now or the lane's
+// stream runs after it. The slab keeps the fences that are pending: whoever gets its run needs them.
+static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
+    struct sp_request request;
+    if (sp_list_empty(&lane->returned_slabs[class_index]))
+        return;
+    sp_request_open(&request, lane->pool, lane, SP_REGION_PAGES, 0, poolMallocDefault);
+    SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
+        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
+        if (is_of_owner_alone(lane, slab) || sp_request_rule(&request, &slab->foreign) <= request.reach)
+            accept_locked(lane, slab);
+    }
+    sp_request_close(&request);
+}
+
+static uint64_t take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags) {
+    unsigned class_index = sp_size_class_of(size);
+    struct sp_slab *slab = usable_slab_locked(lane, class_index, flags);
     if (!slab) {
         accept_returned_locked(lane, class_index);
-        slab = usable_slab_locked(lane, class_index);
+        slab = usable_slab_locked(lane, class_index, flags);
     }
     return slab ? take_from_slab_locked(slab, size) : 0;
 }
 
 // From the lane's slabs; 0 when they have none.
 static uint64_t take_small(struct sp_lane *lane, const struct sp_pool *pool, const struct sp_stream *stream,
-                           size_t size) {
+                           size_t size, unsigned int flags) {
     sp_lock_acquire(&lane->lock);
-    uint64_t address =
-        sp_lane_is(lane, pool, stream) ? take_small_locked(lane, sp_size_class_of(size), size) : 0;
+    uint64_t address = sp_lane_is(lane, pool, stream) ? take_small_locked(lane, size, flags) : 0;
     lane->hits += address != 0;
     sp_lock_release(&lane->lock);
     return address;
@@ -74,7 +92,7 @@ static uint64_t take_small_found_complete(struct sp_pool *pool, struct sp_lane *
         !sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) || sp_pool_is_deterministic(pool))
         return 0;
     return sp_streams_poll_context_of(lane->stream) == CUDA_SUCCESS
-               ? take_small(lane, pool, lane->stream, size)
+               ? take_small(lane, pool, lane->stream, size, flags)
                : 0;
 }
 
@@ -115,7 +133,7 @@ static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, s
 
 static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                     unsigned int flags, uint64_t *address) {
-    *address = take_small(lane, pool, lane->stream, size);
+    *address = take_small(lane, pool, lane->stream, size, flags);
     if (!*address)
         *address = take_small_found_complete(pool, lane, size, flags);
     return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, size, flags, address);
@@ -193,21 +211,18 @@ static poolError_t describe_failure(const struct sp_pool *pool, size_t size, CUr
     return sp_fail_driver(error, what);
 }
 
-// Memory of the lane may be anywhere: a fixed block, and one that the flags say something else about, goes the long way.
-static bool may_take_at_hand(unsigned int flags) {
-    return !(flags & poolMallocFixed);
-}
-
 static bool is_small(size_t size, unsigned int flags) {
     return size <= SP_SMALL_MAX && !(flags & poolMallocFixed);
 }
 
 // What the lane has at hand; 0 when it has nothing, or isn't there yet.
-static uint64_t take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size) {
+static uint64_t take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
+                             unsigned int flags) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
     if (!lane)
         return 0;
-    return size <= SP_SMALL_MAX ? take_small(lane, pool, stream, size) : take_quick(lane, pool, stream, size);
+    return size <= SP_SMALL_MAX ? take_small(lane, pool, stream, size, flags)
+                                : take_quick(lane, pool, stream, size);
 }
 
 // With the pool pinned.
@@ -243,7 +258,7 @@ poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_
     CUresult ordered = sp_stream_before_reuse(stream);
     if (ordered != CUDA_SUCCESS)
         return sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
-    uint64_t address = may_take_at_hand(flags) ? take_at_hand(pool, stream, size) : 0;
+    uint64_t address = flags & poolMallocFixed ? 0 : take_at_hand(pool, stream, size, flags);
     if (address)
         sp_figures_used_add(pool, size);
     else {

@@ -1,0 +1,56 @@
+// Streams of the simulated driver as the allocator knows them: what a test does often, each with its own check.
+#ifndef STREAMPOOL_TESTS_UNIT_KNOWN_H
+#define STREAMPOOL_TESTS_UNIT_KNOWN_H
+
+#include "order/progress.h"
+#include "unit/order/simulated.h"
+
+static inline struct sp_stream *known(CUstream handle) {
+    struct sp_stream *stream = NULL;
+    assert_int_equal(sp_stream_resolve(handle, &stream), CUDA_SUCCESS);
+    assert_non_null(stream);
+    assert_ptr_equal(sp_stream_at(stream->slot), stream);
+    return stream;
+}
+
+static inline struct sp_stream *known_stream(void) {
+    return known(simulated_stream());
+}
+
+// A free in the stream: the number that its memory is stamped with.
+static inline uint64_t free_on(struct sp_stream *stream) {
+    uint64_t sequence = 0;
+    assert_int_equal(sp_stream_free_point(stream, &sequence), CUDA_SUCCESS);
+    return sequence;
+}
+
+// A free behind work that stays pending.
+static inline uint64_t free_behind_work_on(struct sp_stream *stream) {
+    simulated_work(stream->handle);
+    return free_on(stream);
+}
+
+static inline bool is_complete(const struct sp_stream *stream, uint64_t sequence) {
+    return sp_fence_is_complete((struct sp_fence){stream->slot, sequence});
+}
+
+static inline bool is_synchronized(const struct sp_stream *stream, uint64_t sequence) {
+    return sp_fence_is_synchronized((struct sp_fence){stream->slot, sequence});
+}
+
+// Whether the clock of a stream says that it runs after a number of another.
+static inline bool runs_after(struct sp_stream *stream, const struct sp_stream *other, uint64_t sequence) {
+    struct sp_clock clock = {0, 0, NULL};
+    sp_stream_copy_clock(stream, &clock);
+    bool after = sp_clock_at(&clock, other->slot) >= sequence;
+    sp_clock_clear(&clock);
+    return after;
+}
+
+static inline uint64_t live_events(void) {
+    simcudaLive live;
+    simcudaGetLive(&live);
+    return live.events;
+}
+
+#endif
