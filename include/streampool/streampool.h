@@ -5,7 +5,8 @@
 // enumerator values and error numbers are the runtime's, so a program is ported by renaming a prefix. Where a
 // call differs from CUDA's, its text below says so.
 //
-// Words.       *Reserved* bytes are physical memory that a pool holds; *used* bytes are what callers asked for
+// Words.       *Reserved* bytes are physical memory that a pool holds; *used* bytes are what callers asked
+// for
 //              and have not freed. All sizes are in bytes.
 // Streams.     A CUstream is the driver's own handle (the runtime's cudaStream_t). 0 is the legacy default
 //              stream (the per-thread one in a program compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM),
@@ -174,16 +175,19 @@ struct poolMemPoolProps {
 // The three reuse policies default to 1; any other number than 0 reads back as 1. ReleaseThreshold defaults
 // to 0. The two Current figures are read only; a High figure can only be set to 0, which resets it to the
 // Current one. Used counts requested bytes exactly and falls when a free is called, not when it completes;
-// Reserved counts physical bytes. The High figures are exact while one thread at a time allocates and frees;
-// with several threads at once they may miss a peak shorter than one call. 9 to 14 are read only and tell
-// what the pool was made with. UnfencedBytesMax (own): a free is known to other streams only once an event
-// has been recorded behind it. The free that brings the bytes freed on one stream since its last event above
-// this number records one, in that call. 0 records at every free. Default 8 MiB.
-// HostWaitMax (own): an allocation that would fail, since the device is full and what is free is still in use,
-// waits on the host for at most so many nanoseconds. Default 0.
-// Deterministic (own): what a pool hands out depends on the program's calls alone, not on how fast the device
-// was: it asks no event, and takes for complete only what a synchronise has shown. For programs that allocate from
-// one thread. Default 0.
+// Reserved counts physical bytes. The High figures are exact while one thread at a time allocates and
+// frees; with several threads at once they may miss a peak shorter than one call. 9 to 14 are read only and
+// tell what the pool was made with. UnfencedBytesMax (own): a free is known to other streams only once an
+// event has been recorded behind it. The free that brings the bytes freed on one stream since its last
+// event above this number records one, in that call. 0 records at every free. Default 8 MiB. HostWaitMax
+// (own): an allocation that would fail, since the device is full and what is free is still in use, waits on
+// the host for at most so many nanoseconds. Default 0. Deterministic (own): what a pool hands out depends
+// on the program's calls alone, not on how fast the device was: it asks no event, and takes for complete
+// only what a synchronise has shown. For programs that allocate from one thread. Default 0. ContextFence
+// (own): an allocation for which the device has no room may make its stream wait for everything that the
+// context has been given so far, which also gets at frees with no event behind them (drivers from CUDA 12.5
+// on). The program promises that no stream of the context captures while it allocates: the driver would
+// invalidate such a capture. Default 0.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \
@@ -202,11 +206,13 @@ struct poolMemPoolProps {
     X(poolMemPoolAttrHwDecompressEnabled, 14, int) \
     X(poolMemPoolAttrUnfencedBytesMax, 1000, uint64_t) \
     X(poolMemPoolAttrHostWaitMax, 1001, uint64_t) \
-    X(poolMemPoolAttrDeterministic, 1002, int)
+    X(poolMemPoolAttrDeterministic, 1002, int) \
+    X(poolMemPoolAttrContextFence, 1003, int)
 // clang-format on
 
-// What a pool counts: attributes too, read as uint64_t, and set to 0 to count anew. poolMemPoolGetStatisticName() gives the
-// name that stands here without its prefix. Each allocation counts once, by the rule that its memory came by or as growth.
+// What a pool counts: attributes too, read as uint64_t, and set to 0 to count anew.
+// poolMemPoolGetStatisticName() gives the name that stands here without its prefix. Each allocation counts
+// once, by the rule that its memory came by or as growth.
 //
 //   X(name without its prefix poolMemPoolStat, number, what is counted)
 // clang-format off
@@ -238,8 +244,8 @@ enum poolMemPoolAttr {
 // The name of a statistic ("ReuseOrdered") by its attribute's number, or null for any other number.
 STREAMPOOL_API const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr);
 
-// Makes a pool. It reserves no memory yet, and calls the driver only to look at the device.
-// The new pool is not the current pool of its device. (cudaMemPoolCreate)
+// Makes a pool. It reserves no memory yet, and calls the driver only to look at the device. The new pool is
+// not the current pool of its device. (cudaMemPoolCreate)
 //   poolErrorInvalidValue       a null parameter; an allocation type other than pinned; a handle type other
 //                               than none or file descriptor; a location type other than device; no such
 //                               device; usage, reserved bytes or security attributes that are not 0
@@ -283,14 +289,13 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 
 // ----------------------------------------------------------------------------------- allocate and free
 
-// Allocates `size` bytes in the order of `stream`: from the current pool of the stream's device, or from the
-// given pool, which may belong to another device. The memory may be used by work that comes after this call
-// in the stream's order, or that is ordered behind such work; the pointer is aligned to at least 512 bytes.
-// A size of 0 succeeds with a null pointer.
-// The common case makes no driver call but the checks of the stream's capture state and identity. When the
-// pool has no suitable memory it grows, which calls the driver, but never waits for the device.
-// (cudaMallocAsync, cudaMallocFromPoolAsync. CUDA's pool grows to the whole device before it fails; this one
-// is as it was.)
+// Allocates `size` bytes in the order of `stream`: from the current pool of the stream's device, or from
+// the given pool, which may belong to another device. The memory may be used by work that comes after this
+// call in the stream's order, or that is ordered behind such work; the pointer is aligned to at least 512
+// bytes. A size of 0 succeeds with a null pointer. The common case makes no driver call but the checks of
+// the stream's capture state and identity. When the pool has no suitable memory it grows, which calls the
+// driver, but never waits for the device. (cudaMallocAsync, cudaMallocFromPoolAsync. CUDA's pool grows to
+// the whole device before it fails; this one is as it was.)
 //   poolErrorInvalidValue             null ptr; not a pool
 //   poolErrorMemoryAllocation         more than the device, the pool's maxSize or the host has left; a size
 //                                     that no device could have is refused at once
@@ -303,7 +308,8 @@ STREAMPOOL_API poolError_t poolMallocAsync(void **ptr, size_t size, CUstream str
 STREAMPOOL_API poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t pool,
                                                    CUstream stream);
 
-// The same with flags that narrow the pool's policies for this allocation; they never widen them. A null pool is the current one.
+// The same with flags that narrow the pool's policies for this allocation; they never widen them. A null
+// pool is the current one.
 //   poolMallocSameStreamOnly   only memory that was last used on the same stream, or on which nothing is known to be pending
 //   poolMallocNoInsertedWaits  no wait is inserted into the stream
 //   poolMallocNoGrowth         no memory is taken from the device: poolErrorMemoryAllocation rather than that
@@ -360,14 +366,14 @@ STREAMPOOL_API poolError_t poolEventQuery(CUevent event);
 // stream's queue is full. (cudaEventRecord)
 STREAMPOOL_API poolError_t poolEventRecord(CUevent event, CUstream stream);
 
-// Makes the stream wait for the event; `flags` are the driver's, 0 as a rule. With the policy FollowEventDependencies, memory that was
-// freed before the event was recorded (by poolEventRecord) may then be handed to the stream. May block when the
-// stream's queue is full. (cudaStreamWaitEvent)
+// Makes the stream wait for the event; `flags` are the driver's, 0 as a rule. With the policy
+// FollowEventDependencies, memory that was freed before the event was recorded (by poolEventRecord) may
+// then be handed to the stream. May block when the stream's queue is full. (cudaStreamWaitEvent)
 STREAMPOOL_API poolError_t poolStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags);
 
-// Destroys a stream, and an event. Frees pending on the stream are marked first, so that their memory can be reused before the next
-// poolDeviceSynchronize: with cuStreamDestroy alone nobody learns when they complete.
-// (cudaStreamDestroy, cudaEventDestroy)
+// Destroys a stream, and an event. Frees pending on the stream are marked first, so that their memory can
+// be reused before the next poolDeviceSynchronize: with cuStreamDestroy alone nobody learns when they
+// complete. (cudaStreamDestroy, cudaEventDestroy)
 STREAMPOOL_API poolError_t poolStreamDestroy(CUstream stream);
 STREAMPOOL_API poolError_t poolEventDestroy(CUevent event);
 

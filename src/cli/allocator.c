@@ -23,3 +23,29 @@ bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) {
     va_end(arguments);
     return false;
 }
+
+// ------------------------------------------------------------------------------------- the driver's calls
+
+int sp_driver_synchronize(struct sp_stage *stage, CUstream stream) {
+    return (int)stage->device->driver->cuStreamSynchronize(stream);
+}
+
+int sp_driver_record(struct sp_stage *stage, CUevent event, CUstream stream) {
+    return (int)stage->device->driver->cuEventRecord(event, stream);
+}
+
+int sp_driver_wait(struct sp_stage *stage, CUstream stream, CUevent event) {
+    return (int)stage->device->driver->cuStreamWaitEvent(stream, event, 0);
+}
+
+int sp_driver_destroy_stream(struct sp_stage *stage, CUstream stream) {
+    return (int)stage->device->driver->cuStreamDestroy(stream);
+}
+
+int sp_driver_destroy_event(struct sp_stage *stage, CUevent event) {
+    return (int)stage->device->driver->cuEventDestroy(event);
+}
+
+const char *sp_driver_status_name(int status) {
+    return sp_driver_error_name((CUresult)status);
+}

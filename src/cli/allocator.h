@@ -21,8 +21,9 @@
 
 struct sp_stage {
     const struct sp_device *device;
-    uint64_t threshold;       // the release threshold of the pool, in bytes
-    poolMemPool_t pool;       // of the allocator pool
+    uint64_t threshold; // the release threshold of the pool, in bytes
+    uint64_t limit;     // the most that the allocator pool may reserve, in bytes; 0: what the device has
+    poolMemPool_t pool; // of the allocator pool
     CUmemoryPool driver_pool; // of the allocator driver
     size_t free_before;       // of the allocator direct: the device's free memory when the pass began ...
     size_t free_at_peak;      // ... and when most was alive
@@ -44,7 +45,12 @@ struct sp_allocator {
     // The two that are timed.
     int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
     int (*free)(struct sp_stage *stage, uint64_t pointer, CUstream stream);
+    // What a program does about order besides: by the allocator's own calls, where it wants to be told.
     int (*synchronize)(struct sp_stage *stage, CUstream stream);
+    int (*record)(struct sp_stage *stage, CUevent event, CUstream stream);
+    int (*wait)(struct sp_stage *stage, CUstream stream, CUevent event);
+    int (*destroy_stream)(struct sp_stage *stage, CUstream stream);
+    int (*destroy_event)(struct sp_stage *stage, CUevent event);
     const char *(*error_name)(int status);
 };
 
@@ -58,6 +64,14 @@ enum { SP_ALLOCATOR_COUNT = 0 SP_ALLOCATORS(SP_COUNT_ALLOCATOR) };
 
 // Null when there is no allocator of this name, which need not end with a null byte.
 const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
+
+// The driver's own calls, for allocators that nobody has to tell anything.
+int sp_driver_synchronize(struct sp_stage *stage, CUstream stream);
+int sp_driver_record(struct sp_stage *stage, CUevent event, CUstream stream);
+int sp_driver_wait(struct sp_stage *stage, CUstream stream, CUevent event);
+int sp_driver_destroy_stream(struct sp_stage *stage, CUstream stream);
+int sp_driver_destroy_event(struct sp_stage *stage, CUevent event);
+const char *sp_driver_status_name(int status);
 
 // For the functions of an allocator: notes why something failed. Returns false.
 bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -49,14 +49,6 @@ static int direct_free(struct sp_stage *stage, uint64_t pointer, CUstream stream
     return pointer ? (int)driver_of(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
 }
 
-static int direct_synchronize(struct sp_stage *stage, CUstream stream) {
-    return (int)driver_of(stage)->cuStreamSynchronize(stream);
-}
-
-static const char *direct_error_name(int status) {
-    return sp_driver_error_name((CUresult)status);
-}
-
 const struct sp_allocator sp_allocator_direct = {
     .name = "direct",
     .open = direct_open,
@@ -66,6 +58,10 @@ const struct sp_allocator sp_allocator_direct = {
     .reserved_peak = direct_reserved_peak,
     .allocate = direct_allocate,
     .free = direct_free,
-    .synchronize = direct_synchronize,
-    .error_name = direct_error_name,
+    .synchronize = sp_driver_synchronize,
+    .record = sp_driver_record,
+    .wait = sp_driver_wait,
+    .destroy_stream = sp_driver_destroy_stream,
+    .destroy_event = sp_driver_destroy_event,
+    .error_name = sp_driver_status_name,
 };

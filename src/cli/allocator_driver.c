@@ -75,14 +75,6 @@ static int driver_free(struct sp_stage *stage, uint64_t pointer, CUstream stream
     return pointer ? (int)driver_of(stage)->cuMemFreeAsync(pointer, stream) : CUDA_SUCCESS;
 }
 
-static int driver_synchronize(struct sp_stage *stage, CUstream stream) {
-    return (int)driver_of(stage)->cuStreamSynchronize(stream);
-}
-
-static const char *driver_error_name(int status) {
-    return sp_driver_error_name((CUresult)status);
-}
-
 const struct sp_allocator sp_allocator_driver = {
     .name = "driver",
     .open = driver_open,
@@ -92,6 +84,10 @@ const struct sp_allocator sp_allocator_driver = {
     .reserved_peak = driver_reserved_peak,
     .allocate = driver_allocate,
     .free = driver_free,
-    .synchronize = driver_synchronize,
-    .error_name = driver_error_name,
+    .synchronize = sp_driver_synchronize,
+    .record = sp_driver_record,
+    .wait = sp_driver_wait,
+    .destroy_stream = sp_driver_destroy_stream,
+    .destroy_event = sp_driver_destroy_event,
+    .error_name = sp_driver_status_name,
 };

@@ -10,6 +10,7 @@ static bool pool_open(struct sp_stage *stage) {
     struct poolMemPoolProps props = {
         .allocType = poolMemAllocationTypePinned,
         .location = {.type = poolMemLocationTypeDevice, .id = stage->device->ordinal},
+        .maxSize = stage->limit,
     };
     poolError_t error = poolMemPoolCreate(&stage->pool, &props);
     if (error != poolSuccess)
@@ -62,6 +63,26 @@ static int pool_synchronize(struct sp_stage *stage, CUstream stream) {
     return (int)poolStreamSynchronize(stream);
 }
 
+static int pool_record(struct sp_stage *stage, CUevent event, CUstream stream) {
+    (void)stage;
+    return (int)poolEventRecord(event, stream);
+}
+
+static int pool_wait(struct sp_stage *stage, CUstream stream, CUevent event) {
+    (void)stage;
+    return (int)poolStreamWaitEvent(stream, event, 0);
+}
+
+static int pool_destroy_stream(struct sp_stage *stage, CUstream stream) {
+    (void)stage;
+    return (int)poolStreamDestroy(stream);
+}
+
+static int pool_destroy_event(struct sp_stage *stage, CUevent event) {
+    (void)stage;
+    return (int)poolEventDestroy(event);
+}
+
 static const char *pool_error_name(int status) {
     return poolGetErrorName((poolError_t)status);
 }
@@ -76,5 +97,9 @@ const struct sp_allocator sp_allocator_pool = {
     .allocate = pool_allocate,
     .free = pool_free,
     .synchronize = pool_synchronize,
+    .record = pool_record,
+    .wait = pool_wait,
+    .destroy_stream = pool_destroy_stream,
+    .destroy_event = pool_destroy_event,
     .error_name = pool_error_name,
 };

@@ -1,5 +1,8 @@
 #include "cli/command.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum sp_device_choice sp_device_choice_of(const char *text, const struct argp_state *state) {
@@ -10,4 +13,20 @@ enum sp_device_choice sp_device_choice_of(const char *text, const struct argp_st
             return (enum sp_device_choice)i;
     argp_error(state, "--device is auto, gpu or sim, not '%s'", text);
     return SP_DEVICE_AUTO;
+}
+
+uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint64_t most,
+                      const struct argp_state *state) {
+    char *end;
+    errno = 0;
+    uint64_t number = strtoull(text, &end, 10);
+    bool is_number = *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
+    if (is_number && number >= least && number <= most)
+        return number;
+    if (most == UINT64_MAX)
+        argp_error(state, "%s is a whole number, not '%s'", option, text);
+    else
+        argp_error(state, "%s is a number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, least, most,
+                   text);
+    return least;
 }

@@ -10,7 +10,8 @@
 //   X(name, one line about it)
 #define SP_COMMANDS(X)                                                                                       \
     X(info, "show the driver, the devices, and what is missing for streampool to work")                      \
-    X(replay, "replay recorded traces of allocations and measure them")
+    X(replay, "replay recorded traces of allocations and measure them")                                      \
+    X(policies, "replay traces under every combination of the reuse policies and compare")
 
 #define SP_DECLARE_COMMAND(name, summary) int sp_command_##name(int argc, char **argv);
 SP_COMMANDS(SP_DECLARE_COMMAND)
@@ -25,6 +26,10 @@ SP_COMMANDS(SP_DECLARE_COMMAND)
             "real one if it has a usable device)",                                                           \
             0                                                                                                \
     }
+
+// Reads a number of an option from `least` to `most`; ends the program with a message when it is none.
+uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint64_t most,
+                      const struct argp_state *state);
 
 // Reads its value; ends the program with a message when it is none of the three.
 enum sp_device_choice sp_device_choice_of(const char *text, const struct argp_state *state);

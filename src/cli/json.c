@@ -2,7 +2,6 @@
 
 #include "cli/complain.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,52 +11,42 @@
 
 // -------------------------------------------------------------------------------------------- the text
 
-static bool add_number(cJSON *object, const char *key, double value) {
+bool sp_json_add_text(cJSON *object, const char *key, const char *text) {
+    return cJSON_AddStringToObject(object, key, text) != NULL;
+}
+
+bool sp_json_add_number(cJSON *object, const char *key, double value) {
     return cJSON_AddNumberToObject(object, key, value) != NULL;
 }
 
-static bool add_times(cJSON *parent, const char *key, const struct sp_times *times) {
-    cJSON *object = cJSON_AddObjectToObject(parent, key);
-    return object && add_number(object, "mean", times->mean) &&
-           add_number(object, "p50", (double)times->p50) && add_number(object, "p99", (double)times->p99) &&
-           add_number(object, "max", (double)times->max);
+bool sp_json_add_count(cJSON *object, const char *key, uint64_t value) {
+    return sp_json_add_number(object, key, (double)value);
 }
 
-static bool fill_object(cJSON *object, const struct sp_result *result) {
-    return cJSON_AddStringToObject(object, "trace", result->trace) &&
-           cJSON_AddStringToObject(object, "allocator", result->allocator) &&
-           cJSON_AddStringToObject(object, "device", result->device) &&
-           add_number(object, "pass", result->pass) &&
-           add_number(object, "operations", (double)result->operations) &&
-           add_number(object, "streams", (double)result->streams) &&
-           add_number(object, "errors", (double)result->errors) &&
-           add_number(object, "live_peak_bytes", (double)result->live_peak_bytes) &&
-           add_number(object, "reserved_peak_bytes", (double)result->reserved_peak_bytes) &&
-           add_times(object, "malloc_ns", &result->malloc_ns) &&
-           add_times(object, "free_ns", &result->free_ns) &&
-           add_number(object, "total_ns", (double)result->total_ns);
+bool sp_json_add_flag(cJSON *object, const char *key, bool value) {
+    return cJSON_AddBoolToObject(object, key, value) != NULL;
 }
 
-static bool add_result(cJSON *list, const struct sp_result *result) {
+static bool add_object(cJSON *array, const struct sp_json_list *list, size_t index) {
     cJSON *object = cJSON_CreateObject();
     if (!object)
         return false;
-    if (fill_object(object, result) && cJSON_AddItemToArray(list, object))
+    if (list->fill(object, list->items, index) && cJSON_AddItemToArray(array, object))
         return true;
     cJSON_Delete(object);
     return false;
 }
 
 // Null without host memory. The caller frees it.
-static char *text_of(const struct sp_result *results, size_t count) {
-    cJSON *list = cJSON_CreateArray();
+static char *text_of(const struct sp_json_list *list) {
+    cJSON *array = cJSON_CreateArray();
     char *text = NULL;
     size_t i = 0;
-    while (list && i < count && add_result(list, &results[i]))
+    while (array && i < list->count && add_object(array, list, i))
         i++;
-    if (list && i == count)
-        text = cJSON_Print(list);
-    cJSON_Delete(list);
+    if (array && i == list->count)
+        text = cJSON_Print(array);
+    cJSON_Delete(array);
     return text;
 }
 
@@ -139,8 +128,8 @@ static bool write_standard_output(const char *text) {
     return fputs(text, stdout) >= 0 && fputc('\n', stdout) != EOF && fflush(stdout) == 0;
 }
 
-bool sp_json_write(const char *path, const struct sp_result *results, size_t count) {
-    char *text = text_of(results, count);
+bool sp_json_write(const char *path, const struct sp_json_list *list) {
+    char *text = text_of(list);
     if (!text)
         return sp_complain("out of host memory for %s", path);
     bool to_output = strcmp(path, "-") == 0;

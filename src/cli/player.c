@@ -1,45 +1,77 @@
 #include "cli/player.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// In pointers: nothing is alive there. Not 0, which is what a request of 0 bytes returns.
-static const uint64_t no_pointer = UINT64_MAX;
+// In pointers. Not 0, which is what a request of 0 bytes returns.
+static const uint64_t not_yet = UINT64_MAX;        // its allocation has not been played
+static const uint64_t no_pointer = UINT64_MAX - 1; // its allocation failed, or it is freed
 
 enum { PROGRESS_STEP = 1024 };
 
-// ------------------------------------------------------------------------------------- open and close
+#define ALL_THREADS UINT32_MAX
+
+struct sp_part {
+    struct sp_player *player;
+    uint32_t thread;           // whose operations it plays
+    struct sp_samples mallocs; // parts of the player's arrays
+    struct sp_samples frees;
+    uint64_t work_ns;
+    uint64_t errors;
+    size_t first_error_operation;
+    char first_error[256];
+};
 
 static const struct sp_driver *driver_of(const struct sp_player *player) {
-    return player->stage->device->driver;
+    return player->play.stage->device->driver;
 }
 
+// --------------------------------------------------------------------------------- streams and events
+
 static void destroy_streams(struct sp_player *player) {
-    for (size_t i = 0; i < player->trace->stream_count; i++)
+    const struct sp_play *play = &player->play;
+    for (size_t i = 0; i < play->trace->stream_count; i++) {
+        if (player->events[i])
+            play->allocator->destroy_event(play->stage, player->events[i]);
         if (player->streams[i])
-            driver_of(player)->cuStreamDestroy(player->streams[i]);
+            play->allocator->destroy_stream(play->stage, player->streams[i]);
+    }
 }
 
 // Number 0 is the default stream, which a null handle stands for. The others are non-blocking, so that the
 // default stream brings no order between them that the trace doesn't show.
+static CUresult create_stream(struct sp_player *player, size_t i) {
+    const struct sp_driver *driver = driver_of(player);
+    CUresult result = CUDA_SUCCESS;
+    if (player->play.trace->streams[i] != 0)
+        result = driver->cuStreamCreate(&player->streams[i], CU_STREAM_NON_BLOCKING);
+    if (result != CUDA_SUCCESS) {
+        player->streams[i] = NULL;
+        return result;
+    }
+    result = driver->cuEventCreate(&player->events[i], CU_EVENT_DISABLE_TIMING);
+    if (result != CUDA_SUCCESS)
+        player->events[i] = NULL;
+    return result;
+}
+
 static bool create_streams(struct sp_player *player) {
-    const struct sp_trace *trace = player->trace;
-    for (size_t i = 0; i < trace->stream_count; i++) {
-        if (trace->streams[i] == 0)
-            continue;
-        CUresult result = driver_of(player)->cuStreamCreate(&player->streams[i], CU_STREAM_NON_BLOCKING);
-        if (result != CUDA_SUCCESS) {
-            player->streams[i] = NULL;
-            return sp_stage_fail(player->stage, "stream %zu of %zu can't be created: %s", i + 1,
-                                 trace->stream_count, sp_driver_error_name(result));
-        }
+    size_t count = player->play.trace->stream_count;
+    for (size_t i = 0; i < count; i++) {
+        CUresult result = create_stream(player, i);
+        if (result != CUDA_SUCCESS)
+            return sp_stage_fail(player->play.stage, "stream %zu of %zu can't be created: %s", i + 1, count,
+                                 sp_driver_error_name(result));
     }
     return true;
 }
 
+// --------------------------------------------------------------------------------------- open and close
+
 // Written once, so that no page of it is touched for the first time between two measured calls.
-static uint64_t *allocate_numbers(size_t count) {
+static void *allocate_numbers(size_t count) {
     uint64_t *numbers = malloc((count + 1) * sizeof *numbers);
     if (numbers)
         memset(numbers, 0xff, (count + 1) * sizeof *numbers);
@@ -48,30 +80,69 @@ static uint64_t *allocate_numbers(size_t count) {
 
 static void release_arrays(struct sp_player *player) {
     free(player->streams);
+    free(player->events);
     free(player->pointers);
-    free(player->mallocs.ns);
-    free(player->frees.ns);
+    free(player->malloc_ns);
+    free(player->free_ns);
+    free(player->parts);
 }
 
-bool sp_player_open(struct sp_player *player, const struct sp_trace *trace,
-                    const struct sp_allocator *allocator, struct sp_stage *stage,
-                    struct sp_progress *progress) {
-    *player = (struct sp_player){.trace = trace,
-                                 .allocator = allocator,
-                                 .stage = stage,
-                                 .progress = progress,
-                                 .clock_cost = sp_clock_cost()};
+static bool allocate_arrays(struct sp_player *player) {
+    const struct sp_trace *trace = player->play.trace;
+    bool single = player->play.parts == SP_ONE_PART;
+    player->part_count = single ? 1 : trace->thread_count;
     player->streams = calloc(trace->stream_count, sizeof(CUstream));
+    player->events = calloc(trace->stream_count, sizeof(CUevent));
     player->pointers = allocate_numbers(trace->block_count);
-    player->mallocs.ns = allocate_numbers(trace->block_count);
-    player->frees.ns = allocate_numbers(trace->operation_count - trace->block_count);
-    if (!player->streams || !player->pointers || !player->mallocs.ns || !player->frees.ns) {
-        sp_stage_fail(stage, "out of host memory");
+    player->malloc_ns = allocate_numbers(trace->block_count);
+    player->free_ns = allocate_numbers(trace->operation_count - trace->block_count);
+    player->parts = calloc(player->part_count, sizeof *player->parts);
+    return player->streams && player->events && player->pointers && player->malloc_ns && player->free_ns &&
+           player->parts;
+}
+
+static struct sp_part *part_of(const struct sp_player *player, const struct sp_trace_operation *operation) {
+    return &player->parts[player->part_count == 1 ? 0 : operation->thread];
+}
+
+// Gives each part its place in the arrays of samples, as large as its operations need.
+static void open_parts(struct sp_player *player) {
+    const struct sp_trace *trace = player->play.trace;
+    for (size_t i = 0; i < trace->operation_count; i++) {
+        struct sp_part *part = part_of(player, &trace->operations[i]);
+        if (trace->operations[i].action == SP_TRACE_FREE)
+            part->frees.count++;
+        else
+            part->mallocs.count++;
+    }
+    uint64_t *mallocs = player->malloc_ns, *frees = player->free_ns;
+    for (size_t i = 0; i < player->part_count; i++) {
+        struct sp_part *part = &player->parts[i];
+        part->player = player;
+        part->thread = player->part_count == 1 ? ALL_THREADS : (uint32_t)i;
+        part->mallocs.ns = mallocs;
+        part->frees.ns = frees;
+        mallocs += part->mallocs.count;
+        frees += part->frees.count;
+    }
+}
+
+bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
+    *player = (struct sp_player){.play = *play};
+    if (!play->work)
+        player->clock_cost = sp_clock_cost();
+    else
+        player->piece_ns = sp_plan_piece_ns(play->plan, play->trace);
+    if (!allocate_arrays(player)) {
+        sp_stage_fail(play->stage, "out of host memory");
         goto release;
     }
+    open_parts(player);
+    pthread_mutex_init(&player->gate, NULL);
     if (create_streams(player))
         return true;
     destroy_streams(player);
+    pthread_mutex_destroy(&player->gate);
 
 release:
     release_arrays(player);
@@ -80,151 +151,345 @@ release:
 
 void sp_player_close(struct sp_player *player) {
     destroy_streams(player);
+    pthread_mutex_destroy(&player->gate);
     release_arrays(player);
+}
+
+// ------------------------------------------------------------------------------------- what parts share
+
+static uint64_t now(const struct sp_player *player) {
+    return player->play.work ? sp_work_now(player->play.work) : sp_clock_now();
+}
+
+static void count_error(struct sp_part *part, size_t operation, const char *what, const char *error) {
+    if (part->errors++ > 0)
+        return;
+    part->first_error_operation = operation;
+    snprintf(part->first_error, sizeof part->first_error, "%s at line %lu: %s", what,
+             sp_trace_line_of(operation), error);
+}
+
+static void check(struct sp_part *part, size_t operation, const char *what, int status) {
+    if (status != 0)
+        count_error(part, operation, what, part->player->play.allocator->error_name(status));
+}
+
+static void count_live(struct sp_player *player, uint64_t size) {
+    uint64_t live = atomic_fetch_add(&player->live_bytes, size) + size;
+    uint64_t peak = atomic_load(&player->live_peak_bytes);
+    while (live > peak && !atomic_compare_exchange_weak(&player->live_peak_bytes, &peak, live))
+        ;
+}
+
+// The block's pointer, once its allocation has been played, perhaps by another part.
+static uint64_t pointer_of(struct sp_player *player, uint32_t block) {
+    uint64_t pointer;
+    while ((pointer = atomic_load(&player->pointers[block])) == not_yet)
+        sched_yield();
+    return pointer;
+}
+
+static void release_block(struct sp_player *player, uint32_t block) {
+    atomic_store(&player->pointers[block], no_pointer);
+    atomic_fetch_sub(&player->live_bytes, player->play.trace->blocks[block].size);
+}
+
+// ------------------------------------------------------------------------------------- beside the trace
+
+static void launch(struct sp_part *part, size_t i, uint32_t stream, uint64_t pointer, uint64_t size) {
+    struct sp_player *player = part->player;
+    if (player->piece_ns == 0 || size == 0)
+        return;
+    CUresult result =
+        sp_work_launch(player->play.work, player->streams[stream], player->piece_ns, pointer, size);
+    if (result == CUDA_SUCCESS)
+        part->work_ns += player->piece_ns;
+    else
+        count_error(part, i, "work", sp_driver_error_name(result));
+}
+
+// Makes one stream run after all that has been put on another so far.
+static void order(struct sp_part *part, size_t i, uint32_t before, uint32_t after) {
+    const struct sp_player *player = part->player;
+    const struct sp_play *play = &player->play;
+    CUevent event = player->events[before];
+    int status = play->allocator->record(play->stage, event, player->streams[before]);
+    check(part, i, "event record", status);
+    if (status == 0)
+        check(part, i, "event wait", play->allocator->wait(play->stage, player->streams[after], event));
+}
+
+static void keep_pace(const struct sp_player *player, size_t i) {
+    if (player->play.work)
+        sp_work_wait_until(player->play.work, player->begin + i * player->play.plan->pace_ns);
+}
+
+static void play_plan(struct sp_part *part, size_t i) {
+    const struct sp_play *play = &part->player->play;
+    uint32_t stream = play->trace->operations[i].stream;
+    size_t streams = play->trace->stream_count;
+    if (sp_plan_is_due(play->plan->events, i) && streams > 1)
+        order(part, i, stream, sp_plan_waiter(play->plan, i, stream, streams));
+    if (sp_plan_is_due(play->plan->synchronize, i))
+        check(part, i, "synchronise",
+              play->allocator->synchronize(play->stage, part->player->streams[stream]));
 }
 
 // --------------------------------------------------------------------------------------------- one pass
 
-static void count_error(struct sp_player *player, size_t operation, const char *what, int status) {
-    struct sp_result *result = player->result;
-    if (result->errors++ == 0)
-        snprintf(result->first_error, sizeof result->first_error, "%s at line %lu: %s", what,
-                 sp_trace_line_of(operation), player->allocator->error_name(status));
-}
-
-static void count_live(struct sp_player *player, uint64_t size) {
-    player->live_bytes += size;
-    if (player->live_bytes > player->result->live_peak_bytes)
-        player->result->live_peak_bytes = player->live_bytes;
-}
-
-static bool play_malloc(struct sp_player *player, size_t i) {
-    const struct sp_trace_operation *operation = &player->trace->operations[i];
-    uint64_t size = player->trace->blocks[operation->block].size;
+static bool play_malloc(struct sp_part *part, size_t i) {
+    struct sp_player *player = part->player;
+    const struct sp_trace_operation *operation = &player->play.trace->operations[i];
+    uint64_t size = player->play.trace->blocks[operation->block].size;
     CUstream stream = player->streams[operation->stream];
     uint64_t pointer = no_pointer;
 
-    uint64_t begin = sp_clock_now();
-    int status = player->allocator->allocate(player->stage, &pointer, size, stream);
-    uint64_t end = sp_clock_now();
+    uint64_t begin = now(player);
+    int status = player->play.allocator->allocate(player->play.stage, &pointer, size, stream);
+    uint64_t end = now(player);
 
-    player->mallocs.ns[player->mallocs.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
-    if (status != 0) {
-        count_error(player, i, "allocation", status);
-        return false;
-    }
-    player->pointers[operation->block] = pointer;
-    count_live(player, size);
-    return true;
+    part->mallocs.ns[part->mallocs.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
+    check(part, i, "allocation", status);
+    if (status == 0)
+        count_live(player, size);
+    atomic_store(&player->pointers[operation->block], status == 0 ? pointer : no_pointer);
+    return status == 0;
 }
 
-static void release_block(struct sp_player *player, uint32_t block) {
-    player->pointers[block] = no_pointer;
-    player->live_bytes -= player->trace->blocks[block].size;
+static void play_allocate(struct sp_part *part, size_t i) {
+    const struct sp_player *player = part->player;
+    const struct sp_trace_operation *operation = &player->play.trace->operations[i];
+    uint32_t block = operation->block;
+    keep_pace(player, i);
+    if (play_malloc(part, i))
+        launch(part, i, operation->stream, atomic_load(&player->pointers[block]),
+               player->play.trace->blocks[block].size);
 }
 
-static void play_free(struct sp_player *player, size_t i) {
-    const struct sp_trace_operation *operation = &player->trace->operations[i];
+// The stream of a foreign free takes the block over: it runs after the stream of the allocation, and has its
+// own use for the block.
+static void take_over(struct sp_part *part, size_t i, uint64_t pointer) {
+    const struct sp_trace *trace = part->player->play.trace;
+    const struct sp_trace_operation *operation = &trace->operations[i];
+    if (!sp_trace_is_foreign(trace, operation))
+        return;
+    const struct sp_trace_block *block = &trace->blocks[operation->block];
+    order(part, i, block->stream, operation->stream);
+    launch(part, i, operation->stream, pointer, block->size);
+}
+
+static void play_free(struct sp_part *part, size_t i) {
+    struct sp_player *player = part->player;
+    const struct sp_trace_operation *operation = &player->play.trace->operations[i];
     bool null = operation->block == SP_TRACE_NO_BLOCK;
-    uint64_t pointer = null ? 0 : player->pointers[operation->block];
+    uint64_t pointer = null ? 0 : pointer_of(player, operation->block);
     if (pointer == no_pointer)
         return; // its allocation failed
     CUstream stream = player->streams[operation->stream];
+    keep_pace(player, i);
+    take_over(part, i, pointer);
 
-    uint64_t begin = sp_clock_now();
-    int status = player->allocator->free(player->stage, pointer, stream);
-    uint64_t end = sp_clock_now();
+    uint64_t begin = now(player);
+    int status = player->play.allocator->free(player->play.stage, pointer, stream);
+    uint64_t end = now(player);
 
-    player->frees.ns[player->frees.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
-    if (status != 0)
-        count_error(player, i, "free", status);
+    part->frees.ns[part->frees.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
+    check(part, i, "free", status);
     if (!null)
         release_block(player, operation->block);
 }
 
-static void free_untimed(struct sp_player *player, uint32_t block, size_t i) {
-    CUstream stream = player->streams[player->trace->blocks[block].stream];
-    int status = player->allocator->free(player->stage, player->pointers[block], stream);
-    if (status != 0)
-        count_error(player, i, "free", status);
+static void free_untimed(struct sp_part *part, uint32_t block, size_t i) {
+    struct sp_player *player = part->player;
+    CUstream stream = player->streams[player->play.trace->blocks[block].stream];
+    uint64_t pointer = atomic_load(&player->pointers[block]);
+    check(part, i, "free", player->play.allocator->free(player->play.stage, pointer, stream));
     release_block(player, block);
 }
 
 // The program that was recorded never got this memory; if we do, we give it back at once.
-static void play_failure(struct sp_player *player, size_t i) {
-    if (play_malloc(player, i))
-        free_untimed(player, player->trace->operations[i].block, i);
+static void play_failure(struct sp_part *part, size_t i) {
+    keep_pace(part->player, i);
+    if (play_malloc(part, i))
+        free_untimed(part, part->player->play.trace->operations[i].block, i);
 }
 
-static void play(struct sp_player *player, size_t i) {
-    switch (player->trace->operations[i].action) {
+static void play(struct sp_part *part, size_t i) {
+    switch (part->player->play.trace->operations[i].action) {
     case SP_TRACE_ALLOCATE:
-        play_malloc(player, i);
+        play_allocate(part, i);
         break;
     case SP_TRACE_FREE:
-        play_free(player, i);
+        play_free(part, i);
         break;
     case SP_TRACE_FAILURE:
-        play_failure(player, i);
+        play_failure(part, i);
         break;
     }
+    play_plan(part, i);
 }
 
-static void play_all(struct sp_player *player) {
-    const struct sp_trace *trace = player->trace;
+// The first part, which the calling thread plays, draws the progress of all.
+static void show_progress(const struct sp_part *part, size_t *drawn, size_t done) {
+    if (part != part->player->parts)
+        return;
+    sp_progress_add(part->player->play.progress, done - *drawn);
+    *drawn = done;
+}
+
+static void play_part(struct sp_part *part) {
+    const struct sp_play *play_of = &part->player->play;
+    const struct sp_trace *trace = play_of->trace;
     size_t drawn = 0;
     for (size_t i = 0; i < trace->operation_count; i++) {
-        play(player, i);
-        if (i == trace->live_peak_operation)
-            player->allocator->at_peak(player->stage);
-        if (i + 1 - drawn < PROGRESS_STEP)
+        if (part->thread == ALL_THREADS || trace->operations[i].thread == part->thread)
+            play(part, i);
+        else
             continue;
-        sp_progress_add(player->progress, i + 1 - drawn);
-        drawn = i + 1;
+        if (i == trace->live_peak_operation)
+            play_of->allocator->at_peak(play_of->stage);
+        if (i + 1 - drawn >= PROGRESS_STEP)
+            show_progress(part, &drawn, i + 1);
     }
-    sp_progress_add(player->progress, trace->operation_count - drawn);
+    show_progress(part, &drawn, trace->operation_count);
+}
+
+// ------------------------------------------------------------------------------------------- all parts
+
+static bool passes_gate(struct sp_player *player) {
+    pthread_mutex_lock(&player->gate);
+    bool open = player->open;
+    pthread_mutex_unlock(&player->gate);
+    return open;
+}
+
+static void *play_in_thread(void *argument) {
+    struct sp_part *part = argument;
+    const struct sp_device *device = part->player->play.stage->device;
+    if (!passes_gate(part->player))
+        return NULL;
+    CUresult result = device->driver->cuCtxSetCurrent(device->context);
+    if (result != CUDA_SUCCESS)
+        count_error(part, 0, "context", sp_driver_error_name(result));
+    play_part(part);
+    return NULL;
+}
+
+static size_t start_threads(struct sp_player *player, pthread_t *threads, size_t count) {
+    size_t started = 0;
+    while (started < count &&
+           pthread_create(&threads[started], NULL, play_in_thread, &player->parts[started + 1]) == 0)
+        started++;
+    return started;
+}
+
+// A part whose thread can't be started would keep the others waiting for its blocks, so all are started before
+// one begins. The calling thread plays the first part.
+static bool play_all(struct sp_player *player) {
+    size_t others = player->part_count - 1;
+    pthread_t *threads = calloc(player->part_count, sizeof *threads);
+    if (!threads)
+        return sp_stage_fail(player->play.stage, "out of host memory");
+    pthread_mutex_lock(&player->gate);
+    size_t started = start_threads(player, threads, others);
+    player->open = started == others;
+    player->begin = now(player);
+    pthread_mutex_unlock(&player->gate);
+    if (started == others)
+        play_part(player->parts);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+    return started == others || sp_stage_fail(player->play.stage, "thread %zu of %zu can't be started",
+                                              started + 2, player->part_count);
+}
+
+static bool finish_work(const struct sp_player *player) {
+    for (size_t i = 0; i < player->play.trace->stream_count; i++) {
+        CUresult result = driver_of(player)->cuStreamSynchronize(player->streams[i]);
+        if (result != CUDA_SUCCESS)
+            return sp_stage_fail(player->play.stage, "a stream's work has not ended well: %s",
+                                 sp_driver_error_name(result));
+    }
+    return true;
 }
 
 static void free_what_is_alive(struct sp_player *player) {
-    for (size_t block = 0; block < player->trace->block_count; block++)
-        if (player->pointers[block] != no_pointer)
-            free_untimed(player, (uint32_t)block, player->trace->operation_count - 1);
+    const struct sp_trace *trace = player->play.trace;
+    for (size_t block = 0; block < trace->block_count; block++) {
+        uint64_t pointer = atomic_load(&player->pointers[block]);
+        if (pointer != no_pointer && pointer != not_yet)
+            free_untimed(player->parts, (uint32_t)block, trace->operation_count - 1);
+    }
 }
 
-static bool synchronize(struct sp_player *player) {
-    for (size_t i = 0; i < player->trace->stream_count; i++) {
-        int status = player->allocator->synchronize(player->stage, player->streams[i]);
+static bool synchronize(const struct sp_player *player) {
+    const struct sp_play *play_of = &player->play;
+    for (size_t i = 0; i < play_of->trace->stream_count; i++) {
+        int status = play_of->allocator->synchronize(play_of->stage, player->streams[i]);
         if (status != 0)
-            return sp_stage_fail(player->stage, "a stream can't be synchronised: %s",
-                                 player->allocator->error_name(status));
+            return sp_stage_fail(play_of->stage, "a stream can't be synchronised: %s",
+                                 play_of->allocator->error_name(status));
     }
     return true;
 }
 
+// --------------------------------------------------------------------------------------------- a pass
+
+static void begin_pass(struct sp_player *player) {
+    for (size_t i = 0; i < player->play.trace->block_count; i++)
+        atomic_store_explicit(&player->pointers[i], not_yet, memory_order_relaxed);
+    for (size_t i = 0; i < player->part_count; i++) {
+        struct sp_part *part = &player->parts[i];
+        part->mallocs.count = part->frees.count = 0;
+        part->work_ns = part->errors = 0;
+    }
+    player->live_bytes = player->live_peak_bytes = 0;
+    player->play.allocator->begin_pass(player->play.stage);
+}
+
+// Moves the samples of a part up to those of the parts before it: a free that was skipped left its place empty.
+static void gather(struct sp_samples *all, const struct sp_samples *samples) {
+    memmove(all->ns + all->count, samples->ns, samples->count * sizeof *samples->ns);
+    all->count += samples->count;
+}
+
+static void sum_up(struct sp_player *player, struct sp_result *result) {
+    struct sp_samples mallocs = {player->malloc_ns, 0}, frees = {player->free_ns, 0};
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < player->part_count; i++) {
+        const struct sp_part *part = &player->parts[i];
+        gather(&mallocs, &part->mallocs);
+        gather(&frees, &part->frees);
+        result->work_ns += part->work_ns;
+        result->errors += part->errors;
+        if (part->errors == 0 || part->first_error_operation > first)
+            continue;
+        first = part->first_error_operation;
+        memcpy(result->first_error, part->first_error, sizeof part->first_error);
+    }
+    result->live_peak_bytes = player->live_peak_bytes;
+    result->malloc_ns = sp_times_of(&mallocs);
+    result->free_ns = sp_times_of(&frees);
+    result->total_ns = sp_samples_sum(&mallocs) + sp_samples_sum(&frees);
+}
+
 bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *result) {
-    const struct sp_trace *trace = player->trace;
+    const struct sp_play *play_of = &player->play;
     *result = (struct sp_result){
-        .trace = trace->name,
-        .allocator = player->allocator->name,
-        .device = player->stage->device->name,
+        .trace = play_of->trace->name,
+        .allocator = play_of->allocator->name,
+        .device = play_of->stage->device->name,
         .pass = pass,
-        .operations = trace->operation_count,
-        .streams = trace->stream_count,
+        .operations = play_of->trace->operation_count,
+        .streams = play_of->trace->stream_count,
     };
-    player->result = result;
-    player->mallocs.count = 0;
-    player->frees.count = 0;
-    player->live_bytes = 0;
-
-    player->allocator->begin_pass(player->stage);
-    play_all(player);
-    bool known = player->allocator->reserved_peak(player->stage, &result->reserved_peak_bytes);
-    free_what_is_alive(player);
-    if (!synchronize(player) || !known)
+    begin_pass(player);
+    if (!play_all(player) || !finish_work(player))
         return false;
-
-    result->malloc_ns = sp_times_of(&player->mallocs);
-    result->free_ns = sp_times_of(&player->frees);
-    result->total_ns = sp_samples_sum(&player->mallocs) + sp_samples_sum(&player->frees);
-    return true;
+    result->end_to_end_ns = now(player) - player->begin;
+    bool known = play_of->allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes);
+    free_what_is_alive(player);
+    sum_up(player, result);
+    return synchronize(player) && known;
 }

@@ -1,14 +1,29 @@
 // Plays a trace through an allocator and measures each call.
 //
-// The player owns the streams, one for each stream number of the trace, and the arrays that a pass fills; all
-// are made before the first pass, so that a pass does nothing but the calls. One thread at a time uses it.
+// The player owns the streams, one for each stream number of the trace, an event for each of them, and the
+// arrays that a pass fills; all are made before the first pass, so that a pass does little but the calls.
+//
+// A pass is played in *parts*: one, or one for each thread of the trace, each in a host thread of its own and in
+// its own order. Where a part frees what another one allocates it waits until that is done. A part writes only
+// what is its own: its samples, its errors, and the pointers of the blocks that it allocates or frees. What is
+// alive is counted by all, with atomics.
 #ifndef STREAMPOOL_CLI_PLAYER_H
 #define STREAMPOOL_CLI_PLAYER_H
 
 #include "cli/allocator.h"
+#include "cli/plan.h"
 #include "cli/progress.h"
 #include "cli/times.h"
 #include "cli/trace.h"
+#include "cli/work.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+// What the measured times are of: the host's clock, or the device's, which on a simulated driver is virtual.
+enum sp_time_base { SP_TIME_OF_HOST, SP_TIME_OF_DEVICE };
+
+enum sp_parts { SP_ONE_PART, SP_PART_FOR_EACH_THREAD };
 
 struct sp_result {
     const char *trace;
@@ -23,27 +38,44 @@ struct sp_result {
     struct sp_times malloc_ns;
     struct sp_times free_ns;
     uint64_t total_ns;
-    char first_error[256]; // in words; "" without errors
+    uint64_t work_ns;       // all pieces of work together
+    uint64_t end_to_end_ns; // from the first operation until all streams have done their work
+    char first_error[256];  // in words; "" without errors
 };
 
-struct sp_player {
+// What is to be played, and how. All of it outlives the player.
+struct sp_play {
     const struct sp_trace *trace;
     const struct sp_allocator *allocator;
     struct sp_stage *stage;
+    const struct sp_plan *plan;
+    const struct sp_work *work; // null: the plan has no work, and times are of the host
+    enum sp_parts parts;
     struct sp_progress *progress;
-    uint64_t clock_cost;
-    CUstream *streams;  // by the trace's stream index
-    uint64_t *pointers; // by the trace's block index: what the allocator returned, while it is alive
-    struct sp_samples mallocs;
-    struct sp_samples frees;
-    uint64_t live_bytes;
-    struct sp_result *result; // of the pass that is being played
 };
 
-// Makes the streams and the arrays for a trace and a stage that is open. False, with the stage's reason.
-bool sp_player_open(struct sp_player *player, const struct sp_trace *trace,
-                    const struct sp_allocator *allocator, struct sp_stage *stage,
-                    struct sp_progress *progress);
+struct sp_part;
+
+struct sp_player {
+    struct sp_play play;
+    uint64_t clock_cost;
+    uint64_t piece_ns;          // of each piece of work
+    uint64_t begin;             // of the pass, by the clock
+    CUstream *streams;          // by the trace's stream index
+    CUevent *events;            // likewise
+    _Atomic uint64_t *pointers; // by the trace's block index: what the allocator returned, while it is alive
+    uint64_t *malloc_ns;        // the samples of all parts, part by part
+    uint64_t *free_ns;
+    struct sp_part *parts;
+    size_t part_count;
+    pthread_mutex_t gate; // held while the parts' threads are being started
+    bool open;            // guarded by the gate: they may begin
+    _Atomic uint64_t live_bytes;
+    _Atomic uint64_t live_peak_bytes;
+};
+
+// Makes the streams and the arrays for a stage that is open. False, with the stage's reason.
+bool sp_player_open(struct sp_player *player, const struct sp_play *play);
 void sp_player_close(struct sp_player *player);
 
 // Plays the trace once. What is still alive at its end is freed afterwards, untimed, and all streams are

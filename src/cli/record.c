@@ -184,6 +184,7 @@ bool sp_record_parse(const char *line, size_t length, struct sp_record *record, 
     }
     *record = (struct sp_record){
         .action = (enum sp_trace_action)values[COLUMN_ACTION],
+        .thread = values[COLUMN_THREAD],
         .pointer = values[COLUMN_POINTER],
         .size = values[COLUMN_SIZE],
         .stream = values[COLUMN_STREAM],

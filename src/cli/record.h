@@ -12,6 +12,7 @@
 
 struct sp_record {
     enum sp_trace_action action;
+    uint64_t thread;
     uint64_t pointer; // 0 for a null pointer
     uint64_t size;
     uint64_t stream;

@@ -1,8 +1,8 @@
 // streampool replay: reads all traces, plays each through each allocator, then prints.
 #include "cli/command.h"
 #include "cli/complain.h"
-#include "cli/json.h"
 #include "cli/report.h"
+#include "cli/traces.h"
 
 #include "base/options.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES_MAX = 1000 };
+enum { PASSES_MAX = 1000, OPTION_THREADS = 256 };
 
 struct request {
     enum sp_device_choice choice;
@@ -18,6 +18,8 @@ struct request {
     size_t allocator_count;
     uint64_t threshold;
     unsigned passes;
+    enum sp_parts parts;
+    struct sp_plan plan;
     const char *json;
     char **paths;
     size_t path_count;
@@ -25,9 +27,9 @@ struct request {
 
 struct replay {
     const struct request *request;
-    struct sp_trace *traces;
-    size_t trace_count;
+    struct sp_traces traces;
     struct sp_device device;
+    struct sp_work *work; // null: none is asked for
     struct sp_progress progress;
     struct sp_result *results;
     size_t result_count;
@@ -66,15 +68,6 @@ static uint64_t parse_threshold(const char *text, struct argp_state *state) {
     return bytes;
 }
 
-static unsigned parse_passes(const char *text, struct argp_state *state) {
-    char *end;
-    errno = 0;
-    long passes = strtol(text, &end, 10);
-    if (errno || end == text || *end || passes < 1 || passes > PASSES_MAX)
-        argp_error(state, "--passes is a number from 1 to %d, not '%s'", PASSES_MAX, text);
-    return (unsigned)passes;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct request *request = state->input;
     switch (key) {
@@ -88,10 +81,16 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         request->threshold = parse_threshold(argument, state);
         return 0;
     case 'n':
-        request->passes = parse_passes(argument, state);
+        request->passes = (unsigned)sp_number_of("--passes", argument, 1, PASSES_MAX, state);
+        return 0;
+    case OPTION_THREADS:
+        request->parts = SP_PART_FOR_EACH_THREAD;
         return 0;
     case 'j':
         request->json = argument;
+        return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->plan;
         return 0;
     case ARGP_KEY_ARGS:
         request->paths = state->argv + state->next;
@@ -112,6 +111,7 @@ static const struct argp_option options[] = {
     {"threshold", 't', "BYTES|max", 0, "Release threshold: what pools keep at a synchronise (default: max)",
      0},
     {"passes", 'n', "N", 0, "Replay each trace so often with the same pool (default: 1)", 0},
+    {"threads", OPTION_THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
     {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
     {.doc = "Allocators:"},
 #define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},
@@ -121,8 +121,11 @@ static const struct argp_option options[] = {
     {0},
 };
 
+static const struct argp_child children[] = {{&sp_plan_argp, 0, "Work and order beside the trace:", 1}, {0}};
+
 static const struct argp argp = {
     .options = options,
+    .children = children,
     .parser = parse,
     .args_doc = "TRACE...",
     .doc =
@@ -133,30 +136,6 @@ static const struct argp argp = {
         "be "
         "read ends the program before anything is replayed.",
 };
-
-// ------------------------------------------------------------------------------------------- the traces
-
-static bool read_traces(struct replay *replay) {
-    const struct request *request = replay->request;
-    replay->traces = calloc(request->path_count, sizeof *replay->traces);
-    if (!replay->traces)
-        return sp_complain("out of host memory");
-    for (size_t i = 0; i < request->path_count; i++) {
-        struct sp_trace_error error;
-        if (!sp_trace_read(request->paths[i], &replay->traces[i], &error)) {
-            sp_trace_error_print(stderr, request->paths[i], &error);
-            return false;
-        }
-        replay->trace_count++;
-    }
-    return true;
-}
-
-static void release_traces(struct replay *replay) {
-    for (size_t i = 0; i < replay->trace_count; i++)
-        sp_trace_release(&replay->traces[i]);
-    free(replay->traces);
-}
 
 // ------------------------------------------------------------------------------------------ the replays
 
@@ -169,8 +148,17 @@ static bool play_passes(struct replay *replay, struct sp_player *player) {
 
 static bool play_trace(struct replay *replay, const struct sp_trace *trace, struct sp_stage *stage,
                        const struct sp_allocator *allocator) {
+    struct sp_play play = {
+        .trace = trace,
+        .allocator = allocator,
+        .stage = stage,
+        .plan = &replay->request->plan,
+        .work = replay->work,
+        .parts = replay->request->parts,
+        .progress = &replay->progress,
+    };
     struct sp_player player;
-    if (!sp_player_open(&player, trace, allocator, stage, &replay->progress))
+    if (!sp_player_open(&player, &play))
         return false;
     bool good = play_passes(replay, &player);
     sp_player_close(&player);
@@ -195,19 +183,13 @@ static bool play_allocator(struct replay *replay, const struct sp_trace *trace, 
     return sp_complain("%s, %s: %s", trace->name, allocator->name, stage.reason);
 }
 
-static size_t operations_to_play(const struct replay *replay) {
-    size_t operations = 0;
-    for (size_t i = 0; i < replay->trace_count; i++)
-        operations += replay->traces[i].operation_count;
-    return operations * replay->request->allocator_count * replay->request->passes;
-}
-
 static bool play_all(struct replay *replay) {
     const struct request *request = replay->request;
-    replay->progress = sp_progress_begin(operations_to_play(replay));
-    for (size_t trace = 0; trace < replay->trace_count; trace++)
+    size_t runs = request->allocator_count * request->passes;
+    replay->progress = sp_progress_begin(sp_traces_operations(&replay->traces) * runs);
+    for (size_t trace = 0; trace < replay->traces.count; trace++)
         for (size_t index = 0; index < request->allocator_count; index++)
-            if (!play_allocator(replay, &replay->traces[trace], index))
+            if (!play_allocator(replay, &replay->traces.list[trace], index))
                 return false;
     sp_progress_end(&replay->progress);
     return true;
@@ -223,7 +205,8 @@ static void print_unavailable(const struct replay *replay, FILE *out) {
 }
 
 static bool print_table(const struct replay *replay) {
-    if (!sp_report_print(stdout, &replay->device, replay->results, replay->result_count))
+    sp_report_device(stdout, &replay->device, replay->work ? SP_TIME_OF_DEVICE : SP_TIME_OF_HOST);
+    if (!sp_report_print(stdout, replay->results, replay->result_count))
         return sp_complain("out of host memory");
     print_unavailable(replay, stdout);
     return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));
@@ -241,7 +224,19 @@ static bool print_results(const struct replay *replay) {
         print_unavailable(replay, stderr);
     else if (!print_table(replay))
         return false;
-    return sp_json_write(json, replay->results, replay->result_count);
+    struct sp_json_list list = sp_report_list(replay->results, replay->result_count);
+    return sp_json_write(json, &list);
+}
+
+static bool play_with_work(struct replay *replay) {
+    struct sp_work work;
+    if (!sp_work_open(&work, &replay->device))
+        return false;
+    replay->work = &work;
+    bool good = play_all(replay) && print_results(replay);
+    const char *problem = sp_work_problem(&work);
+    sp_work_close(&work);
+    return problem ? sp_complain("simulated driver: %s", problem) : good;
 }
 
 static bool replay_on_device(struct replay *replay) {
@@ -249,10 +244,13 @@ static bool replay_on_device(struct replay *replay) {
     const struct sp_driver *driver;
     if (!sp_device_choose(request->choice, &driver) || !sp_device_open(&replay->device, driver))
         return false;
-    size_t runs = replay->trace_count * request->allocator_count * request->passes;
+    size_t runs = replay->traces.count * request->allocator_count * request->passes;
     replay->results = calloc(runs, sizeof *replay->results);
     bool good = replay->results || sp_complain("out of host memory");
-    good = good && play_all(replay) && print_results(replay);
+    if (good && sp_plan_has_work(&request->plan))
+        good = play_with_work(replay);
+    else
+        good = good && play_all(replay) && print_results(replay);
     free(replay->results);
     sp_device_close(&replay->device);
     return good;
@@ -265,11 +263,13 @@ int sp_command_replay(int argc, char **argv) {
         .allocator_count = 1,
         .threshold = UINT64_MAX,
         .passes = 1,
+        .plan = SP_PLAN_DEFAULT,
     };
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
     struct replay replay = {.request = &request};
-    bool good = read_traces(&replay) && replay_on_device(&replay);
-    release_traces(&replay);
+    bool good =
+        sp_traces_read(&replay.traces, request.paths, request.path_count) && replay_on_device(&replay);
+    sp_traces_release(&replay.traces);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,4 +1,4 @@
-// The parser keeps two maps while it reads: live pointers to blocks, and stream numbers to indices. Both are
+// The parser keeps maps while it reads: live pointers to blocks, stream and thread numbers to indices. They are
 // gone when the trace is handed out.
 #include "cli/trace.h"
 
@@ -16,6 +16,8 @@ struct reader {
     struct sp_lines lines;
     struct sp_map live;    // pointer -> block
     struct sp_map streams; // stream number -> index
+    struct sp_map threads; // thread number -> index
+    uint32_t thread;       // of the operation that is being read
     uint64_t live_bytes;
     size_t operation_capacity;
     size_t block_capacity;
@@ -57,7 +59,8 @@ static bool add_operation(struct reader *reader, enum sp_trace_action action, ui
     if (!make_room(&trace->operations, trace->operation_count, &reader->operation_capacity,
                    sizeof *trace->operations))
         return fail_without_memory(reader);
-    trace->operations[trace->operation_count++] = (struct sp_trace_operation){action, block, stream};
+    trace->operations[trace->operation_count++] =
+        (struct sp_trace_operation){action, block, stream, reader->thread};
     return true;
 }
 
@@ -82,6 +85,18 @@ static bool stream_index(struct reader *reader, uint64_t number, uint32_t *index
         !sp_map_insert(&reader->streams, number, *index))
         return fail_without_memory(reader);
     trace->streams[trace->stream_count++] = number;
+    return true;
+}
+
+static bool thread_index(struct reader *reader, uint64_t number, uint32_t *index) {
+    struct sp_trace *trace = reader->trace;
+    *index = sp_map_find(&reader->threads, number);
+    if (*index != SP_MAP_NONE)
+        return true;
+    *index = (uint32_t)trace->thread_count;
+    if (!sp_map_insert(&reader->threads, number, *index))
+        return fail_without_memory(reader);
+    trace->thread_count++;
     return true;
 }
 
@@ -143,7 +158,8 @@ static bool read_operation(struct reader *reader, const char *text, size_t lengt
         return false;
     }
     uint32_t stream;
-    if (!stream_index(reader, record.stream, &stream))
+    if (!stream_index(reader, record.stream, &stream) ||
+        !thread_index(reader, record.thread, &reader->thread))
         return false;
     switch (record.action) {
     case SP_TRACE_ALLOCATE:
@@ -213,6 +229,7 @@ bool sp_trace_read(const char *path, struct sp_trace *trace, struct sp_trace_err
     sp_lines_close(&reader.lines);
     sp_map_release(&reader.live);
     sp_map_release(&reader.streams);
+    sp_map_release(&reader.threads);
     if (!good)
         sp_trace_release(trace);
     return good;

@@ -2,7 +2,8 @@
 //
 // The format is RMM's log (docs/replay.md), plain or gzipped. Each line after the header is one operation, so
 // operation i stands on line i + 2. Pointers are resolved to blocks: each request of the trace is a block of
-// its own, and a free names the block that it frees. Stream numbers are resolved to indices.
+// its own, and a free names the block that it frees. Stream and thread numbers are resolved to indices. A free
+// on another stream than its allocation is a *foreign* one.
 //
 // The caller owns the struct; nothing in it is written after sp_trace_read(), so threads may share it.
 #ifndef STREAMPOOL_CLI_TRACE_H
@@ -26,6 +27,7 @@ struct sp_trace_operation {
     enum sp_trace_action action;
     uint32_t block;  // index in blocks
     uint32_t stream; // index in streams
+    uint32_t thread; // from 0, in the order in which the trace first names them
 };
 
 struct sp_trace_block {
@@ -41,6 +43,7 @@ struct sp_trace {
     size_t block_count;
     uint64_t *streams; // the stream numbers, in the order in which the trace first names them
     size_t stream_count;
+    size_t thread_count;
     uint64_t live_peak_bytes;   // the largest sum of requested bytes that are alive at once
     size_t live_peak_operation; // the operation that first reaches it
 };
@@ -57,6 +60,13 @@ void sp_trace_release(struct sp_trace *trace);
 
 // Writes "path:line: reason" and a newline.
 void sp_trace_error_print(FILE *out, const char *path, const struct sp_trace_error *error);
+
+// True for a free on another stream than that of its block's allocation.
+static inline bool sp_trace_is_foreign(const struct sp_trace *trace,
+                                       const struct sp_trace_operation *operation) {
+    return operation->action == SP_TRACE_FREE && operation->block != SP_TRACE_NO_BLOCK &&
+           trace->blocks[operation->block].stream != operation->stream;
+}
 
 // The line of the file that an operation stands on.
 static inline unsigned long sp_trace_line_of(size_t operation) {

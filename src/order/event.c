@@ -121,11 +121,18 @@ CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handl
     return error;
 }
 
+// The private event of a mark dies with its context, and the user's event may be a new one at the handle of one that died
+// along: so a mark is waited for only where its context is certain to be alive.
+static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *mark) {
+    return sp_stream_is_of(mark->stream, stream->context, stream->context_id) ||
+           sp_stream_is_of_current_context(mark->stream);
+}
+
 // A capturing stream can't wait for an event outside of its capture, and nothing is learned from its order.
 CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle, unsigned int flags) {
     struct sp_mark *mark = sp_stream_check_capture(handle) == CUDA_SUCCESS ? recall(event) : NULL;
     CUresult error = sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
-    if (error == CUDA_SUCCESS && mark && !is_complete(mark))
+    if (error == CUDA_SUCCESS && mark && !is_complete(mark) && may_wait_for(stream, mark))
         sp_stream_wait_mark(stream, mark);
     sp_mark_release(mark);
     return error;

@@ -360,6 +360,34 @@ CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
     return error;
 }
 
+// The chain covers every free that there was when it was recorded last, of whichever stream with the handle.
+static CUresult wait_for_chain(struct sp_stream *stream, struct sp_stream *owner, uint64_t sequence) {
+    sp_lock_acquire(&owner->lock);
+    CUevent chain = owner->chain_sequence >= sequence ? owner->chain : NULL;
+    uint64_t covered = owner->chain_sequence;
+    sp_lock_release(&owner->lock);
+    if (!chain)
+        return CUDA_ERROR_NOT_FOUND;
+    CUstreamCaptureMode mode = enter_relaxed_mode();
+    CUresult error = wait(stream->handle, chain);
+    leave_relaxed_mode(mode);
+    if (error == CUDA_SUCCESS)
+        error = cover_join(stream);
+    if (error == CUDA_SUCCESS)
+        join(stream, (struct sp_fence){owner->slot, covered}, NULL);
+    return error;
+}
+
+CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
+    struct sp_stream *owner = sp_stream_at(fence.slot);
+    struct sp_mark *mark = sp_stream_mark_covering(owner, fence.sequence);
+    if (!mark)
+        return sp_fence_is_complete(fence) ? CUDA_SUCCESS : wait_for_chain(stream, owner, fence.sequence);
+    CUresult error = sp_stream_wait_mark(stream, mark);
+    sp_mark_release(mark);
+    return error;
+}
+
 // Closes every stream of a context and notes the numbers in `closed`, by slot; 0 for other streams.
 static void close_context(CUcontext context, uint64_t id, uint64_t *closed, uint32_t count) {
     for (uint32_t slot = 0; slot < count; slot++) {
@@ -533,12 +561,11 @@ CUresult sp_streams_poll_current_context(void) {
 
 // ------------------------------------------------------------------------------------------ synchronising
 
-// Marks that are known to be complete have nothing more to tell.
-static void drop_complete_marks(struct sp_stream *stream) {
+static void drop_marks(struct sp_stream *stream, uint64_t until) {
     struct sp_mark *dropped[SP_STREAM_MARKS] = {NULL};
     sp_lock_acquire(&stream->lock);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        if (stream->marks[i] && stream->marks[i]->sequence <= sp_stream_completed(stream)) {
+        if (stream->marks[i] && stream->marks[i]->sequence <= until) {
             dropped[i] = stream->marks[i];
             stream->marks[i] = NULL;
         }
@@ -546,6 +573,11 @@ static void drop_complete_marks(struct sp_stream *stream) {
     sp_lock_release(&stream->lock);
     for (int i = 0; i < SP_STREAM_MARKS; i++)
         sp_mark_release(dropped[i]);
+}
+
+// Marks that are known to be complete have nothing more to tell.
+static void drop_complete_marks(struct sp_stream *stream) {
+    drop_marks(stream, sp_stream_completed(stream));
 }
 
 // What a synchronise or a query of the stream itself has shown. Of an anonymous stream it says nothing about
@@ -631,9 +663,10 @@ void sp_stream_end_with_context(struct sp_stream *stream) {
     }
 }
 
-// Its spare events serve the next stream, which is of the same context. Called with the registry's lock held.
+// Its spare events serve the next stream, which is of the same context. A mark that isn't complete says what the old stream
+// ran after, and the new one doesn't. Called with the registry's lock held.
 void sp_stream_forget(struct sp_stream *stream) {
-    drop_complete_marks(stream);
+    drop_marks(stream, UINT64_MAX);
     sp_lock_acquire(&stream->lock);
     sp_clock_clear(&stream->clock);
     sp_lock_release(&stream->lock);

@@ -66,8 +66,13 @@ CUresult sp_stream_record(struct sp_stream *stream);
 // Makes the stream wait for a mark, and joins it to the stream's clock.
 CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
 
+// Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an anonymous stream. Nothing when the
+// fence is complete. CUDA_ERROR_NOT_FOUND when no event stands behind it.
+CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence);
+
 // Where the driver can record a whole context: makes the stream wait for all work of its context so far, frees without a
-// mark included. CUDA_ERROR_NOT_SUPPORTED where it can't.
+// mark included. CUDA_ERROR_NOT_SUPPORTED where it can't. Only where nothing of the context captures: the driver
+// refuses, and invalidates the capture (measured on an H200).
 CUresult sp_stream_wait_context(struct sp_stream *stream);
 
 // ---- what can be asked

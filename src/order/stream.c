@@ -165,7 +165,7 @@ static struct sp_stream *used_slot(const struct description *fresh) {
     for (struct sp_stream **link = &table.gone; *link; link = &(*link)->next_gone) {
         struct sp_stream *stream = *link;
         if (!sp_stream_is_of(stream, fresh->context, fresh->context_id) ||
-            sp_stream_completed(stream) + 1 < atomic_load(&stream->sequence))
+            atomic_load(&stream->freed) > sp_stream_completed(stream))
             continue;
         *link = stream->next_gone;
         unlink_from_bucket(stream);

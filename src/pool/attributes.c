@@ -50,6 +50,9 @@ static bool read_int(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
     case poolMemPoolAttrDeterministic:
         *value = sp_pool_is_deterministic(pool);
         return true;
+    case poolMemPoolAttrContextFence:
+        *value = atomic_load_explicit(&pool->context_fence, memory_order_relaxed);
+        return true;
     case poolMemPoolAttrAllocationType:
         *value = (int)pool->props.allocType;
         return true;
@@ -184,6 +187,9 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
         return poolSuccess;
     case poolMemPoolAttrDeterministic:
         return set_deterministic(pool, flag_at(value) != 0);
+    case poolMemPoolAttrContextFence:
+        atomic_store_explicit(&pool->context_fence, flag_at(value) != 0, memory_order_relaxed);
+        return poolSuccess;
     case poolMemPoolAttrReservedMemHigh:
         return reset_high(&pool->reserved_high, &pool->reserved, number_at(value));
     case poolMemPoolAttrUsedMemHigh:

@@ -107,6 +107,7 @@ struct sp_pool {
     _Atomic uint64_t unfenced_max;
     _Atomic uint64_t host_wait_max; // nanoseconds
     _Atomic bool deterministic;
+    _Atomic bool context_fence;
     bool (*_Atomic is_complete)(
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
 

@@ -2,47 +2,20 @@
 #include "pool/request.h"
 #include "pool/settle.h"
 
-#include <stdlib.h>
 #include <time.h>
-
-// Marks to wait for, one for each fence that is in the way.
-struct marks {
-    struct sp_mark **list;
-    uint32_t count;
-};
-
-static void release_marks(struct marks *marks) {
-    for (uint32_t i = 0; i < marks->count; i++)
-        sp_mark_release(marks->list[i]);
-    free(marks->list);
-}
 
 static bool is_in_the_way(const struct sp_request *request, struct sp_fence fence) {
     struct sp_fence_set alone = {.count = 1, .some = {fence}};
     return sp_request_rule(request, &alone) > SP_RULE_ORDERED;
 }
 
-// The marks behind the fences that are in the way. False when one has none, or without host memory.
-static bool gather_marks(const struct sp_request *request, const struct sp_fence_set *fences,
-                         struct marks *marks) {
-    *marks = (struct marks){calloc(fences->count ? fences->count : 1, sizeof *marks->list), 0};
-    if (!marks->list)
-        return false;
+// Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no event behind it any more.
+static CUresult wait_for(struct sp_request *request, const struct sp_fence_set *fences) {
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
         if (!is_in_the_way(request, fence))
             continue;
-        struct sp_mark *mark = sp_stream_mark_covering(sp_stream_at(fence.slot), fence.sequence);
-        if (!mark)
-            return false;
-        marks->list[marks->count++] = mark;
-    }
-    return true;
-}
-
-static CUresult wait_for_marks(struct sp_request *request, const struct marks *marks) {
-    for (uint32_t i = 0; i < marks->count; i++) {
-        CUresult error = sp_stream_wait_mark(request->lane->stream, marks->list[i]);
+        CUresult error = sp_stream_wait_fence(request->lane->stream, fence);
         if (error != CUDA_SUCCESS)
             return error;
         sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
@@ -69,7 +42,6 @@ static bool finish(const struct sp_request *request, struct sp_block *block, boo
 
 // While the waits are inserted the block is set aside, so nobody else takes it, and no lock is held.
 CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **block) {
-    struct marks marks;
     enum sp_rule reach = request->reach;
     *block = NULL;
     if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
@@ -79,21 +51,20 @@ CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **bloc
     request->reach = reach;
     if (!aside)
         return CUDA_SUCCESS;
-    bool has_marks = gather_marks(request, &aside->fences, &marks);
-    CUresult error = has_marks ? wait_for_marks(request, &marks) : CUDA_SUCCESS;
-    release_marks(&marks);
-    if (finish(request, aside, has_marks && error == CUDA_SUCCESS))
+    CUresult error = wait_for(request, &aside->fences);
+    if (finish(request, aside, error == CUDA_SUCCESS))
         *block = aside;
-    return error;
+    return error == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : error;
 }
 
 CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
-    if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
+    if (!atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed) ||
+        !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
         return CUDA_SUCCESS;
     enum sp_rule reach = request->reach;
     if (sp_stream_wait_context(request->lane->stream) != CUDA_SUCCESS)
-        return CUDA_SUCCESS; // this driver can't, or something captures: the request goes on without
+        return CUDA_SUCCESS; // this driver can't: the request goes on without
     sp_pool_count(request->pool, SP_STATISTIC_ContextFences);
     sp_request_refresh(request);
     request->reach = SP_RULE_MADE_ORDERED;

@@ -10,6 +10,8 @@
 #define TEST_SIMULATED_FUNCTIONS(X) \
     X(simcudaConfigDefault) \
     X(simcudaReset) \
+    X(simcudaRunThreads) \
+    X(simcudaEnqueue) \
     X(simcudaFailCall) \
     X(simcudaFailClear) \
     X(simcudaFailCount) \

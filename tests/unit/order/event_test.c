@@ -6,28 +6,20 @@
 #include <cmocka.h>
 
 #include "order/event.h"
-#include "unit/order/simulated.h"
-
-static struct sp_stream *resolve(CUstream handle) {
-    struct sp_stream *stream = NULL;
-    assert_int_equal(sp_stream_resolve(handle, &stream), CUDA_SUCCESS);
-    return stream;
-}
-
-static uint64_t free_point(struct sp_stream *stream) {
-    uint64_t sequence = 0;
-    assert_int_equal(sp_stream_free_point(stream, &sequence), CUDA_SUCCESS);
-    return sequence;
-}
-
-static bool is_complete(const struct sp_stream *stream, uint64_t sequence) {
-    return sp_fence_is_complete((struct sp_fence){stream->slot, sequence});
-}
+#include "unit/order/known.h"
 
 static CUevent make_event(void) {
     CUevent event = NULL;
     assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
     return event;
+}
+
+static void record(CUevent event, struct sp_stream *stream) {
+    assert_int_equal(sp_event_record(event, stream, stream->handle), CUDA_SUCCESS);
+}
+
+static void wait(struct sp_stream *stream, CUevent event) {
+    assert_int_equal(sp_event_wait(event, stream, stream->handle, 0), CUDA_SUCCESS);
 }
 
 static void destroy(CUevent event) {
@@ -37,13 +29,13 @@ static void destroy(CUevent event) {
 static void synchronising_an_event_completes_the_frees_before_its_record(void **state) {
     (void)state;
     struct sp_stream *told = NULL;
-    struct sp_stream *stream = resolve(simulated_stream());
+    struct sp_stream *stream = known_stream();
     CUevent event = make_event();
     simulated_work(stream->handle);
-    uint64_t before = free_point(stream);
+    uint64_t before = free_on(stream);
     assert_int_equal(sp_event_record(event, stream, stream->handle), CUDA_SUCCESS);
     simulated_work(stream->handle);
-    uint64_t after = free_point(stream);
+    uint64_t after = free_on(stream);
     assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
     assert_ptr_equal(told, stream);
     assert_true(is_complete(stream, before));
@@ -54,10 +46,10 @@ static void synchronising_an_event_completes_the_frees_before_its_record(void **
 static void a_pending_event_is_not_ready_and_teaches_nothing(void **state) {
     (void)state;
     struct sp_stream *told = NULL;
-    struct sp_stream *stream = resolve(simulated_stream());
+    struct sp_stream *stream = known_stream();
     CUevent event = make_event();
     simulated_work(stream->handle);
-    uint64_t sequence = free_point(stream);
+    uint64_t sequence = free_on(stream);
     assert_int_equal(sp_event_record(event, stream, stream->handle), CUDA_SUCCESS);
     assert_int_equal(sp_event_query(event, &told), CUDA_ERROR_NOT_READY);
     assert_false(is_complete(stream, sequence));
@@ -71,11 +63,11 @@ static void a_pending_event_is_not_ready_and_teaches_nothing(void **state) {
 static void an_event_recorded_by_somebody_else_is_no_evidence(void **state) {
     (void)state;
     struct sp_stream *told = NULL;
-    struct sp_stream *a = resolve(simulated_stream());
-    struct sp_stream *b = resolve(simulated_stream());
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
     CUevent event = make_event();
     simulated_work(a->handle);
-    uint64_t sequence = free_point(a);
+    uint64_t sequence = free_on(a);
     assert_int_equal(sp_event_record(event, a, a->handle), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuEventRecord(event, b->handle), CUDA_SUCCESS); // now it says nothing about a
     assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
@@ -86,10 +78,10 @@ static void an_event_recorded_by_somebody_else_is_no_evidence(void **state) {
 static void an_event_at_a_destroyed_ones_handle_is_no_evidence(void **state) {
     (void)state;
     struct sp_stream *told = NULL;
-    struct sp_stream *stream = resolve(simulated_stream());
+    struct sp_stream *stream = known_stream();
     CUevent old = make_event();
     simulated_work(stream->handle);
-    uint64_t sequence = free_point(stream);
+    uint64_t sequence = free_on(stream);
     assert_int_equal(sp_event_record(old, stream, stream->handle), CUDA_SUCCESS);
     destroy(old);
     CUevent young = make_event();
@@ -99,28 +91,28 @@ static void an_event_at_a_destroyed_ones_handle_is_no_evidence(void **state) {
     destroy(young);
 }
 
-static void an_unknown_event_is_waited_for_and_all_streams_are_asked(void **state) {
+static void an_unknown_event_is_waited_for_and_teaches_nothing(void **state) {
     (void)state;
-    struct sp_stream *told = resolve(NULL);
-    struct sp_stream *stream = resolve(simulated_stream());
+    struct sp_stream *told = known(NULL);
+    struct sp_stream *stream = known_stream();
     CUevent event = make_event();
-    uint64_t sequence = free_point(stream);
-    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    uint64_t sequence = free_behind_work_on(stream);
     assert_int_equal(sp_driver->cuEventRecord(event, stream->handle), CUDA_SUCCESS);
     assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
     assert_null(told);
-    assert_true(is_complete(stream, sequence));
+    assert_int_equal(simcudaPending(stream->handle), 0);
+    assert_false(is_complete(stream, sequence));
     destroy(event);
 }
 
 static void a_driver_that_fails_is_named_and_nothing_is_learnt(void **state) {
     (void)state;
     static const char *const calls[] = {"cuEventRecord", "cuEventSynchronize", "cuEventQuery"};
-    struct sp_stream *stream = resolve(simulated_stream());
+    struct sp_stream *stream = known_stream();
     CUevent event = make_event();
     struct sp_stream *told = NULL;
     simulated_work(stream->handle);
-    uint64_t sequence = free_point(stream);
+    uint64_t sequence = free_on(stream);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         CUresult noted = CUDA_SUCCESS;
         const char *name = "";
@@ -141,10 +133,10 @@ static void a_driver_that_fails_is_named_and_nothing_is_learnt(void **state) {
 static void a_private_record_that_fails_does_not_spoil_the_users(void **state) {
     (void)state;
     struct sp_stream *told = NULL;
-    struct sp_stream *stream = resolve(simulated_stream());
+    struct sp_stream *stream = known_stream();
     CUevent event = make_event();
     simulated_work(stream->handle);
-    uint64_t sequence = free_point(stream);
+    uint64_t sequence = free_on(stream);
     simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
     assert_int_equal(sp_event_record(event, stream, stream->handle), CUDA_SUCCESS);
     assert_int_equal(simcudaFailCount(), 1);
@@ -155,7 +147,7 @@ static void a_private_record_that_fails_does_not_spoil_the_users(void **state) {
 
 static void a_record_in_a_capture_makes_no_private_event_and_spoils_nothing(void **state) {
     (void)state;
-    struct sp_stream *stream = resolve(simulated_stream());
+    struct sp_stream *stream = known_stream();
     CUevent event = make_event();
     CUgraph graph = NULL;
     assert_int_equal(sp_driver->cuStreamBeginCapture(stream->handle, CU_STREAM_CAPTURE_MODE_GLOBAL),
@@ -166,6 +158,257 @@ static void a_record_in_a_capture_makes_no_private_event_and_spoils_nothing(void
     assert_int_equal(sp_driver->cuStreamEndCapture(stream->handle, &graph), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
     destroy(event);
+}
+
+static void synchronising_an_event_is_a_synchronise_of_what_stands_before_it(void **state) {
+    (void)state;
+    struct sp_stream *told = NULL;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    CUevent first = make_event();
+    CUevent second = make_event();
+    uint64_t of_a = free_behind_work_on(a);
+    record(first, a);
+    wait(b, first);
+    uint64_t of_b = free_on(b);
+    record(second, b);
+    assert_int_equal(sp_event_synchronize(second, &told), CUDA_SUCCESS);
+    assert_true(is_synchronized(b, of_b));
+    assert_true(is_synchronized(a, of_a));
+    destroy(first);
+    destroy(second);
+}
+
+static void a_query_of_an_event_is_no_synchronise(void **state) {
+    (void)state;
+    struct sp_stream *told = NULL;
+    struct sp_stream *stream = known_stream();
+    CUevent event = make_event();
+    uint64_t sequence = free_on(stream);
+    record(event, stream);
+    assert_int_equal(sp_event_query(event, &told), CUDA_SUCCESS);
+    assert_true(is_complete(stream, sequence));
+    assert_false(is_synchronized(stream, sequence));
+    assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
+    assert_true(is_synchronized(stream, sequence));
+    destroy(event);
+}
+
+// ------------------------------------------------------------------------------------------------ waiting
+
+static void waiting_for_an_event_orders_a_stream_behind_the_frees_before_its_record(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    CUevent event = make_event();
+    uint64_t before = free_behind_work_on(a);
+    record(event, a);
+    uint64_t after = free_behind_work_on(a);
+    wait(b, event);
+    assert_true(runs_after(b, a, before));
+    assert_false(runs_after(b, a, after));
+    destroy(event);
+}
+
+static void an_event_recorded_before_any_free_gives_no_order(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    CUevent event = make_event();
+    simulated_work(a->handle);
+    record(event, a);
+    uint64_t sequence = free_behind_work_on(a);
+    wait(b, event);
+    assert_false(runs_after(b, a, sequence));
+    destroy(event);
+}
+
+static void waiting_for_an_event_takes_the_order_of_its_record_and_no_later_one(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    struct sp_stream *c = known_stream();
+    CUevent of_a = make_event();
+    CUevent of_c = make_event();
+    free_behind_work_on(a);
+    uint64_t sequence = free_behind_work_on(c);
+    record(of_c, c);
+    record(of_a, a);
+    wait(a, of_c);
+    wait(b, of_a);
+    assert_false(runs_after(b, c, sequence));
+    record(of_a, a);
+    wait(b, of_a);
+    assert_true(runs_after(b, c, sequence));
+    destroy(of_a);
+    destroy(of_c);
+}
+
+static void a_wait_that_fails_teaches_nothing(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    CUevent event = make_event();
+    uint64_t sequence = free_behind_work_on(a);
+    record(event, a);
+    simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnwards, CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(sp_event_wait(event, b, b->handle, 0), CUDA_ERROR_LAUNCH_FAILED);
+    simcudaFailClear();
+    assert_false(runs_after(b, a, sequence));
+    destroy(event);
+}
+
+static void a_private_wait_that_fails_spoils_nothing_and_teaches_nothing(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    CUevent event = make_event();
+    uint64_t sequence = free_behind_work_on(a);
+    record(event, a);
+    simcudaFailCall("cuStreamWaitEvent", 2, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+    wait(b, event);
+    assert_int_equal(simcudaFailCount(), 1);
+    assert_false(runs_after(b, a, sequence));
+    destroy(event);
+}
+
+// What is learned is true though the event means something else by then: the stream waits for the mark too.
+static void a_wait_for_an_event_that_somebody_else_recorded_anew_orders_as_it_says(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    struct sp_stream *c = known_stream();
+    CUevent event = make_event();
+    uint64_t sequence = free_behind_work_on(a);
+    record(event, a);
+    assert_int_equal(sp_driver->cuEventRecord(event, c->handle), CUDA_SUCCESS);
+    wait(b, event);
+    if (runs_after(b, a, sequence))
+        assert_int_equal(sp_driver->cuStreamQuery(b->handle), CUDA_ERROR_NOT_READY);
+    destroy(event);
+}
+
+static void waiting_for_an_event_that_was_never_recorded_succeeds_and_teaches_nothing(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    CUevent event = make_event();
+    uint64_t sequence = free_behind_work_on(a);
+    wait(b, event);
+    record(event, a);
+    assert_false(runs_after(b, a, sequence));
+    assert_int_equal(sp_driver->cuStreamQuery(b->handle), CUDA_SUCCESS);
+    destroy(event);
+}
+
+static void an_event_at_the_handle_of_one_that_was_destroyed_here_gives_no_order(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    CUevent old = make_event();
+    uint64_t sequence = free_behind_work_on(a);
+    record(old, a);
+    assert_int_equal(sp_event_destroy(old), CUDA_SUCCESS);
+    CUevent young = make_event();
+    assert_ptr_equal(young, old);
+    uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
+    wait(b, young);
+    assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits + 1);
+    assert_false(runs_after(b, a, sequence));
+    destroy(young);
+}
+
+static void an_event_whose_destruction_failed_is_still_known(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    CUevent event = make_event();
+    uint64_t sequence = free_behind_work_on(a);
+    record(event, a);
+    simcudaFailCall("cuEventDestroy", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(sp_event_destroy(event), CUDA_ERROR_LAUNCH_FAILED);
+    wait(b, event);
+    assert_true(runs_after(b, a, sequence));
+    destroy(event);
+}
+
+// The events of a context die with it, the private ones too, and a new one can have the handle of a dead one.
+static void an_event_at_the_handle_of_one_that_died_with_its_context_gives_no_order(void **state) {
+    (void)state;
+    CUcontext context = NULL;
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+    struct sp_stream *a = known_stream();
+    CUevent old = make_event();
+    uint64_t sequence = free_behind_work_on(a);
+    record(old, a);
+    assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    struct sp_stream *b = known_stream();
+    struct sp_stream *c = known_stream();
+    CUevent young = make_event();
+    while (young != old) {
+        CUevent other = young;
+        young = make_event();
+        destroy(other);
+    }
+    simulated_work(c->handle);
+    assert_int_equal(sp_driver->cuEventRecord(young, c->handle), CUDA_SUCCESS);
+    wait(b, young);
+    assert_false(runs_after(b, a, sequence));
+    destroy(young);
+}
+
+static void an_event_of_another_context_gives_order_while_that_one_is_current(void **state) {
+    (void)state;
+    CUcontext context = NULL;
+    struct sp_stream *b = known_stream();
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+    struct sp_stream *a = known_stream();
+    CUevent event = make_event();
+    uint64_t sequence = free_behind_work_on(a);
+    record(event, a);
+    wait(b, event);
+    assert_true(runs_after(b, a, sequence));
+    sequence = free_behind_work_on(a);
+    record(event, a);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    wait(b, event);
+    assert_false(runs_after(b, a, sequence));
+    destroy(event);
+}
+
+static void a_capturing_stream_learns_nothing_from_a_wait(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    CUevent event = make_event();
+    CUgraph graph = NULL;
+    assert_int_equal(sp_driver->cuStreamBeginCapture(b->handle, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    record(event, b);
+    wait(a, event);
+    assert_int_equal(sp_stream_check_capture(a->handle), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    record(event, a);
+    wait(b, event);
+    assert_int_equal(sp_driver->cuStreamEndCapture(b->handle, &graph), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
+    assert_int_equal(a->clock.count + b->clock.count, 0);
+    destroy(event);
+}
+
+static void events_whose_marks_are_complete_are_forgotten(void **state) {
+    (void)state;
+    enum { MANY = 3000 };
+    static CUevent events[MANY];
+    struct sp_stream *stream = known_stream();
+    for (int i = 0; i < MANY; i++) {
+        events[i] = make_event();
+        free_on(stream);
+        record(events[i], stream);
+        assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+    }
+    assert_true(live_events() < MANY + 1200);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(sp_event_destroy(events[i]), CUDA_SUCCESS);
 }
 
 static int close_events(void **state) {
@@ -181,10 +424,25 @@ int main(void) {
         event_test(a_pending_event_is_not_ready_and_teaches_nothing),
         event_test(an_event_recorded_by_somebody_else_is_no_evidence),
         event_test(an_event_at_a_destroyed_ones_handle_is_no_evidence),
-        event_test(an_unknown_event_is_waited_for_and_all_streams_are_asked),
+        event_test(an_unknown_event_is_waited_for_and_teaches_nothing),
         event_test(a_driver_that_fails_is_named_and_nothing_is_learnt),
         event_test(a_private_record_that_fails_does_not_spoil_the_users),
         event_test(a_record_in_a_capture_makes_no_private_event_and_spoils_nothing),
+        event_test(synchronising_an_event_is_a_synchronise_of_what_stands_before_it),
+        event_test(a_query_of_an_event_is_no_synchronise),
+        event_test(waiting_for_an_event_orders_a_stream_behind_the_frees_before_its_record),
+        event_test(an_event_recorded_before_any_free_gives_no_order),
+        event_test(waiting_for_an_event_takes_the_order_of_its_record_and_no_later_one),
+        event_test(a_wait_that_fails_teaches_nothing),
+        event_test(a_private_wait_that_fails_spoils_nothing_and_teaches_nothing),
+        event_test(a_wait_for_an_event_that_somebody_else_recorded_anew_orders_as_it_says),
+        event_test(waiting_for_an_event_that_was_never_recorded_succeeds_and_teaches_nothing),
+        event_test(an_event_at_the_handle_of_one_that_was_destroyed_here_gives_no_order),
+        event_test(an_event_whose_destruction_failed_is_still_known),
+        event_test(an_event_at_the_handle_of_one_that_died_with_its_context_gives_no_order),
+        event_test(an_event_of_another_context_gives_order_while_that_one_is_current),
+        event_test(a_capturing_stream_learns_nothing_from_a_wait),
+        event_test(events_whose_marks_are_complete_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

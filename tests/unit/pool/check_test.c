@@ -9,6 +9,7 @@
 
 #include "pool/check.h"
 #include "pool/quick.h"
+#include "pool/settle.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;

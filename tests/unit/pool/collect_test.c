@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "pool/settle.h"
 #include "unit/pool/fixture.h"
 
 static uint64_t cached_blocks(const struct sp_lane *lane) {

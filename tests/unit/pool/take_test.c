@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include "pool/request.h"
+#include "pool/settle.h"
 #include "unit/pool/fixture.h"
 
 // Free memory of one stream that nothing else in the pool touches: a live block on each side.
@@ -76,7 +78,10 @@ static void a_free_whose_point_was_passed_before_it_was_filed_is_taken_too(void 
     sp_pool_settle(inside);
     sp_lock_release(&inside->lock);
     sp_lane_flush_quick(fixture_lane(pool, a), sp_pool_insert);
-    struct sp_block *block = sp_take(inside, fixture_lane(pool, b), SP_REGION_LARGE, MIB(40));
+    struct sp_request request;
+    sp_request_open(&request, inside, fixture_lane(pool, b), SP_REGION_LARGE, MIB(40), poolMallocDefault);
+    struct sp_block *block = sp_take(&request);
+    sp_request_close(&request);
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     sp_lock_acquire(&inside->lock);

@@ -32,6 +32,15 @@ static void a_device_says_what_it_can(void **state) {
     assert_int_equal(scripted.misuse, 0);
 }
 
+static void a_driver_that_does_not_know_of_rdma_has_none(void **state) {
+    (void)state;
+    for (int rdma = -1; rdma <= 1; rdma++) {
+        scripted.rdma = rdma;
+        assert_int_equal(sp_vmm_device_open(0, &device), CUDA_SUCCESS);
+        assert_int_equal(device.rdma, rdma == 1);
+    }
+}
+
 static void a_device_without_virtual_memory_management_is_not_supported(void **state) {
     (void)state;
     scripted.has_vmm = 0;
@@ -104,6 +113,7 @@ static void extents_are_created_pinned_on_the_device(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         device_test(a_device_says_what_it_can),
+        device_test(a_driver_that_does_not_know_of_rdma_has_none),
         device_test(a_device_without_virtual_memory_management_is_not_supported),
         device_test(a_device_that_there_is_not_is_invalid),
         device_test(a_granule_below_a_page_of_the_page_map_becomes_a_page),

@@ -37,6 +37,10 @@ static CUresult device_get_attribute(int *value, CUdevice_attribute attribute, C
         *value = scripted.has_vmm;
     else if (attribute == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)
         *value = scripted.exports_fd;
+    else if (attribute == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED && scripted.rdma >= 0)
+        *value = scripted.rdma;
+    else if (attribute == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED)
+        return CUDA_ERROR_INVALID_VALUE;
     else
         return refuse();
     return CUDA_SUCCESS;

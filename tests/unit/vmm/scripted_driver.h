@@ -52,6 +52,7 @@ extern struct scripted_state {
     int devices;
     int has_vmm;
     int exports_fd;
+    int rdma; // -1: the driver doesn't know the question
     size_t granule;
     size_t total_memory;
     size_t most_reserved; // at a time; more is out of memory

@@ -1,0 +1,43 @@
+// What a replay does beside the trace's own calls: work behind the blocks, and order between the streams.
+//
+// Traces record neither. Both are made up here by rules that depend on the plan and on the trace alone, so
+// that every allocator and every policy sees the same. docs/replay.md explains them.
+#ifndef STREAMPOOL_CLI_PLAN_H
+#define STREAMPOOL_CLI_PLAN_H
+
+#include "cli/trace.h"
+
+#include <argp.h>
+
+struct sp_plan {
+    double work;          // the share of the device's time that the work fills; 0: by piece_ns
+    uint64_t piece_ns;    // how long each piece of work is; 0, with a share of 0: there is none
+    uint64_t pace_ns;     // with work: an operation every so often
+    uint64_t events;      // an event between two streams behind every so many operations; 0: none
+    uint64_t synchronize; // a synchronise of one stream behind every so many; 0: none
+    uint64_t seed;        // of the draws
+};
+
+// With no work, no events and no synchronise.
+#define SP_PLAN_DEFAULT ((struct sp_plan){.pace_ns = 10000, .seed = 1})
+
+// The options that fill in a plan, as a child of a command's own; its input is the plan.
+extern const struct argp sp_plan_argp;
+
+static inline bool sp_plan_has_work(const struct sp_plan *plan) {
+    return plan->work > 0 || plan->piece_ns > 0;
+}
+
+// How long each piece of work is for a trace: one piece behind each allocation of some bytes, and one before
+// each foreign free of some.
+uint64_t sp_plan_piece_ns(const struct sp_plan *plan, const struct sp_trace *trace);
+
+static inline bool sp_plan_is_due(uint64_t every, size_t operation) {
+    return every > 0 && (operation + 1) % every == 0;
+}
+
+// The stream that waits for an event of `stream` behind an operation: one of the others, drawn. There are at
+// least two.
+uint32_t sp_plan_waiter(const struct sp_plan *plan, size_t operation, uint32_t stream, size_t stream_count);
+
+#endif

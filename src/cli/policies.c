@@ -1,0 +1,227 @@
+// streampool policies: replays each trace under every combination of the reuse policies, then prints.
+#include "cli/policies.h"
+
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/report.h"
+#include "cli/traces.h"
+
+#include "base/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_LIMIT = 256 };
+
+struct request {
+    enum sp_device_choice choice;
+    uint64_t limit; // 0: none
+    struct sp_plan plan;
+    const char *json;
+    char **paths;
+    size_t path_count;
+};
+
+struct comparison {
+    const struct request *request;
+    struct sp_traces traces;
+    struct sp_device device;
+    struct sp_work work;
+    struct sp_progress progress;
+    struct sp_policy_result *results;
+    size_t result_count;
+};
+
+// ---------------------------------------------------------------------------------------- the arguments
+
+static uint64_t parse_limit(const char *text, struct argp_state *state) {
+    uint64_t bytes = 0;
+    if (!sp_parse_size(text, &bytes) || bytes == 0)
+        argp_error(state, "--limit is a number of bytes above 0, with K, M, G or T behind it, not '%s'",
+                   text);
+    return bytes;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct request *request = state->input;
+    switch (key) {
+    case 'd':
+        request->choice = sp_device_choice_of(argument, state);
+        return 0;
+    case OPTION_LIMIT:
+        request->limit = parse_limit(argument, state);
+        return 0;
+    case 'j':
+        request->json = argument;
+        return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->plan;
+        return 0;
+    case ARGP_KEY_ARGS:
+        request->paths = state->argv + state->next;
+        request->path_count = (size_t)(state->argc - state->next);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no trace is named");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"device", 'd', "sim|gpu|auto", 0, "The simulated driver (the default), the real one, or either", 0},
+    {"limit", OPTION_LIMIT, "BYTES", 0, "The most that the pool may reserve (default: what the device has)",
+     0},
+    {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {
+    {&sp_plan_argp, 0, "Work and order beside the trace (default: --work 0.9):", 1}, {0}};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "TRACE...",
+    .doc =
+        "Replays traces of allocations under all eight combinations of the three reuse policies, with work "
+        "behind each allocation, and prints what each combination made of them. docs/stream-order.md "
+        "explains the figures.\v"
+        "On the simulated driver times are virtual: the same trace, options and seed give the same figures.",
+    .children = children,
+};
+
+// ------------------------------------------------------------------------------------------ the replays
+
+static bool set_policies(struct sp_stage *stage, unsigned combination) {
+    static const enum poolMemPoolAttr attributes[] = {
+#define ATTRIBUTE(key, first, second, attribute) attribute,
+        SP_POLICIES(ATTRIBUTE)
+#undef ATTRIBUTE
+    };
+    for (unsigned i = 0; i < SP_POLICY_COUNT; i++) {
+        int on = combination & 1u << i ? 1 : 0;
+        poolError_t error = poolMemPoolSetAttribute(stage->pool, attributes[i], &on);
+        if (error != poolSuccess)
+            return sp_stage_fail(stage, "a policy can't be set: %s", poolGetErrorName(error));
+    }
+    return true;
+}
+
+static bool read_statistics(struct sp_stage *stage, uint64_t statistics[SP_POLICY_STATISTIC_COUNT]) {
+    static const enum poolMemPoolAttr attributes[] = {
+#define ATTRIBUTE(key, first, second, attribute) attribute,
+        SP_POLICY_STATISTICS(ATTRIBUTE)
+#undef ATTRIBUTE
+    };
+    for (size_t i = 0; i < SP_POLICY_STATISTIC_COUNT; i++) {
+        poolError_t error = poolMemPoolGetAttribute(stage->pool, attributes[i], &statistics[i]);
+        if (error != poolSuccess)
+            return sp_stage_fail(stage, "a statistic can't be read: %s", poolGetErrorName(error));
+    }
+    return true;
+}
+
+static bool play(struct comparison *comparison, const struct sp_trace *trace, struct sp_stage *stage,
+                 struct sp_policy_result *result) {
+    struct sp_play play = {
+        .trace = trace,
+        .allocator = &sp_allocator_pool,
+        .stage = stage,
+        .plan = &comparison->request->plan,
+        .work = &comparison->work,
+        .parts = SP_ONE_PART,
+        .progress = &comparison->progress,
+    };
+    struct sp_player player;
+    if (!set_policies(stage, result->combination) || !sp_player_open(&player, &play))
+        return false;
+    bool good = sp_player_run(&player, 1, &result->replay) && read_statistics(stage, result->statistics);
+    sp_player_close(&player);
+    return good;
+}
+
+static bool play_combination(struct comparison *comparison, const struct sp_trace *trace,
+                             unsigned combination) {
+    struct sp_stage stage = {
+        .device = &comparison->device, .threshold = UINT64_MAX, .limit = comparison->request->limit};
+    struct sp_policy_result *result = &comparison->results[comparison->result_count++];
+    result->combination = combination;
+    bool good = sp_allocator_pool.open(&stage);
+    if (good) {
+        good = play(comparison, trace, &stage, result);
+        sp_allocator_pool.close(&stage);
+    }
+    if (good)
+        return true;
+    sp_progress_end(&comparison->progress);
+    return sp_complain("%s: %s", trace->name, stage.reason);
+}
+
+static bool play_all(struct comparison *comparison) {
+    size_t operations = sp_traces_operations(&comparison->traces);
+    comparison->progress = sp_progress_begin(operations * SP_POLICY_COMBINATIONS);
+    for (size_t i = 0; i < comparison->traces.count; i++) {
+        sp_progress_label(&comparison->progress, comparison->traces.list[i].name);
+        for (unsigned combination = 0; combination < SP_POLICY_COMBINATIONS; combination++)
+            if (!play_combination(comparison, &comparison->traces.list[i], combination))
+                return false;
+    }
+    sp_progress_end(&comparison->progress);
+    return true;
+}
+
+// ------------------------------------------------------------------------------------------ the results
+
+static bool print_table(const struct comparison *comparison) {
+    sp_report_device(stdout, &comparison->device, SP_TIME_OF_DEVICE);
+    if (!sp_policies_print(stdout, comparison->results, comparison->result_count))
+        return sp_complain("out of host memory");
+    return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));
+}
+
+static bool print_results(const struct comparison *comparison) {
+    const char *json = comparison->request->json;
+    if (!(json && strcmp(json, "-") == 0) && !print_table(comparison))
+        return false;
+    struct sp_json_list list = sp_policies_list(comparison->results, comparison->result_count);
+    return !json || sp_json_write(json, &list);
+}
+
+static bool compare(struct comparison *comparison) {
+    if (!sp_work_open(&comparison->work, &comparison->device))
+        return false;
+    bool good = play_all(comparison) && print_results(comparison);
+    const char *problem = sp_work_problem(&comparison->work);
+    if (problem)
+        good = sp_complain("simulated driver: %s", problem);
+    sp_work_close(&comparison->work);
+    return good;
+}
+
+static bool compare_on_device(struct comparison *comparison) {
+    const struct request *request = comparison->request;
+    const struct sp_driver *driver;
+    if (!sp_device_choose(request->choice, &driver) || !sp_device_open(&comparison->device, driver))
+        return false;
+    comparison->results =
+        calloc(comparison->traces.count * SP_POLICY_COMBINATIONS, sizeof *comparison->results);
+    bool good = comparison->results ? compare(comparison) : sp_complain("out of host memory");
+    free(comparison->results);
+    sp_device_close(&comparison->device);
+    return good;
+}
+
+int sp_command_policies(int argc, char **argv) {
+    struct request request = {.choice = SP_DEVICE_SIM, .plan = SP_PLAN_DEFAULT};
+    request.plan.work = 0.9;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_FAILURE;
+    struct comparison comparison = {.request = &request};
+    bool good = sp_traces_read(&comparison.traces, request.paths, request.path_count) &&
+                compare_on_device(&comparison);
+    sp_traces_release(&comparison.traces);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,49 @@
+// The results of `streampool policies`: what each combination of the three reuse policies made of a trace.
+#ifndef STREAMPOOL_CLI_POLICIES_H
+#define STREAMPOOL_CLI_POLICIES_H
+
+#include "cli/json.h"
+#include "cli/player.h"
+
+#include <stdio.h>
+
+//   X(key in JSON, first line of its title, second line, attribute of the pool)
+#define SP_POLICIES(X)                                                                                       \
+    X(follow_event_dependencies, "follow", "events", poolMemPoolReuseFollowEventDependencies)                \
+    X(allow_opportunistic, "oppor-", "tunistic", poolMemPoolReuseAllowOpportunistic)                         \
+    X(allow_internal_dependencies, "internal", "waits", poolMemPoolReuseAllowInternalDependencies)
+
+//   X(key in JSON, first line of its title, second line, attribute of the pool)
+#define SP_POLICY_STATISTICS(X)                                                                              \
+    X(growths, "", "growths", poolMemPoolStatGrowths)                                                        \
+    X(growths_after_trim, "", "trims", poolMemPoolStatGrowthsAfterTrim)                                      \
+    X(reuse_same_stream, "reuse: same", "stream", poolMemPoolStatReuseSameStream)                            \
+    X(reuse_complete, "known", "complete", poolMemPoolStatReuseComplete)                                     \
+    X(reuse_ordered, "", "ordered", poolMemPoolStatReuseOrdered)                                             \
+    X(reuse_found_complete, "found", "complete", poolMemPoolStatReuseFoundComplete)                          \
+    X(reuse_made_ordered, "made", "ordered", poolMemPoolStatReuseMadeOrdered)                                \
+    X(other_region, "other", "region", poolMemPoolStatOtherRegion)                                           \
+    X(waits_inserted, "", "waits", poolMemPoolStatWaitsInserted)                                             \
+    X(events_recorded, "events", "recorded", poolMemPoolStatEventsRecorded)
+
+#define SP_COUNT_ROW(key, first, second, attribute) +1
+enum {
+    SP_POLICY_COUNT = 0 SP_POLICIES(SP_COUNT_ROW),
+    SP_POLICY_COMBINATIONS = 1 << SP_POLICY_COUNT,
+    SP_POLICY_STATISTIC_COUNT = 0 SP_POLICY_STATISTICS(SP_COUNT_ROW),
+};
+#undef SP_COUNT_ROW
+
+struct sp_policy_result {
+    struct sp_result replay;
+    unsigned combination; // bit i stands for the i-th policy
+    uint64_t statistics[SP_POLICY_STATISTIC_COUNT];
+};
+
+// The table, and a line for each combination that had errors. False without host memory.
+bool sp_policies_print(FILE *out, const struct sp_policy_result *results, size_t count);
+
+// The same as a list of objects. docs/stream-order.md has the keys.
+struct sp_json_list sp_policies_list(const struct sp_policy_result *results, size_t count);
+
+#endif

@@ -1,0 +1,555 @@
+#include "random/operations.h"
+
+#include <string.h>
+
+#include "random/work.h"
+#include "support/check.h"
+#include "support/device.h"
+
+// X(name, how often, compared with the others)
+// clang-format off
+#define OPERATIONS(X) \
+    X(malloc_block, 36) \
+    X(free_block, 30) \
+    X(move_block, 10) \
+    X(use_block, 6) \
+    X(record_event, 10) \
+    X(wait_event, 12) \
+    X(spin, 6) \
+    X(query_stream, 2) \
+    X(query_event, 3) \
+    X(synchronize_stream, 1) \
+    X(synchronize_event, 2) \
+    X(renew_stream, 3) \
+    X(renew_event, 2) \
+    X(trim, 1)
+// clang-format on
+
+typedef void operation(struct thread *thread);
+#define DECLARE_OPERATION(name, weight) static operation name;
+OPERATIONS(DECLARE_OPERATION)
+#undef DECLARE_OPERATION
+
+// A program tells the library of three calls in four; of the others it only learns less.
+static bool tells(struct thread *thread) {
+    return !numbers_once_in(&thread->numbers, 4);
+}
+
+// ----------------------------------------------------------------------------------------------- claiming
+
+static struct block *claim_block(struct thread *thread) {
+    struct block *block = &thread->world->blocks[numbers_below(&thread->numbers, BLOCKS)];
+    return claim_alone(&block->claim) ? block : NULL;
+}
+
+// A live block, and its stream shared; null when it isn't to be had.
+static struct block *claim_live(struct thread *thread) {
+    struct block *block = claim_block(thread);
+    if (!block)
+        return NULL;
+    bool mine =
+        block->pointer && (block->last->kind != STREAM_PER_THREAD || block->last->thread == thread->index);
+    if (mine && claim_shared(&block->last->claim))
+        return block;
+    claim_return(&block->claim);
+    return NULL;
+}
+
+static void give_back(struct block *block, struct stream *stream) {
+    claim_return(&stream->claim);
+    claim_return(&block->claim);
+}
+
+static struct event *claim_event(struct thread *thread) {
+    struct event *event = &thread->world->events[numbers_below(&thread->numbers, EVENTS)];
+    return claim_alone(&event->claim) ? event : NULL;
+}
+
+// One that can be recorded in the stream.
+static struct event *claim_event_for(struct thread *thread, const struct stream *stream) {
+    struct event *event = claim_event(thread);
+    if (!event || event->context == stream->context)
+        return event;
+    claim_return(&event->claim);
+    return NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ ordering
+
+static void trace_event(const struct thread *thread, const char *verb, const struct event *event,
+                        const struct stream *stream) {
+    thread_trace(thread, "%s event %u on stream %u", verb, world_event_number(thread->world, event),
+                 world_stream_number(thread->world, stream));
+}
+
+static bool record(struct thread *thread, const struct event *event, const struct stream *stream) {
+    CUstream handle = thread_handle(thread, stream);
+    bool told = tells(thread);
+    thread_enter(thread, stream->context);
+    trace_event(thread, told ? "record" : "record unseen", event, stream);
+    return told ? SUCCEEDED(thread, poolEventRecord(event->handle, handle))
+                : SUCCEEDED(thread, test_driver()->cuEventRecord(event->handle, handle));
+}
+
+static bool wait(struct thread *thread, const struct stream *stream, const struct event *event) {
+    CUstream handle = thread_handle(thread, stream);
+    bool told = tells(thread);
+    thread_enter(thread, stream->context);
+    trace_event(thread, told ? "wait for" : "wait unseen for", event, stream);
+    return told ? SUCCEEDED(thread, poolStreamWaitEvent(handle, event->handle, 0))
+                : SUCCEEDED(thread, test_driver()->cuStreamWaitEvent(handle, event->handle, 0));
+}
+
+// Whatever `to` is given from now on runs after what `from` has been given. False when no event is to be had.
+static bool order(struct thread *thread, const struct stream *from, const struct stream *to) {
+    if (from == to)
+        return true;
+    struct event *event = claim_event_for(thread, from);
+    if (!event)
+        return false;
+    bool ordered = record(thread, event, from) && wait(thread, to, event);
+    claim_return(&event->claim);
+    return ordered;
+}
+
+// Ordered without an event, as soon as `to` is given work.
+static bool are_ordered_by_legacy(const struct stream *from, const struct stream *to) {
+    bool blocking = from->kind != STREAM_NON_BLOCKING && to->kind != STREAM_NON_BLOCKING;
+    return blocking && from->context == to->context &&
+           (from->kind == STREAM_LEGACY || to->kind == STREAM_LEGACY);
+}
+
+static bool synchronize(struct thread *thread, const struct stream *stream) {
+    CUstream handle = thread_handle(thread, stream);
+    bool told = tells(thread), device = numbers_once_in(&thread->numbers, 8);
+    thread_enter(thread, stream->context);
+    thread_trace(thread, "synchronise%s %s %u", told ? "" : " unseen", device ? "the context of" : "stream",
+                 world_stream_number(thread->world, stream));
+    if (device)
+        return told ? SUCCEEDED(thread, poolDeviceSynchronize())
+                    : SUCCEEDED(thread, test_driver()->cuCtxSynchronize());
+    return told ? SUCCEEDED(thread, poolStreamSynchronize(handle))
+                : SUCCEEDED(thread, test_driver()->cuStreamSynchronize(handle));
+}
+
+// -------------------------------------------------------------------------------------------------- blocks
+
+static size_t choose_size(struct thread *thread) {
+    const struct world *world = thread->world;
+    struct numbers *numbers = &thread->numbers;
+    if (!numbers_once_in(numbers, 3))
+        return world->sizes[numbers_below(numbers, SIZES)];
+    return 8 + numbers_below(numbers, numbers_once_in(numbers, 2) ? KIB(60) : world->largest);
+}
+
+static void begin_life(const struct thread *thread, struct block *block) {
+    struct life *life = &block->life[block->lives++ % LIVES];
+    *life = (struct life){.pointer = block->pointer,
+                          .size = block->size,
+                          .malloc_operation = thread->operation,
+                          .malloc_stream = world_stream_number(thread->world, block->last)};
+    thread_trace(thread, "block %u is %p + %zu on stream %u", world_block_number(thread->world, block),
+                 block->pointer, block->size, life->malloc_stream);
+}
+
+static void end_life(const struct thread *thread, struct block *block, const struct stream *stream) {
+    struct life *life = &block->life[(block->lives - 1) % LIVES];
+    life->free_operation = thread->operation;
+    life->free_stream = world_stream_number(thread->world, stream);
+    thread_trace(thread, "block %u is free, on stream %u", world_block_number(thread->world, block),
+                 life->free_stream);
+    block->pointer = NULL;
+}
+
+// True when there is memory, null otherwise: a pool that is this tight has none at times.
+static bool allocate(struct thread *thread, struct block *block, struct stream *stream) {
+    CUstream handle = thread_handle(thread, stream);
+    unsigned flags = numbers_once_in(&thread->numbers, 6) ? (unsigned)numbers_below(&thread->numbers, 16) : 0;
+    block->size = choose_size(thread);
+    thread_enter(thread, stream->context);
+    poolError_t error =
+        flags || numbers_once_in(&thread->numbers, 4)
+            ? poolMallocAsyncWithFlags(&block->pointer, block->size, thread->world->pool, handle, flags)
+            : poolMallocFromPoolAsync(&block->pointer, block->size, thread->world->pool, handle);
+    if (error == poolErrorMemoryAllocation)
+        return false;
+    return SUCCEEDED(thread, error) && block->pointer;
+}
+
+static void malloc_block(struct thread *thread) {
+    struct block *block = claim_block(thread);
+    struct stream *stream = block && !block->pointer ? thread_claim_stream(thread) : NULL;
+    if (stream) {
+        block->used = false;
+        block->last = stream;
+        if (!allocate(thread, block, stream))
+            block->pointer = NULL;
+        else
+            begin_life(thread, block);
+        if (block->pointer && !numbers_once_in(&thread->numbers, 8))
+            work_fill(thread, block, stream);
+        claim_return(&stream->claim);
+    }
+    if (block)
+        claim_return(&block->claim);
+}
+
+static void free_on(struct thread *thread, struct block *block, const struct stream *stream) {
+    thread_enter(thread, stream->context);
+    if (SUCCEEDED(thread, poolFreeAsync(block->pointer, thread_handle(thread, stream))))
+        end_life(thread, block, stream);
+}
+
+// Of a block that nothing has used no order need be kept.
+static void free_elsewhere(struct thread *thread, struct block *block, struct stream *last) {
+    struct stream *stream = thread_claim_stream(thread);
+    if (!stream)
+        return;
+    if (!block->used || order(thread, last, stream)) {
+        block->last = stream;
+        free_on(thread, block, stream);
+    }
+    claim_return(&stream->claim);
+}
+
+static void free_without_stream(struct thread *thread, struct block *block, struct stream *last) {
+    if (block->used && !synchronize(thread, last))
+        return;
+    block->used = false;
+    if (SUCCEEDED(thread, poolFree(block->pointer)))
+        end_life(thread, block, last);
+}
+
+static void free_block(struct thread *thread) {
+    struct block *block = claim_live(thread);
+    if (!block)
+        return;
+    struct stream *last = block->last;
+    if (block->used)
+        work_check(thread, block, last);
+    switch (numbers_below(&thread->numbers, 12)) {
+    case 0:
+        free_without_stream(thread, block, last);
+        break;
+    case 1:
+    case 2:
+    case 3:
+        free_elsewhere(thread, block, last);
+        break;
+    default:
+        free_on(thread, block, last);
+    }
+    give_back(block, last);
+}
+
+static void move_block(struct thread *thread) {
+    struct block *block = claim_live(thread);
+    if (!block)
+        return;
+    struct stream *last = block->last, *stream = thread_claim_stream(thread);
+    bool implicit = stream && are_ordered_by_legacy(last, stream) && numbers_once_in(&thread->numbers, 2);
+    if (stream && block->used && (implicit || order(thread, last, stream))) {
+        work_check(thread, block, stream);
+        work_fill(thread, block, stream);
+        block->last = stream;
+    }
+    if (stream)
+        claim_return(&stream->claim);
+    give_back(block, last);
+}
+
+static void use_block(struct thread *thread) {
+    struct block *block = claim_live(thread);
+    if (!block)
+        return;
+    if (block->used)
+        work_check(thread, block, block->last);
+    work_fill(thread, block, block->last);
+    give_back(block, block->last);
+}
+
+// -------------------------------------------------------------------------------------- streams and events
+
+static void record_event(struct thread *thread) {
+    struct stream *stream = thread_claim_stream(thread);
+    struct event *event = stream ? claim_event_for(thread, stream) : NULL;
+    if (event) {
+        record(thread, event, stream);
+        claim_return(&event->claim);
+    }
+    if (stream)
+        claim_return(&stream->claim);
+}
+
+static void wait_event(struct thread *thread) {
+    struct stream *stream = thread_claim_stream(thread);
+    struct event *event = stream ? claim_event(thread) : NULL;
+    if (event) {
+        wait(thread, stream, event);
+        claim_return(&event->claim);
+    }
+    if (stream)
+        claim_return(&stream->claim);
+}
+
+static void spin(struct thread *thread) {
+    struct stream *stream = thread_claim_stream(thread);
+    if (!stream)
+        return;
+    work_spin(thread, stream);
+    claim_return(&stream->claim);
+}
+
+static bool is_answer(const struct thread *thread, int error) {
+    return error == CUDA_ERROR_NOT_READY || SUCCEEDED(thread, error);
+}
+
+static void query_stream(struct thread *thread) {
+    struct stream *stream = thread_claim_stream(thread);
+    if (!stream)
+        return;
+    thread_enter(thread, stream->context);
+    bool done = is_answer(thread, (int)poolStreamQuery(thread_handle(thread, stream)));
+    thread_trace(thread, "stream %u: %s", world_stream_number(thread->world, stream),
+                 done ? "answered" : "failed");
+    claim_return(&stream->claim);
+}
+
+static void query_event(struct thread *thread) {
+    struct event *event = claim_event(thread);
+    if (!event)
+        return;
+    is_answer(thread, (int)poolEventQuery(event->handle));
+    claim_return(&event->claim);
+}
+
+static void synchronize_stream(struct thread *thread) {
+    struct stream *stream = thread_claim_stream(thread);
+    if (!stream)
+        return;
+    synchronize(thread, stream);
+    claim_return(&stream->claim);
+}
+
+static void synchronize_event(struct thread *thread) {
+    struct event *event = claim_event(thread);
+    if (!event)
+        return;
+    (void)SUCCEEDED(thread, poolEventSynchronize(event->handle));
+    claim_return(&event->claim);
+}
+
+static void trim(struct thread *thread) {
+    uint64_t keep = numbers_below(&thread->numbers, 4) * thread->world->plan.bytes / 4;
+    (void)SUCCEEDED(thread, poolMemPoolTrimTo(thread->world->pool, keep));
+}
+
+// Claims all live blocks that `stream` used last. False, and none claimed, when another thread has one.
+static bool claim_all_of(struct world *world, const struct stream *stream, struct block **list,
+                         unsigned *count) {
+    *count = 0;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        struct block *block = &world->blocks[i];
+        if (!claim_alone(&block->claim)) {
+            while (*count > 0)
+                claim_return(&list[--*count]->claim);
+            return false;
+        }
+        if (block->pointer && block->last == stream)
+            list[(*count)++] = block;
+        else
+            claim_return(&block->claim);
+    }
+    return true;
+}
+
+// Another stream takes over what the stream has.
+static bool hand_over(struct thread *thread, struct stream *stream, struct block **list, unsigned count) {
+    struct stream *heir = thread_claim_stream(thread);
+    if (!heir)
+        return false;
+    bool ordered = heir != stream && order(thread, stream, heir);
+    for (unsigned i = 0; i < count && ordered; i++)
+        list[i]->last = heir;
+    claim_return(&heir->claim);
+    return ordered;
+}
+
+static void destroy_and_create(struct thread *thread, struct stream *stream) {
+    bool told = tells(thread);
+    thread_enter(thread, stream->context);
+    thread_trace(thread, "destroy%s stream %u", told ? "" : " unseen",
+                 world_stream_number(thread->world, stream));
+    bool destroyed = told ? SUCCEEDED(thread, poolStreamDestroy(stream->handle))
+                          : SUCCEEDED(thread, test_driver()->cuStreamDestroy(stream->handle));
+    if (destroyed)
+        world_make_stream(thread, stream);
+}
+
+// With whatever is pending on the old stream, which often has the new one's handle.
+static void renew_stream(struct thread *thread) {
+    struct world *world = thread->world;
+    struct block *list[BLOCKS];
+    unsigned count;
+    struct stream *stream = &world->streams[numbers_below(&thread->numbers, world->stream_count)];
+    if (!claim_alone(&stream->claim))
+        return;
+    bool created = stream->kind == STREAM_BLOCKING || stream->kind == STREAM_NON_BLOCKING;
+    if (created && claim_all_of(world, stream, list, &count)) {
+        if (count == 0 || hand_over(thread, stream, list, count))
+            destroy_and_create(thread, stream);
+        while (count > 0)
+            claim_return(&list[--count]->claim);
+    }
+    claim_return(&stream->claim);
+}
+
+static void renew_event(struct thread *thread) {
+    struct event *event = claim_event(thread);
+    if (!event)
+        return;
+    bool destroyed = tells(thread) ? SUCCEEDED(thread, poolEventDestroy(event->handle))
+                                   : SUCCEEDED(thread, test_driver()->cuEventDestroy(event->handle));
+    if (destroyed)
+        world_make_event(thread, event);
+    claim_return(&event->claim);
+}
+
+// ------------------------------------------------------------------------------------------------ contexts
+
+// A destroyed context has completed its work: its blocks are anybody's.
+static void abandon_context(struct world *world, unsigned context) {
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        struct block *block = &world->blocks[i];
+        if (!block->pointer || block->last->context != context)
+            continue;
+        block->last = &world->streams[0];
+    }
+}
+
+static void renew_context(struct thread *thread) {
+    struct world *world = thread->world;
+    const unsigned context = 1;
+    world_require_no_wrong_words(world, thread);
+    for (unsigned i = 0; i < BLOCKS / 4; i++)
+        malloc_block(thread); // so that something is pending
+    thread_enter(thread, 0);
+    DRIVER(test_driver()->cuCtxDestroy(world->contexts[context].handle));
+    abandon_context(world, context);
+    world_make_context(thread, context);
+    for (unsigned i = 0; i < world->stream_count; i++) {
+        struct stream *stream = &world->streams[i];
+        if (stream->context == context && stream->kind != STREAM_LEGACY && stream->kind != STREAM_PER_THREAD)
+            world_make_stream(thread, stream);
+    }
+    for (unsigned i = 0; i < EVENTS; i++) {
+        if (world->events[i].context == context)
+            world_make_event(thread, &world->events[i]);
+    }
+}
+
+// -------------------------------------------------------------------------------------------------- faults
+
+static void set_fault(struct thread *thread) {
+    static const char *const entries[] = {"cuStreamWaitEvent",   "cuEventRecord",     "cuEventQuery",
+                                          "cuStreamSynchronize", "cuStreamQuery",     "cuCtxSynchronize",
+                                          "cuCtxRecordEvent",    "cuEventSynchronize"};
+    const struct world *world = thread->world;
+    thread->faulty = world->plan.faults > 0 && world->simulated &&
+                     numbers_below(&thread->numbers, 1000) < world->plan.faults;
+    if (thread->faulty)
+        world->simulated->simcudaFailCall(
+            entries[numbers_below(&thread->numbers, sizeof entries / sizeof entries[0])],
+            1 + numbers_below(&thread->numbers, 2), simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+}
+
+static void clear_fault(struct thread *thread) {
+    if (thread->faulty)
+        thread->world->simulated->simcudaFailClear();
+    thread->faulty = false;
+}
+
+// ------------------------------------------------------------------------------------------------- choosing
+
+static const struct {
+    const char *name;
+    operation *run;
+    unsigned weight;
+} table[] = {
+#define ENTER_OPERATION(name, weight) {#name, name, weight},
+    OPERATIONS(ENTER_OPERATION)
+#undef ENTER_OPERATION
+};
+
+#define ADD_WEIGHT(name, weight) +weight
+enum { ALL_WEIGHTS = 0 OPERATIONS(ADD_WEIGHT) };
+#undef ADD_WEIGHT
+
+static size_t choose(struct thread *thread) {
+    uint64_t number = numbers_below(&thread->numbers, ALL_WEIGHTS);
+    size_t i = 0;
+    while (number >= table[i].weight)
+        number -= table[i++].weight;
+    return i;
+}
+
+void operations_next(struct thread *thread) {
+    struct world *world = thread->world;
+    if (world->context_count > 1 && numbers_once_in(&thread->numbers, 400)) {
+        thread->name = "renew_context";
+        renew_context(thread);
+    }
+    size_t chosen = choose(thread);
+    thread->name = table[chosen].name;
+    set_fault(thread);
+    table[chosen].run(thread);
+    clear_fault(thread);
+    thread_require_no_reports(thread);
+}
+
+// ------------------------------------------------------------------------------------------------- leaving
+
+static bool is_of_thread(const struct block *block, unsigned thread) {
+    return block->pointer && block->last->kind == STREAM_PER_THREAD && block->last->thread == thread;
+}
+
+void operations_leave(struct thread *thread) {
+    struct world *world = thread->world;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        struct block *block = &world->blocks[i];
+        struct stream *heir = thread_claim_stream(thread);
+        if (heir && claim_alone(&block->claim)) {
+            if (is_of_thread(block, thread->index) && order(thread, block->last, heir))
+                block->last = heir;
+            claim_return(&block->claim);
+        }
+        if (heir)
+            claim_return(&heir->claim);
+    }
+}
+
+// A thread's default stream can't be named any more once the thread has ended, so its work is waited for.
+void operations_adopt(struct thread *thread) {
+    struct world *world = thread->world;
+    bool finished = false;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        struct block *block = &world->blocks[i];
+        if (!block->pointer || block->last->kind != STREAM_PER_THREAD)
+            continue;
+        if (!finished)
+            DRIVER(test_driver()->cuCtxSynchronize());
+        finished = true;
+        block->last = &world->streams[0];
+    }
+}
+
+void operations_free_all(struct thread *thread) {
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        struct block *block = &thread->world->blocks[i];
+        if (!block->pointer)
+            continue;
+        if (block->used)
+            work_check(thread, block, block->last);
+        free_on(thread, block, block->last);
+    }
+}

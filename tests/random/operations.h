@@ -1,0 +1,17 @@
+// The operations of a random program.
+#ifndef STREAMPOOL_TESTS_RANDOM_OPERATIONS_H
+#define STREAMPOOL_TESTS_RANDOM_OPERATIONS_H
+
+#include "random/world.h"
+
+// Does one operation, or finds that what it chose can't be had now.
+void operations_next(struct thread *thread);
+
+// The thread ends: its per-thread stream hands its blocks over to others.
+void operations_leave(struct thread *thread);
+
+// With no other thread about: does the same for threads that left something behind; and frees everything.
+void operations_adopt(struct thread *thread);
+void operations_free_all(struct thread *thread);
+
+#endif

@@ -1,0 +1,258 @@
+#include "random/world.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "random/operations.h"
+#include "random/work.h"
+#include "support/check.h"
+#include "support/device.h"
+#include "support/pools.h"
+
+// ---------------------------------------------------------------------------------------------- failures
+
+void thread_fail(const struct thread *thread, const char *format, ...) {
+    char reason[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    test_fail(__FILE__, __LINE__, "operation %" PRIu64 " (%s, thread %u): %s", thread->operation,
+              thread->name, thread->index, reason);
+}
+
+void thread_trace(const struct thread *thread, const char *format, ...) {
+    char text[256];
+    va_list arguments;
+    if (!thread->world->plan.trace)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    printf("%" PRIu64 " %s %u: %s\n", thread->operation, thread->name, thread->index, text);
+    fflush(stdout);
+}
+
+unsigned world_stream_number(const struct world *world, const struct stream *stream) {
+    return (unsigned)(stream - world->streams);
+}
+
+unsigned world_event_number(const struct world *world, const struct event *event) {
+    return (unsigned)(event - world->events);
+}
+
+unsigned world_block_number(const struct world *world, const struct block *block) {
+    return (unsigned)(block - world->blocks);
+}
+
+bool thread_succeeded(const struct thread *thread, const char *call, int error) {
+    if (error != 0 && !thread->faulty)
+        thread_fail(thread, "%s returned %s: %s", call, sp_driver_error_name((CUresult)error),
+                    poolGetLastErrorDetail());
+    return error == 0;
+}
+
+static size_t tell(char *text, size_t room, size_t used, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = used < room ? vsnprintf(text + used, room - used, format, arguments) : 0;
+    va_end(arguments);
+    return used + (size_t)length;
+}
+
+// Who had the block, newest first; only those who had this address if it isn't null.
+static size_t tell_lives(const struct block *block, const char *address, char *text, size_t room,
+                         size_t used) {
+    for (uint64_t i = 0; i < LIVES && i < block->lives; i++) {
+        const struct life *life = &block->life[(block->lives - 1 - i) % LIVES];
+        const char *begin = life->pointer;
+        if (address && (address < begin || address >= begin + life->size))
+            continue;
+        used = tell(text, room, used, "; %p + %zu: malloc %" PRIu64 " on stream %u, free", life->pointer,
+                    life->size, life->malloc_operation, life->malloc_stream);
+        used = life->free_operation ? tell(text, room, used, " %" PRIu64 " on stream %u",
+                                           life->free_operation, life->free_stream)
+                                    : tell(text, room, used, " not yet");
+    }
+    return used;
+}
+
+// The allocations at the first address that a report names.
+static void tell_owners(const struct world *world, const char *report, char *text, size_t room) {
+    const char *bracket = strchr(report, '[');
+    void *address = NULL;
+    size_t used = 0;
+    *text = '\0';
+    if (!bracket || sscanf(bracket, "[%p", &address) != 1)
+        return;
+    for (unsigned i = 0; i < BLOCKS; i++)
+        used = tell_lives(&world->blocks[i], address, text, room, used);
+}
+
+void thread_require_no_reports(const struct thread *thread) {
+    const struct test_simulated *simulated = thread->world->simulated;
+    char owners[700];
+    if (!simulated || simulated->simcudaReportCount(NULL) == 0)
+        return;
+    tell_owners(thread->world, simulated->simcudaReportText(0), owners, sizeof owners);
+    thread_fail(thread, "%s: %s%s", simulated->simcudaReportName(0), simulated->simcudaReportText(0), owners);
+}
+
+static void require_no_wrong_words(struct world *world, struct thread *thread, unsigned context) {
+    uint64_t wrong[BLOCKS];
+    char lives[600] = "";
+    thread_enter(thread, context);
+    DRIVER(test_driver()->cuCtxSynchronize());
+    DRIVER(test_driver()->cuMemcpyDtoH(wrong, world->contexts[context].wrong_words, sizeof wrong));
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        if (wrong[i] == 0)
+            continue;
+        tell_lives(&world->blocks[i], NULL, lives, sizeof lives, 0);
+        thread_fail(thread, "%" PRIu64 " wrong words in block %u%s", wrong[i], i, lives);
+    }
+}
+
+void world_require_no_wrong_words(struct world *world, struct thread *thread) {
+    for (unsigned i = 0; i < world->context_count; i++)
+        require_no_wrong_words(world, thread, i);
+    thread_require_no_reports(thread);
+}
+
+// ------------------------------------------------------------------------------------ contexts and streams
+
+void thread_enter(struct thread *thread, unsigned context) {
+    if (thread->context == context)
+        return;
+    DRIVER(test_driver()->cuCtxSetCurrent(thread->world->contexts[context].handle));
+    thread->context = context;
+}
+
+void world_make_context(struct thread *thread, unsigned index) {
+    struct context *context = &thread->world->contexts[index];
+    CUdevice device;
+    CUcontext popped;
+    DRIVER(test_driver()->cuDeviceGet(&device, 0));
+    if (index == 0) {
+        DRIVER(test_driver()->cuDevicePrimaryCtxRetain(&context->handle, device));
+    } else {
+        DRIVER(test_driver()->cuCtxCreate(&context->handle, 0, device));
+        DRIVER(test_driver()->cuCtxPopCurrent(&popped));
+    }
+    DRIVER(test_driver()->cuCtxSetCurrent(context->handle));
+    thread->context = index;
+    work_load(context);
+}
+
+void world_make_stream(struct thread *thread, struct stream *stream) {
+    stream->kind = numbers_once_in(&thread->numbers, 3) ? STREAM_BLOCKING : STREAM_NON_BLOCKING;
+    thread_enter(thread, stream->context);
+    DRIVER(test_driver()->cuStreamCreate(
+        &stream->handle, stream->kind == STREAM_BLOCKING ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
+}
+
+void world_make_event(struct thread *thread, struct event *event) {
+    thread_enter(thread, event->context);
+    DRIVER(test_driver()->cuEventCreate(&event->handle, CU_EVENT_DISABLE_TIMING));
+}
+
+struct stream *thread_claim_stream(struct thread *thread) {
+    struct world *world = thread->world;
+    struct stream *stream = &world->streams[numbers_below(&thread->numbers, world->stream_count)];
+    if (!claim_shared(&stream->claim))
+        return NULL;
+    if (stream->kind != STREAM_PER_THREAD || stream->thread == thread->index)
+        return stream;
+    claim_return(&stream->claim);
+    return NULL;
+}
+
+CUstream thread_handle(struct thread *thread, const struct stream *stream) {
+    if (stream->kind != STREAM_LEGACY)
+        return stream->handle;
+    return numbers_once_in(&thread->numbers, 2) ? NULL : CU_STREAM_LEGACY;
+}
+
+// --------------------------------------------------------------------------------------------- the world
+
+static struct stream *add_stream(struct world *world, enum stream_kind kind, unsigned context) {
+    struct stream *stream = &world->streams[world->stream_count++];
+    stream->kind = kind;
+    stream->context = context;
+    return stream;
+}
+
+static void make_streams(struct world *world, struct thread *thread) {
+    for (unsigned context = 0; context < world->context_count; context++) {
+        add_stream(world, STREAM_LEGACY, context);
+        for (unsigned i = 0; i < world->plan.threads; i++) {
+            struct stream *stream = add_stream(world, STREAM_PER_THREAD, context);
+            stream->handle = CU_STREAM_PER_THREAD;
+            stream->thread = i;
+        }
+    }
+    for (unsigned i = 0; i < world->plan.streams; i++)
+        world_make_stream(thread, add_stream(world, STREAM_NON_BLOCKING, i % world->context_count));
+}
+
+static size_t any_size(struct world *world, struct numbers *numbers) {
+    size_t size = 512;
+    while (size < world->largest && !numbers_once_in(numbers, 9))
+        size *= 2;
+    size += numbers_below(numbers, size);
+    return size < world->largest ? size : world->largest;
+}
+
+// Figures that let a pool of any policy come to all its decisions: how much may go unfenced is part of them.
+static void make_pool(struct world *world, struct numbers *numbers) {
+    static const uint64_t unfenced[] = {0, 64 << 10, 1 << 20, 8 << 20};
+    struct poolMemPoolProps props = test_pool_props(0);
+    props.maxSize = world->plan.bytes;
+    EXPECT(poolMemPoolCreate(&world->pool, &props), poolSuccess);
+    for (int attribute = 1; attribute <= 3; attribute++)
+        test_set_flag(world->pool, (enum poolMemPoolAttr)attribute,
+                      (int)(world->plan.policies >> (attribute - 1) & 1));
+    test_set_attribute(world->pool, poolMemPoolAttrUnfencedBytesMax, unfenced[numbers_below(numbers, 4)]);
+    test_set_attribute(world->pool, poolMemPoolAttrReleaseThreshold,
+                       numbers_once_in(numbers, 4) ? world->plan.bytes / 2 : UINT64_MAX);
+    test_set_flag(world->pool, poolMemPoolAttrDeterministic, numbers_once_in(numbers, 8));
+}
+
+void world_open(struct world *world, const struct plan *plan) {
+    struct thread thread = {.world = world,
+                            .numbers = {plan->seed * 1000003 + plan->policies},
+                            .context = CONTEXTS,
+                            .name = "beginning"};
+    world->plan = *plan;
+    world->simulated = test_simulated();
+    if (world->plan.bytes == 0)
+        world->plan.bytes = world->simulated ? MIB(32) : MIB(256);
+    world->largest = world->plan.bytes / 12;
+    world->context_count = (unsigned)plan->contexts;
+    for (unsigned i = 0; i < world->context_count; i++)
+        world_make_context(&thread, i);
+    make_streams(world, &thread);
+    for (unsigned i = 0; i < EVENTS; i++) {
+        world->events[i].context = i % world->context_count;
+        world_make_event(&thread, &world->events[i]);
+    }
+    for (unsigned i = 0; i < SIZES; i++)
+        world->sizes[i] = any_size(world, &thread.numbers);
+    make_pool(world, &thread.numbers);
+    thread_enter(&thread, 0);
+}
+
+void world_close(struct world *world, struct thread *thread) {
+    thread->name = "ending";
+    operations_free_all(thread);
+    for (unsigned i = 0; i < world->context_count; i++) {
+        thread_enter(thread, i);
+        EXPECT(poolDeviceSynchronize(), poolSuccess);
+    }
+    world_require_no_wrong_words(world, thread);
+    EXPECT(poolMemPoolTrimTo(world->pool, 0), poolSuccess);
+    REQUIRE_EQUAL(test_used(world->pool), 0);
+    REQUIRE_EQUAL(test_reserved(world->pool), 0);
+    thread_require_no_reports(thread);
+}
