@@ -61,7 +61,7 @@ static int run_seed(uint64_t seed, uint64_t operations, _Atomic uint64_t *done) 
 }
 
 int main(int argc, char **argv) {
-    struct choice choice = {.seed = 1, .seeds = 8, .operations = 2000};
+    struct choice choice = {.seed = 1, .seeds = 24, .operations = 4000};
     const struct argp argp = {
         .options = options, .parser = read_option, .doc = "Compares random operations with a model."};
     argp_parse(&argp, argc, argv, 0, NULL, &choice);
