@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Replays four recorded PyTorch traces through the pool, CUDA's own pool and plain cuMemAlloc, and prints the table:
+# Replays four recorded PyTorch traces and one of producers and consumers through the pool, CUDA's own pool and plain
+# cuMemAlloc, and prints the table:
 #
 #   bash bench/demo.sh [--no-install] [OPTION...]
 #

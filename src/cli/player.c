@@ -11,11 +11,17 @@ static const uint64_t no_pointer = UINT64_MAX - 1; // its allocation failed, or 
 
 enum { PROGRESS_STEP = 1024 };
 
+// A part is never further ahead of another one than so many lines of the trace: what a queue between the
+// threads kept small when the trace was recorded stays small. The part that is furthest behind waits for
+// nobody, so there always is one that goes on.
+enum { LEAD_MAX = 256 };
+
 #define ALL_THREADS UINT32_MAX
 
 struct sp_part {
     struct sp_player *player;
     uint32_t thread;           // whose operations it plays
+    _Atomic size_t position;   // the operation that it is at; SIZE_MAX when it is done
     struct sp_samples mallocs; // parts of the player's arrays
     struct sp_samples frees;
     uint64_t work_ns;
@@ -237,7 +243,8 @@ static void play_plan(struct sp_part *part, size_t i) {
 
 // --------------------------------------------------------------------------------------------- one pass
 
-static bool play_malloc(struct sp_part *part, size_t i) {
+// The pointer, or no_pointer.
+static uint64_t play_malloc(struct sp_part *part, size_t i) {
     struct sp_player *player = part->player;
     const struct sp_trace_operation *operation = &player->play.trace->operations[i];
     uint64_t size = player->play.trace->blocks[operation->block].size;
@@ -250,20 +257,22 @@ static bool play_malloc(struct sp_part *part, size_t i) {
 
     part->mallocs.ns[part->mallocs.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
     check(part, i, "allocation", status);
-    if (status == 0)
-        count_live(player, size);
-    atomic_store(&player->pointers[operation->block], status == 0 ? pointer : no_pointer);
-    return status == 0;
+    if (status != 0)
+        return no_pointer;
+    count_live(player, size);
+    return pointer;
 }
 
+// Other parts see the pointer once the work is on the stream: what they order behind it is then behind the
+// work.
 static void play_allocate(struct sp_part *part, size_t i) {
-    const struct sp_player *player = part->player;
+    struct sp_player *player = part->player;
     const struct sp_trace_operation *operation = &player->play.trace->operations[i];
-    uint32_t block = operation->block;
     keep_pace(player, i);
-    if (play_malloc(part, i))
-        launch(part, i, operation->stream, atomic_load(&player->pointers[block]),
-               player->play.trace->blocks[block].size);
+    uint64_t pointer = play_malloc(part, i);
+    if (pointer != no_pointer)
+        launch(part, i, operation->stream, pointer, player->play.trace->blocks[operation->block].size);
+    atomic_store(&player->pointers[operation->block], pointer);
 }
 
 // The stream of a foreign free takes the block over: it runs after the stream of the allocation, and has its
@@ -309,9 +318,13 @@ static void free_untimed(struct sp_part *part, uint32_t block, size_t i) {
 
 // The program that was recorded never got this memory; if we do, we give it back at once.
 static void play_failure(struct sp_part *part, size_t i) {
-    keep_pace(part->player, i);
-    if (play_malloc(part, i))
-        free_untimed(part, part->player->play.trace->operations[i].block, i);
+    struct sp_player *player = part->player;
+    uint32_t block = player->play.trace->operations[i].block;
+    keep_pace(player, i);
+    uint64_t pointer = play_malloc(part, i);
+    atomic_store(&player->pointers[block], pointer);
+    if (pointer != no_pointer)
+        free_untimed(part, block, i);
 }
 
 static void play(struct sp_part *part, size_t i) {
@@ -329,6 +342,28 @@ static void play(struct sp_part *part, size_t i) {
     play_plan(part, i);
 }
 
+static size_t furthest_behind(const struct sp_player *player) {
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < player->part_count; i++) {
+        size_t position = atomic_load(&player->parts[i].position);
+        least = position < least ? position : least;
+    }
+    return least;
+}
+
+// `behind` is where the part that is furthest behind was at the last look.
+static void stay_close(struct sp_part *part, size_t i, size_t *behind) {
+    if (part->player->part_count == 1)
+        return;
+    atomic_store(&part->position, i);
+    while (i - *behind > LEAD_MAX) {
+        size_t now_behind = furthest_behind(part->player);
+        if (now_behind == *behind)
+            sched_yield();
+        *behind = now_behind;
+    }
+}
+
 // The first part, which the calling thread plays, draws the progress of all.
 static void show_progress(const struct sp_part *part, size_t *drawn, size_t done) {
     if (part != part->player->parts)
@@ -340,17 +375,18 @@ static void show_progress(const struct sp_part *part, size_t *drawn, size_t done
 static void play_part(struct sp_part *part) {
     const struct sp_play *play_of = &part->player->play;
     const struct sp_trace *trace = play_of->trace;
-    size_t drawn = 0;
+    size_t drawn = 0, behind = 0;
     for (size_t i = 0; i < trace->operation_count; i++) {
-        if (part->thread == ALL_THREADS || trace->operations[i].thread == part->thread)
-            play(part, i);
-        else
+        if (part->thread != ALL_THREADS && trace->operations[i].thread != part->thread)
             continue;
+        stay_close(part, i, &behind);
+        play(part, i);
         if (i == trace->live_peak_operation)
             play_of->allocator->at_peak(play_of->stage);
         if (i + 1 - drawn >= PROGRESS_STEP)
             show_progress(part, &drawn, i + 1);
     }
+    atomic_store(&part->position, SIZE_MAX);
     show_progress(part, &drawn, trace->operation_count);
 }
 
@@ -443,6 +479,7 @@ static void begin_pass(struct sp_player *player) {
         struct sp_part *part = &player->parts[i];
         part->mallocs.count = part->frees.count = 0;
         part->work_ns = part->errors = 0;
+        part->position = 0;
     }
     player->live_bytes = player->live_peak_bytes = 0;
     player->play.allocator->begin_pass(player->play.stage);

@@ -12,11 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_LIMIT = 256 };
+enum { OPTION_LIMIT = 256, OPTION_SET, SETTINGS_MAX = 16 };
+
+// Attributes from here on are the library's own.
+#define OWN_ATTRIBUTES 1000
+
+// An attribute of the pool that the command line sets.
+struct setting {
+    const char *name;
+    enum poolMemPoolAttr attribute;
+    size_t size; // of its value
+    uint64_t value;
+};
 
 struct request {
     enum sp_device_choice choice;
     uint64_t limit; // 0: none
+    struct setting settings[SETTINGS_MAX];
+    size_t setting_count;
     struct sp_plan plan;
     const char *json;
     char **paths;
@@ -43,6 +56,37 @@ static uint64_t parse_limit(const char *text, struct argp_state *state) {
     return bytes;
 }
 
+// The library's own attributes, by their names without the prefix poolMemPoolAttr.
+static const struct setting *find_attribute(const char *name, size_t length) {
+    static const size_t prefix = sizeof "poolMemPoolAttr" - 1;
+    static const struct setting attributes[] = {
+#define ATTRIBUTE(name, number, type) {#name, name, sizeof(type), 0},
+        STREAMPOOL_POOL_ATTRIBUTES(ATTRIBUTE)
+#undef ATTRIBUTE
+    };
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
+        const char *bare = attributes[i].name + prefix;
+        if (attributes[i].attribute >= OWN_ATTRIBUTES && strlen(bare) == length &&
+            memcmp(bare, name, length) == 0)
+            return &attributes[i];
+    }
+    return NULL;
+}
+
+static void parse_setting(struct request *request, const char *text, struct argp_state *state) {
+    size_t length = strcspn(text, "=");
+    const struct setting *attribute = find_attribute(text, length);
+    uint64_t value = 0;
+    if (!attribute)
+        argp_error(state, "'%.*s' is no attribute of a pool's own", (int)length, text);
+    if (text[length] == '\0' || !sp_parse_size(text + length + 1, &value))
+        argp_error(state, "--set is NAME=NUMBER, with K, M, G or T behind it, not '%s'", text);
+    if (request->setting_count == SETTINGS_MAX)
+        argp_error(state, "--set is there more than %d times", SETTINGS_MAX);
+    request->settings[request->setting_count] = *attribute;
+    request->settings[request->setting_count++].value = value;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct request *request = state->input;
     switch (key) {
@@ -51,6 +95,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case OPTION_LIMIT:
         request->limit = parse_limit(argument, state);
+        return 0;
+    case OPTION_SET:
+        parse_setting(request, argument, state);
         return 0;
     case 'j':
         request->json = argument;
@@ -74,6 +121,8 @@ static const struct argp_option options[] = {
     {"device", 'd', "sim|gpu|auto", 0, "The simulated driver (the default), the real one, or either", 0},
     {"limit", OPTION_LIMIT, "BYTES", 0, "The most that the pool may reserve (default: what the device has)",
      0},
+    {"set", OPTION_SET, "NAME=NUMBER", 0,
+     "Set one of the pool's own attributes, such as UnfencedBytesMax or ContextFence", 0},
     {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
     {0},
 };
@@ -110,9 +159,22 @@ static bool set_policies(struct sp_stage *stage, unsigned combination) {
     return true;
 }
 
+static bool set_attributes(struct sp_stage *stage, const struct request *request) {
+    for (size_t i = 0; i < request->setting_count; i++) {
+        const struct setting *setting = &request->settings[i];
+        int flag = setting->value != 0;
+        uint64_t number = setting->value;
+        void *value = setting->size == sizeof flag ? (void *)&flag : (void *)&number;
+        poolError_t error = poolMemPoolSetAttribute(stage->pool, setting->attribute, value);
+        if (error != poolSuccess)
+            return sp_stage_fail(stage, "%s: %s", setting->name, poolGetLastErrorDetail());
+    }
+    return true;
+}
+
 static bool read_statistics(struct sp_stage *stage, uint64_t statistics[SP_POLICY_STATISTIC_COUNT]) {
     static const enum poolMemPoolAttr attributes[] = {
-#define ATTRIBUTE(key, first, second, attribute) attribute,
+#define ATTRIBUTE(key, first, second, attribute, need) attribute,
         SP_POLICY_STATISTICS(ATTRIBUTE)
 #undef ATTRIBUTE
     };
@@ -136,7 +198,8 @@ static bool play(struct comparison *comparison, const struct sp_trace *trace, st
         .progress = &comparison->progress,
     };
     struct sp_player player;
-    if (!set_policies(stage, result->combination) || !sp_player_open(&player, &play))
+    if (!set_policies(stage, result->combination) || !set_attributes(stage, comparison->request) ||
+        !sp_player_open(&player, &play))
         return false;
     bool good = sp_player_run(&player, 1, &result->replay) && read_statistics(stage, result->statistics);
     sp_player_close(&player);
@@ -144,10 +207,9 @@ static bool play(struct comparison *comparison, const struct sp_trace *trace, st
 }
 
 static bool play_combination(struct comparison *comparison, const struct sp_trace *trace,
-                             unsigned combination) {
+                             unsigned combination, struct sp_policy_result *result) {
     struct sp_stage stage = {
         .device = &comparison->device, .threshold = UINT64_MAX, .limit = comparison->request->limit};
-    struct sp_policy_result *result = &comparison->results[comparison->result_count++];
     result->combination = combination;
     bool good = sp_allocator_pool.open(&stage);
     if (good) {
@@ -160,14 +222,26 @@ static bool play_combination(struct comparison *comparison, const struct sp_trac
     return sp_complain("%s: %s", trace->name, stage.reason);
 }
 
+// One replay goes ahead and is not counted: what a process or a device does only once, such as reserving
+// address space, is nothing of the first combination's.
+static bool play_trace(struct comparison *comparison, const struct sp_trace *trace) {
+    struct sp_policy_result warm_up;
+    if (!play_combination(comparison, trace, 0, &warm_up))
+        return false;
+    for (unsigned combination = 0; combination < SP_POLICY_COMBINATIONS; combination++)
+        if (!play_combination(comparison, trace, combination,
+                              &comparison->results[comparison->result_count++]))
+            return false;
+    return true;
+}
+
 static bool play_all(struct comparison *comparison) {
     size_t operations = sp_traces_operations(&comparison->traces);
-    comparison->progress = sp_progress_begin(operations * SP_POLICY_COMBINATIONS);
+    comparison->progress = sp_progress_begin(operations * (1 + SP_POLICY_COMBINATIONS));
     for (size_t i = 0; i < comparison->traces.count; i++) {
         sp_progress_label(&comparison->progress, comparison->traces.list[i].name);
-        for (unsigned combination = 0; combination < SP_POLICY_COMBINATIONS; combination++)
-            if (!play_combination(comparison, &comparison->traces.list[i], combination))
-                return false;
+        if (!play_trace(comparison, &comparison->traces.list[i]))
+            return false;
     }
     sp_progress_end(&comparison->progress);
     return true;

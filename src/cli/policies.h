@@ -13,20 +13,26 @@
     X(allow_opportunistic, "oppor-", "tunistic", poolMemPoolReuseAllowOpportunistic)                         \
     X(allow_internal_dependencies, "internal", "waits", poolMemPoolReuseAllowInternalDependencies)
 
-//   X(key in JSON, first line of its title, second line, attribute of the pool)
-#define SP_POLICY_STATISTICS(X)                                                                              \
-    X(growths, "", "growths", poolMemPoolStatGrowths)                                                        \
-    X(growths_after_trim, "", "trims", poolMemPoolStatGrowthsAfterTrim)                                      \
-    X(reuse_same_stream, "reuse: same", "stream", poolMemPoolStatReuseSameStream)                            \
-    X(reuse_complete, "known", "complete", poolMemPoolStatReuseComplete)                                     \
-    X(reuse_ordered, "", "ordered", poolMemPoolStatReuseOrdered)                                             \
-    X(reuse_found_complete, "found", "complete", poolMemPoolStatReuseFoundComplete)                          \
-    X(reuse_made_ordered, "made", "ordered", poolMemPoolStatReuseMadeOrdered)                                \
-    X(other_region, "other", "region", poolMemPoolStatOtherRegion)                                           \
-    X(waits_inserted, "", "waits", poolMemPoolStatWaitsInserted)                                             \
-    X(events_recorded, "events", "recorded", poolMemPoolStatEventsRecorded)
+// What the table shows only when it is not 0 everywhere.
+enum sp_column_need { SP_COLUMN_ALWAYS, SP_COLUMN_WHERE_ANY };
 
-#define SP_COUNT_ROW(key, first, second, attribute) +1
+//   X(key in JSON, first line of its title, second line, attribute of the pool, when the table has it)
+// clang-format off
+#define SP_POLICY_STATISTICS(X) \
+    X(growths, "", "growths", poolMemPoolStatGrowths, SP_COLUMN_ALWAYS) \
+    X(growths_after_trim, "growths", "by trim", poolMemPoolStatGrowthsAfterTrim, SP_COLUMN_WHERE_ANY) \
+    X(reuse_same_stream, "reuse: same", "stream", poolMemPoolStatReuseSameStream, SP_COLUMN_ALWAYS) \
+    X(reuse_complete, "known", "complete", poolMemPoolStatReuseComplete, SP_COLUMN_ALWAYS) \
+    X(reuse_ordered, "", "ordered", poolMemPoolStatReuseOrdered, SP_COLUMN_ALWAYS) \
+    X(reuse_found_complete, "found", "complete", poolMemPoolStatReuseFoundComplete, SP_COLUMN_ALWAYS) \
+    X(reuse_made_ordered, "made", "ordered", poolMemPoolStatReuseMadeOrdered, SP_COLUMN_ALWAYS) \
+    X(other_region, "other", "region", poolMemPoolStatOtherRegion, SP_COLUMN_WHERE_ANY) \
+    X(waits_inserted, "waits", "inserted", poolMemPoolStatWaitsInserted, SP_COLUMN_ALWAYS) \
+    X(context_fences, "context", "fences", poolMemPoolStatContextFences, SP_COLUMN_WHERE_ANY) \
+    X(events_recorded, "events", "recorded", poolMemPoolStatEventsRecorded, SP_COLUMN_ALWAYS)
+// clang-format on
+
+#define SP_COUNT_ROW(...) +1
 enum {
     SP_POLICY_COUNT = 0 SP_POLICIES(SP_COUNT_ROW),
     SP_POLICY_COMBINATIONS = 1 << SP_POLICY_COUNT,

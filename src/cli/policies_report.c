@@ -22,6 +22,8 @@ enum {
     TRACE_COLUMN,
     POLICY_COLUMN,
     FIRST_NUMBER = POLICY_COLUMN + SP_POLICY_COUNT,
+    FIRST_STATISTIC = FIRST_NUMBER REPLAY_COLUMNS(COUNT_COLUMN),
+    ERRORS_COLUMN = FIRST_STATISTIC + SP_POLICY_STATISTIC_COUNT,
     COLUMN_COUNT =
         FIRST_NUMBER + SP_POLICY_STATISTIC_COUNT REPLAY_COLUMNS(COUNT_COLUMN) TIME_COLUMNS(COUNT_COLUMN),
     TITLE_ROWS = 2
@@ -31,8 +33,8 @@ enum {
 static void fill_titles(const struct sp_table *table) {
     static const char *const titles[COLUMN_COUNT][TITLE_ROWS] = {
         {"", "trace"},
-#define TITLE(first, second, fill)               {first, second},
-#define KEY_TITLE(key, first, second, attribute) {first, second},
+#define TITLE(first, second, fill)         {first, second},
+#define KEY_TITLE(key, first, second, ...) {first, second},
         SP_POLICIES(KEY_TITLE) REPLAY_COLUMNS(TITLE) SP_POLICY_STATISTICS(KEY_TITLE) TIME_COLUMNS(TITLE)
 #undef TITLE
 #undef KEY_TITLE
@@ -61,13 +63,60 @@ static void fill_row(const struct sp_table *table, size_t row, const struct sp_p
 
 // --------------------------------------------------------------------------------------------- printing
 
+// By the keys of JSON.
+static void print_policies(FILE *out, unsigned combination) {
+    static const char *const names[] = {
+#define NAME(key, first, second, attribute) #key,
+        SP_POLICIES(NAME)
+#undef NAME
+    };
+    const char *gap = "";
+    for (unsigned i = 0; i < SP_POLICY_COUNT; i++) {
+        if (!(combination & 1u << i))
+            continue;
+        fprintf(out, "%s%s", gap, names[i]);
+        gap = ", ";
+    }
+    if (combination == 0)
+        fputs("no policy", out);
+}
+
 static void print_errors(FILE *out, const struct sp_policy_result *results, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const struct sp_result *r = &results[i].replay;
-        if (r->errors > 0)
-            fprintf(out, "%s, combination %u: %s (errors in all: %" PRIu64 ")\n", r->trace,
-                    results[i].combination, r->first_error, r->errors);
+        if (r->errors == 0)
+            continue;
+        fprintf(out, "%s, ", r->trace);
+        print_policies(out, results[i].combination);
+        fprintf(out, ": %s (errors in all: %" PRIu64 ")\n", r->first_error, r->errors);
     }
+}
+
+static bool is_zero_everywhere(const struct sp_policy_result *results, size_t count, size_t statistic) {
+    size_t i = 0;
+    while (i < count && results[i].statistics[statistic] == 0)
+        i++;
+    return i == count;
+}
+
+static bool without_errors(const struct sp_policy_result *results, size_t count) {
+    size_t i = 0;
+    while (i < count && results[i].replay.errors == 0)
+        i++;
+    return i == count;
+}
+
+static void hide_columns(struct sp_table *table, const struct sp_policy_result *results, size_t count) {
+    static const enum sp_column_need needs[] = {
+#define NEED(key, first, second, attribute, need) need,
+        SP_POLICY_STATISTICS(NEED)
+#undef NEED
+    };
+    for (size_t i = 0; i < SP_POLICY_STATISTIC_COUNT; i++)
+        if (needs[i] == SP_COLUMN_WHERE_ANY && is_zero_everywhere(results, count, i))
+            sp_table_hide(table, FIRST_STATISTIC + i);
+    if (without_errors(results, count))
+        sp_table_hide(table, ERRORS_COLUMN);
 }
 
 bool sp_policies_print(FILE *out, const struct sp_policy_result *results, size_t count) {
@@ -77,6 +126,7 @@ bool sp_policies_print(FILE *out, const struct sp_policy_result *results, size_t
     fill_titles(&table);
     for (size_t i = 0; i < count; i++)
         fill_row(&table, TITLE_ROWS + i, &results[i]);
+    hide_columns(&table, results, count);
     sp_table_print(&table, out);
     print_errors(out, results, count);
     sp_table_release(&table);
@@ -99,7 +149,7 @@ static bool add_policies(cJSON *object, unsigned combination) {
 
 static bool add_statistics(cJSON *object, const struct sp_policy_result *result) {
     static const char *const keys[] = {
-#define KEY(key, first, second, attribute) #key,
+#define KEY(key, first, second, attribute, need) #key,
         SP_POLICY_STATISTICS(KEY)
 #undef KEY
     };

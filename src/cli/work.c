@@ -39,15 +39,27 @@ static bool open_simulated(struct sp_work *work) {
     return false;
 }
 
+static CUresult launch_kernel(const struct sp_work *work, CUstream stream, uint64_t nanoseconds) {
+    uint64_t no_flag = 0;
+    return work->driver->cuLaunchKernel(work->spin, 1, 1, 1, 1, 1, 1, 0, stream,
+                                        (void *[]){&nanoseconds, &no_flag}, NULL);
+}
+
+// Launched once, since a driver may load a kernel only when it is wanted, and take its time.
 static bool open_kernel(struct sp_work *work) {
-    CUresult result = work->driver->cuModuleLoadData(&work->module, SP_KERNELS_PTX);
+    const struct sp_driver *driver = work->driver;
+    CUresult result = driver->cuModuleLoadData(&work->module, SP_KERNELS_PTX);
     if (result != CUDA_SUCCESS)
         return sp_complain("the kernels can't be loaded: %s", sp_driver_error_name(result));
-    result = work->driver->cuModuleGetFunction(&work->spin, work->module, "sp_spin");
+    result = driver->cuModuleGetFunction(&work->spin, work->module, "sp_spin");
+    if (result == CUDA_SUCCESS)
+        result = launch_kernel(work, NULL, 0);
+    if (result == CUDA_SUCCESS)
+        result = driver->cuStreamSynchronize(NULL);
     if (result == CUDA_SUCCESS)
         return true;
-    work->driver->cuModuleUnload(work->module);
-    return sp_complain("the kernel sp_spin can't be found: %s", sp_driver_error_name(result));
+    driver->cuModuleUnload(work->module);
+    return sp_complain("the kernel sp_spin can't be launched: %s", sp_driver_error_name(result));
 }
 
 bool sp_work_open(struct sp_work *work, const struct sp_device *device) {
@@ -95,11 +107,8 @@ static CUresult enqueue(const struct sp_work *work, CUstream stream, uint64_t na
 
 CUresult sp_work_launch(const struct sp_work *work, CUstream stream, uint64_t nanoseconds, uint64_t pointer,
                         uint64_t size) {
-    if (work->enqueue)
-        return enqueue(work, stream, nanoseconds, pointer, size);
-    uint64_t no_flag = 0;
-    return work->driver->cuLaunchKernel(work->spin, 1, 1, 1, 1, 1, 1, 0, stream,
-                                        (void *[]){&nanoseconds, &no_flag}, NULL);
+    return work->enqueue ? enqueue(work, stream, nanoseconds, pointer, size)
+                         : launch_kernel(work, stream, nanoseconds);
 }
 
 const char *sp_work_problem(const struct sp_work *work) {

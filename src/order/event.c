@@ -7,7 +7,8 @@ enum { BUCKETS = 1024, FIRST_SWEEP = 1024 };
 struct entry {
     struct entry *next;
     CUevent event;
-    struct sp_mark *mark;
+    struct sp_stream *stream; // in which it was recorded
+    struct sp_mark *mark;     // null when there was nothing to mark
 };
 
 static struct {
@@ -38,7 +39,7 @@ static void unlink_locked(struct entry **link, struct entry **dropped) {
 }
 
 static bool is_complete(const struct sp_mark *mark) {
-    return mark->sequence <= sp_stream_completed(mark->stream);
+    return !mark || mark->sequence <= sp_stream_completed(mark->stream);
 }
 
 static void sweep_locked(struct entry **dropped) {
@@ -74,7 +75,7 @@ static void forget(CUevent event) {
 }
 
 // Takes over the caller's reference. Without host memory the event is not remembered.
-static void remember(CUevent event, struct sp_mark *mark) {
+static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *mark) {
     struct entry *entry = malloc(sizeof *entry);
     struct entry *dropped = NULL;
     forget(event);
@@ -83,6 +84,7 @@ static void remember(CUevent event, struct sp_mark *mark) {
         return;
     }
     entry->event = event;
+    entry->stream = stream;
     entry->mark = mark;
     sp_lock_acquire(&table.lock);
     if (table.count >= table.sweep_at)
@@ -94,28 +96,32 @@ static void remember(CUevent event, struct sp_mark *mark) {
     release(dropped);
 }
 
-// The mark of an event, or null; the reference is the caller's.
-static struct sp_mark *recall(CUevent event) {
+// The mark of an event, or null; the reference is the caller's. And the stream that it was recorded in, or null.
+static struct sp_mark *recall(CUevent event, struct sp_stream **stream) {
     struct sp_mark *mark = NULL;
+    *stream = NULL;
     sp_lock_acquire(&table.lock);
     struct entry *entry = *find_locked(event);
     if (entry) {
+        *stream = entry->stream;
         mark = entry->mark;
-        sp_mark_keep(mark);
     }
+    if (mark)
+        sp_mark_keep(mark);
     sp_lock_release(&table.lock);
     return mark;
 }
 
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
     struct sp_mark *mark = NULL;
-    if (sp_stream_check_capture(handle) == CUDA_SUCCESS)
+    bool capturing = sp_stream_check_capture(handle) != CUDA_SUCCESS;
+    if (!capturing)
         sp_stream_mark(stream, &mark);
     CUresult error = sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
     if (error != CUDA_SUCCESS)
         sp_mark_release(mark);
-    else if (mark)
-        remember(event, mark);
+    else if (mark || !capturing)
+        remember(event, stream, mark);
     else
         forget(event);
     return error;
@@ -130,7 +136,8 @@ static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *m
 
 // A capturing stream can't wait for an event outside of its capture, and nothing is learned from its order.
 CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle, unsigned int flags) {
-    struct sp_mark *mark = sp_stream_check_capture(handle) == CUDA_SUCCESS ? recall(event) : NULL;
+    struct sp_stream *recorded;
+    struct sp_mark *mark = sp_stream_check_capture(handle) == CUDA_SUCCESS ? recall(event, &recorded) : NULL;
     CUresult error = sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
     if (error == CUDA_SUCCESS && mark && !is_complete(mark) && may_wait_for(stream, mark))
         sp_stream_wait_mark(stream, mark);
@@ -141,9 +148,8 @@ CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
 // The event has completed, so its mark has, if it still is what the table says: that is asked. The mark's stream is in the
 // current context, or what it knows is left for later, since nothing else is certain to be alive.
 static CUresult learn_from(CUevent event, CUresult (*ask)(struct sp_mark *mark), struct sp_stream **stream) {
-    struct sp_mark *mark = recall(event);
+    struct sp_mark *mark = recall(event, stream);
     CUresult error = CUDA_SUCCESS;
-    *stream = mark ? mark->stream : NULL;
     if (mark && !sp_fence_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence}) &&
         sp_stream_is_of_current_context(mark->stream))
         error = ask(mark);

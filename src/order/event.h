@@ -6,8 +6,8 @@
 // learned of the mark alone. When the table is out of date it leads to a mark that stands for an earlier record: waiting for
 // that one too is harmless, and what it tells is true.
 //
-// The table holds one entry for each event that was recorded here, until it is destroyed here or its mark is known to be
-// complete: complete ones are dropped when the table grows. Its lock is never held across a driver call.
+// The table holds one entry for each event that was recorded here, until it is destroyed here or there is nothing to learn
+// from it any more: those are dropped when the table grows. Its lock is never held across a driver call.
 #ifndef STREAMPOOL_ORDER_EVENT_H
 #define STREAMPOOL_ORDER_EVENT_H
 
@@ -20,8 +20,8 @@ CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handl
 // Makes the stream wait for the event, and learns what the stream runs after from now on. `flags` are the driver's.
 CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle, unsigned int flags);
 
-// Waits for the event, or asks it, and then asks its mark. Sets the stream that the mark stands in, or null when none is
-// known.
+// Waits for the event, or asks it, and then asks its mark. Sets the stream that the event was recorded in, or null when that
+// is not known.
 CUresult sp_event_synchronize(CUevent event, struct sp_stream **stream);
 CUresult sp_event_query(CUevent event, struct sp_stream **stream);
 

@@ -1,5 +1,7 @@
 #include "order/progress.h"
 
+#include "base/mutant.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +43,9 @@ static void publish_clock(const struct sp_clock *clock, enum knowledge how) {
 }
 
 bool sp_fence_is_complete(struct sp_fence fence) {
-    return fence.sequence <= sp_stream_completed(sp_stream_at(fence.slot));
+    const struct sp_stream *stream = sp_stream_at(fence.slot);
+    return fence.sequence <=
+           SP_MUTATED(PrunedByRecorded, sp_stream_covered(stream), sp_stream_completed(stream));
 }
 
 bool sp_fence_is_synchronized(struct sp_fence fence) {
@@ -138,8 +142,8 @@ static struct sp_mark *newest_locked(const struct sp_stream *stream) {
 static struct sp_mark *still_current(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     struct sp_mark *mark = newest_locked(stream);
-    if (mark &&
-        (mark->sequence < atomic_load(&stream->freed) || mark->clock_version != stream->clock_version))
+    uint64_t freed = SP_MUTATED(StaleMark, 0, atomic_load(&stream->freed));
+    if (mark && (mark->sequence < freed || mark->clock_version != stream->clock_version))
         mark = NULL;
     if (mark)
         sp_mark_keep(mark);
@@ -180,12 +184,26 @@ static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
     sp_mark_release(covered);
 }
 
+// What no clock may say: see the mutant LegacyInClock.
+static void mutate_clock_by_legacy(const struct sp_stream *stream, struct sp_clock *clock) {
+    uint32_t count = sp_stream_count();
+    for (uint32_t slot = 0; slot < count; slot++) {
+        const struct sp_stream *legacy = sp_stream_at(slot);
+        if (atomic_load(&stream->kind) == SP_STREAM_BLOCKING &&
+            atomic_load(&legacy->kind) == SP_STREAM_LEGACY &&
+            sp_stream_is_of(legacy, stream->context, stream->context_id))
+            sp_clock_raise(clock, (struct sp_fence){slot, atomic_load(&legacy->sequence)});
+    }
+}
+
 // The stream's clock as it is now, for a record that is about to be made. Without host memory the mark knows of the
 // stream's own frees only.
 static CUevent snapshot(struct sp_stream *stream, struct sp_mark *mark) {
     sp_lock_acquire(&stream->lock);
     sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
     sp_clock_copy(&mark->clock, &stream->clock);
+    if (SP_IS_MUTANT(LegacyInClock))
+        mutate_clock_by_legacy(stream, &mark->clock);
     mark->clock_version = stream->clock_version;
     CUevent chain = stream->chain;
     sp_lock_release(&stream->lock);
@@ -196,12 +214,14 @@ static CUevent snapshot(struct sp_stream *stream, struct sp_mark *mark) {
 // streams with its handle.
 static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark) {
     CUevent chain = snapshot(stream, mark);
-    mark->sequence = close_sequence(stream);
+    mark->sequence = SP_MUTATED(ClosedLate, 0, close_sequence(stream));
     CUstreamCaptureMode mode = enter_relaxed_mode();
-    CUresult error = chain ? wait(stream->handle, chain) : CUDA_SUCCESS;
+    bool chained = chain && !SP_IS_MUTANT(MarkWithoutChain);
+    CUresult error = chained ? wait(stream->handle, chain) : CUDA_SUCCESS;
     if (error == CUDA_SUCCESS)
         error = record(mark->event, stream->handle);
     leave_relaxed_mode(mode);
+    mark->sequence = SP_MUTATED(ClosedLate, close_sequence(stream), mark->sequence);
     return error;
 }
 
@@ -287,7 +307,7 @@ static CUresult extend_chain(struct sp_stream *stream, uint64_t *closed) {
     *closed = close_sequence(stream);
     CUstreamCaptureMode mode = enter_relaxed_mode();
     error = wait(stream->handle, event);
-    if (error == CUDA_SUCCESS)
+    if (error == CUDA_SUCCESS && !SP_IS_MUTANT(FreeUnrecorded))
         error = record(event, stream->handle);
     leave_relaxed_mode(mode);
     if (error != CUDA_SUCCESS)
@@ -303,7 +323,8 @@ static CUresult extend_chain(struct sp_stream *stream, uint64_t *closed) {
 CUresult sp_stream_free_point(struct sp_stream *stream, uint64_t *sequence) {
     CUresult error = CUDA_SUCCESS;
     if (stream->identified)
-        *sequence = atomic_load_explicit(&stream->sequence, memory_order_acquire);
+        *sequence =
+            atomic_load_explicit(&stream->sequence, memory_order_acquire) - SP_MUTATED(OffByOne, 1, 0);
     else
         error = extend_chain(stream, sequence);
     if (error == CUDA_SUCCESS && atomic_load_explicit(&stream->freed, memory_order_relaxed) < *sequence)
@@ -312,7 +333,7 @@ CUresult sp_stream_free_point(struct sp_stream *stream, uint64_t *sequence) {
 }
 
 CUresult sp_stream_before_reuse(struct sp_stream *stream) {
-    if (stream->identified)
+    if (stream->identified || SP_IS_MUTANT(ChainNotAwaited))
         return CUDA_SUCCESS;
     CUresult error = look_at_kind(stream);
     if (error != CUDA_SUCCESS)
@@ -334,7 +355,7 @@ static void join(struct sp_stream *stream, struct sp_fence fence, const struct s
     sp_lock_acquire(&stream->lock);
     sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
     sp_clock_raise(&stream->clock, fence);
-    if (clock)
+    if (clock && !SP_IS_MUTANT(ClockJoinLeftOut))
         sp_clock_join(&stream->clock, clock);
     stream->clock_version++;
     sp_lock_release(&stream->lock);
@@ -344,19 +365,24 @@ static void join(struct sp_stream *stream, struct sp_fence fence, const struct s
 // before the last record of its chain, which that one will wait for.
 static CUresult cover_join(struct sp_stream *stream) {
     uint64_t closed;
-    return stream->identified ? CUDA_SUCCESS : extend_chain(stream, &closed);
+    return stream->identified || SP_IS_MUTANT(ChainUncovered) ? CUDA_SUCCESS : extend_chain(stream, &closed);
 }
 
 CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
+    struct sp_fence fence = {mark->stream->slot, mark->sequence};
     if (mark->stream == stream)
         return CUDA_SUCCESS;
+    if (SP_IS_MUTANT(JoinedEarly))
+        join(stream, fence, &mark->clock);
     CUstreamCaptureMode mode = enter_relaxed_mode();
-    CUresult error = wait(stream->handle, mark->event);
+    CUresult error = SP_MUTATED(EventTrusted, CUDA_SUCCESS, wait(stream->handle, mark->event));
     leave_relaxed_mode(mode);
     if (error == CUDA_SUCCESS)
         error = cover_join(stream);
-    if (error == CUDA_SUCCESS)
-        join(stream, (struct sp_fence){mark->stream->slot, mark->sequence}, &mark->clock);
+    if (SP_IS_MUTANT(SnapshotLate))
+        fence.sequence = atomic_load(&mark->stream->sequence) - 1;
+    if (error == CUDA_SUCCESS || SP_IS_MUTANT(FailedWaitPublishes))
+        join(stream, fence, SP_MUTATED(SnapshotLate, &mark->stream->clock, &mark->clock));
     return error;
 }
 
@@ -381,6 +407,8 @@ static CUresult wait_for_chain(struct sp_stream *stream, struct sp_stream *owner
 CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
     struct sp_stream *owner = sp_stream_at(fence.slot);
     struct sp_mark *mark = sp_stream_mark_covering(owner, fence.sequence);
+    if (!mark && SP_IS_MUTANT(UnfencedSeen))
+        return CUDA_SUCCESS;
     if (!mark)
         return sp_fence_is_complete(fence) ? CUDA_SUCCESS : wait_for_chain(stream, owner, fence.sequence);
     CUresult error = sp_stream_wait_mark(stream, mark);
@@ -416,8 +444,11 @@ CUresult sp_stream_wait_context(struct sp_stream *stream) {
         free(closed);
         return error;
     }
-    close_context(stream->context, stream->context_id, closed, count);
+    if (!SP_IS_MUTANT(ContextClosedLate))
+        close_context(stream->context, stream->context_id, closed, count);
     error = record_and_wait_context(stream, event);
+    if (SP_IS_MUTANT(ContextClosedLate))
+        close_context(stream->context, stream->context_id, closed, count);
     for (uint32_t slot = 0; slot < count && error == CUDA_SUCCESS; slot++) {
         if (closed[slot] > 0 && slot != stream->slot)
             join(stream, (struct sp_fence){slot, closed[slot]}, NULL);
@@ -459,7 +490,7 @@ static CUresult ask_mark(struct sp_mark *mark, enum knowledge how) {
     CUresult error = query(mark->event, &complete);
     if (!complete)
         return error;
-    publish_clock(&mark->clock, how);
+    publish_clock(SP_MUTATED(CurrentClockPublished, &mark->stream->clock, &mark->clock), how);
     publish(mark->stream, mark->sequence, how);
     return CUDA_SUCCESS;
 }
@@ -596,9 +627,10 @@ static void publish_seen(struct sp_stream *stream, uint64_t sequence, const stru
 CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle) {
     struct sp_clock clock = {0, 0, NULL};
     sp_stream_copy_clock(stream, &clock);
-    uint64_t sequence = close_sequence(stream);
+    uint64_t sequence = SP_MUTATED(SynchronizeClosedLate, 0, close_sequence(stream));
     CUresult error = sp_native_noted(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
-    if (error == CUDA_SUCCESS)
+    sequence = SP_MUTATED(SynchronizeClosedLate, close_sequence(stream), sequence);
+    if (error == CUDA_SUCCESS || SP_IS_MUTANT(FailedSynchronizePublishes))
         publish_seen(stream, sequence, &clock, SYNCHRONIZED);
     sp_clock_clear(&clock);
     return error;
@@ -609,7 +641,7 @@ CUresult sp_stream_query(struct sp_stream *stream, CUstream handle) {
     sp_stream_copy_clock(stream, &clock);
     uint64_t sequence = close_sequence(stream);
     CUresult error = sp_driver->cuStreamQuery(handle);
-    if (error == CUDA_SUCCESS)
+    if (error == CUDA_SUCCESS || SP_IS_MUTANT(QueryPublishes))
         publish_seen(stream, sequence, &clock, FOUND);
     sp_clock_clear(&clock);
     return sp_native_noted(error, "cuStreamQuery");
@@ -644,6 +676,30 @@ CUresult sp_context_synchronize(void) {
 
 // ------------------------------------------------------------------------------------------ the end
 
+void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
+    if (sp_fence_set_empty(fences) || SP_IS_MUTANT(AcquiredForgotten))
+        return;
+    sp_lock_acquire(&stream->lock);
+    sp_clock_prune(&stream->acquired, sp_fence_is_complete);
+    for (uint32_t i = 0; i < fences->count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(fences, i);
+        if (fence.slot != stream->slot && !sp_fence_is_complete(fence) &&
+            !sp_clock_raise(&stream->acquired, fence))
+            stream->acquired_more = true;
+    }
+    sp_lock_release(&stream->lock);
+}
+
+bool sp_stream_is_spent(struct sp_stream *stream) {
+    if (atomic_load(&stream->freed) > sp_stream_completed(stream))
+        return false;
+    sp_lock_acquire(&stream->lock);
+    sp_clock_prune(&stream->acquired, sp_fence_is_complete);
+    bool spent = stream->acquired.count == 0 && !stream->acquired_more;
+    sp_lock_release(&stream->lock);
+    return spent;
+}
+
 // Marks that others still hold keep an event that nobody may touch: their number is complete, so nobody will. The slot
 // is never used again. Called with the registry's lock held.
 void sp_stream_end_with_context(struct sp_stream *stream) {
@@ -655,6 +711,7 @@ void sp_stream_end_with_context(struct sp_stream *stream) {
     stream->spare_marks = NULL;
     stream->chain = NULL;
     sp_clock_clear(&stream->clock);
+    sp_clock_clear(&stream->acquired);
     sp_lock_release(&stream->lock);
     while (spare) {
         struct sp_mark *next = spare->next_spare;
@@ -684,4 +741,5 @@ void sp_stream_destroy_events(struct sp_stream *stream) {
     if (stream->chain)
         sp_driver->cuEventDestroy(stream->chain);
     sp_clock_clear(&stream->clock);
+    sp_clock_clear(&stream->acquired);
 }

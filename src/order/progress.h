@@ -103,6 +103,12 @@ CUresult sp_mark_ask(struct sp_mark *mark);
 
 // ---- for the registry
 
+// The stream was given memory with these fences. As long as one is pending, the memory that came of it and lies about in
+// the stream's lanes is for this stream alone, and not for the next one in its slot.
+void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
+// Nothing of the stream is pending: neither what it freed nor what it was given.
+bool sp_stream_is_spent(struct sp_stream *stream);
+
 // The stream's context was destroyed: its work has completed, its events are gone.
 void sp_stream_end_with_context(struct sp_stream *stream);
 // Forgets marks and clock of a slot that is to be used again.

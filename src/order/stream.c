@@ -82,7 +82,7 @@ static CUresult anonymous_name(CUstream handle, struct name *key) {
 }
 
 static CUresult identify(CUstream handle, struct name *key) {
-    if (!sp_driver->cuStreamGetId)
+    if (!sp_driver->cuStreamGetId || SP_IS_MUTANT(HandleForId))
         return anonymous_name(handle, key);
     unsigned long long id = 0;
     CUresult error = sp_driver->cuStreamGetId(handle, &id);
@@ -164,8 +164,8 @@ struct description {
 static struct sp_stream *used_slot(const struct description *fresh) {
     for (struct sp_stream **link = &table.gone; *link; link = &(*link)->next_gone) {
         struct sp_stream *stream = *link;
-        if (!sp_stream_is_of(stream, fresh->context, fresh->context_id) ||
-            atomic_load(&stream->freed) > sp_stream_completed(stream))
+        bool spent = SP_MUTATED(SlotReusedEarly, true, sp_stream_is_spent(stream));
+        if (!sp_stream_is_of(stream, fresh->context, fresh->context_id) || !spent)
             continue;
         *link = stream->next_gone;
         unlink_from_bucket(stream);
@@ -274,7 +274,7 @@ static void learn_of_the_dead_locked(const struct description *fresh) {
         struct sp_stream *stream = sp_stream_at(slot);
         if (stream->context != fresh->context)
             continue;
-        if (stream->context_id != fresh->context_id)
+        if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
             sp_stream_end_with_context(stream);
         else if (stream->identified && !is_default(fresh->handle) && stream->handle == fresh->handle)
             set_gone_locked(stream);

@@ -33,6 +33,7 @@
 #define STREAMPOOL_ORDER_STREAM_H
 
 #include "base/lock.h"
+#include "base/mutant.h"
 #include "driver/driver.h"
 #include "order/clock.h"
 #include "order/rule.h"
@@ -73,9 +74,11 @@ struct sp_stream {
     struct sp_mark *marks[SP_STREAM_MARKS]; // the newest records that aren't known to be complete; null: none
     struct sp_mark *spare_marks;            // with an event each, to be recorded again
     struct sp_clock clock;
-    uint64_t clock_version;  // counts the joins
-    CUevent chain;           // of an anonymous stream, once it has freed something
-    uint64_t chain_sequence; // the highest number that a record of `chain` closed
+    struct sp_clock acquired; // fences of memory that was taken while they were pending
+    bool acquired_more;       // others, for which there was no host memory
+    uint64_t clock_version;   // counts the joins
+    CUevent chain;            // of an anonymous stream, once it has freed something
+    uint64_t chain_sequence;  // the highest number that a record of `chain` closed
 };
 
 // Whether the stream takes part in a capture: CUDA_SUCCESS when not, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
@@ -98,7 +101,7 @@ void sp_stream_set_gone(struct sp_stream *stream);
 CUresult sp_context_id(CUcontext context, uint64_t *id);
 CUresult sp_context_current(CUcontext *context, uint64_t *id);
 static inline bool sp_stream_is_of(const struct sp_stream *stream, CUcontext context, uint64_t id) {
-    return stream->context == context && stream->context_id == id;
+    return stream->context == context && (stream->context_id == id || SP_IS_MUTANT(DeadEventUsed));
 }
 
 // For tests, with no other thread about: forgets all streams.

@@ -2,6 +2,8 @@
 #include "pool/owner.h"
 #include "pool/settle.h"
 
+#include "base/mutant.h"
+
 uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks,
                                struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block)) {
     uint64_t bytes = 0;
@@ -52,6 +54,8 @@ uint64_t sp_lane_flush_quick(struct sp_lane *lane,
 // the join of the others is made first, so it fails before anything is changed.
 static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
     struct sp_fence fence = {lane->stream->slot, slab->last_sequence};
+    if (SP_IS_MUTANT(SlabFencesLost))
+        sp_fence_set_clear(&slab->foreign);
     if (!sp_fence_set_join(&slab->run->fences, &slab->foreign) ||
         !sp_fence_set_reserve(&slab->run->fences, 1))
         return false;

@@ -5,6 +5,8 @@
 #include "pool/runtime.h"
 #include "pool/settle.h"
 
+#include "base/mutant.h"
+
 static poolError_t not_live(const void *pointer) {
     return sp_fail(poolErrorInvalidValue, "%p is not the start of a live allocation", pointer);
 }
@@ -23,7 +25,7 @@ static uint32_t put_own_locked(struct sp_lane *owner, struct sp_slab *slab, uint
                                const struct point *point) {
     bool listed = sp_slab_has_free(slab);
     uint32_t requested = sp_slab_put(slab, index);
-    if (point->stream && slab->last_sequence < point->sequence)
+    if (point->stream && SP_MUTATED(LastSequenceLowered, true, slab->last_sequence < point->sequence))
         slab->last_sequence = point->sequence; // a late caller may bring an older number
     if (!listed)
         sp_list_push_front(&owner->slabs[slab->class_index], &slab->link);
@@ -119,6 +121,8 @@ static bool claim(struct sp_block *block) {
 // completed nor are covered by it. There is room: every live block has it.
 static void stamp(const struct sp_pool *pool, struct sp_block *block, const struct point *point) {
     sp_fence_set_prune(&block->fences, pool->is_complete);
+    if (SP_IS_MUTANT(AcquisitionLost))
+        sp_fence_set_clear(&block->fences);
     if (!point->stream)
         return;
     sp_fence_set_reserve(&block->fences, 1);
@@ -189,6 +193,8 @@ static void record(struct sp_pool *pool, struct sp_stream *stream) {
 // itself has been done, so a driver that fails here only delays reuse.
 static void finish(struct sp_pool *pool, const struct point *point, uint64_t requested, bool over_unfenced) {
     bool given_up = atomic_load_explicit(&pool->destroyed, memory_order_acquire);
+    if (point->stream && !point->stream->identified)
+        sp_pool_count(pool, SP_STATISTIC_EventsRecorded); // its free point was one
     if (point->stream && point->stream->identified && (over_unfenced || given_up))
         record(pool, point->stream);
     struct sp_device *device = pool->device;

@@ -18,7 +18,9 @@ static CUresult found_complete(struct sp_request *request, struct sp_block **blo
     if (!sp_request_allows(request, poolMemPoolReuseAllowOpportunistic) ||
         sp_pool_is_deterministic(request->pool))
         return CUDA_SUCCESS;
+    uint64_t before = sp_streams_news();
     CUresult error = sp_streams_poll_context_of(request->lane->stream);
+    request->brought_news = sp_streams_news() != before;
     if (error == CUDA_SUCCESS)
         *block = sp_take(request);
     return error;
@@ -39,7 +41,9 @@ static CUresult out_of_memory_is_no_error(CUresult error) {
 static CUresult grown(struct sp_request *request, struct sp_block **block) {
     if (request->flags & poolMallocNoGrowth)
         return CUDA_SUCCESS;
-    return out_of_memory_is_no_error(sp_grow(request, block));
+    CUresult error = sp_grow(request, block);
+    atomic_store_explicit(&request->pool->is_short, error == CUDA_ERROR_OUT_OF_MEMORY, memory_order_relaxed);
+    return out_of_memory_is_no_error(error);
 }
 
 // What must be released before the pool's limit lets it grow by so many bytes.
@@ -59,7 +63,10 @@ static bool make_room(const struct sp_request *request) {
 static CUresult grown_after_trim(struct sp_request *request, struct sp_block **block) {
     if (request->flags & poolMallocNoGrowth || !make_room(request))
         return CUDA_SUCCESS;
-    return out_of_memory_is_no_error(sp_grow(request, block));
+    CUresult error = sp_grow(request, block);
+    if (error == CUDA_SUCCESS)
+        sp_pool_count(request->pool, SP_STATISTIC_Growths);
+    return out_of_memory_is_no_error(error);
 }
 
 static CUresult from_other_region(struct sp_request *request, struct sp_block **block) {
@@ -73,7 +80,7 @@ static enum sp_statistic rule_statistic(const struct sp_request *request, const 
     case SP_RULE_SAME_STREAM:
         return SP_STATISTIC_ReuseSameStream;
     case SP_RULE_COMPLETE:
-        return SP_STATISTIC_ReuseComplete;
+        return request->brought_news ? SP_STATISTIC_ReuseFoundComplete : SP_STATISTIC_ReuseComplete;
     default:
         return SP_STATISTIC_ReuseOrdered;
     }
@@ -85,7 +92,7 @@ static const struct {
     enum sp_statistic counts;
 } ladder[] = {
     {within_reach, SP_STATISTIC_COUNT},
-    {found_complete, SP_STATISTIC_ReuseFoundComplete},
+    {found_complete, SP_STATISTIC_COUNT},
     {collected, SP_STATISTIC_COUNT},
     {grown, SP_STATISTIC_Growths},
     {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
@@ -103,6 +110,7 @@ CUresult sp_climb(struct sp_request *request, struct sp_block **block) {
             return error;
         if (!*block)
             continue;
+        sp_stream_note_acquired(request->lane->stream, &(*block)->fences);
         enum sp_statistic counts = ladder[i].counts;
         sp_pool_count(request->pool, counts == SP_STATISTIC_COUNT ? rule_statistic(request, *block) : counts);
         return CUDA_SUCCESS;

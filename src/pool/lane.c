@@ -20,7 +20,8 @@ bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t by
     if (lane->unfenced_sequence < sequence)
         lane->unfenced_sequence = sequence;
     lane->unfenced_bytes += bytes;
-    return lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_max, memory_order_relaxed);
+    return atomic_load_explicit(&lane->pool->is_short, memory_order_relaxed) ||
+           lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_max, memory_order_relaxed);
 }
 
 static struct sp_lane *take_spare(void) {
@@ -49,6 +50,7 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     lane->unfenced_bytes = 0;
     lane->settled = 0;
     lane->hits = 0;
+    atomic_store_explicit(&lane->misses, 0, memory_order_relaxed);
     lane->quick_used = 0;
     memset(lane->quick, 0, sizeof lane->quick);
     for (int i = 0; i < SP_CLASS_COUNT; i++) {

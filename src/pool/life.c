@@ -96,6 +96,7 @@ static void init(struct sp_pool *pool, struct sp_device *device, const struct po
     atomic_store(&pool->host_wait_max, 0);
     atomic_store(&pool->deterministic, false);
     atomic_store(&pool->context_fence, false);
+    atomic_store(&pool->is_short, false);
     atomic_store(&pool->is_complete, sp_fence_is_complete);
     for (int i = 0; i < SP_STATISTIC_COUNT; i++)
         atomic_store(&pool->statistics[i], 0);

@@ -7,6 +7,7 @@
 #include "pool/settle.h"
 
 #include "base/checked.h"
+#include "base/mutant.h"
 
 #include <stdio.h>
 
@@ -36,6 +37,7 @@ static uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
 }
 
 static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
+    sp_stream_note_acquired(lane->stream, &slab->foreign);
     bool listed = sp_slab_has_free(slab);
     sp_slab_accept_returned(slab);
     sp_list_remove(&slab->returned_link);
@@ -52,7 +54,8 @@ static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     sp_request_open(&request, lane->pool, lane, SP_REGION_PAGES, 0, poolMallocDefault);
     SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        if (is_of_owner_alone(lane, slab) || sp_request_rule(&request, &slab->foreign) <= request.reach)
+        if (SP_IS_MUTANT(ReturnedAccepted) || is_of_owner_alone(lane, slab) ||
+            sp_request_rule(&request, &slab->foreign) <= request.reach)
             accept_locked(lane, slab);
     }
     sp_request_close(&request);
@@ -156,6 +159,7 @@ static uint64_t take_quick(struct sp_lane *lane, const struct sp_pool *pool, con
                            size_t size) {
     sp_lock_acquire(&lane->lock);
     struct sp_block *block = sp_lane_is(lane, pool, stream) ? sp_quick_take(lane, rounded_large(size)) : NULL;
+    lane->hits += block != NULL;
     sp_lock_release(&lane->lock);
     return block ? hand_out(block, size) : 0;
 }

@@ -108,6 +108,7 @@ struct sp_pool {
     _Atomic uint64_t host_wait_max; // nanoseconds
     _Atomic bool deterministic;
     _Atomic bool context_fence;
+    _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it
     bool (*_Atomic is_complete)(
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
 

@@ -2,6 +2,8 @@
 
 #include "pool/settle.h"
 
+#include "base/mutant.h"
+
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
                      enum sp_region_kind kind, uint64_t size, unsigned int flags) {
     *request = (struct sp_request){
@@ -35,6 +37,16 @@ static bool are_legacy_ordered(const struct sp_stream *a, const struct sp_stream
            sp_stream_is_of(a, b->context, b->context_id);
 }
 
+// Up to where an event stands behind the stream's frees that the taker can wait for: events die with their context, and only
+// the taker's own is certain to be alive.
+static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stream *taker) {
+    if (SP_IS_MUTANT(UnfencedSeen))
+        return UINT64_MAX;
+    return sp_stream_is_of(owner, taker->context, taker->context_id)
+               ? atomic_load_explicit(&owner->recorded, memory_order_acquire)
+               : 0;
+}
+
 static enum sp_rule decide(const struct sp_request *request, struct sp_fence fence) {
     const struct sp_stream *taker = request->lane->stream;
     const struct sp_stream *owner = sp_stream_at(fence.slot);
@@ -43,9 +55,10 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
         .taker_first = taker->first,
         .known_completed = request->pool->is_complete(fence) ? fence.sequence : 0,
         .ordered_until = sp_clock_at(&request->clock, fence.slot),
-        .fenced_until = atomic_load_explicit(&owner->recorded, memory_order_acquire),
+        .fenced_until = fenced_until(owner, taker),
         .legacy_ordered = are_legacy_ordered(taker, owner),
-        .follow_dependencies = sp_request_allows(request, poolMemPoolReuseFollowEventDependencies),
+        .follow_dependencies =
+            request->made_order || sp_request_allows(request, poolMemPoolReuseFollowEventDependencies),
         .insert_dependencies = sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies),
     };
     return sp_rule_decide(fence, &facts);
@@ -55,7 +68,7 @@ enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_f
     enum sp_rule dearest = SP_RULE_SAME_STREAM;
     for (uint32_t i = 0; i < fences->count; i++) {
         enum sp_rule rule = decide(request, *sp_fence_set_at(fences, i));
-        if (rule > dearest)
+        if (SP_MUTATED(CheapestRule, i == 0 || rule<dearest, rule> dearest))
             dearest = rule;
     }
     return fences->count == 0 ? SP_RULE_COMPLETE : dearest;

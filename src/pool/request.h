@@ -14,6 +14,8 @@ struct sp_request {
     uint64_t size;
     unsigned int flags;    // poolMallocSameStreamOnly, ...
     enum sp_rule reach;    // the dearest rule by which memory may be taken now: 2, 3 or 5
+    bool brought_news;     // its question has shown something to be complete
+    bool made_order;       // by a wait of its own, so the order that the clock tells of needs no policy
     struct sp_clock clock; // what the lane's stream runs after
 };
 

@@ -2,11 +2,16 @@
 #include "pool/request.h"
 #include "pool/settle.h"
 
+#include "base/mutant.h"
+
 #include <time.h>
 
+// What the clock tells needs no second wait, whatever the policy on events is.
 static bool is_in_the_way(const struct sp_request *request, struct sp_fence fence) {
+    struct sp_request ordered = *request;
     struct sp_fence_set alone = {.count = 1, .some = {fence}};
-    return sp_request_rule(request, &alone) > SP_RULE_ORDERED;
+    ordered.made_order = true;
+    return sp_request_rule(&ordered, &alone) > SP_RULE_ORDERED;
 }
 
 // Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no event behind it any more.
@@ -19,6 +24,8 @@ static CUresult wait_for(struct sp_request *request, const struct sp_fence_set *
         if (error != CUDA_SUCCESS)
             return error;
         sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
+        if (SP_IS_MUTANT(FirstWaitOnly))
+            break;
     }
     return CUDA_SUCCESS;
 }
@@ -67,8 +74,10 @@ CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **bl
         return CUDA_SUCCESS; // this driver can't: the request goes on without
     sp_pool_count(request->pool, SP_STATISTIC_ContextFences);
     sp_request_refresh(request);
-    request->reach = SP_RULE_MADE_ORDERED;
+    request->reach = SP_RULE_ORDERED;
+    request->made_order = true;
     *block = sp_take(request);
+    request->made_order = false;
     request->reach = reach;
     return CUDA_SUCCESS;
 }

@@ -334,12 +334,11 @@ void sim_work_finish_all(void) {
 
 // ---------------------------------------------------------------------------------------------------- adding
 
-// Orders the queue's clock after the item; the piece to be added (null: none) depends on it while it is
-// pending.
+// Orders the queue's clock after the item; the piece to be added depends on it while it is pending.
 static void depend(struct sim_queue *queue, struct sim_item *item, struct sim_item *dependency) {
     if (sim_clock_raise(&queue->clock, dependency->slot, dependency->sequence))
         sim_clock_merge(&queue->clock, dependency->clock);
-    if (!item || dependency->state == SIM_DONE || dependency->queue == queue)
+    if (dependency->state == SIM_DONE || dependency->queue == queue)
         return;
     SIM_RESERVE_ONE(item->dependencies, item->dependency_count, item->dependency_capacity);
     item->dependencies[item->dependency_count++] = dependency;
@@ -439,12 +438,9 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job, struct sim_i
     return CUDA_SUCCESS;
 }
 
+// A piece of work even if the other one is done already: whoever waits for this queue, or runs after it by the legacy
+// stream's order, runs after what it waited for.
 CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item) {
-    bool orders_others = queue->kind == SIM_QUEUE_LEGACY;
-    if (item->state == SIM_DONE && !orders_others) {
-        depend(queue, NULL, item);
-        return CUDA_SUCCESS;
-    }
     struct sim_job job = {.name = "wait"};
     sim_item_hold(item);
     CUresult result = sim_work_add(queue, &job, &item, 1, NULL);

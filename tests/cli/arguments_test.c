@@ -43,6 +43,7 @@ static void help_names_every_command(void **state) {
     (void)state;
     assert_good(ARGUMENTS("--help"), "  info ");
     assert_good(ARGUMENTS("--help"), "  replay ");
+    assert_good(ARGUMENTS("--help"), "  policies ");
 }
 
 static void each_command_has_help_under_its_own_name(void **state) {
@@ -51,6 +52,9 @@ static void each_command_has_help_under_its_own_name(void **state) {
     assert_good(ARGUMENTS("replay", "--help"), "Usage: streampool replay [OPTION...] TRACE...");
     assert_good(ARGUMENTS("replay", "--help"), "--threshold=BYTES|max");
     assert_good(ARGUMENTS("replay", "--help"), "  direct ");
+    assert_good(ARGUMENTS("replay", "--help"), "--threads");
+    assert_good(ARGUMENTS("policies", "--help"), "Usage: streampool policies [OPTION...] TRACE...");
+    assert_good(ARGUMENTS("policies", "--help"), "--limit=BYTES");
 }
 
 static void a_command_is_needed_and_must_be_known(void **state) {
@@ -59,8 +63,9 @@ static void a_command_is_needed_and_must_be_known(void **state) {
     assert_usage_error(ARGUMENTS("repaly"), "unknown command 'repaly'");
 }
 
-static void replay_needs_a_trace(void **state) {
+static void replay_and_policies_need_a_trace(void **state) {
     (void)state;
+    assert_usage_error(ARGUMENTS("policies"), "streampool policies: no trace is named");
     assert_usage_error(ARGUMENTS("replay"), "streampool replay: no trace is named");
 }
 
@@ -102,6 +107,49 @@ static void passes_are_from_1_to_1000(void **state) {
     assert_usage_error(ARGUMENTS("replay", "--passes", "", "trace.csv"), "not ''");
 }
 
+// Both commands read them by the same code.
+static void work_is_a_share_or_a_time(void **state) {
+    (void)state;
+    static const char *const bad_shares[] = {"0", "-0.5", "half", "1001", "nan", "0.5x", ""};
+    for (size_t i = 0; i < sizeof bad_shares / sizeof bad_shares[0]; i++)
+        assert_usage_error(ARGUMENTS("replay", "--work", bad_shares[i], "trace.csv"),
+                           "--work is a share of the device's time above 0 and up to 1000, not '");
+    assert_usage_error(ARGUMENTS("policies", "--work-ns", "1000000001", "trace.csv"),
+                       "--work-ns is a number from 0 to 1000000000, not '1000000001'");
+    assert_usage_error(ARGUMENTS("policies", "--work-ns", "-1", "trace.csv"), "not '-1'");
+    assert_usage_error(ARGUMENTS("replay", "--pace", "0", "trace.csv"),
+                       "--pace is a number from 1 to 1000000000, not '0'");
+}
+
+static void events_and_seeds_are_whole_numbers(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("policies", "--events", "some", "trace.csv"),
+                       "--events is a whole number, not 'some'");
+    assert_usage_error(ARGUMENTS("policies", "--synchronize", "1.5", "trace.csv"),
+                       "--synchronize is a whole number, not '1.5'");
+    assert_usage_error(ARGUMENTS("replay", "--seed", "99999999999999999999", "trace.csv"),
+                       "--seed is a whole number, not '99999999999999999999'");
+}
+
+static void a_limit_is_a_number_of_bytes_above_0(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("policies", "--limit", "0", "trace.csv"), "not '0'");
+    assert_usage_error(ARGUMENTS("policies", "--limit", "max", "trace.csv"), "not 'max'");
+    assert_usage_error(ARGUMENTS("policies", "--limit", "1MB", "trace.csv"), "not '1MB'");
+}
+
+static void an_attribute_that_is_set_is_one_of_our_own_and_a_number(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("policies", "--set", "Colour=1", "trace.csv"),
+                       "'Colour' is no attribute of a pool's own");
+    assert_usage_error(ARGUMENTS("policies", "--set", "ReleaseThreshold=1", "trace.csv"),
+                       "'ReleaseThreshold' is no attribute of a pool's own");
+    assert_usage_error(ARGUMENTS("policies", "--set", "UnfencedBytesMax", "trace.csv"),
+                       "--set is NAME=NUMBER");
+    assert_usage_error(ARGUMENTS("policies", "--set", "UnfencedBytesMax=many", "trace.csv"),
+                       "not 'UnfencedBytesMax=many'");
+}
+
 static void an_unknown_option_is_named(void **state) {
     (void)state;
     assert_usage_error(ARGUMENTS("replay", "--speed", "trace.csv"), "unrecognized option '--speed'");
@@ -113,12 +161,16 @@ int main(void) {
         cmocka_unit_test(help_names_every_command),
         cmocka_unit_test(each_command_has_help_under_its_own_name),
         cmocka_unit_test(a_command_is_needed_and_must_be_known),
-        cmocka_unit_test(replay_needs_a_trace),
+        cmocka_unit_test(replay_and_policies_need_a_trace),
         cmocka_unit_test(info_takes_no_argument),
         cmocka_unit_test(a_device_is_auto_gpu_or_sim),
         cmocka_unit_test(allocators_are_known_and_named_once),
         cmocka_unit_test(a_threshold_is_a_number_of_bytes_or_max),
         cmocka_unit_test(passes_are_from_1_to_1000),
+        cmocka_unit_test(work_is_a_share_or_a_time),
+        cmocka_unit_test(events_and_seeds_are_whole_numbers),
+        cmocka_unit_test(a_limit_is_a_number_of_bytes_above_0),
+        cmocka_unit_test(an_attribute_that_is_set_is_one_of_our_own_and_a_number),
         cmocka_unit_test(an_unknown_option_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,9 @@ static const char *const keys[] = {
     "live_peak_bytes", "reserved_peak_bytes", "malloc_ns", "free_ns", "total_ns",
 };
 
+// Behind these, when there was work:
+static const char *const work_keys[] = {"work_ns", "end_to_end_ns"};
+
 static const char *const time_keys[] = {"mean", "p50", "p99", "max"};
 
 static void assert_keys(const cJSON *object, const char *const expected[], size_t count) {
@@ -109,6 +112,26 @@ static void the_keys_are_exactly_those_promised_and_the_figures_agree(void **sta
     assert_non_null(text);
     assert_four_results(text);
     free(text);
+    program_forget(&outcome);
+}
+
+static void work_adds_what_it_was_and_how_long_all_took(void **state) {
+    (void)state;
+    enum { KEYS = sizeof keys / sizeof keys[0], WORK_KEYS = sizeof work_keys / sizeof work_keys[0] };
+    const char *all_keys[KEYS + WORK_KEYS];
+    memcpy(all_keys, keys, sizeof keys);
+    memcpy(all_keys + KEYS, work_keys, sizeof work_keys);
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("replay", "--device", "sim", "--work-ns", "50000", "--json", "-",
+                          file_write("small.csv", small)));
+    assert_int_equal(outcome.status, 0);
+    cJSON *list = cJSON_Parse(outcome.output);
+    const cJSON *result = cJSON_GetArrayItem(list, 0);
+    assert_keys(result, all_keys, KEYS + WORK_KEYS);
+    assert_true(number(result, "work_ns") == 2 * 50000);
+    assert_true(number(result, "end_to_end_ns") >= 50000);
+    cJSON_Delete(list);
     program_forget(&outcome);
 }
 
@@ -209,6 +232,7 @@ static void a_full_disk_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_keys_are_exactly_those_promised_and_the_figures_agree),
+        cmocka_unit_test(work_adds_what_it_was_and_how_long_all_took),
         cmocka_unit_test(a_dash_is_standard_output_and_leaves_out_the_table),
         cmocka_unit_test(an_allocator_that_is_missing_is_not_in_the_list),
         cmocka_unit_test(an_older_file_is_replaced_and_nothing_else_is_left),

@@ -146,6 +146,114 @@ static void requests_of_no_bytes_succeed_with_every_allocator(void **state) {
     program_forget(&outcome);
 }
 
+// ----------------------------------------------------------------------------- work, order and threads
+
+static void work_is_put_behind_the_blocks_and_all_of_it_is_waited_for(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--work", "0.9",
+                     file_write("small.csv", small)));
+    assert_says(outcome.output, "times are those of its virtual clock, not of a GPU\n");
+    assert_row(outcome.output,
+               "trace allocator operations streams errors live reserved / live mean p50 p99 max "
+               "mean p99 total busy end");
+    assert_row(outcome.output, "small pool 5 2 0 8.0 MiB ");
+    assert_row(outcome.output, "small direct 5 2 0 8.0 MiB ");
+    program_forget(&outcome);
+}
+
+static void without_work_nothing_is_said_about_it(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+    assert_null(strstr(outcome.output, "busy"));
+    assert_null(strstr(outcome.output, "end to"));
+    program_forget(&outcome);
+}
+
+static void with_work_the_simulated_drivers_figures_are_the_same_in_every_run(void **state) {
+    (void)state;
+    const char *path = file_write("small.csv", small);
+    struct outcome first, second;
+    replay(&first, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--work", "0.5", "--passes", "2", "--events", "1", path));
+    replay(&second, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--work", "0.5", "--passes", "2", "--events", "1", path));
+    assert_string_equal(first.output, second.output);
+    program_forget(&first);
+    program_forget(&second);
+}
+
+// Thread 1 allocates on stream 1, thread 2 frees on stream 2, and once the other way round.
+static const char handed_over[] = TRACE_HEADER
+    "1,0,allocate,0x1000000,4194304,1\n"
+    "1,1,allocate,0x2000000,4194304,1\n"
+    "2,2,free,0x1000000,4194304,2\n"
+    "2,3,allocate,0x3000000,1024,2\n"
+    "1,4,free,0x3000000,1024,1\n"
+    "1,5,allocate,0x1000000,8388608,1\n"
+    "2,6,free,0x2000000,4194304,2\n"
+    "2,7,free,0x1000000,8388608,2\n";
+
+// The simulated driver reports it when the one stream's work doesn't run after the other's; the program then
+// fails.
+static void a_free_on_another_stream_is_ordered_behind_the_allocations(void **state) {
+    (void)state;
+    static const char *const settings[] = {"STREAMPOOL_SIMCUDA=completion=earliest",
+                                           "STREAMPOOL_SIMCUDA=completion=latest",
+                                           "STREAMPOOL_SIMCUDA=completion=latest,api=10020"};
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        struct outcome outcome;
+        replay(&outcome, SETTINGS(settings[i]),
+               ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes", "3",
+                         "--work-ns", "1000000", file_write("handed_over.csv", handed_over)));
+        assert_row(outcome.output, "handed_over pool 1 8 2 0 12.0 MiB ");
+        assert_row(outcome.output, "handed_over direct 3 8 2 0 12.0 MiB ");
+        assert_string_equal(outcome.errors, "");
+        program_forget(&outcome);
+    }
+}
+
+// How the threads mix is not settled, and so is the peak; what each does is.
+static void each_thread_of_a_trace_may_have_a_thread_of_its_own(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--threads", "--passes", "20",
+                     file_write("handed_over.csv", handed_over)));
+    assert_row(outcome.output, "handed_over pool 20 8 2 0 ");
+    assert_row(outcome.output, "handed_over direct 20 8 2 0 ");
+    program_forget(&outcome);
+}
+
+static void threads_with_work_misuse_no_memory(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=completion=latest"),
+           ARGUMENTS("replay", "--device", "sim", "--threads", "--passes", "20", "--work-ns", "100000",
+                     "--events", "2", file_write("handed_over.csv", handed_over)));
+    assert_row(outcome.output, "handed_over pool 20 8 2 0 ");
+    assert_string_equal(outcome.errors, "");
+    program_forget(&outcome);
+}
+
+static void a_thread_whose_block_could_not_be_allocated_is_not_waited_for(void **state) {
+    (void)state;
+    const char *path = file_write("too_much.csv", TRACE_HEADER
+                                  "1,0,allocate,0x1000000,1073741824,1\n"
+                                  "2,1,free,0x1000000,1073741824,2\n"
+                                  "2,2,allocate,0x2000000,1024,2\n");
+    struct outcome outcome;
+    replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
+           ARGUMENTS("replay", "--device", "sim", "--threads", path));
+    assert_row(outcome.output, "too_much pool 3 2 1 ");
+    assert_says(
+        outcome.output,
+        "too_much, pool, pass 1: allocation at line 2: poolErrorMemoryAllocation (errors in all: 1)\n");
+    program_forget(&outcome);
+}
+
 // ----------------------------------------------------------------------------------- short of memory
 
 // The second request is more than the device has; its free has nothing to free.
@@ -338,6 +446,13 @@ int main(void) {
         cmocka_unit_test(each_trace_is_replayed_by_each_allocator_in_every_pass),
         cmocka_unit_test(a_threshold_may_have_a_unit),
         cmocka_unit_test(requests_of_no_bytes_succeed_with_every_allocator),
+        cmocka_unit_test(work_is_put_behind_the_blocks_and_all_of_it_is_waited_for),
+        cmocka_unit_test(without_work_nothing_is_said_about_it),
+        cmocka_unit_test(with_work_the_simulated_drivers_figures_are_the_same_in_every_run),
+        cmocka_unit_test(a_free_on_another_stream_is_ordered_behind_the_allocations),
+        cmocka_unit_test(each_thread_of_a_trace_may_have_a_thread_of_its_own),
+        cmocka_unit_test(threads_with_work_misuse_no_memory),
+        cmocka_unit_test(a_thread_whose_block_could_not_be_allocated_is_not_waited_for),
         cmocka_unit_test(a_failed_allocation_is_an_error_and_its_free_is_skipped),
         cmocka_unit_test(a_request_that_had_failed_is_tried_and_given_back_at_once),
         cmocka_unit_test(one_replay_leaves_no_memory_to_the_next),

@@ -100,6 +100,105 @@
     X(with_all_policies_off_another_stream_reuses_after_a_device_synchronise, "all policies off: on B after the host synchronised the device, and not before") \
     X(a_new_stream_at_a_destroyed_streams_handle_inherits_nothing, "a stream destroyed with a free pending, a new one with its handle: not reused until the old work is complete")
 
+#define ORDER_ROWS(X) \
+    X(memory_freed_before_an_event_goes_to_a_stream_that_waits_for_it, "free on A, record on A, wait on B: reused on B while A still runs") \
+    X(trap_1_an_event_recorded_before_the_free_gives_no_order, "an event recorded before the free gives no order to the free") \
+    X(an_event_between_two_frees_orders_the_first_alone, "an event stands behind the frees before it, and no other") \
+    X(order_passes_along_a_chain_of_100_streams, "order by events is transitive, and others have none of it") \
+    X(order_that_a_stream_gets_after_its_record_is_not_passed_on, "a record hands on what its stream ran after then, not later") \
+    X(a_synchronise_completes_what_the_stream_ran_after, "what is complete takes along all that it ran after") \
+    X(memory_taken_while_older_work_is_pending_keeps_that_works_claim, "memory reused on its stream and freed on another: a third waits for both") \
+    X(a_free_in_no_streams_order_keeps_the_last_owners_claim, "poolFree vouches for its caller, not for the last owner") \
+    X(policies_can_be_changed_at_any_time, "a policy acts from the next allocation on") \
+    X(an_event_recorded_anew_counts_from_its_last_record, "an event recorded again, after the free: its order counts") \
+    X(an_event_recorded_anew_elsewhere_gives_no_order, "an event recorded again on another stream gives no order to the first") \
+    X(an_event_recorded_anew_by_cudas_own_call_gives_no_false_order, "a record that the pool does not see makes it believe nothing wrong") \
+    X(an_event_that_was_never_recorded_gives_no_order, "a wait for an event before its first record gives no order") \
+    X(a_new_event_at_a_destroyed_ones_handle_gives_no_false_order, "an event destroyed, by either call, and its handle come back: no false order") \
+    X(a_destroyed_event_takes_no_order_back, "an event destroyed after the wait: the order stays") \
+    X(an_event_synchronise_tells_of_the_frees_before_it_alone, "all policies off: on B after a synchronise of an event behind the free, not of one before") \
+    X(an_event_synchronise_trims_what_a_query_has_found_complete, "the threshold acts at an event after the free, even if the work was known to be complete") \
+    X(memory_of_a_blocking_stream_goes_to_the_legacy_stream_at_once, "freed on a blocking stream: reused on the legacy stream at once") \
+    X(memory_of_the_legacy_stream_goes_to_a_blocking_stream_at_once, "and the other way round") \
+    X(a_non_blocking_stream_has_no_order_with_the_legacy_stream, "not so with a non-blocking stream") \
+    X(two_blocking_streams_have_no_order, "nor between two blocking streams") \
+    X(the_legacy_streams_order_is_not_passed_on, "the legacy stream hands on no order by an event before the free") \
+    X(complete_memory_is_found_by_asking_where_the_policy_allows_it, "AllowOpportunistic: complete memory is found, though nobody told") \
+    X(pending_memory_is_not_found_by_asking, "AllowOpportunistic: pending memory is not") \
+    X(a_wait_is_inserted_when_the_pool_can_not_grow, "AllowInternalDependencies, the pool at its largest size: off fails, on makes B wait for A") \
+    X(no_wait_is_inserted_while_the_pool_can_grow, "AllowInternalDependencies: while there is memory, the pool grows") \
+    X(with_the_device_full_internal_dependencies_decide, "the device full: off MemoryAllocation; on, the work on B runs after A's") \
+    X(the_host_waits_no_longer_than_the_attribute_says, "attribute 1001: default 0, and then nothing waits; else no longer than it says") \
+    X(the_host_waits_until_memory_is_complete_where_the_attribute_allows_it, "attribute 1001: an allocation that would fail waits for memory")
+
+#define FLAG_ROWS(X) \
+    X(same_stream_only_leaves_memory_of_other_streams, "poolMallocSameStreamOnly: no memory of another stream, ordered or not") \
+    X(same_stream_only_takes_memory_on_which_nothing_is_pending, "poolMallocSameStreamOnly: what is known to be complete is anybody's") \
+    X(no_inserted_waits_inserts_none, "poolMallocNoInsertedWaits: no wait, and no other rule is lost") \
+    X(no_growth_takes_nothing_from_the_device, "poolMallocNoGrowth: MemoryAllocation rather than growth") \
+    X(a_fixed_block_is_not_put_together_of_two_extents, "poolMallocFixed: one extent for the whole block") \
+    X(small_fixed_blocks_are_served_too, "poolMallocFixed: any size") \
+    X(flags_widen_no_policy, "flags never widen the pool's policies") \
+    X(unknown_flags_are_invalid_and_no_pool_is_the_current_one, "other flags: InvalidValue; a null pool is the current one") \
+    X(own_attributes_have_their_defaults, "attributes 1001 to 1003: default 0") \
+    X(a_deterministic_pool_does_the_same_on_a_fast_and_a_slow_device, "attribute 1002: addresses and growth depend on the program alone") \
+    X(a_deterministic_pool_takes_what_a_synchronise_has_shown, "attribute 1002: a query teaches nothing, a synchronise does") \
+    X(statistics_are_read_by_name_and_set_to_0_alone, "statistics: names, start at 0, set to anything but 0: InvalidValue") \
+    X(statistic_reuse_same_stream_counts_the_streams_own_memory, "statistic ReuseSameStream counts the streams own memory") \
+    X(statistic_reuse_complete_counts_memory_known_to_be_complete, "statistic ReuseComplete counts memory known to be complete") \
+    X(statistic_reuse_ordered_counts_memory_that_the_stream_runs_after, "statistic ReuseOrdered counts memory that the stream runs after") \
+    X(statistic_reuse_found_complete_counts_memory_that_a_question_found, "statistic ReuseFoundComplete counts memory that a question found") \
+    X(statistic_reuse_made_ordered_counts_memory_that_a_wait_brought, "statistic ReuseMadeOrdered counts memory that a wait brought") \
+    X(statistic_waits_inserted_counts_the_waits, "statistic WaitsInserted counts the waits") \
+    X(statistic_growths_counts_what_was_mapped, "statistic Growths counts what was mapped") \
+    X(statistic_growths_after_trim_counts_what_caches_made_room_for, "statistic GrowthsAfterTrim counts what caches made room for") \
+    X(statistic_context_fences_counts_waits_for_a_whole_context, "statistic ContextFences counts waits for a whole context") \
+    X(statistic_host_waits_counts_allocations_that_waited, "statistic HostWaits counts allocations that waited") \
+    X(statistic_other_region_counts_small_blocks_out_of_large_memory, "statistic OtherRegion counts small blocks out of large memory") \
+    X(statistic_events_recorded_counts_the_events_behind_frees, "statistic EventsRecorded counts the events behind frees") \
+    X(statistic_failures_counts_allocations_that_found_no_memory, "statistic Failures counts allocations that found no memory")
+
+#define STREAM_ROWS(X) \
+    X(per_thread_default_streams_of_two_threads_are_two_streams, "the per-thread default stream is one for each host thread") \
+    X(stream_0_is_the_threads_own_in_the_ptsz_variants, "stream 0 of the _ptsz variants is the thread's own") \
+    X(frees_of_a_thread_that_has_ended_stay_pending, "a thread that ends takes its frees nowhere") \
+    X(many_threads_share_one_stream, "many threads on one stream: no byte is wrong") \
+    X(trap_6_memory_keeps_its_bytes_under_load_on_several_streams, "memory keeps what is written under load on several streams") \
+    X(trap_5_everything_goes_on_while_a_thread_waits_in_a_synchronise, "a synchronise in one thread holds up no call of another") \
+    X(memory_pending_on_a_destroyed_stream_is_found_once_it_is_complete, "poolStreamDestroy with frees pending: they are found when complete") \
+    X(memory_pending_on_a_destroyed_stream_can_be_waited_for, "poolStreamDestroy with frees pending: a wait can be inserted for them") \
+    X(trap_2_a_new_stream_at_a_handle_that_the_pool_destroyed_inherits_no_memory, "a new stream at a destroyed stream's handle inherits no memory") \
+    X(trap_2_a_new_stream_at_a_destroyed_ones_handle_inherits_no_order, "nor what that one ran after") \
+    X(streams_that_come_and_go_leave_nothing_behind, "streams destroyed with frees pending: all memory goes back") \
+    X(trap_7_free_memory_in_pieces_and_in_other_streams_lists_is_found, "complete memory in pieces, in three streams' lists: found before the pool fails") \
+    X(trap_7_pending_memory_in_pieces_is_found_too, "pending memory in pieces, of streams that the taker runs after: found") \
+    X(trap_8_a_threshold_that_holds_what_is_used_ends_the_growing, "with a threshold that holds the working set no synchronise makes the pool grow again") \
+    X(a_program_that_calls_no_hook_needs_no_more_memory_than_it_uses, "a program that waits by CUDA's own calls: memory is found again") \
+    X(a_program_that_calls_no_hook_can_trim, "and goes back to the device")
+
+#define CAPTURE_ROWS(X) \
+    X(growth_leaves_a_capture_valid, "a capture in this or another thread stays valid while pools grow") \
+    X(a_trim_leaves_a_capture_valid, "while a pool is trimmed") \
+    X(records_and_waits_leave_a_capture_valid, "while events are recorded and waited for on other streams") \
+    X(questions_leave_a_capture_valid, "while events are asked") \
+    X(inserted_waits_leave_a_capture_valid, "while waits are inserted into other streams") \
+    X(an_allocation_that_finds_no_memory_leaves_a_capture_valid, "while an allocation tries everything and fails") \
+    X(a_wait_on_the_host_leaves_a_capture_valid, "while an allocation waits on the host") \
+    X(destroying_streams_events_and_pools_leaves_a_capture_valid, "while streams, events and pools are destroyed") \
+    X(new_streams_leave_a_capture_valid, "while streams come that the library has not seen") \
+    X(the_legacy_stream_allocates_beside_a_capture_of_a_non_blocking_stream, "malloc and free on the legacy stream beside a non-blocking capture: success") \
+    X(a_capture_forks_and_joins_through_the_pools_calls, "poolEventRecord and poolStreamWaitEvent in a capture: what the driver does, and nothing is learned") \
+    X(memory_that_a_capture_may_not_free_is_freed_after_it, "a free refused in a capture is made after it") \
+    X(memory_is_freed_in_no_streams_order_beside_a_capture, "poolFree beside a capture: success")
+
+#define CONTEXT_ROWS(X) \
+    X(two_contexts_of_a_device_share_a_pool, "two contexts on one device: memory freed in one is not reused in the other before it is complete") \
+    X(an_event_orders_streams_of_two_contexts, "two contexts on one device: an event orders their streams") \
+    X(default_streams_of_two_contexts_are_two_streams, "two contexts on one device: the default streams of each are its own") \
+    X(a_context_may_be_destroyed_with_frees_pending, "a context destroyed with frees pending: the pool goes on, and touches none of its events") \
+    X(a_context_may_be_reset_with_frees_pending, "the primary context reset with frees pending: likewise") \
+    X(memory_of_a_context_that_was_reset_is_given_again, "what was freed before the reset is complete after it")
+
 #define TRAP_ROWS(X) \
     X(trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew, "a failed allocation leaks nothing, keeps nothing, and frees nothing twice later") \
     X(trap_4_no_lock_is_held_after_an_error, "after each error the next call of another thread goes through") \
@@ -115,6 +214,11 @@
     ATTRIBUTE_ROWS(X) \
     STATISTICS_ROWS(X) \
     REUSE_ROWS(X) \
+    ORDER_ROWS(X) \
+    FLAG_ROWS(X) \
+    STREAM_ROWS(X) \
+    CAPTURE_ROWS(X) \
+    CONTEXT_ROWS(X) \
     TRAP_ROWS(X)
 
 #define TWO_DEVICE_ROWS(X) \

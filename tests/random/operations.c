@@ -531,14 +531,12 @@ void operations_leave(struct thread *thread) {
 // A thread's default stream can't be named any more once the thread has ended, so its work is waited for.
 void operations_adopt(struct thread *thread) {
     struct world *world = thread->world;
-    bool finished = false;
     for (unsigned i = 0; i < BLOCKS; i++) {
         struct block *block = &world->blocks[i];
         if (!block->pointer || block->last->kind != STREAM_PER_THREAD)
             continue;
-        if (!finished)
-            DRIVER(test_driver()->cuCtxSynchronize());
-        finished = true;
+        thread_enter(thread, block->last->context);
+        DRIVER(test_driver()->cuCtxSynchronize());
         block->last = &world->streams[0];
     }
 }

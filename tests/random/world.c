@@ -217,6 +217,7 @@ static void make_pool(struct world *world, struct numbers *numbers) {
     test_set_attribute(world->pool, poolMemPoolAttrReleaseThreshold,
                        numbers_once_in(numbers, 4) ? world->plan.bytes / 2 : UINT64_MAX);
     test_set_flag(world->pool, poolMemPoolAttrDeterministic, numbers_once_in(numbers, 8));
+    test_set_flag(world->pool, poolMemPoolAttrContextFence, numbers_once_in(numbers, 3));
 }
 
 void world_open(struct world *world, const struct plan *plan) {

@@ -48,8 +48,10 @@ bool test_is_filled(const void *address, unsigned char value, size_t size);
 // The same by kernels, in the stream's order, of a small block wholly and of a large one at both ends, where
 // a neighbour would reach in. A check that finds another byte is the simulated driver's to report: ask it by
 // test_require_no_complaints(). The kernels are those of the current context.
+// On any driver the wrong words that were found so far can be counted, once the streams are idle.
 void test_load_kernels(void);
 void test_unload_kernels(void);
+uint64_t test_wrong_words(void);
 void test_fill_block(void *address, unsigned char value, size_t size, CUstream stream);
 void test_check_block(const void *address, unsigned char value, size_t size, CUstream stream);
 

@@ -25,6 +25,12 @@ void test_load_kernels(void) {
     DRIVER(driver->cuMemcpyHtoD(kernels.wrong_words, &none, sizeof none));
 }
 
+uint64_t test_wrong_words(void) {
+    uint64_t count;
+    DRIVER(test_driver()->cuMemcpyDtoH(&count, kernels.wrong_words, sizeof count));
+    return count;
+}
+
 void test_unload_kernels(void) {
     DRIVER(test_driver()->cuMemFree(kernels.wrong_words));
     DRIVER(test_driver()->cuModuleUnload(kernels.module));

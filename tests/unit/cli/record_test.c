@@ -28,6 +28,7 @@ static void a_line_as_rmm_writes_it_is_read(void **state) {
     struct sp_record record =
         parsed("140573312345856,23:59:59.999999,allocate,0x7f8a40000000,1024,0x55d0c0ffee00");
     assert_int_equal(record.action, SP_TRACE_ALLOCATE);
+    assert_int_equal(record.thread, 140573312345856);
     assert_int_equal(record.pointer, 0x7f8a40000000);
     assert_int_equal(record.size, 1024);
     assert_int_equal(record.stream, 0x55d0c0ffee00);

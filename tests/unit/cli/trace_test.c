@@ -148,6 +148,37 @@ static void clock_times_and_handles_as_streams_are_read(void **state) {
     sp_trace_release(&trace);
 }
 
+static void threads_are_numbered_in_the_order_of_their_appearance(void **state) {
+    (void)state;
+    struct sp_trace trace;
+    read_plain(HEADER
+               "77,0,allocate,0x100,512,0\n"
+               "12,1,allocate,0x300,512,0\n"
+               "77,2,free,0x300,512,0\n",
+               &trace);
+    assert_int_equal(trace.thread_count, 2);
+    assert_int_equal(trace.operations[0].thread, 0);
+    assert_int_equal(trace.operations[1].thread, 1);
+    assert_int_equal(trace.operations[2].thread, 0);
+    sp_trace_release(&trace);
+}
+
+static void a_free_on_another_stream_than_its_allocation_is_foreign(void **state) {
+    (void)state;
+    struct sp_trace trace;
+    read_plain(HEADER
+               "1,0,allocate,0x100,512,5\n"
+               "1,1,free,0x100,512,6\n"
+               "1,2,allocate,0x100,512,5\n"
+               "1,3,free,0x100,512,5\n"
+               "1,4,free,(nil),0,6\n",
+               &trace);
+    static const bool foreign[] = {false, true, false, false, false};
+    for (size_t i = 0; i < trace.operation_count; i++)
+        assert_int_equal(sp_trace_is_foreign(&trace, &trace.operations[i]), foreign[i]);
+    sp_trace_release(&trace);
+}
+
 enum { MANY = 50000 };
 
 // Longer than every buffer on the way: 50,000 blocks alive at once, on 100 streams.
@@ -208,6 +239,8 @@ int main(void) {
         cmocka_unit_test(null_pointers_are_blocks_of_no_bytes_and_may_be_many_at_once),
         cmocka_unit_test(a_failed_request_is_a_block_that_is_not_alive),
         cmocka_unit_test(clock_times_and_handles_as_streams_are_read),
+        cmocka_unit_test(threads_are_numbered_in_the_order_of_their_appearance),
+        cmocka_unit_test(a_free_on_another_stream_than_its_allocation_is_foreign),
         cmocka_unit_test(a_long_trace_is_read_whole),
         cmocka_unit_test(a_name_loses_only_its_folder_and_its_own_suffixes),
     };

@@ -13,6 +13,14 @@ static const struct {
     size_t size;
 } all[] = {STREAMPOOL_POOL_ATTRIBUTES(SIZE_OF_ATTRIBUTE)};
 
+#define NAME_OF_STATISTIC(name, number, text) {poolMemPoolStat##name, #name},
+static const struct {
+    enum poolMemPoolAttr attribute;
+    const char *name;
+} statistics[] = {STREAMPOOL_POOL_STATISTICS(NAME_OF_STATISTIC)};
+
+enum { STATISTICS = sizeof statistics / sizeof statistics[0] };
+
 static bool is_writable(enum poolMemPoolAttr attribute) {
     switch (attribute) {
     case poolMemPoolReuseFollowEventDependencies:
@@ -22,6 +30,9 @@ static bool is_writable(enum poolMemPoolAttr attribute) {
     case poolMemPoolAttrReservedMemHigh:
     case poolMemPoolAttrUsedMemHigh:
     case poolMemPoolAttrUnfencedBytesMax:
+    case poolMemPoolAttrHostWaitMax:
+    case poolMemPoolAttrDeterministic:
+    case poolMemPoolAttrContextFence:
         return true;
     default:
         return false;
@@ -54,7 +65,12 @@ static void the_defaults_are_cudas(void **state) {
     }
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReleaseThreshold), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), SP_UNFENCED_MAX);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrHostWaitMax), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrMaxPoolSize), 0);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDeterministic, &flag), poolSuccess);
+    assert_int_equal(flag, 0);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrContextFence, &flag), poolSuccess);
+    assert_int_equal(flag, 0);
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrHwDecompressEnabled, &flag), poolSuccess);
     assert_int_equal(flag, 0);
 }
@@ -79,18 +95,21 @@ static void what_a_pool_was_made_with_can_be_read(void **state) {
     assert_int_equal(value, 0);
 }
 
-static void any_number_but_0_is_a_policy_of_1(void **state) {
+static void any_number_but_0_is_a_flag_of_1(void **state) {
     (void)state;
+    static const enum poolMemPoolAttr flags[] = {
+        poolMemPoolReuseFollowEventDependencies, poolMemPoolReuseAllowOpportunistic,
+        poolMemPoolReuseAllowInternalDependencies, poolMemPoolAttrDeterministic, poolMemPoolAttrContextFence};
     poolMemPool_t pool = fixture_pool();
     const int numbers[] = {2, -1, 0x100, INT32_MIN};
-    for (int policy = 1; policy <= 3; policy++) {
+    for (int which = 0; which < 5; which++) {
         int flag = 7;
-        fixture_set_flag(pool, (enum poolMemPoolAttr)policy, 0);
-        assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)policy, &flag), poolSuccess);
+        fixture_set_flag(pool, flags[which], 0);
+        assert_int_equal(poolMemPoolGetAttribute(pool, flags[which], &flag), poolSuccess);
         assert_int_equal(flag, 0);
         for (int i = 0; i < 4; i++) {
-            fixture_set_flag(pool, (enum poolMemPoolAttr)policy, numbers[i]);
-            assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)policy, &flag), poolSuccess);
+            fixture_set_flag(pool, flags[which], numbers[i]);
+            assert_int_equal(poolMemPoolGetAttribute(pool, flags[which], &flag), poolSuccess);
             assert_int_equal(flag, 1);
         }
     }
@@ -98,13 +117,15 @@ static void any_number_but_0_is_a_policy_of_1(void **state) {
 
 static void numbers_read_back_as_they_were_written(void **state) {
     (void)state;
+    static const enum poolMemPoolAttr attributes[] = {
+        poolMemPoolAttrReleaseThreshold, poolMemPoolAttrUnfencedBytesMax, poolMemPoolAttrHostWaitMax};
     poolMemPool_t pool = fixture_pool();
     const uint64_t numbers[] = {0, 1, 12345678901234, UINT64_MAX};
-    for (int i = 0; i < 4; i++) {
-        fixture_set(pool, poolMemPoolAttrReleaseThreshold, numbers[i]);
-        assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReleaseThreshold), numbers[i]);
-        fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, numbers[i]);
-        assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), numbers[i]);
+    for (int which = 0; which < 3; which++) {
+        for (int i = 0; i < 4; i++) {
+            fixture_set(pool, attributes[which], numbers[i]);
+            assert_int_equal(fixture_attribute(pool, attributes[which]), numbers[i]);
+        }
     }
 }
 
@@ -121,8 +142,8 @@ static void what_is_read_only_can_not_be_written(void **state) {
 static void an_attribute_that_there_is_not_is_invalid(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
-    const int numbers[] = {0, -1, 15, 999, 1001};
-    for (int i = 0; i < 5; i++) {
+    const int numbers[] = {0, -1, 15, 999, 1004, 1099, 1100 + STATISTICS};
+    for (int i = 0; i < 7; i++) {
         uint64_t value = 77;
         assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)numbers[i], &value),
                          poolErrorInvalidValue);
@@ -156,6 +177,47 @@ static void a_high_figure_keeps_the_peak_until_it_is_reset_to_the_current_one(vo
     fixture_free(kept, a);
 }
 
+// --------------------------------------------------------------------------------------------- statistics
+
+static void every_statistic_has_the_name_of_its_attribute_and_starts_at_0(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    for (int i = 0; i < STATISTICS; i++) {
+        assert_string_equal(poolMemPoolGetStatisticName(statistics[i].attribute), statistics[i].name);
+        assert_int_equal(fixture_attribute(pool, statistics[i].attribute), 0);
+        assert_int_equal(statistics[i].attribute, 1100 + i);
+    }
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        assert_null(poolMemPoolGetStatisticName(all[i].attribute));
+    assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr)(1100 + STATISTICS)));
+    assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr) - 1));
+}
+
+static void a_statistic_can_only_be_set_to_0_and_then_counts_anew(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    const size_t sizes[] = {100, MIB(1)};
+    for (int i = 0; i < 2; i++) {
+        fixture_free(fixture_malloc(pool, sizes[i], a), a);
+        fixture_free(fixture_malloc(pool, sizes[i], a), a);
+    }
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseSameStream), 2);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatGrowths), 2);
+    for (int i = 0; i < STATISTICS; i++) {
+        uint64_t value = fixture_attribute(pool, statistics[i].attribute);
+        uint64_t one = 1;
+        assert_int_equal(poolMemPoolSetAttribute(pool, statistics[i].attribute, &one), poolErrorInvalidValue);
+        assert_int_equal(fixture_attribute(pool, statistics[i].attribute), value);
+        fixture_set(pool, statistics[i].attribute, 0);
+        assert_int_equal(fixture_attribute(pool, statistics[i].attribute), 0);
+    }
+    for (int i = 0; i < 2; i++)
+        fixture_free(fixture_malloc(pool, sizes[i], a), a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseSameStream), 2);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatGrowths), 0);
+}
+
 #define attribute_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
@@ -163,10 +225,12 @@ int main(void) {
         attribute_test(every_attribute_reads_into_its_own_size_and_no_further),
         attribute_test(the_defaults_are_cudas),
         attribute_test(what_a_pool_was_made_with_can_be_read),
-        attribute_test(any_number_but_0_is_a_policy_of_1),
+        attribute_test(any_number_but_0_is_a_flag_of_1),
         attribute_test(numbers_read_back_as_they_were_written),
         attribute_test(what_is_read_only_can_not_be_written),
         attribute_test(an_attribute_that_there_is_not_is_invalid),
+        attribute_test(every_statistic_has_the_name_of_its_attribute_and_starts_at_0),
+        attribute_test(a_statistic_can_only_be_set_to_0_and_then_counts_anew),
         attribute_test(a_high_figure_keeps_the_peak_until_it_is_reset_to_the_current_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

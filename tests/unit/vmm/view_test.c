@@ -107,6 +107,20 @@ static void the_handle_types_of_a_view_are_those_of_its_extents(void **state) {
                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 }
 
+static void extents_are_for_rdma_where_that_is_asked_for_and_the_device_can(void **state) {
+    (void)state;
+    for (int can = 0; can <= 1; can++) {
+        for (int asked = 0; asked <= 1; asked++) {
+            device.rdma = can != 0;
+            view.use = asked ? SP_VIEW_RDMA : SP_VIEW_PLAIN;
+            assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
+            assert_int_equal(scripted_mapping_at(view.address)->prop.allocFlags.gpuDirectRDMACapable,
+                             can && asked);
+            unmap_all();
+        }
+    }
+}
+
 static void extents_are_walked_by_address_in_whatever_order_they_were_mapped(void **state) {
     (void)state;
     const size_t places[] = {8, 0, 20, 4};
@@ -222,6 +236,7 @@ int main(void) {
         view_test(a_view_without_address_space_is_not_opened),
         view_test(mapping_makes_memory_that_the_device_may_write),
         view_test(the_handle_types_of_a_view_are_those_of_its_extents),
+        view_test(extents_are_for_rdma_where_that_is_asked_for_and_the_device_can),
         view_test(extents_are_walked_by_address_in_whatever_order_they_were_mapped),
         view_test(unmapping_gives_the_memory_back),
         view_test(a_step_of_a_mapping_that_fails_undoes_those_before_it),

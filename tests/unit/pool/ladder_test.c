@@ -1,0 +1,279 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/pool/fixture.h"
+
+// Every test allocates in a pool of this size: it holds one block, or what the test puts there, and grows no further.
+#define BLOCK MIB(64)
+
+static poolMemPool_t pool;
+static CUstream a, b;
+
+static int setup(void **state) {
+    if (fixture_setup(state) != 0)
+        return -1;
+    pool = fixture_pool_of_at_most(BLOCK);
+    a = simulated_stream();
+    b = simulated_stream();
+    return 0;
+}
+
+#define NUMBER_OF_STATISTIC(name, number, text) poolMemPoolStat##name,
+static const enum poolMemPoolAttr all[] = {STREAMPOOL_POOL_STATISTICS(NUMBER_OF_STATISTIC)};
+enum { STATISTICS = sizeof all / sizeof all[0] };
+
+static void count_anew(void) {
+    for (int i = 0; i < STATISTICS; i++)
+        fixture_set(pool, all[i], 0);
+}
+
+// One allocation has been counted since, under this name and no other.
+static void assert_came_by(enum poolMemPoolAttr rung) {
+    static const enum poolMemPoolAttr rungs[] = {
+        poolMemPoolStatReuseSameStream,    poolMemPoolStatReuseComplete,    poolMemPoolStatReuseOrdered,
+        poolMemPoolStatReuseFoundComplete, poolMemPoolStatReuseMadeOrdered, poolMemPoolStatGrowths,
+        poolMemPoolStatGrowthsAfterTrim,   poolMemPoolStatOtherRegion,      poolMemPoolStatFailures};
+    for (size_t i = 0; i < sizeof rungs / sizeof rungs[0]; i++) {
+        uint64_t count = fixture_attribute(pool, rungs[i]);
+        if (count != (rungs[i] == rung))
+            print_error("%s is %llu\n", poolMemPoolGetStatisticName(rungs[i]), (unsigned long long)count);
+        assert_int_equal(count, rungs[i] == rung);
+    }
+}
+
+// A block that a freed behind pending work. Its size is more than may stay without an event.
+static void *freed_on_a(void) {
+    void *freed = fixture_malloc(pool, BLOCK, a);
+    simulated_work(a);
+    fixture_free(freed, a);
+    count_anew();
+    return freed;
+}
+
+static void the_first_allocation_is_a_growth(void **state) {
+    (void)state;
+    fixture_malloc(pool, BLOCK, a);
+    assert_came_by(poolMemPoolStatGrowths);
+}
+
+static void the_streams_own_memory_comes_first(void **state) {
+    (void)state;
+    void *freed = freed_on_a();
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, a), freed);
+    assert_came_by(poolMemPoolStatReuseSameStream);
+}
+
+static void memory_known_to_be_complete_is_reused(void **state) {
+    (void)state;
+    void *freed = freed_on_a();
+    fixture_synchronize(a);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
+    assert_came_by(poolMemPoolStatReuseComplete);
+}
+
+static void memory_that_the_stream_runs_after_is_reused(void **state) {
+    (void)state;
+    CUevent event = NULL;
+    void *freed = freed_on_a();
+    assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    assert_int_equal(poolEventRecord(event, a), poolSuccess);
+    assert_int_equal(poolStreamWaitEvent(b, event, 0), poolSuccess);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
+    assert_came_by(poolMemPoolStatReuseOrdered);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 0);
+    assert_int_equal(poolEventDestroy(event), poolSuccess);
+}
+
+static void memory_that_a_question_finds_complete_is_reused_before_the_pool_grows(void **state) {
+    (void)state;
+    pool = fixture_pool_of_at_most(3 * BLOCK);
+    fixture_lane(pool, a);
+    fixture_malloc(pool, MIB(2), b); // a lane's first miss asks anyway
+    void *freed = freed_on_a();
+    simulated_finish(a);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
+    assert_came_by(poolMemPoolStatReuseFoundComplete);
+}
+
+static void a_pool_that_can_grow_inserts_no_wait(void **state) {
+    (void)state;
+    pool = fixture_pool_of_at_most(2 * BLOCK);
+    void *freed = freed_on_a();
+    assert_ptr_not_equal(fixture_malloc(pool, BLOCK, b), freed);
+    assert_came_by(poolMemPoolStatGrowths);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_SUCCESS);
+}
+
+static void a_pool_that_can_not_grow_inserts_a_wait(void **state) {
+    (void)state;
+    void *freed = freed_on_a();
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
+    assert_came_by(poolMemPoolStatReuseMadeOrdered);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 1);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+}
+
+static void
+memory_without_an_event_is_taken_behind_the_whole_context_where_the_program_allows_it(void **state) {
+    (void)state;
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, UINT64_MAX);
+    void *freed = freed_on_a();
+    void *pointer = NULL;
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, BLOCK, pool, b), poolErrorMemoryAllocation);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatContextFences), 0);
+    count_anew();
+    fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
+    assert_came_by(poolMemPoolStatReuseMadeOrdered);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatContextFences), 1);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+}
+
+static void no_policy_and_no_memory_is_a_failure_that_changes_nothing(void **state) {
+    (void)state;
+    for (int policy = 1; policy <= 3; policy++)
+        fixture_set_flag(pool, (enum poolMemPoolAttr)policy, 0);
+    void *freed = freed_on_a();
+    void *pointer = NULL;
+    uint64_t reserved = fixture_reserved(pool);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, BLOCK, pool, b), poolErrorMemoryAllocation);
+    assert_came_by(poolMemPoolStatFailures);
+    assert_null(pointer);
+    assert_int_equal(fixture_reserved(pool), reserved);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_SUCCESS);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, a), freed);
+}
+
+static void the_hosts_wait_comes_last(void **state) {
+    (void)state;
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 0);
+    fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
+    void *freed = freed_on_a();
+    simulated_finish(a);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
+    assert_came_by(poolMemPoolStatReuseFoundComplete);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
+}
+
+// What is free is complete but lies in pieces: it goes back and the pool grows into what that has left.
+static void caches_are_given_back_before_the_pool_grows_again(void **state) {
+    (void)state;
+    enum { PIECES = 2 };
+    void *pieces[PIECES];
+    for (int i = 0; i < PIECES; i++)
+        pieces[i] = fixture_malloc(pool, BLOCK / PIECES, a);
+    fixture_free(pieces[0], a);
+    fixture_synchronize(a);
+    void *fixed = NULL;
+    count_anew();
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / PIECES, pool, a, poolMallocFixed), poolSuccess);
+    assert_came_by(poolMemPoolStatGrowthsAfterTrim);
+    fixture_free(fixed, a);
+    fixture_free(pieces[1], a);
+}
+
+static void memory_of_the_other_region_is_a_last_resort(void **state) {
+    (void)state;
+    freed_on_a();
+    fixture_malloc(pool, 100, a);
+    assert_came_by(poolMemPoolStatOtherRegion);
+}
+
+static void small_blocks_are_counted_where_their_slabs_came_from_and_then_by_stream(void **state) {
+    (void)state;
+    fixture_free(fixture_malloc(pool, 100, a), a);
+    assert_came_by(poolMemPoolStatGrowths);
+    fixture_malloc(pool, 100, a);
+    fixture_malloc(pool, 100, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseSameStream), 2);
+}
+
+static void without_growth_memory_at_hand_is_found_and_no_other(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, BLOCK, pool, a, poolMallocNoGrowth),
+                     poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, 100, pool, a, poolMallocNoGrowth),
+                     poolErrorMemoryAllocation);
+    assert_int_equal(fixture_reserved(pool), 0);
+    void *freed = freed_on_a();
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, BLOCK, pool, a, poolMallocNoGrowth), poolSuccess);
+    assert_ptr_equal(pointer, freed);
+}
+
+static void a_fixed_block_lies_in_one_extent(void **state) {
+    (void)state;
+    pool = fixture_pool_of_at_most(2 * BLOCK);
+    void *halves[2];
+    for (int i = 0; i < 2; i++)
+        halves[i] = fixture_malloc(pool, BLOCK / 2, a);
+    for (int i = 0; i < 2; i++)
+        fixture_free(halves[i], a);
+    void *pointer = NULL;
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    struct sp_region *fixed = &fixture_inside(pool)->regions[SP_REGION_FIXED];
+    struct sp_segment *segment = SP_CONTAINER_OF(sp_list_first(&fixed->segments), struct sp_segment, link);
+    struct sp_extent *extent = sp_view_extent_from(&segment->view, 0);
+    assert_int_equal(extent->address, (uintptr_t)pointer);
+    assert_int_equal(extent->size, BLOCK);
+    fixture_free(pointer, a);
+    void *again = NULL;
+    assert_int_equal(poolMallocAsyncWithFlags(&again, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    assert_ptr_equal(again, pointer);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, a), halves[0]);
+    fixture_check(pool);
+}
+
+// Nothing that a question could find changes what a deterministic pool hands out.
+static void a_deterministic_pool_asks_no_event(void **state) {
+    (void)state;
+    pool = fixture_pool_of_at_most(2 * BLOCK);
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    void *freed = freed_on_a();
+    simulated_finish(a);
+    uint64_t queries = simcudaCallCount("cuEventQuery");
+    assert_ptr_not_equal(fixture_malloc(pool, BLOCK, b), freed);
+    assert_came_by(poolMemPoolStatGrowths);
+    assert_int_equal(simcudaCallCount("cuEventQuery"), queries);
+}
+
+static void a_sticky_error_ends_the_climb_with_its_own_number(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    freed_on_a();
+    simcudaFailCall("cuEventQuery", 1, simcudaFaultOnwards, CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, BLOCK, pool, b), poolErrorIllegalAddress);
+    simcudaFailClear();
+    assert_null(pointer);
+    fixture_check(pool);
+}
+
+#define ladder_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        ladder_test(the_first_allocation_is_a_growth),
+        ladder_test(the_streams_own_memory_comes_first),
+        ladder_test(memory_known_to_be_complete_is_reused),
+        ladder_test(memory_that_the_stream_runs_after_is_reused),
+        ladder_test(memory_that_a_question_finds_complete_is_reused_before_the_pool_grows),
+        ladder_test(a_pool_that_can_grow_inserts_no_wait),
+        ladder_test(a_pool_that_can_not_grow_inserts_a_wait),
+        ladder_test(memory_without_an_event_is_taken_behind_the_whole_context_where_the_program_allows_it),
+        ladder_test(no_policy_and_no_memory_is_a_failure_that_changes_nothing),
+        ladder_test(the_hosts_wait_comes_last),
+        ladder_test(caches_are_given_back_before_the_pool_grows_again),
+        ladder_test(memory_of_the_other_region_is_a_last_resort),
+        ladder_test(small_blocks_are_counted_where_their_slabs_came_from_and_then_by_stream),
+        ladder_test(without_growth_memory_at_hand_is_found_and_no_other),
+        ladder_test(a_fixed_block_lies_in_one_extent),
+        ladder_test(a_deterministic_pool_asks_no_event),
+        ladder_test(a_sticky_error_ends_the_climb_with_its_own_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

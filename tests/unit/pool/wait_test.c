@@ -1,0 +1,244 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "pool/request.h"
+#include "pool/settle.h"
+#include "unit/pool/fixture.h"
+
+static poolMemPool_t pool;
+static struct sp_pool *inside;
+static CUstream a, b;
+static struct sp_request request;
+
+static int setup(void **state) {
+    if (fixture_setup(state) != 0)
+        return -1;
+    pool = fixture_pool();
+    inside = fixture_inside(pool);
+    a = simulated_stream();
+    b = simulated_stream();
+    return 0;
+}
+
+// Memory that a freed behind pending work, with a live block on each side, and in the tiers.
+static void *freed_on_a(void) {
+    fixture_malloc(pool, MIB(1), a);
+    void *freed = fixture_malloc(pool, MIB(4), a);
+    fixture_malloc(pool, MIB(27), a);
+    simulated_work(a);
+    fixture_free(freed, a);
+    sp_lane_flush_quick(fixture_lane(pool, a), sp_pool_insert);
+    return freed;
+}
+
+static void open_request(unsigned int flags) {
+    sp_request_open(&request, inside, fixture_lane(pool, b), SP_REGION_LARGE, MIB(4), flags);
+}
+
+static CUresult take(CUresult (*rung)(struct sp_request *, struct sp_block **), unsigned int flags,
+                     struct sp_block **block) {
+    open_request(flags);
+    CUresult error = rung(&request, block);
+    assert_int_equal(request.reach,
+                     request.flags & poolMallocSameStreamOnly ? SP_RULE_COMPLETE : SP_RULE_ORDERED);
+    sp_request_close(&request);
+    return error;
+}
+
+// A block that a rung gave goes back as if it had never been taken.
+static void put_back(struct sp_block *block) {
+    sp_lock_acquire(&inside->lock);
+    sp_pool_insert(inside, block);
+    sp_lock_release(&inside->lock);
+}
+
+static void memory_behind_a_record_is_taken_by_a_wait_for_it(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    void *freed = freed_on_a();
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_non_null(block);
+    assert_int_equal(block->address, (uintptr_t)freed);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 1);
+    put_back(block);
+    fixture_check(pool);
+}
+
+static void one_wait_serves_the_next_request_too(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    freed_on_a();
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_non_null(block);
+    put_back(block);
+    uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
+    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_non_null(block);
+    assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits);
+    put_back(block);
+}
+
+static void memory_with_fences_of_two_streams_is_taken_by_two_waits(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    CUstream c = simulated_stream();
+    void *freed = freed_on_a();
+    assert_ptr_equal(fixture_malloc(pool, MIB(4), a), freed); // keeps a's fence
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    simulated_work(c);
+    fixture_free(freed, c);
+    assert_int_equal(sp_stream_record(fixture_stream(c)), CUDA_SUCCESS);
+    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_non_null(block);
+    assert_int_equal(block->address, (uintptr_t)freed);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 2);
+    simulated_finish(a);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+    put_back(block);
+}
+
+static void memory_with_no_record_behind_it_is_not_waited_for(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    freed_on_a();
+    if (!fixture_stream(a)->identified)
+        return;
+    uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
+    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_null(block);
+    assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits);
+    fixture_check(pool);
+}
+
+static void no_wait_is_inserted_where_policy_or_flag_forbids(void **state) {
+    (void)state;
+    static const unsigned int flags[] = {poolMallocNoInsertedWaits, poolMallocSameStreamOnly, 0};
+    struct sp_block *block = NULL;
+    freed_on_a();
+    fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        if (flags[i] == 0)
+            fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+        assert_int_equal(take(sp_take_made_ordered, flags[i], &block), CUDA_SUCCESS);
+        assert_null(block);
+        assert_int_equal(take(sp_take_behind_context, flags[i], &block), CUDA_SUCCESS);
+        assert_null(block);
+    }
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_SUCCESS);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatContextFences), 0);
+}
+
+static void a_wait_that_fails_leaves_the_memory_where_it_was(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    void *freed = freed_on_a();
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_ERROR_LAUNCH_FAILED);
+    assert_null(block);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 0);
+    fixture_check(pool);
+    assert_ptr_equal(fixture_malloc(pool, MIB(4), a), freed);
+}
+
+static void memory_with_no_record_behind_it_is_taken_behind_the_whole_context(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    void *freed = freed_on_a();
+    fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
+    assert_int_equal(take(sp_take_behind_context, 0, &block), CUDA_SUCCESS);
+    assert_non_null(block);
+    assert_int_equal(block->address, (uintptr_t)freed);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatContextFences), 1);
+    put_back(block);
+}
+
+static void a_context_is_recorded_only_where_the_attribute_says_so(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    freed_on_a();
+    assert_int_equal(take(sp_take_behind_context, 0, &block), CUDA_SUCCESS);
+    assert_null(block);
+    assert_int_equal(simcudaCallCount("cuCtxRecordEvent"), 0);
+}
+
+static void a_context_that_can_not_be_recorded_is_no_error(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    freed_on_a();
+    fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
+    simcudaFailCall("cuCtxRecordEvent", 1, simcudaFaultOnce, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    assert_int_equal(take(sp_take_behind_context, 0, &block), CUDA_SUCCESS);
+    assert_null(block);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatContextFences), 0);
+}
+
+static void the_host_waits_only_where_the_attribute_says_so(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    freed_on_a();
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    simulated_finish(a);
+    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_null(block);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 0);
+}
+
+// One nanosecond is over after the first look, a second is more than the second look takes.
+static void the_host_waits_until_the_memory_is_complete_or_its_time_is_over(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    void *freed = freed_on_a();
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
+    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_null(block);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
+    simulated_finish(a);
+    fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
+    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_non_null(block);
+    assert_int_equal(block->address, (uintptr_t)freed);
+    put_back(block);
+}
+
+static void a_driver_that_fails_ends_the_hosts_wait(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    freed_on_a();
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
+    simcudaFailCall("cuEventQuery", 2, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_null(block);
+}
+
+#define wait_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        wait_test(memory_behind_a_record_is_taken_by_a_wait_for_it),
+        wait_test(one_wait_serves_the_next_request_too),
+        wait_test(memory_with_fences_of_two_streams_is_taken_by_two_waits),
+        wait_test(memory_with_no_record_behind_it_is_not_waited_for),
+        wait_test(no_wait_is_inserted_where_policy_or_flag_forbids),
+        wait_test(a_wait_that_fails_leaves_the_memory_where_it_was),
+        wait_test(memory_with_no_record_behind_it_is_taken_behind_the_whole_context),
+        wait_test(a_context_is_recorded_only_where_the_attribute_says_so),
+        wait_test(a_context_that_can_not_be_recorded_is_no_error),
+        wait_test(the_host_waits_only_where_the_attribute_says_so),
+        wait_test(the_host_waits_until_the_memory_is_complete_or_its_time_is_over),
+        wait_test(a_driver_that_fails_ends_the_hosts_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
