@@ -80,7 +80,8 @@ typedef struct simcudaConfig {
     uint64_t mappings;     // mappings that may exist at a time
     uint64_t queue;        // pieces of work that a stream holds before a call that adds one waits
     simcudaMode mode;
-    uint64_t seed; // of the scheduler and of seeded completion
+    uint64_t seed;  // of the scheduler and of seeded completion
+    uint64_t burst; // scheduled mode: of so many points at which threads could switch, one is a switch
     simcudaCompletion completion;
     uint64_t delay;    // seeded completion: the longest delay
     uint64_t patience; // under latest, this many polls of a pending piece of work complete it; 0: never
@@ -93,7 +94,7 @@ SIMCUDA_API void simcudaConfigDefault(simcudaConfig *config);
 // Changes `config` as a text says: settings with commas between them, such as
 //
 //   devices=2,memory=141G,memory.1=8G,vmm.1=refused,granule=64K,api=10020,address_space=1T,mappings=1000,
-//   queue=64,mode=scheduled,seed=7,completion=latest,delay=1000000,patience=0,reports=print
+//   queue=64,mode=scheduled,seed=7,burst=16,completion=latest,delay=1000000,patience=0,reports=print
 //
 // `memory` and `vmm` (supported, missing, refused) set every device, `memory.N` and `vmm.N` one. `mode` is
 // free or scheduled, `completion` is earliest, latest or seeded, `reports` is keep, print or abort. Sizes

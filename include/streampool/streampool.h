@@ -19,8 +19,8 @@
 //              runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to it.
 // Failure.     A call that fails changes nothing: no figure, no byte, no output parameter. The code is
 //              generic; poolGetLastErrorDetail() says what happened in words, and poolGetLastNativeError()
-//              which entry point of the driver said so. One thing may differ after an allocation for which the
-//              device had no room: if it looked as if caches of its pools made up what was missing, they
+//              which entry point of the driver said so. One thing may differ after an allocation for which
+//              the device had no room: if it looked as if caches of its pools made up what was missing, they
 //              have been given back, whatever came of it.
 // First call.  The driver is found at the first call that needs it: the library that the environment
 //              variable STREAMPOOL_DRIVER names, else libcuda.so.1. With no usable driver every call below
@@ -237,7 +237,7 @@ enum poolMemPoolAttr {
     STREAMPOOL_POOL_ATTRIBUTES(STREAMPOOL_DEFINE_ATTRIBUTE)
 #undef STREAMPOOL_DEFINE_ATTRIBUTE
 #define STREAMPOOL_DEFINE_STATISTIC(name, number, text) poolMemPoolStat##name = number,
-    STREAMPOOL_POOL_STATISTICS(STREAMPOOL_DEFINE_STATISTIC)
+        STREAMPOOL_POOL_STATISTICS(STREAMPOOL_DEFINE_STATISTIC)
 #undef STREAMPOOL_DEFINE_STATISTIC
 };
 
@@ -300,7 +300,7 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 //   poolErrorMemoryAllocation         more than the device, the pool's maxSize or the host has left; a size
 //                                     that no device could have is refused at once
 //   poolErrorDeviceUninitialized      a default stream with no current context
-//   poolErrorStreamCaptureUnsupported the stream is capturing
+//                                     poolErrorStreamCaptureUnsupported the stream is capturing
 //   poolErrorStreamCaptureImplicit    the legacy stream, while a blocking stream of the context is capturing
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
 //   poolErrorNotSupported             the device has no virtual memory management
@@ -310,10 +310,10 @@ STREAMPOOL_API poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, pool
 
 // The same with flags that narrow the pool's policies for this allocation; they never widen them. A null
 // pool is the current one.
-//   poolMallocSameStreamOnly   only memory that was last used on the same stream, or on which nothing is known to be pending
-//   poolMallocNoInsertedWaits  no wait is inserted into the stream
-//   poolMallocNoGrowth         no memory is taken from the device: poolErrorMemoryAllocation rather than that
-//   poolMallocFixed            the block lies in one extent, which other devices can access directly where this one can:
+//   poolMallocSameStreamOnly   only memory that was last used on the same stream, or on which nothing is
+//   known to be pending poolMallocNoInsertedWaits  no wait is inserted into the stream poolMallocNoGrowth no
+//   memory is taken from the device: poolErrorMemoryAllocation rather than that poolMallocFixed the block
+//   lies in one extent, which other devices can access directly where this one can:
 //                              for NCCL and RDMA registrations, which see only the first extent
 //   poolErrorInvalidValue      also for any other flag
 enum poolMallocFlags {
@@ -323,8 +323,8 @@ enum poolMallocFlags {
     poolMallocNoGrowth = 4,
     poolMallocFixed = 8
 };
-STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t pool, CUstream stream,
-                                                    unsigned int flags);
+STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t pool,
+                                                    CUstream stream, unsigned int flags);
 
 // Frees an allocation in the order of `stream`: every use of it must be ordered before this point. Any
 // stream will do. The pool may hand the memory to later work of the same stream at once, and to other streams
@@ -393,13 +393,13 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size
                                                          CUstream stream, unsigned int flags);
 
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
-#define poolMallocAsync         poolMallocAsync_ptsz
-#define poolMallocFromPoolAsync poolMallocFromPoolAsync_ptsz
-#define poolFreeAsync           poolFreeAsync_ptsz
-#define poolStreamSynchronize   poolStreamSynchronize_ptsz
-#define poolStreamQuery         poolStreamQuery_ptsz
-#define poolEventRecord         poolEventRecord_ptsz
-#define poolStreamWaitEvent     poolStreamWaitEvent_ptsz
+#define poolMallocAsync          poolMallocAsync_ptsz
+#define poolMallocFromPoolAsync  poolMallocFromPoolAsync_ptsz
+#define poolFreeAsync            poolFreeAsync_ptsz
+#define poolStreamSynchronize    poolStreamSynchronize_ptsz
+#define poolStreamQuery          poolStreamQuery_ptsz
+#define poolEventRecord          poolEventRecord_ptsz
+#define poolStreamWaitEvent      poolStreamWaitEvent_ptsz
 #define poolMallocAsyncWithFlags poolMallocAsyncWithFlags_ptsz
 #endif
 

@@ -7,8 +7,8 @@ static poolError_t refuse_capture(CUresult error) {
     return sp_fail_driver(error, "asking whether the stream is capturing");
 }
 
-// From the current pool of the stream's device. Another thread may destroy it while this one looks; then another
-// pool is current.
+// From the current pool of the stream's device. Another thread may destroy it while this one looks; then
+// another pool is current.
 static poolError_t allocate_from_current(void **ptr, size_t size, struct sp_stream *stream,
                                          unsigned int flags) {
     struct sp_device *device;

@@ -7,6 +7,16 @@ static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream)
     return error == poolSuccess ? sp_api_stream(handle, stream) : error;
 }
 
+// The same for calls that a capturing stream takes part in: null then, since to ask the driver who such a
+// stream is would invalidate the capture. What else is wrong with the handle the driver's own call tells.
+static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **stream) {
+    poolError_t error = sp_runtime_enter();
+    *stream = NULL;
+    if (error != poolSuccess || sp_stream_check_capture(handle) != CUDA_SUCCESS)
+        return error;
+    return sp_api_stream(handle, stream);
+}
+
 poolError_t poolStreamSynchronize(CUstream handle) {
     struct sp_stream *stream;
     poolError_t entered = enter_with_stream(handle, &stream);
@@ -64,7 +74,7 @@ poolError_t poolEventQuery(CUevent event) {
 
 poolError_t poolEventRecord(CUevent event, CUstream handle) {
     struct sp_stream *stream;
-    poolError_t entered = enter_with_stream(handle, &stream);
+    poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
     CUresult error = sp_event_record(event, stream, handle);
@@ -73,25 +83,27 @@ poolError_t poolEventRecord(CUevent event, CUstream handle) {
 
 poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
     struct sp_stream *stream;
-    poolError_t entered = enter_with_stream(handle, &stream);
+    poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
     CUresult error = sp_event_wait(event, stream, handle, flags);
     return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "waiting for the event");
 }
 
-// The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is no reason to keep the stream.
+// The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is no reason
+// to keep the stream.
 poolError_t poolStreamDestroy(CUstream handle) {
     struct sp_stream *stream;
-    poolError_t entered = enter_with_stream(handle, &stream);
+    poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
-    if (sp_stream_check_capture(handle) == CUDA_SUCCESS)
+    if (stream)
         sp_stream_record(stream);
     CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
     if (error != CUDA_SUCCESS)
         return sp_fail_driver(error, "destroying the stream");
-    sp_stream_set_gone(stream);
+    if (stream)
+        sp_stream_set_gone(stream);
     return poolSuccess;
 }
 

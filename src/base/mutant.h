@@ -30,7 +30,7 @@
     X(DeadEventUsed, 19, "a context at the handle of a dead one is taken for it, with its events") \
     X(LastSequenceLowered, 20, "a slab's last number is that of the free that came last") \
     X(PrunedByRecorded, 21, "a fence counts as complete once an event was recorded behind it") \
-    X(StaleMark, 22, "a mark that stands before a free is taken for one behind it") \
+    X(StaleMark, 22, "a fence is waited for by the oldest mark, whether that stands behind it or not") \
     X(CheapestRule, 23, "the cheapest rule of a fence set decides, not the dearest") \
     X(FirstWaitOnly, 24, "of several waits that are needed, one is inserted") \
     X(SlotReusedEarly, 25, "the slot of a destroyed stream is used again while its frees are pending") \

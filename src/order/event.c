@@ -96,7 +96,8 @@ static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *ma
     release(dropped);
 }
 
-// The mark of an event, or null; the reference is the caller's. And the stream that it was recorded in, or null.
+// The mark of an event, or null; the reference is the caller's. And the stream that it was recorded in, or
+// null.
 static struct sp_mark *recall(CUevent event, struct sp_stream **stream) {
     struct sp_mark *mark = NULL;
     *stream = NULL;
@@ -114,39 +115,41 @@ static struct sp_mark *recall(CUevent event, struct sp_stream **stream) {
 
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
     struct sp_mark *mark = NULL;
-    bool capturing = sp_stream_check_capture(handle) != CUDA_SUCCESS;
-    if (!capturing)
+    if (stream)
         sp_stream_mark(stream, &mark);
     CUresult error = sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
     if (error != CUDA_SUCCESS)
         sp_mark_release(mark);
-    else if (mark || !capturing)
+    else if (stream)
         remember(event, stream, mark);
     else
         forget(event);
     return error;
 }
 
-// The private event of a mark dies with its context, and the user's event may be a new one at the handle of one that died
-// along: so a mark is waited for only where its context is certain to be alive.
+// The private event of a mark dies with its context, and the user's event may be a new one at the handle of
+// one that died along: so a mark is waited for only where its context is certain to be alive.
 static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *mark) {
     return sp_stream_is_of(mark->stream, stream->context, stream->context_id) ||
            sp_stream_is_of_current_context(mark->stream);
 }
 
-// A capturing stream can't wait for an event outside of its capture, and nothing is learned from its order.
+// The event may have been recorded in a capture since, by a call that we don't see. Then the wait has made
+// the stream part of that capture, which a wait for an event outside of it would invalidate.
 CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle, unsigned int flags) {
     struct sp_stream *recorded;
-    struct sp_mark *mark = sp_stream_check_capture(handle) == CUDA_SUCCESS ? recall(event, &recorded) : NULL;
+    struct sp_mark *mark = stream ? recall(event, &recorded) : NULL;
     CUresult error = sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
-    if (error == CUDA_SUCCESS && mark && !is_complete(mark) && may_wait_for(stream, mark))
+    if (error == CUDA_SUCCESS && mark && !is_complete(mark) && may_wait_for(stream, mark) &&
+        sp_stream_check_capture(handle) == CUDA_SUCCESS)
         sp_stream_wait_mark(stream, mark);
     sp_mark_release(mark);
     return error;
 }
 
-// The event has completed, so its mark has, if it still is what the table says: that is asked. The mark's stream is in the
-// current context, or what it knows is left for later, since nothing else is certain to be alive.
+// The event has completed, so its mark has, if it still is what the table says: that is asked. The mark's
+// stream is in the current context, or what it knows is left for later, since nothing else is certain to be
+// alive.
 static CUresult learn_from(CUevent event, CUresult (*ask)(struct sp_mark *mark), struct sp_stream **stream) {
     struct sp_mark *mark = recall(event, stream);
     CUresult error = CUDA_SUCCESS;

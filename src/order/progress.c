@@ -82,23 +82,30 @@ static CUresult create_event(const struct sp_stream *stream, CUevent *event) {
     return error;
 }
 
-// -------------------------------------------------------------------------------------- marks and their lives
+// -------------------------------------------------------------------------------------- marks and their
+// lives
 
 void sp_mark_keep(struct sp_mark *mark) {
     atomic_fetch_add_explicit(&mark->references, 1, memory_order_relaxed);
 }
 
-// The last reference gives the mark back to its stream, event and all: whether the event could be destroyed now, in a
-// context that may be gone, is not known here.
+// The last reference gives the mark back to its stream, event and all: whether the event could be destroyed
+// now, in a context that may be gone, is not known here. Of a stream that ended with its context the event
+// is gone.
 void sp_mark_release(struct sp_mark *mark) {
     if (!mark || atomic_fetch_sub_explicit(&mark->references, 1, memory_order_acq_rel) != 1)
         return;
     struct sp_stream *stream = mark->stream;
     sp_clock_clear(&mark->clock);
     sp_lock_acquire(&stream->lock);
-    mark->next_spare = stream->spare_marks;
-    stream->spare_marks = mark;
+    bool ended = stream->ended;
+    if (!ended) {
+        mark->next_spare = stream->spare_marks;
+        stream->spare_marks = mark;
+    }
     sp_lock_release(&stream->lock);
+    if (ended)
+        free(mark);
 }
 
 static struct sp_mark *take_spare(struct sp_stream *stream) {
@@ -142,7 +149,7 @@ static struct sp_mark *newest_locked(const struct sp_stream *stream) {
 static struct sp_mark *still_current(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     struct sp_mark *mark = newest_locked(stream);
-    uint64_t freed = SP_MUTATED(StaleMark, 0, atomic_load(&stream->freed));
+    uint64_t freed = atomic_load(&stream->freed);
     if (mark && (mark->sequence < freed || mark->clock_version != stream->clock_version))
         mark = NULL;
     if (mark)
@@ -161,7 +168,8 @@ static bool has_nothing_to_mark(struct sp_stream *stream) {
     return nothing;
 }
 
-// The entry for a mark to be kept in: an empty one, else the one with the oldest mark, which a newer one covers.
+// The entry for a mark to be kept in: an empty one, else the one with the oldest mark, which a newer one
+// covers.
 static struct sp_mark **entry_locked(struct sp_stream *stream) {
     struct sp_mark **oldest = &stream->marks[0];
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
@@ -196,8 +204,8 @@ static void mutate_clock_by_legacy(const struct sp_stream *stream, struct sp_clo
     }
 }
 
-// The stream's clock as it is now, for a record that is about to be made. Without host memory the mark knows of the
-// stream's own frees only.
+// The stream's clock as it is now, for a record that is about to be made. Without host memory the mark
+// knows of the stream's own frees only.
 static CUevent snapshot(struct sp_stream *stream, struct sp_mark *mark) {
     sp_lock_acquire(&stream->lock);
     sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
@@ -254,7 +262,8 @@ struct sp_mark *sp_stream_mark_covering(struct sp_stream *stream, uint64_t seque
     sp_lock_acquire(&stream->lock);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
         struct sp_mark *mark = stream->marks[i];
-        if (mark && mark->sequence >= sequence && (!found || mark->sequence < found->sequence))
+        bool behind = mark && (mark->sequence >= sequence || SP_IS_MUTANT(StaleMark));
+        if (behind && (!found || mark->sequence < found->sequence))
             found = mark;
     }
     if (found)
@@ -286,7 +295,8 @@ static CUresult chain_event(struct sp_stream *stream, CUevent *event) {
     return CUDA_SUCCESS;
 }
 
-// A name under which there ever was a non-blocking stream counts as one: a fence doesn't say which stream it was.
+// A name under which there ever was a non-blocking stream counts as one: a fence doesn't say which stream
+// it was.
 static CUresult look_at_kind(struct sp_stream *stream) {
     unsigned int flags = 0;
     if (atomic_load_explicit(&stream->kind, memory_order_relaxed) != SP_STREAM_BLOCKING)
@@ -361,8 +371,8 @@ static void join(struct sp_stream *stream, struct sp_fence fence, const struct s
     sp_lock_release(&stream->lock);
 }
 
-// What an anonymous stream is ordered behind is not true of a later stream with its handle, but for what stands
-// before the last record of its chain, which that one will wait for.
+// What an anonymous stream is ordered behind is not true of a later stream with its handle, but for what
+// stands before the last record of its chain, which that one will wait for.
 static CUresult cover_join(struct sp_stream *stream) {
     uint64_t closed;
     return stream->identified || SP_IS_MUTANT(ChainUncovered) ? CUDA_SUCCESS : extend_chain(stream, &closed);
@@ -700,19 +710,7 @@ bool sp_stream_is_spent(struct sp_stream *stream) {
     return spent;
 }
 
-// Marks that others still hold keep an event that nobody may touch: their number is complete, so nobody will. The slot
-// is never used again. Called with the registry's lock held.
-void sp_stream_end_with_context(struct sp_stream *stream) {
-    struct sp_mark *spare;
-    publish(stream, close_sequence(stream), SYNCHRONIZED);
-    sp_lock_acquire(&stream->lock);
-    memset(stream->marks, 0, sizeof stream->marks);
-    spare = stream->spare_marks;
-    stream->spare_marks = NULL;
-    stream->chain = NULL;
-    sp_clock_clear(&stream->clock);
-    sp_clock_clear(&stream->acquired);
-    sp_lock_release(&stream->lock);
+static void free_spares(struct sp_mark *spare) {
     while (spare) {
         struct sp_mark *next = spare->next_spare;
         free(spare);
@@ -720,8 +718,27 @@ void sp_stream_end_with_context(struct sp_stream *stream) {
     }
 }
 
-// Its spare events serve the next stream, which is of the same context. A mark that isn't complete says what the old stream
-// ran after, and the new one doesn't. Called with the registry's lock held.
+// Marks that others still hold keep an event that nobody may touch: their number is complete, so nobody
+// will. The slot is never used again. Called with the registry's lock held.
+void sp_stream_end_with_context(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    bool ended = stream->ended;
+    struct sp_mark *spare = stream->spare_marks;
+    stream->ended = true;
+    stream->spare_marks = NULL;
+    stream->chain = NULL;
+    sp_clock_clear(&stream->clock);
+    sp_clock_clear(&stream->acquired);
+    sp_lock_release(&stream->lock);
+    free_spares(spare);
+    if (ended)
+        return;
+    publish(stream, close_sequence(stream), SYNCHRONIZED);
+    drop_marks(stream, UINT64_MAX);
+}
+
+// Its spare events serve the next stream, which is of the same context. A mark that isn't complete says
+// what the old stream ran after, and the new one doesn't. Called with the registry's lock held.
 void sp_stream_forget(struct sp_stream *stream) {
     drop_marks(stream, UINT64_MAX);
     sp_lock_acquire(&stream->lock);

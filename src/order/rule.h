@@ -1,8 +1,9 @@
 // The reuse rule: may a stream take memory that carries a fence?
 //
-// A pure function over plain values; whoever calls it gathers them. The rules are numbered as in docs/design.md, and a
-// lower number is cheaper: the rule for a piece of memory is the dearest that one of its fences needs. Rules 1 and 2 hold
-// under every policy. Rule 4 is rule 2 after a question: the caller asks the event, and decides again.
+// A pure function over plain values; whoever calls it gathers them. The rules are numbered as in
+// docs/design.md, and a lower number is cheaper: the rule for a piece of memory is the dearest that one of
+// its fences needs. Rules 1 and 2 hold under every policy. Rule 4 is rule 2 after a question: the caller
+// asks the event, and decides again.
 #ifndef STREAMPOOL_ORDER_RULE_H
 #define STREAMPOOL_ORDER_RULE_H
 
@@ -44,9 +45,9 @@ static inline enum sp_rule sp_rule_decide(struct sp_fence fence, const struct sp
     return SP_RULE_NONE;
 }
 
-// Each stream is ordered with the legacy stream of its context but a non-blocking one: at each action on the legacy stream, both
-// ways. An allocation and a free are no actions, so this never enters a clock; it is looked at when memory
-// passes from the one to the other.
+// Each stream is ordered with the legacy stream of its context but a non-blocking one: at each action on
+// the legacy stream, both ways. An allocation and a free are no actions, so this never enters a clock; it
+// is looked at when memory passes from the one to the other.
 static inline bool sp_rule_legacy_ordered(enum sp_stream_kind a, enum sp_stream_kind b) {
     return (a == SP_STREAM_LEGACY && b == SP_STREAM_BLOCKING) ||
            (a == SP_STREAM_BLOCKING && b == SP_STREAM_LEGACY);

@@ -159,8 +159,8 @@ struct description {
     bool identified;
 };
 
-// A slot of a stream of the same context that is gone and of which nothing is pending, or null. Other threads read a
-// slot's context without a lock, and its spare events belong to it: so it stays what it is.
+// A slot of a stream of the same context that is gone and of which nothing is pending, or null. Other
+// threads read a slot's context without a lock, and its spare events belong to it: so it stays what it is.
 static struct sp_stream *used_slot(const struct description *fresh) {
     for (struct sp_stream **link = &table.gone; *link; link = &(*link)->next_gone) {
         struct sp_stream *stream = *link;
@@ -200,22 +200,6 @@ static void describe_slot(struct sp_stream *stream, const struct description *fr
     atomic_store_explicit(&stream->kind, (int)fresh->kind, memory_order_relaxed);
     atomic_store_explicit(&stream->gone, false, memory_order_relaxed);
     set_name(stream, &fresh->name);
-}
-
-// Adds the stream unless another thread has been faster; returns the one in the table, or null without host memory.
-static struct sp_stream *add_locked(const struct description *fresh) {
-    struct sp_stream *stream = find_in_bucket(&fresh->name);
-    if (stream)
-        return stream;
-    stream = used_slot(fresh);
-    if (!stream)
-        stream = fresh_slot();
-    if (!stream)
-        return NULL;
-    describe_slot(stream, fresh);
-    stream->next_in_bucket = *bucket_of(&fresh->name);
-    *bucket_of(&fresh->name) = stream;
-    return stream;
 }
 
 static CUresult device_of(CUcontext context, int *device) {
@@ -265,9 +249,9 @@ static CUresult describe(CUstream handle, struct description *fresh) {
     return error == CUDA_SUCCESS ? device_of(fresh->context, &fresh->device) : error;
 }
 
-// What a new stream tells of older ones. A context with the handle of an earlier one shows that the earlier one was
-// destroyed, which completed its work and took its events along. A stream with the handle of an earlier one in the
-// same context shows that the earlier stream is gone.
+// What a new stream tells of older ones. A context with the handle of an earlier one shows that the earlier
+// one was destroyed, which completed its work and took its events along. A stream with the handle of an
+// earlier one in the same context shows that the earlier stream is gone.
 static void learn_of_the_dead_locked(const struct description *fresh) {
     uint32_t count = sp_stream_count();
     for (uint32_t slot = 0; slot < count; slot++) {
@@ -281,13 +265,30 @@ static void learn_of_the_dead_locked(const struct description *fresh) {
     }
 }
 
+// Adds the stream unless another thread has been faster; returns the one in the table, or null without host
+// memory.
+static struct sp_stream *add_locked(const struct description *fresh) {
+    struct sp_stream *stream = find_in_bucket(&fresh->name);
+    if (stream)
+        return stream;
+    learn_of_the_dead_locked(fresh);
+    stream = used_slot(fresh);
+    if (!stream)
+        stream = fresh_slot();
+    if (!stream)
+        return NULL;
+    describe_slot(stream, fresh);
+    stream->next_in_bucket = *bucket_of(&fresh->name);
+    *bucket_of(&fresh->name) = stream;
+    return stream;
+}
+
 static CUresult register_stream(CUstream handle, const struct name *name, struct sp_stream **stream) {
     struct description fresh = {.name = *name};
     CUresult error = describe(handle, &fresh);
     if (error != CUDA_SUCCESS)
         return error;
     sp_lock_acquire(&table.lock);
-    learn_of_the_dead_locked(&fresh);
     *stream = add_locked(&fresh);
     sp_lock_release(&table.lock);
     return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

@@ -13,22 +13,22 @@
 //                ever was under this name, and whoever takes memory here waits on it first. On one and the
 //                same stream such a wait costs nothing, on a recycled handle it is what is right.
 //
-// The slot of an identified stream that is gone (it was destroyed through the library, or its handle has come
-// back with another id) is used again once everything that it did has completed. Sequence numbers go on counting there, so an
-// old fence of the slot stays what it is, complete.
+// The slot of an identified stream that is gone (it was destroyed through the library, or its handle has
+// come back with another id) is used again once everything that it did has completed. Sequence numbers go
+// on counting there, so an old fence of the slot stays what it is, complete.
 //
 // Sequence numbers. `sequence` is what a free gets now. Whatever could tell somebody how far the stream has
 // come closes it: it takes the number n and opens n + 1, then makes the driver call, and when that has
-// succeeded a point behind every free with a number up to n is known. So equal numbers mean frees that nobody
-// can tell apart, and the common free writes nothing here that others read often. `completed` is the highest number up to
-// which the host knows that all work is done; it only grows, and only a completed driver call raises it.
-// `synchronized` is the same, learned from a synchronise alone: it depends on the program and not on how fast
-// the device was.
+// succeeded a point behind every free with a number up to n is known. So equal numbers mean frees that
+// nobody can tell apart, and the common free writes nothing here that others read often. `completed` is the
+// highest number up to which the host knows that all work is done; it only grows, and only a completed
+// driver call raises it. `synchronized` is the same, learned from a synchronise alone: it depends on the
+// program and not on how fast the device was.
 //
 //   synchronized <= completed < sequence; first <= sequence; the numbers of marks are < sequence
 //
-// Locks. The registry's lock guards the table. Each stream's own lock guards its marks, its clock and its chain. None is
-// held across a driver call. Numbers are atomics.
+// Locks. The registry's lock guards the table. Each stream's own lock guards its marks, its clock and its
+// chain. None is held across a driver call. Numbers are atomics.
 #ifndef STREAMPOOL_ORDER_STREAM_H
 #define STREAMPOOL_ORDER_STREAM_H
 
@@ -73,6 +73,7 @@ struct sp_stream {
     struct sp_lock lock;
     struct sp_mark *marks[SP_STREAM_MARKS]; // the newest records that aren't known to be complete; null: none
     struct sp_mark *spare_marks;            // with an event each, to be recorded again
+    bool ended;                             // with its context, and all events with it
     struct sp_clock clock;
     struct sp_clock acquired; // fences of memory that was taken while they were pending
     bool acquired_more;       // others, for which there was no host memory

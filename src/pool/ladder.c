@@ -26,8 +26,8 @@ static CUresult found_complete(struct sp_request *request, struct sp_block **blo
     return error;
 }
 
-// What the lanes hold back comes after the question: what has completed is ready by then, and the lanes' latest frees don't
-// join it.
+// What the lanes hold back comes after the question: what has completed is ready by then, and the lanes'
+// latest frees don't join it.
 static CUresult collected(struct sp_request *request, struct sp_block **block) {
     sp_pool_collect(request->pool);
     *block = sp_take(request);

@@ -45,8 +45,9 @@ static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
         sp_list_push_front(&lane->slabs[slab->class_index], &slab->link);
 }
 
-// Takes back what other streams returned to the lane's slabs of the class, where that has completed by now or the lane's
-// stream runs after it. The slab keeps the fences that are pending: whoever gets its run needs them.
+// Takes back what other streams returned to the lane's slabs of the class, where that has completed by now
+// or the lane's stream runs after it. The slab keeps the fences that are pending: whoever gets its run
+// needs them.
 static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     struct sp_request request;
     if (sp_list_empty(&lane->returned_slabs[class_index]))

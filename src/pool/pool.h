@@ -1,7 +1,8 @@
 // A pool, its lanes and its memory: the types that all of pool/ shares, and who guards what.
 //
 //   pool     has three *regions*: for large blocks, for the pages that slabs are cut from, and for fixed
-//            blocks. A region has segments (a view and the chain of blocks over it) and the tiers of its free blocks.
+//            blocks. A region has segments (a view and the chain of blocks over it) and the tiers of its free
+//            blocks.
 //   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were freed, and
 //            the tiers of the memory that was last freed on it.
 //
@@ -33,7 +34,8 @@
 // A lane asks what other streams have completed once in so many misses of its quick lists.
 #define SP_MISSES_PER_POLL 32
 
-// Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each segment being one.
+// Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each segment
+// being one.
 enum sp_region_kind { SP_REGION_LARGE, SP_REGION_PAGES, SP_REGION_FIXED, SP_REGION_COUNT };
 
 struct sp_segment {

@@ -30,15 +30,16 @@ bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr po
     return sp_pool_policy(request->pool, policy);
 }
 
-// Measured on an H200: the legacy stream also waits for work of a blocking stream that was destroyed meanwhile.
+// Measured on an H200: the legacy stream also waits for work of a blocking stream that was destroyed
+// meanwhile.
 static bool are_legacy_ordered(const struct sp_stream *a, const struct sp_stream *b) {
     return sp_rule_legacy_ordered((enum sp_stream_kind)atomic_load(&a->kind),
                                   (enum sp_stream_kind)atomic_load(&b->kind)) &&
            sp_stream_is_of(a, b->context, b->context_id);
 }
 
-// Up to where an event stands behind the stream's frees that the taker can wait for: events die with their context, and only
-// the taker's own is certain to be alive.
+// Up to where an event stands behind the stream's frees that the taker can wait for: events die with their
+// context, and only the taker's own is certain to be alive.
 static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stream *taker) {
     if (SP_IS_MUTANT(UnfencedSeen))
         return UINT64_MAX;

@@ -1,7 +1,8 @@
 // A request on its way up the ladder: what is wanted, for whom, and what that stream may take.
 //
-// The stream's clock is copied once, when the request is opened, and again after each wait that the request itself has
-// inserted; so the search looks at plain values and takes no stream's lock. A clock that is a little old only finds less.
+// The stream's clock is copied once, when the request is opened, and again after each wait that the request
+// itself has inserted; so the search looks at plain values and takes no stream's lock. A clock that is a
+// little old only finds less.
 #ifndef STREAMPOOL_POOL_REQUEST_H
 #define STREAMPOOL_POOL_REQUEST_H
 
@@ -34,38 +35,39 @@ enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_f
 
 // ---- take.c: free memory, without mapping any and without waiting
 
-// Takes memory within the request's reach: from the lane's own, from what is ready, from other lanes' where the rule allows,
-// and from free neighbours of all these kinds together. The block is live, has room for one more fence, and keeps its
-// fences. Null when there is none. Takes the pool's lock.
+// Takes memory within the request's reach: from the lane's own, from what is ready, from other lanes' where
+// the rule allows, and from free neighbours of all these kinds together. The block is live, has room for
+// one more fence, and keeps its fences. Null when there is none. Takes the pool's lock.
 struct sp_block *sp_take(const struct sp_request *request);
 
-// A run of pages out of the large region, or a large block out of the region of pages: a last resort, for it mixes what is
-// kept apart.
+// A run of pages out of the large region, or a large block out of the region of pages: a last resort, for
+// it mixes what is kept apart.
 struct sp_block *sp_take_from_other(const struct sp_request *request);
 
 // With the pool's lock held: true when the block is free and within the request's reach.
 bool sp_block_usable(const struct sp_request *request, const struct sp_block *block);
 
-// With the pool's lock held: takes the best free memory within reach out of the tiers, in one piece that is BUSY and at
-// least as large as asked for. Null when there is none.
+// With the pool's lock held: takes the best free memory within reach out of the tiers, in one piece that is
+// BUSY and at least as large as asked for. Null when there is none.
 struct sp_block *sp_take_aside(const struct sp_request *request);
 
 // ---- grow.c
 
-// Takes memory by mapping new one, next to free memory where that saves some. CUDA_ERROR_OUT_OF_MEMORY when the device,
-// the host, the address space or the pool's limit has no more; then nothing has changed.
+// Takes memory by mapping new one, next to free memory where that saves some. CUDA_ERROR_OUT_OF_MEMORY when
+// the device, the host, the address space or the pool's limit has no more; then nothing has changed.
 CUresult sp_grow(const struct sp_request *request, struct sp_block **block);
 
 // ---- wait.c: memory that a wait brings within reach
 
-// Makes the stream wait for what stands between it and some free memory, and takes that. Sets null when there is none that
-// events stand behind.
+// Makes the stream wait for what stands between it and some free memory, and takes that. Sets null when
+// there is none that events stand behind.
 CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **block);
 
 // The same for memory with no event behind it, where the driver can record the whole context.
 CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block);
 
-// Waits on the host, for as long as the pool's attribute allows, until something within reach is large enough.
+// Waits on the host, for as long as the pool's attribute allows, until something within reach is large
+// enough.
 CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **block);
 
 // ---- ladder.c

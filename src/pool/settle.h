@@ -6,10 +6,10 @@
 
 #include "pool/pool.h"
 
-// Puts a block that is in no index into the tier that its fences, less those that are complete, allow. Returns the block
-// that it became part of. The second, for a lane that is about to allocate, lets a lane's block swallow ready
-// neighbours of its size or less: joined memory places better than pieces side by side, but what is swallowed
-// is held back from others until the lane's fences complete.
+// Puts a block that is in no index into the tier that its fences, less those that are complete, allow.
+// Returns the block that it became part of. The second, for a lane that is about to allocate, lets a lane's
+// block swallow ready neighbours of its size or less: joined memory places better than pieces side by side,
+// but what is swallowed is held back from others until the lane's fences complete.
 typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block);
 sp_insert sp_pool_insert;
 sp_insert sp_pool_insert_and_swallow;
@@ -17,8 +17,8 @@ sp_insert sp_pool_insert_and_swallow;
 // Moves memory whose fences have completed since the last look to the ready tiers.
 void sp_pool_settle(struct sp_pool *pool);
 
-// Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and makes it live. False
-// without host memory; then the block is as it was.
+// Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and makes it
+// live. False without host memory; then the block is as it was.
 bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);
 
 #endif

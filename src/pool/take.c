@@ -1,5 +1,5 @@
-// Taking free memory without mapping any: the lane's own, what is ready, what other lanes have within reach, and all of
-// these side by side.
+// Taking free memory without mapping any: the lane's own, what is ready, what other lanes have within
+// reach, and all of these side by side.
 #include "pool/request.h"
 #include "pool/settle.h"
 
@@ -155,7 +155,8 @@ struct sp_block *sp_take(const struct sp_request *request) {
 
 // ------------------------------------------------------------------------------------ from the other region
 
-// Cuts off what stands before the first page boundary, so that the rest can be a run. Null without host memory.
+// Cuts off what stands before the first page boundary, so that the rest can be a run. Null without host
+// memory.
 static struct sp_block *align_to_page(struct sp_pool *pool, struct sp_block *block) {
     uint64_t aligned = sp_round_up(block->address, SP_PAGE_SIZE);
     if (aligned == block->address)

@@ -14,7 +14,8 @@ static bool is_in_the_way(const struct sp_request *request, struct sp_fence fenc
     return sp_request_rule(&ordered, &alone) > SP_RULE_ORDERED;
 }
 
-// Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no event behind it any more.
+// Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no event
+// behind it any more.
 static CUresult wait_for(struct sp_request *request, const struct sp_fence_set *fences) {
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);

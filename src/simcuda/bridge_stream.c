@@ -22,6 +22,23 @@ static int is_legacy(CUstream handle) {
     return !handle || handle == CU_STREAM_LEGACY;
 }
 
+// As seen on an H200: asking a stream that captures who it is, or the legacy stream while a blocking one
+// captures, is an error that invalidates the capture, in every mode.
+static CUresult refuse_if_capturing(CUstream handle, const char *call) {
+    struct sim_queue *queue;
+    sim_lock();
+    CUresult result = sim_stream_queue(handle, &queue);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_check_identity(queue, call);
+    sim_unlock();
+    return result;
+}
+
+static int captures(const struct sim_stream *stream) {
+    return atomic_load_explicit(&stream->capture_status, memory_order_relaxed) !=
+           CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 CUresult cuStreamGetCtx(CUstream handle, CUcontext *result) {
     struct sim_queue *queue;
     struct sim_context *context;
@@ -48,6 +65,8 @@ CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
         return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
     CUresult failure = stream ? CUDA_SUCCESS : find_queue(handle, &queue);
+    if (stream && captures(stream))
+        failure = refuse_if_capturing(handle, "cuStreamGetFlags");
     if (failure == CUDA_SUCCESS)
         *flags = stream ? atomic_load_explicit(&stream->flags, memory_order_relaxed) : CU_STREAM_DEFAULT;
     return failure;
@@ -61,8 +80,10 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
         return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
     if (stream) {
-        *id = atomic_load_explicit(&stream->element.identity, memory_order_relaxed);
-        return CUDA_SUCCESS;
+        CUresult failure = captures(stream) ? refuse_if_capturing(handle, "cuStreamGetId") : CUDA_SUCCESS;
+        if (failure == CUDA_SUCCESS)
+            *id = atomic_load_explicit(&stream->element.identity, memory_order_relaxed);
+        return failure;
     }
     if (!is_legacy(handle)) {
         CUresult failure = find_queue(handle, &queue);
@@ -71,6 +92,9 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
         return failure;
     }
     CUresult failure = sim_context_current(sim_thread_self(), &context);
+    if (failure == CUDA_SUCCESS &&
+        atomic_load_explicit(&context->blocking_captures, memory_order_relaxed) > 0)
+        failure = refuse_if_capturing(handle, "cuStreamGetId");
     if (failure == CUDA_SUCCESS)
         *id = atomic_load_explicit(&context->legacy_stream_id, memory_order_relaxed);
     return failure;

@@ -304,6 +304,14 @@ CUresult sim_capture_check_queue(struct sim_queue *queue, const char *call) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
+CUresult sim_capture_check_identity(struct sim_queue *queue, const char *call) {
+    struct sim_capture *capture = queue->capturing.capture;
+    if (!capture)
+        return check_implicit(queue, call);
+    invalidate(capture, call);
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
 CUresult sim_capture_check_context(const struct sim_context *context, const char *call) {
     CUresult result = CUDA_SUCCESS;
     SP_LIST_FOR_EACH(link, &context->queues) {

@@ -49,6 +49,8 @@ CUresult sim_capture_wait(struct sim_queue *queue, const struct sim_capture_poin
 CUresult sim_capture_check_unsafe(const char *call);
 // A call that waits for or asks about a queue: never while that captures.
 CUresult sim_capture_check_queue(struct sim_queue *queue, const char *call);
+// A call that asks who a queue is: never while that captures.
+CUresult sim_capture_check_identity(struct sim_queue *queue, const char *call);
 // A call that waits for a whole context: never while any stream of it captures.
 CUresult sim_capture_check_context(const struct sim_context *context, const char *call);
 

@@ -35,6 +35,7 @@ static const struct setting {
     {"queue", FIELD_NUMBER, NULL, offsetof(simcudaConfig, queue)},
     {"mode", FIELD_MODE, mode_words, 0},
     {"seed", FIELD_NUMBER, NULL, offsetof(simcudaConfig, seed)},
+    {"burst", FIELD_NUMBER, NULL, offsetof(simcudaConfig, burst)},
     {"completion", FIELD_COMPLETION, completion_words, 0},
     {"delay", FIELD_NUMBER, NULL, offsetof(simcudaConfig, delay)},
     {"patience", FIELD_NUMBER, NULL, offsetof(simcudaConfig, patience)},
@@ -50,6 +51,7 @@ void simcudaConfigDefault(simcudaConfig *config) {
         .queue = 1024,
         .mode = simcudaModeFree,
         .seed = 1,
+        .burst = 1,
         .completion = simcudaCompletionEarliest,
         .delay = 1000000,
         .patience = 1000,
@@ -68,6 +70,8 @@ const char *sim_config_problem(const simcudaConfig *config) {
         return "the API level is a CUDA version such as 10020 or 13000";
     if (config->queue == 0)
         return "a queue holds at least one piece of work";
+    if (config->burst == 0)
+        return "a thread goes on for at least one point";
     if (config->delay == 0)
         return "the longest delay is at least 1 ns";
     if ((unsigned)config->mode > simcudaModeScheduled ||

@@ -72,8 +72,13 @@ void sim_schedule_remove(struct sim_thread *thread) {
         give_turn(choose(NULL));
 }
 
+// A thread that is left where it stands for long lets the others do much in between.
+static bool goes_on(void) {
+    return sim_config.burst > 1 && sim_random_below(&sim_chance, sim_config.burst) != 0;
+}
+
 void sim_schedule_point(struct sim_thread *thread) {
-    if (!thread->registered)
+    if (!thread->registered || goes_on())
         return;
     struct sim_thread *next = choose(NULL);
     if (next == thread)

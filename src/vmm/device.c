@@ -52,10 +52,11 @@ CUresult sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
     error = granule_of(&opened);
     if (error != CUDA_SUCCESS)
         return error;
-    // A driver that doesn't know the question has no RDMA for such memory.
-    if (sp_driver->cuDeviceGetAttribute(&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
-                                        handle) != CUDA_SUCCESS)
-        rdma = 0;
+    error = attribute(handle, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, &rdma);
+    if (error == CUDA_ERROR_INVALID_VALUE)
+        rdma = 0; // a driver older than the question
+    else if (error != CUDA_SUCCESS)
+        return error;
     opened.exports_fd = exports_fd != 0;
     opened.rdma = rdma != 0;
     *device = opened;

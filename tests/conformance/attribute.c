@@ -88,7 +88,7 @@ void row_attributes_tell_what_the_pool_was_made_with(void) {
 }
 
 void row_unknown_attributes_are_invalid(void) {
-    static const int unknown[] = {0, -1, 15, 16, 999, 1001, INT32_MAX, INT32_MIN};
+    static const int unknown[] = {0, -1, 15, 16, 999, 1099, 1199, INT32_MAX, INT32_MIN};
     poolMemPool_t pool = test_pool();
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         union value value = {.bytes = 0x5a5a};

@@ -1,5 +1,5 @@
-// Rows of captures under the global mode: what the library does meanwhile, for other streams and in other threads, leaves
-// them valid.
+// Rows of captures under the global mode: what the library does meanwhile, for other streams and in other
+// threads, leaves them valid.
 #include <pthread.h>
 #include <stdint.h>
 
@@ -20,7 +20,8 @@ static void end_valid(CUstream stream) {
     DRIVER(test_driver()->cuGraphDestroy(graph));
 }
 
-// What is done beside a capture. The scene was opened before it, since its own set-up may call what a capture forbids.
+// What is done beside a capture. The scene was opened before it, since its own set-up may call what a capture
+// forbids.
 struct beside {
     struct scene scene;
     poolMemPool_t pool;
@@ -66,13 +67,15 @@ static void run_apart(void (*act)(struct beside *), struct beside *beside) {
     end_valid(beside->capturing);
 }
 
-// In the thread that captures, and in another.
+// In the thread that captures, and in another. What is held is let go, and not waited for: no capture allows
+// that.
 static void leave_capture_valid(void (*act)(struct beside *)) {
-    struct beside first, second;
+    static struct beside first, second;
     open_beside(&first);
     run(act, &first);
     open_beside(&second);
     run_apart(act, &second);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
 }
 
 static void grow(struct beside *beside) {
@@ -133,17 +136,16 @@ void row_inserted_waits_leave_a_capture_valid(void) {
     leave_capture_valid(insert_wait);
 }
 
-// Every rung of the ladder, with an event behind the memory and with none.
+// With nothing free; and with pending memory that nothing but an inserted wait could bring.
 static void fail(struct beside *beside) {
     struct scene *scene = &beside->scene;
     void *pointer = NULL;
     test_set_all_policies(scene->pool, 1);
     EXPECT(poolMallocFromPoolAsync(&pointer, scene->size, scene->pool, scene->b), poolErrorMemoryAllocation);
-    test_set_attribute(scene->pool, poolMemPoolAttrUnfencedBytesMax, UINT64_MAX);
+    test_set_flag(scene->pool, poolMemPoolReuseAllowInternalDependencies, 0);
     test_set_attribute(scene->pool, poolMemPoolAttrHostWaitMax, 1);
     scene_free_held(scene, scene->a);
-    if (test_driver()->cuStreamGetId)
-        REQUIRE(!scene_gives(scene, scene->b));
+    REQUIRE(!scene_gives(scene, scene->b));
     test_let_go(&scene->hold);
 }
 
@@ -225,6 +227,25 @@ void row_a_capture_forks_and_joins_through_the_pools_calls(void) {
     REQUIRE(!scene_gives(&scene, capturing));
     scene_let_go(&scene);
     REQUIRE(scene_gives(&scene, scene.b));
+}
+
+// The event was recorded by the pool before, and in the capture by CUDA's own call: the pool must not make
+// the stream wait for what is outside of the capture.
+void row_a_capture_forks_through_an_event_that_the_pool_knows_otherwise(void) {
+    struct scene scene;
+    CUevent event = test_event(), join = test_event();
+    CUstream capturing = test_stream();
+    scene_open_pending(&scene, SCENE_LARGE);
+    test_set_flag(scene.pool, poolMemPoolReuseFollowEventDependencies, 1);
+    EXPECT(poolEventRecord(event, scene.a), poolSuccess);
+    begin(capturing);
+    DRIVER(test_driver()->cuEventRecord(event, capturing));
+    EXPECT(poolStreamWaitEvent(scene.b, event, 0), poolSuccess);
+    EXPECT(poolEventRecord(join, scene.b), poolSuccess);
+    EXPECT(poolStreamWaitEvent(capturing, join, 0), poolSuccess);
+    end_valid(capturing);
+    REQUIRE(!scene_gives(&scene, scene.b));
+    scene_let_go(&scene);
 }
 
 // What a capture was told not to free is freed afterwards, in the order of its stream.

@@ -1,5 +1,5 @@
-// Rows of contexts: several on one device, and the end of one with frees pending in it. What was freed in a context that has
-// ended is complete.
+// Rows of contexts: several on one device, and the end of one with frees pending in it. What was freed in a
+// context that has ended is complete.
 #include <stdint.h>
 
 #include "conformance/rows.h"
@@ -23,7 +23,7 @@ static void use(CUcontext context) {
     DRIVER(test_driver()->cuCtxSetCurrent(context));
 }
 
-// ----------------------------------------------------------------------------------- two contexts, one device
+// ---------------------------------------------------------------------------------- two contexts, one device
 
 struct two {
     struct scene scene; // a in the second context, b in the first
@@ -95,9 +95,10 @@ void row_default_streams_of_two_contexts_are_two_streams(void) {
     }
 }
 
-// --------------------------------------------------------------------------------------- the end of a context
+// -------------------------------------------------------------------------------------- the end of a context
 
-// Every rung of the ladder is climbed with fences of a context that is gone: none of its events may be touched.
+// Every rung of the ladder is climbed with fences of a context that is gone: none of its events may be
+// touched.
 static void require_usable(struct scene *scene, CUstream stream) {
     test_set_all_policies(scene->pool, 1);
     test_set_attribute(scene->pool, poolMemPoolAttrHostWaitMax, 1);
@@ -129,9 +130,15 @@ void row_a_context_may_be_destroyed_with_frees_pending(void) {
     scene_for_each_size(destroy_context);
 }
 
+static void require_identities(void) {
+    if (!test_driver()->cuCtxGetId)
+        test_skip("this driver doesn't tell a context from an earlier one at its handle");
+}
+
 static void reset_context(size_t size) {
     struct scene scene;
     CUcontext context;
+    require_identities();
     scene_open(&scene, size);
     CUevent event = test_event();
     test_fill(scene.block, 2, size, scene.a);
@@ -149,10 +156,11 @@ void row_a_context_may_be_reset_with_frees_pending(void) {
     scene_for_each_size(reset_context);
 }
 
-// With identities the library sees that the context at the handle is another, and that what was freed before is complete.
+// The context at the handle is another one, so what was freed in the earlier one is complete.
 void row_memory_of_a_context_that_was_reset_is_given_again(void) {
     struct scene scene;
     CUcontext context;
+    require_identities();
     scene_open(&scene, SCENE_LARGE);
     test_fill(scene.block, 2, SCENE_LARGE, scene.a);
     test_free(scene.block, scene.a);
@@ -160,8 +168,6 @@ void row_memory_of_a_context_that_was_reset_is_given_again(void) {
     DRIVER(test_driver()->cuDevicePrimaryCtxRetain(&context, 0));
     use(context);
     CUstream stream = test_stream();
-    if (!test_driver()->cuCtxGetId)
-        EXPECT(poolDeviceSynchronize(), poolSuccess);
     REQUIRE(scene_gives(&scene, stream));
     test_fill(scene.block, 3, SCENE_LARGE, stream);
     test_finish(stream);

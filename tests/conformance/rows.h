@@ -2,8 +2,9 @@
 // tests, which is that of CUDA's own pool unless the public header says otherwise.
 //
 // COMMON rows run on any driver and any device, and print the same on all of them. TWO_DEVICE rows need a
-// second device. SIMULATED rows bring about what no real device does on demand. HELPERS are the other
-// processes that rows start.
+// second device. SIMULATED rows bring about what no real device does on demand. IDENTITY rows hold where
+// the driver tells contexts and streams apart (CUDA 12.0 and later). GPU rows need what the simulated
+// driver doesn't have. HELPERS are the other processes that rows start.
 #ifndef STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
 #define STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
 
@@ -188,6 +189,7 @@
     X(new_streams_leave_a_capture_valid, "while streams come that the library has not seen") \
     X(the_legacy_stream_allocates_beside_a_capture_of_a_non_blocking_stream, "malloc and free on the legacy stream beside a non-blocking capture: success") \
     X(a_capture_forks_and_joins_through_the_pools_calls, "poolEventRecord and poolStreamWaitEvent in a capture: what the driver does, and nothing is learned") \
+    X(a_capture_forks_through_an_event_that_the_pool_knows_otherwise, "an event of an earlier record, recorded in a capture by CUDA's own call: waited for as CUDA does") \
     X(memory_that_a_capture_may_not_free_is_freed_after_it, "a free refused in a capture is made after it") \
     X(memory_is_freed_in_no_streams_order_beside_a_capture, "poolFree beside a capture: success")
 
@@ -195,9 +197,7 @@
     X(two_contexts_of_a_device_share_a_pool, "two contexts on one device: memory freed in one is not reused in the other before it is complete") \
     X(an_event_orders_streams_of_two_contexts, "two contexts on one device: an event orders their streams") \
     X(default_streams_of_two_contexts_are_two_streams, "two contexts on one device: the default streams of each are its own") \
-    X(a_context_may_be_destroyed_with_frees_pending, "a context destroyed with frees pending: the pool goes on, and touches none of its events") \
-    X(a_context_may_be_reset_with_frees_pending, "the primary context reset with frees pending: likewise") \
-    X(memory_of_a_context_that_was_reset_is_given_again, "what was freed before the reset is complete after it")
+    X(a_context_may_be_destroyed_with_frees_pending, "a context destroyed with frees pending: the pool goes on, and touches none of its events")
 
 #define TRAP_ROWS(X) \
     X(trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew, "a failed allocation leaks nothing, keeps nothing, and frees nothing twice later") \
@@ -225,7 +225,11 @@
     X(each_device_has_a_default_pool_of_its_own, "default and current pools are those of one device") \
     X(malloc_takes_from_the_pool_of_the_streams_device, "the pool is that of the stream's device, whatever device is current") \
     X(a_pool_of_another_device_serves_a_stream, "the pool may be of another device than the stream") \
-    X(setting_another_devices_pool_as_current_is_an_invalid_device, "another device's pool: InvalidDevice")
+    X(setting_another_devices_pool_as_current_is_an_invalid_device, "another device's pool: InvalidDevice") \
+    X(memory_freed_on_another_devices_stream_waits_for_that_stream, "memory freed on a stream of another device: not reused before that is complete") \
+    X(an_event_orders_streams_of_two_devices, "an event orders streams of two devices") \
+    X(the_legacy_streams_of_two_devices_have_no_order, "a blocking stream is ordered with the legacy stream of its own device alone") \
+    X(streams_of_two_devices_share_no_memory, "memory freed on the streams of two devices stays with its device")
 
 #define SIMULATED_ROWS(X) \
     X(the_drivers_failures_are_passed_on, "a synchronise, a query or a record that the driver fails: its number and its entry point") \
@@ -235,6 +239,13 @@
     X(trap_12_a_device_without_virtual_memory_is_named, "no virtual memory management: NotSupported, and the detail names it") \
     X(trap_12_a_device_that_refuses_what_it_says_it_supports_is_named, "the device says it can and then refuses: NotSupported, and the detail names what")
 
+#define IDENTITY_ROWS(X) \
+    X(a_context_may_be_reset_with_frees_pending, "the primary context reset with frees pending: likewise") \
+    X(memory_of_a_context_that_was_reset_is_given_again, "what was freed before the reset is complete after it")
+
+#define GPU_ROWS(X) \
+    X(programmatic_dependent_launch_keeps_every_byte, "kernels that start before those in front of them have ended, and wait for them: no byte is wrong")
+
 #define HELPER_ROWS(X) \
     X(end_with_everything_alive, "ends with memory, streams and pending frees alive")
 // clang-format on
@@ -242,6 +253,8 @@
 COMMON_ROWS(TEST_ROW_DECLARE)
 TWO_DEVICE_ROWS(TEST_ROW_DECLARE)
 SIMULATED_ROWS(TEST_ROW_DECLARE)
+IDENTITY_ROWS(TEST_ROW_DECLARE)
+GPU_ROWS(TEST_ROW_DECLARE)
 HELPER_ROWS(TEST_ROW_DECLARE)
 
 #endif

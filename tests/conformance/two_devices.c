@@ -1,8 +1,9 @@
 // Rows that need a second device.
+#include <stdint.h>
+
 #include "conformance/rows.h"
+#include "conformance/scene.h"
 #include "support/check.h"
-#include "support/device.h"
-#include "support/pools.h"
 
 static void require_two_devices(void) {
     if (test_device_count() < 2)
@@ -75,4 +76,89 @@ void row_setting_another_devices_pool_as_current_is_an_invalid_device(void) {
     EXPECT(poolDeviceSetMemPool(1, test_default_pool(0)), poolErrorInvalidDevice);
     REQUIRE(current_pool(0) == test_default_pool(0));
     REQUIRE(current_pool(1) == test_default_pool(1));
+}
+
+// Memory of the first device's pool, freed on a stream of the second.
+void row_memory_freed_on_another_devices_stream_waits_for_that_stream(void) {
+    struct scene scene;
+    require_two_devices();
+    CUstream far = stream_of(1);
+    scene_open(&scene, SCENE_SMALL);
+    test_finish(scene.a);
+    test_set_all_policies(scene.pool, 1);
+    test_set_flag(scene.pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    test_hold(&scene.hold, far);
+    test_free(scene.block, far);
+    REQUIRE(!scene_gives(&scene, scene.b));
+    EXPECT(poolDeviceSynchronize(), poolSuccess); // of the first device
+    REQUIRE(!scene_gives(&scene, scene.b));
+    test_let_go(&scene.hold);
+    EXPECT(poolStreamSynchronize(far), poolSuccess);
+    REQUIRE(scene_gives(&scene, scene.b));
+}
+
+void row_an_event_orders_streams_of_two_devices(void) {
+    struct scene scene;
+    require_two_devices();
+    CUstream far = stream_of(1);
+    scene_open(&scene, SCENE_SMALL);
+    test_finish(scene.a);
+    test_set_flag(scene.pool, poolMemPoolReuseFollowEventDependencies, 1);
+    test_use_device(1);
+    CUevent event = test_event();
+    test_hold(&scene.hold, far);
+    test_free(scene.block, far);
+    EXPECT(poolEventRecord(event, far), poolSuccess);
+    EXPECT(poolStreamWaitEvent(scene.b, event, 0), poolSuccess);
+    test_use_device(0);
+    REQUIRE(scene_gives(&scene, scene.b));
+    EXPECT(poolStreamQuery(scene.b), poolErrorNotReady);
+    test_fill(scene.block, 3, scene.size, scene.b);
+    test_let_go(&scene.hold);
+    EXPECT(poolStreamSynchronize(scene.b), poolSuccess);
+    REQUIRE(test_is_filled(scene.block, 3, scene.size));
+}
+
+void row_the_legacy_streams_of_two_devices_have_no_order(void) {
+    struct scene scene;
+    require_two_devices();
+    test_use_device(1);
+    CUstream far = test_blocking_stream();
+    test_use_device(0);
+    scene_open_on(&scene, SCENE_SMALL, NULL, NULL);
+    test_finish(NULL);
+    test_set_flag(scene.pool, poolMemPoolReuseFollowEventDependencies, 1);
+    test_hold(&scene.hold, far);
+    test_free(scene.block, far);
+    REQUIRE(!scene_gives(&scene, NULL));
+    test_use_device(1);
+    REQUIRE(scene_gives(&scene, NULL));
+    scene_let_go(&scene);
+    test_use_device(0);
+}
+
+// What each device frees goes to its own streams, whichever device is current.
+void row_streams_of_two_devices_share_no_memory(void) {
+    require_two_devices();
+    CUstream streams[2] = {stream_of(0), stream_of(1)};
+    void *blocks[2], *again[2];
+    for (int device = 0; device < 2; device++) {
+        test_set_attribute(test_default_pool(device), poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+        EXPECT(poolMallocAsync(&blocks[device], MIB(64), streams[device]), poolSuccess);
+        test_free(blocks[device], streams[device]);
+    }
+    for (int device = 0; device < 2; device++) {
+        EXPECT(poolMallocAsync(&again[device], MIB(64), streams[device]), poolSuccess);
+        REQUIRE(again[device] == blocks[device]);
+        REQUIRE_EQUAL(test_used(test_default_pool(device)), MIB(64));
+    }
+    test_free(again[0], streams[1]);
+    test_free(again[1], streams[0]);
+    for (int device = 0; device < 2; device++) {
+        test_use_device(device);
+        EXPECT(poolDeviceSynchronize(), poolSuccess);
+    }
+    test_use_device(0);
+    EXPECT(poolMallocAsync(&again[0], MIB(64), streams[0]), poolSuccess);
+    REQUIRE(again[0] == blocks[0]);
 }

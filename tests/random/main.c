@@ -138,9 +138,11 @@ static error_t read_option(int key, char *value, struct argp_state *state) {
 
 // The simulated driver reads its settings from here; what the user has set comes later and wins.
 static void set_simulated_driver(const struct plan *plan, const char *settings) {
+    static const unsigned bursts[] = {4, 16, 64, 16};
     char text[512];
-    snprintf(text, sizeof text, "seed=%" PRIu64 ",mode=%s%s%s", plan->seed,
-             plan->threads > 1 ? "scheduled" : "free", settings ? "," : "", settings ? settings : "");
+    snprintf(text, sizeof text, "seed=%" PRIu64 ",mode=%s,burst=%u%s%s", plan->seed,
+             plan->threads > 1 ? "scheduled" : "free", bursts[plan->seed % 4], settings ? "," : "",
+             settings ? settings : "");
     setenv("STREAMPOOL_SIMCUDA", text, 1);
 }
 

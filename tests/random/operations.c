@@ -1,12 +1,12 @@
 #include "random/operations.h"
 
-#include <string.h>
+#include <assert.h>
 
 #include "random/work.h"
 #include "support/check.h"
 #include "support/device.h"
 
-// X(name, how often, compared with the others)
+// X(name, how often, compared with the others, where the program has no mind of its own)
 // clang-format off
 #define OPERATIONS(X) \
     X(malloc_block, 36) \
@@ -37,19 +37,32 @@ static bool tells(struct thread *thread) {
 
 // ----------------------------------------------------------------------------------------------- claiming
 
-static struct block *claim_block(struct thread *thread) {
-    struct block *block = &thread->world->blocks[numbers_below(&thread->numbers, BLOCKS)];
-    return claim_alone(&block->claim) ? block : NULL;
+// A slot that is empty, or one that is not and has memory that the thread can use. Null when none is near where it looks.
+enum wanted { EMPTY, LIVE };
+
+static bool is_wanted(const struct thread *thread, const struct block *block, enum wanted wanted) {
+    if (wanted == EMPTY)
+        return !block->pointer;
+    return block->pointer && (block->last->kind != STREAM_PER_THREAD || block->last->thread == thread->index);
+}
+
+static struct block *claim_block(struct thread *thread, enum wanted wanted) {
+    uint64_t first = numbers_below(&thread->numbers, BLOCKS);
+    for (uint64_t i = 0; i < BLOCKS / 4; i++) {
+        struct block *block = &thread->world->blocks[(first + i) % BLOCKS];
+        if (!claim_alone(&block->claim))
+            continue;
+        if (is_wanted(thread, block, wanted))
+            return block;
+        claim_return(&block->claim);
+    }
+    return NULL;
 }
 
 // A live block, and its stream shared; null when it isn't to be had.
 static struct block *claim_live(struct thread *thread) {
-    struct block *block = claim_block(thread);
-    if (!block)
-        return NULL;
-    bool mine =
-        block->pointer && (block->last->kind != STREAM_PER_THREAD || block->last->thread == thread->index);
-    if (mine && claim_shared(&block->last->claim))
+    struct block *block = claim_block(thread, LIVE);
+    if (!block || claim_shared(&block->last->claim))
         return block;
     claim_return(&block->claim);
     return NULL;
@@ -177,8 +190,8 @@ static bool allocate(struct thread *thread, struct block *block, struct stream *
 }
 
 static void malloc_block(struct thread *thread) {
-    struct block *block = claim_block(thread);
-    struct stream *stream = block && !block->pointer ? thread_claim_stream(thread) : NULL;
+    struct block *block = claim_block(thread, EMPTY);
+    struct stream *stream = block ? thread_claim_stream(thread) : NULL;
     if (stream) {
         block->used = false;
         block->last = stream;
@@ -481,15 +494,25 @@ static const struct {
 #undef ENTER_OPERATION
 };
 
-#define ADD_WEIGHT(name, weight) +weight
-enum { ALL_WEIGHTS = 0 OPERATIONS(ADD_WEIGHT) };
-#undef ADD_WEIGHT
+enum { OPERATION_COUNT = sizeof table / sizeof table[0] };
+static_assert((int)OPERATION_COUNT <= (int)MAX_OPERATIONS, "each operation has a weight");
+
+// The first two keep theirs: there is always something to allocate and to free.
+void operations_weigh(struct world *world, struct numbers *numbers) {
+    static const unsigned eighths[] = {0, 2, 8, 8, 32, 96};
+    for (size_t i = 0; i < OPERATION_COUNT; i++)
+        world->weights[i] = table[i].weight * (i < 2 ? 8 : eighths[numbers_below(numbers, 6)]);
+}
 
 static size_t choose(struct thread *thread) {
-    uint64_t number = numbers_below(&thread->numbers, ALL_WEIGHTS);
+    const unsigned *weights = thread->world->weights;
+    uint64_t all = 0;
+    for (size_t i = 0; i < OPERATION_COUNT; i++)
+        all += weights[i];
+    uint64_t number = numbers_below(&thread->numbers, all);
     size_t i = 0;
-    while (number >= table[i].weight)
-        number -= table[i++].weight;
+    while (number >= weights[i])
+        number -= weights[i++];
     return i;
 }
 

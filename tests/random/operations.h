@@ -4,6 +4,10 @@
 
 #include "random/world.h"
 
+// Decides how often each operation comes: no two programs are alike in that, so that what one of them hardly ever does fills
+// another.
+void operations_weigh(struct world *world, struct numbers *numbers);
+
 // Does one operation, or finds that what it chose can't be had now.
 void operations_next(struct thread *thread);
 

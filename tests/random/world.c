@@ -196,12 +196,18 @@ static void make_streams(struct world *world, struct thread *thread) {
         world_make_stream(thread, add_stream(world, STREAM_NON_BLOCKING, i % world->context_count));
 }
 
-static size_t any_size(struct world *world, struct numbers *numbers) {
-    size_t size = 512;
-    while (size < world->largest && !numbers_once_in(numbers, 9))
-        size *= 2;
-    size += numbers_below(numbers, size);
-    return size < world->largest ? size : world->largest;
+// Sizes of every order of magnitude; in some programs of few blocks to a slab, or of large blocks alone.
+static void choose_sizes(struct world *world, struct numbers *numbers) {
+    const size_t least[] = {8, 8, KIB(24), KIB(58), world->largest / 2};
+    const size_t most[] = {world->largest, KIB(57), KIB(57), world->largest, world->largest};
+    uint64_t band = numbers_below(numbers, sizeof least / sizeof least[0]);
+    for (unsigned i = 0; i < SIZES; i++) {
+        size_t size = least[band];
+        while (size < most[band] && !numbers_once_in(numbers, 9))
+            size *= 2;
+        size += numbers_below(numbers, size);
+        world->sizes[i] = size < most[band] ? size : most[band];
+    }
 }
 
 // Figures that let a pool of any policy come to all its decisions: how much may go unfenced is part of them.
@@ -229,7 +235,7 @@ void world_open(struct world *world, const struct plan *plan) {
     world->simulated = test_simulated();
     if (world->plan.bytes == 0)
         world->plan.bytes = world->simulated ? MIB(32) : MIB(256);
-    world->largest = world->plan.bytes / 12;
+    world->largest = world->plan.bytes / 16;
     world->context_count = (unsigned)plan->contexts;
     for (unsigned i = 0; i < world->context_count; i++)
         world_make_context(&thread, i);
@@ -238,8 +244,8 @@ void world_open(struct world *world, const struct plan *plan) {
         world->events[i].context = i % world->context_count;
         world_make_event(&thread, &world->events[i]);
     }
-    for (unsigned i = 0; i < SIZES; i++)
-        world->sizes[i] = any_size(world, &thread.numbers);
+    operations_weigh(world, &thread.numbers);
+    choose_sizes(world, &thread.numbers);
     make_pool(world, &thread.numbers);
     thread_enter(&thread, 0);
 }
@@ -249,6 +255,7 @@ void world_close(struct world *world, struct thread *thread) {
     operations_free_all(thread);
     for (unsigned i = 0; i < world->context_count; i++) {
         thread_enter(thread, i);
+        EXPECT(poolStreamSynchronize(CU_STREAM_LEGACY), poolSuccess); // shows that earlier contexts are gone
         EXPECT(poolDeviceSynchronize(), poolSuccess);
     }
     world_require_no_wrong_words(world, thread);

@@ -17,7 +17,15 @@
 #include "random/numbers.h"
 #include "support/simulated.h"
 
-enum { MAX_STREAMS = 1024, EVENTS = 24, BLOCKS = 128, CONTEXTS = 2, SIZES = 8, LIVES = 4 };
+enum {
+    MAX_STREAMS = 1024,
+    EVENTS = 24,
+    BLOCKS = 128,
+    CONTEXTS = 2,
+    SIZES = 8,
+    LIVES = 4,
+    MAX_OPERATIONS = 32
+};
 
 // What a program is made from.
 struct plan {
@@ -85,7 +93,8 @@ struct world {
     poolMemPool_t pool;
     unsigned stream_count;
     unsigned context_count;
-    size_t sizes[SIZES]; // that come again and again
+    size_t sizes[SIZES];              // that come again and again
+    unsigned weights[MAX_OPERATIONS]; // how often each operation is chosen
     size_t largest;
     _Atomic uint64_t operations;
     _Atomic uint32_t patterns;

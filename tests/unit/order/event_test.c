@@ -147,16 +147,21 @@ static void a_private_record_that_fails_does_not_spoil_the_users(void **state) {
 
 static void a_record_in_a_capture_makes_no_private_event_and_spoils_nothing(void **state) {
     (void)state;
+    struct sp_stream *told = NULL;
     struct sp_stream *stream = known_stream();
     CUevent event = make_event();
     CUgraph graph = NULL;
+    free_behind_work_on(stream);
+    record(event, stream);
     assert_int_equal(sp_driver->cuStreamBeginCapture(stream->handle, CU_STREAM_CAPTURE_MODE_GLOBAL),
                      CUDA_SUCCESS);
     uint64_t records = simcudaCallCount("cuEventRecord");
-    assert_int_equal(sp_event_record(event, stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_event_record(event, NULL, stream->handle), CUDA_SUCCESS);
     assert_int_equal(simcudaCallCount("cuEventRecord"), records + 1);
     assert_int_equal(sp_driver->cuStreamEndCapture(stream->handle, &graph), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
+    sp_event_query(event, &told);
+    assert_null(told);
     destroy(event);
 }
 
@@ -177,6 +182,25 @@ static void synchronising_an_event_is_a_synchronise_of_what_stands_before_it(voi
     assert_true(is_synchronized(a, of_a));
     destroy(first);
     destroy(second);
+}
+
+static void an_event_tells_its_stream_though_there_was_nothing_to_mark(void **state) {
+    (void)state;
+    struct sp_stream *told = NULL;
+    struct sp_stream *stream = known_stream();
+    CUevent event = make_event();
+    free_on(stream);
+    assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+    record(event, stream);
+    assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
+    assert_ptr_equal(told, stream);
+    assert_int_equal(sp_event_query(event, &told), CUDA_SUCCESS);
+    assert_ptr_equal(told, stream);
+    assert_int_equal(sp_event_destroy(event), CUDA_SUCCESS);
+    CUevent young = make_event();
+    assert_int_equal(sp_event_synchronize(young, &told), CUDA_SUCCESS);
+    assert_null(told);
+    destroy(young);
 }
 
 static void a_query_of_an_event_is_no_synchronise(void **state) {
@@ -393,6 +417,7 @@ static void an_event_of_another_context_gives_order_while_that_one_is_current(vo
     destroy(event);
 }
 
+// a waits for an event of the capture, and is part of it until b has waited for a's in turn.
 static void a_capturing_stream_learns_nothing_from_a_wait(void **state) {
     (void)state;
     struct sp_stream *a = known_stream();
@@ -400,14 +425,34 @@ static void a_capturing_stream_learns_nothing_from_a_wait(void **state) {
     CUevent event = make_event();
     CUgraph graph = NULL;
     assert_int_equal(sp_driver->cuStreamBeginCapture(b->handle, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
-    record(event, b);
+    assert_int_equal(sp_event_record(event, NULL, b->handle), CUDA_SUCCESS);
     wait(a, event);
     assert_int_equal(sp_stream_check_capture(a->handle), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    record(event, a);
-    wait(b, event);
+    assert_int_equal(sp_event_record(event, NULL, a->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_event_wait(event, NULL, b->handle, 0), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuStreamEndCapture(b->handle, &graph), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
     assert_int_equal(a->clock.count + b->clock.count, 0);
+    destroy(event);
+}
+
+static void an_event_that_somebody_else_recorded_in_a_capture_is_not_waited_for_twice(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    CUstream capturing = simulated_stream();
+    CUevent event = make_event();
+    CUgraph graph = NULL;
+    uint64_t sequence = free_behind_work_on(a);
+    record(event, a);
+    assert_int_equal(sp_driver->cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuEventRecord(event, capturing), CUDA_SUCCESS);
+    wait(b, event);
+    assert_int_equal(sp_driver->cuEventRecord(event, b->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamWaitEvent(capturing, event, 0), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamEndCapture(capturing, &graph), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
+    assert_false(runs_after(b, a, sequence));
     destroy(event);
 }
 
@@ -445,6 +490,7 @@ int main(void) {
         event_test(a_private_record_that_fails_does_not_spoil_the_users),
         event_test(a_record_in_a_capture_makes_no_private_event_and_spoils_nothing),
         event_test(synchronising_an_event_is_a_synchronise_of_what_stands_before_it),
+        event_test(an_event_tells_its_stream_though_there_was_nothing_to_mark),
         event_test(a_query_of_an_event_is_no_synchronise),
         event_test(waiting_for_an_event_orders_a_stream_behind_the_frees_before_its_record),
         event_test(an_event_recorded_before_any_free_gives_no_order),
@@ -458,6 +504,7 @@ int main(void) {
         event_test(an_event_at_the_handle_of_one_that_died_with_its_context_gives_no_order),
         event_test(an_event_of_another_context_gives_order_while_that_one_is_current),
         event_test(a_capturing_stream_learns_nothing_from_a_wait),
+        event_test(an_event_that_somebody_else_recorded_in_a_capture_is_not_waited_for_twice),
         event_test(events_whose_marks_are_complete_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

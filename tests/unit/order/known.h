@@ -1,4 +1,5 @@
-// Streams of the simulated driver as the allocator knows them: what a test does often, each with its own check.
+// Streams of the simulated driver as the allocator knows them: what a test does often, each with its own
+// check.
 #ifndef STREAMPOOL_TESTS_UNIT_KNOWN_H
 #define STREAMPOOL_TESTS_UNIT_KNOWN_H
 

@@ -8,7 +8,7 @@
 #include "fault/host_memory.h"
 #include "unit/order/known.h"
 
-// ----------------------------------------------------------------------------------------------------- capture
+// --------------------------------------------------------------------------------------------------- capture
 
 static void begin_capture(CUstream stream, CUstreamCaptureMode mode) {
     assert_int_equal(sp_driver->cuStreamBeginCapture(stream, mode), CUDA_SUCCESS);
@@ -58,7 +58,7 @@ static void the_capture_mode_of_the_thread_is_put_back(void **state) {
     assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 }
 
-// ------------------------------------------------------------------------------------------------------- marks
+// ----------------------------------------------------------------------------------------------------- marks
 
 static void nothing_is_complete_that_nobody_has_asked_about(void **state) {
     (void)state;
@@ -311,7 +311,7 @@ static void what_is_known_complete_is_not_asked_again(void **state) {
     assert_int_equal(simcudaCallCount("cuEventQuery"), queries);
 }
 
-// ------------------------------------------------------------------------------------------- learning of order
+// ----------------------------------------------------------------------------------------- learning of order
 
 // A mark of the stream, which the caller releases.
 static struct sp_mark *mark(struct sp_stream *stream) {
@@ -495,7 +495,7 @@ static void a_wait_for_the_context_that_fails_publishes_nothing(void **state) {
     }
 }
 
-// --------------------------------------------------------------------------------------- synchronise and query
+// ------------------------------------------------------------------------------------- synchronise and query
 
 static void a_synchronise_completes_all_frees_before_it(void **state) {
     (void)state;
@@ -651,7 +651,8 @@ static void a_synchronise_that_fails_completes_nothing_of_what_the_stream_runs_a
     assert_false(is_complete(a, sequence));
 }
 
-// What a question was lucky to find is not what a synchronise shows: a deterministic pool takes the latter alone.
+// What a question was lucky to find is not what a synchronise shows: a deterministic pool takes the latter
+// alone.
 static void a_query_is_no_synchronise(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
@@ -691,7 +692,7 @@ static void whatever_becomes_known_is_news(void **state) {
     assert_int_equal(sp_streams_news(), news);
 }
 
-// -------------------------------------------------------------------------------------------- recycled handles
+// ------------------------------------------------------------------------------------------ recycled handles
 
 // A stream with pending work is destroyed, and the next one has its handle.
 static CUstream recycle(CUstream old) {

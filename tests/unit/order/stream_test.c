@@ -10,7 +10,7 @@
 #include "fault/host_memory.h"
 #include "unit/order/known.h"
 
-// ---------------------------------------------------------------------------------------------------- identity
+// -------------------------------------------------------------------------------------------------- identity
 
 static void one_stream_has_one_slot_and_another_one_another(void **state) {
     (void)state;
@@ -140,7 +140,7 @@ static void streams_of_two_contexts_are_told_apart(void **state) {
     assert_ptr_equal(known(NULL), here);
 }
 
-// ----------------------------------------------------------------------------------------------------- capture
+// --------------------------------------------------------------------------------------------------- capture
 
 static void begin_capture(CUstream stream, CUstreamCaptureMode mode) {
     assert_int_equal(sp_driver->cuStreamBeginCapture(stream, mode), CUDA_SUCCESS);
@@ -163,13 +163,13 @@ static void a_capturing_stream_is_told_from_others(void **state) {
     assert_int_equal(sp_stream_check_capture(a), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     assert_int_equal(sp_stream_check_capture(b), CUDA_SUCCESS);
     assert_int_equal(sp_stream_check_capture(NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    known(a);
     known(b);
     assert_int_equal(end_capture(a), CUDA_SUCCESS);
     assert_int_equal(sp_stream_check_capture(a), CUDA_SUCCESS);
+    known(a);
 }
 
-// ---------------------------------------------------------------------------------- recycled handles and slots
+// -------------------------------------------------------------------------------- recycled handles and slots
 
 // A stream is destroyed, and the next one has its handle.
 static CUstream recycle(CUstream old) {

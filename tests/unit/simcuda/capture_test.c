@@ -63,6 +63,26 @@ static void queries_under_the_global_mode_break_the_capture(void **state) {
     end_broken(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
+static void asking_a_capturing_stream_who_it_is_breaks_the_capture(void **state) {
+    unsigned long long id;
+    unsigned flags;
+    CUcontext context;
+    (void)state;
+    start(CU_STREAM_CAPTURE_MODE_RELAXED);
+    OK(cuStreamGetCtx(stream, &context));
+    OK(cuStreamGetId(other, &id));
+    OK(cuStreamGetFlags(other, &flags));
+    assert_int_equal(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    FAILS(cuStreamGetId(stream, &id), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    expect_report("capture-unsafe-call");
+    end_broken(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    start(CU_STREAM_CAPTURE_MODE_RELAXED);
+    FAILS(cuStreamGetFlags(stream, &flags), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    expect_report("capture-unsafe-call");
+    end_broken(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    OK(cuStreamGetId(stream, &id));
+}
+
 static void virtual_memory_and_records_elsewhere_leave_the_capture_alone(void **state) {
     CUevent event = make_event();
     (void)state;
@@ -119,6 +139,7 @@ static void allocating_with_cuMemAlloc_breaks_a_capture(void **state) {
 
 static void the_legacy_stream_can_neither_be_used_nor_asked_while_a_blocking_stream_captures(void **state) {
     CUstreamCaptureStatus status;
+    unsigned long long id;
     (void)state;
     start(CU_STREAM_CAPTURE_MODE_GLOBAL);
     FAILS(cuStreamIsCapturing(NULL, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
@@ -126,8 +147,13 @@ static void the_legacy_stream_can_neither_be_used_nor_asked_while_a_blocking_str
     FAILS(cuEventRecord(make_event(), NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     expect_report("capture-unsafe-call");
     end_broken(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    start(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    FAILS(cuStreamGetId(NULL, &id), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    expect_report("capture-unsafe-call");
+    end_broken(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     OK(cuStreamIsCapturing(NULL, &status));
     assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_NONE);
+    OK(cuStreamGetId(NULL, &id));
 }
 
 static void a_non_blocking_stream_that_captures_leaves_the_legacy_stream_alone(void **state) {
@@ -259,6 +285,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CAPTURE_TEST(captured_work_is_not_run),
         CAPTURE_TEST(queries_under_the_global_mode_break_the_capture),
+        CAPTURE_TEST(asking_a_capturing_stream_who_it_is_breaks_the_capture),
         CAPTURE_TEST(virtual_memory_and_records_elsewhere_leave_the_capture_alone),
         CAPTURE_TEST(a_relaxed_thread_may_query),
         CAPTURE_TEST(a_context_synchronise_breaks_a_capture_in_every_mode),

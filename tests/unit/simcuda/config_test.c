@@ -15,7 +15,7 @@ static void every_setting_is_understood(void **state) {
     OK(simcudaConfigParse(
         "devices=3,memory=8G,memory.2=141G,vmm=missing,vmm.0=refused,granule=64K,api=10020,"
         "address_space=1T,mappings=1000,queue=64,mode=scheduled,seed=7,completion=latest,"
-        "delay=5,patience=0,reports=print",
+        "delay=5,patience=0,burst=8,reports=print",
         &config, NULL, 0));
     assert_int_equal(config.devices, 3);
     assert_true(config.device[1].memory == (uint64_t)8 << 30);
@@ -32,6 +32,7 @@ static void every_setting_is_understood(void **state) {
     assert_int_equal(config.completion, simcudaCompletionLatest);
     assert_int_equal(config.delay, 5);
     assert_int_equal(config.patience, 0);
+    assert_int_equal(config.burst, 8);
     assert_int_equal(config.onReport, simcudaOnReportPrint);
 }
 
@@ -44,9 +45,10 @@ static void an_empty_text_changes_nothing(void **state) {
 
 static void a_bad_setting_is_named_and_changes_nothing(void **state) {
     static const char *const bad[] = {
-        "speed=7",      "devices",     "devices=",      "devices=two",    "devices=17", "granule=3M",
-        "granule=1024", "mode=quick",  "memory.16=1G",  "memory.x=1G",    "seed.1=7",   "api=1",
-        "queue=0",      "completion=", "vmm.1=perhaps", "reports=loudly", "=3",         "delay=0",
+        "speed=7",        "devices",      "devices=",   "devices=two",  "devices=17",
+        "granule=3M",     "granule=1024", "mode=quick", "memory.16=1G", "memory.x=1G",
+        "seed.1=7",       "api=1",        "queue=0",    "completion=",  "vmm.1=perhaps",
+        "reports=loudly", "=3",           "delay=0",    "burst=0",
     };
     simcudaConfig before = config;
     char problem[200];

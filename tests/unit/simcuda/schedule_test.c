@@ -40,9 +40,12 @@ static void make_calls(void *argument) {
     }
 }
 
+static unsigned burst = 1;
+
 static uint64_t run_with_seed(uint64_t seed, char *copy) {
     char settings[64];
-    snprintf(settings, sizeof(settings), "mode=scheduled,seed=%llu", (unsigned long long)seed);
+    snprintf(settings, sizeof(settings), "mode=scheduled,seed=%llu,burst=%u", (unsigned long long)seed,
+             burst);
     prepare(settings);
     OK(simcudaRunThreads(make_calls, arguments, THREADS));
     assert_int_equal(traced, THREADS * STEPS);
@@ -68,14 +71,26 @@ static void another_seed_gives_another_interleaving(void **state) {
     assert_string_not_equal(first, second);
 }
 
-static void threads_are_switched_at_calls(void **state) {
+static unsigned count_switches(void) {
     char copy[sizeof(trace)];
     unsigned switches = 0;
-    (void)state;
     run_with_seed(3, copy);
     for (size_t i = 1; i < traced; i++)
         switches += copy[i] != copy[i - 1];
-    assert_true(switches > THREADS * STEPS / 4);
+    return switches;
+}
+
+static void threads_are_switched_at_calls(void **state) {
+    (void)state;
+    assert_true(count_switches() > THREADS * STEPS / 4);
+}
+
+static void in_bursts_they_are_switched_less(void **state) {
+    (void)state;
+    burst = 16;
+    unsigned switches = count_switches();
+    burst = 1;
+    assert_in_range(switches, 1, THREADS * STEPS / 8);
 }
 
 // -------------------------------------------------------------------------------------- locks and blocking
@@ -200,6 +215,7 @@ int main(void) {
         SCHEDULE_TEST(one_seed_gives_one_interleaving),
         SCHEDULE_TEST(another_seed_gives_another_interleaving),
         SCHEDULE_TEST(threads_are_switched_at_calls),
+        SCHEDULE_TEST(in_bursts_they_are_switched_less),
         SCHEDULE_TEST(a_thread_that_finds_a_lock_held_lets_its_owner_run),
         SCHEDULE_TEST(full_queues_and_waits_let_others_run),
         SCHEDULE_TEST(host_functions_take_part_in_the_schedule),
