@@ -62,9 +62,13 @@ poolError_t poolEventQuery(CUevent event) {
     return entered == poolSuccess ? answer(sp_event_query(event, &stream), "querying the event") : entered;
 }
 
+// A driver doesn't tell the identity of a capturing stream, and nothing is to be learned from a record in a
+// capture.
 poolError_t poolEventRecord(CUevent event, CUstream handle) {
-    struct sp_stream *stream;
-    poolError_t entered = enter_with_stream(handle, &stream);
+    struct sp_stream *stream = NULL;
+    poolError_t entered = sp_runtime_enter();
+    if (entered == poolSuccess && sp_stream_check_capture(handle) == CUDA_SUCCESS)
+        entered = sp_api_stream(handle, &stream);
     if (entered != poolSuccess)
         return entered;
     CUresult error = sp_event_record(event, stream, handle);

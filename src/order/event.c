@@ -34,7 +34,8 @@ static struct sp_stream *recall(CUevent event) {
 }
 
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
-    bool known = sp_stream_check_capture(handle) == CUDA_SUCCESS && sp_stream_record(stream) == CUDA_SUCCESS;
+    bool known =
+        stream && sp_stream_check_capture(handle) == CUDA_SUCCESS && sp_stream_record(stream) == CUDA_SUCCESS;
     CUresult error = sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
     if (error == CUDA_SUCCESS && known)
         remember(event, stream);

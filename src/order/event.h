@@ -10,8 +10,8 @@
 
 #include "order/stream.h"
 
-// Records the event in the stream. In a capturing stream there is nothing to learn from it, and a private
-// record that fails where the user's own succeeds is no failure of his.
+// Records the event in the stream; null for one that captures: there is nothing to learn from it, and a
+// private record that fails where the user's own succeeds is no failure of his.
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle);
 
 // Waits for the event, or asks it, and then asks the events of the stream in which it was recorded. Sets
