@@ -17,6 +17,7 @@ test_needs="
 command  g++             g++
 command  clang           clang
 runtime  asan            libclang-rt-14-dev
+command  llvm-symbolizer llvm
 command  clang-format-14 clang-format-14
 module   cmocka          libcmocka-dev
 "

@@ -1,6 +1,5 @@
 // Rows of attributes: defaults, what can be written, and what misuse is answered with.
 #include <stdint.h>
-#include <string.h>
 
 #include "conformance/rows.h"
 #include "support/check.h"
@@ -29,7 +28,7 @@ static void require_read_only(poolMemPool_t pool, enum poolMemPoolAttr attr, uin
     EXPECT(poolMemPoolGetAttribute(pool, attr, &before), poolSuccess);
     EXPECT(poolMemPoolSetAttribute(pool, attr, &value), poolErrorInvalidValue);
     EXPECT(poolMemPoolGetAttribute(pool, attr, &after), poolSuccess);
-    REQUIRE(memcmp(&before, &after, sizeof before) == 0);
+    REQUIRE_EQUAL(after.bytes, before.bytes);
 }
 
 static void require_64_bits_kept(poolMemPool_t pool, enum poolMemPoolAttr attr) {

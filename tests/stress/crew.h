@@ -17,6 +17,7 @@ struct crew_block {
     size_t size;
     CUstream stream; // whose order its contents are in; any thread may use it
     unsigned char value;
+    bool filled;
 };
 
 // Blocks on their way from one thread to another.

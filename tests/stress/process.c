@@ -24,7 +24,7 @@ static _Noreturn void use_in_child(poolMemPool_t pool, CUstream stream) {
 void row_a_fork_while_threads_allocate_gives_the_child_a_clear_error(void) {
     poolMemPool_t pool = test_pool();
     crew_open(&crew, pool);
-    crew_start(&crew, crew_allocate_or_free, 1500);
+    crew_start(&crew, crew_allocate_or_free, 10000);
     for (unsigned i = 0; i < 20; i++) {
         pid_t child = fork();
         REQUIRE(child >= 0);

@@ -8,7 +8,7 @@
 #include "support/pools.h"
 #include "support/simulated.h"
 
-enum { ROUNDS = 800 };
+enum { ROUNDS = 6000 };
 
 static struct crew crew;
 
