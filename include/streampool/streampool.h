@@ -6,8 +6,7 @@
 // call differs from CUDA's, its text below says so.
 //
 // Words.       *Reserved* bytes are physical memory that a pool holds; *used* bytes are what callers asked
-// for
-//              and have not freed. All sizes are in bytes.
+//              for and have not freed. All sizes are in bytes.
 // Streams.     A CUstream is the driver's own handle (the runtime's cudaStream_t). 0 is the legacy default
 //              stream (the per-thread one in a program compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM),
 //              (CUstream)0x1 always the legacy and (CUstream)0x2 always the per-thread default stream.
@@ -177,17 +176,20 @@ struct poolMemPoolProps {
 // Current one. Used counts requested bytes exactly and falls when a free is called, not when it completes;
 // Reserved counts physical bytes. The High figures are exact while one thread at a time allocates and
 // frees; with several threads at once they may miss a peak shorter than one call. 9 to 14 are read only and
-// tell what the pool was made with. UnfencedBytesMax (own): a free is known to other streams only once an
-// event has been recorded behind it. The free that brings the bytes freed on one stream since its last
-// event above this number records one, in that call. 0 records at every free. Default 8 MiB. HostWaitMax
-// (own): an allocation that would fail, since the device is full and what is free is still in use, waits on
-// the host for at most so many nanoseconds. Default 0. Deterministic (own): what a pool hands out depends
-// on the program's calls alone, not on how fast the device was: it asks no event, and takes for complete
-// only what a synchronise has shown. For programs that allocate from one thread. Default 0. ContextFence
-// (own): an allocation for which the device has no room may make its stream wait for everything that the
-// context has been given so far, which also gets at frees with no event behind them (drivers from CUDA 12.5
-// on). The program promises that no stream of the context captures while it allocates: the driver would
-// invalidate such a capture. Default 0.
+// tell what the pool was made with.
+//
+//   UnfencedBytesMax  A free is known to other streams only once an event has been recorded behind it. The
+//                     free that brings the bytes freed on one stream since its last event above this number
+//                     records one, in that call. 0 records at every free. Default 8 MiB.
+//   HostWaitMax       An allocation that would fail, since the device is full and what is free is still in
+//                     use, waits on the host for at most so many nanoseconds. Default 0.
+//   Deterministic     What a pool hands out depends on the program's calls alone, not on how fast the device
+//                     was: it asks no event, and takes for complete only what a synchronise has shown. For
+//                     programs that allocate from one thread. Default 0.
+//   ContextFence      An allocation for which the device has no room may make its stream wait for everything
+//                     that the context has been given so far, which also gets at frees with no event behind
+//                     them (drivers from CUDA 12.5 on). The program promises that no stream of the context
+//                     captures while it allocates: the driver would invalidate such a capture. Default 0.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \

@@ -101,7 +101,7 @@ static uint64_t sum_of_hits(struct sp_pool *pool) {
     uint64_t sum = 0;
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes)
-    sum += SP_CONTAINER_OF(link, struct sp_lane, link)->hits;
+    sum += atomic_load_explicit(&SP_CONTAINER_OF(link, struct sp_lane, link)->hits, memory_order_relaxed);
     sp_lock_release(&pool->lock);
     return sum;
 }

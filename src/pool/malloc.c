@@ -72,12 +72,18 @@ static uint64_t take_small_locked(struct sp_lane *lane, size_t size, unsigned in
     return slab ? take_from_slab_locked(slab, size) : 0;
 }
 
+// Written under the lane's lock alone, so no more than a load and a store; read by whoever asks for the statistic.
+static void count_hit_locked(struct sp_lane *lane, bool hit) {
+    uint64_t hits = atomic_load_explicit(&lane->hits, memory_order_relaxed);
+    atomic_store_explicit(&lane->hits, hits + hit, memory_order_relaxed);
+}
+
 // From the lane's slabs; 0 when they have none.
 static uint64_t take_small(struct sp_lane *lane, const struct sp_pool *pool, const struct sp_stream *stream,
                            size_t size, unsigned int flags) {
     sp_lock_acquire(&lane->lock);
     uint64_t address = sp_lane_is(lane, pool, stream) ? take_small_locked(lane, size, flags) : 0;
-    lane->hits += address != 0;
+    count_hit_locked(lane, address != 0);
     sp_lock_release(&lane->lock);
     return address;
 }
@@ -160,7 +166,7 @@ static uint64_t take_quick(struct sp_lane *lane, const struct sp_pool *pool, con
                            size_t size) {
     sp_lock_acquire(&lane->lock);
     struct sp_block *block = sp_lane_is(lane, pool, stream) ? sp_quick_take(lane, rounded_large(size)) : NULL;
-    lane->hits += block != NULL;
+    count_hit_locked(lane, block != NULL);
     sp_lock_release(&lane->lock);
     return block ? hand_out(block, size) : 0;
 }

@@ -68,7 +68,7 @@ struct sp_lane {
     _Atomic uint32_t misses; // of the quick lists
     struct sp_pool *pool;
     struct sp_stream *stream;
-    uint64_t hits;              // allocations out of the slabs and quick lists
+    _Atomic uint64_t hits;      // allocations out of the slabs and quick lists
     uint64_t unfenced_sequence; // the latest number under which unfenced_bytes were freed
     uint64_t unfenced_bytes;
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class

@@ -31,7 +31,7 @@ static void launch(struct thread *thread, CUfunction function, unsigned grid, un
 }
 
 void work_spin(struct thread *thread, struct stream *stream) {
-    uint64_t nanoseconds = 1000 + numbers_below(&thread->numbers, 100000), flag = 0;
+    uint64_t nanoseconds = 1000 + numbers_below(&thread->numbers, thread->world->longest_spin), flag = 0;
     thread_enter(thread, stream->context);
     thread_trace(thread, "spin on stream %u", world_stream_number(thread->world, stream));
     launch(thread, context_of(thread, stream)->spin, 1, 1, (void *[]){&nanoseconds, &flag}, stream);

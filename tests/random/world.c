@@ -198,8 +198,8 @@ static void make_streams(struct world *world, struct thread *thread) {
 
 // Sizes of every order of magnitude; in some programs of few blocks to a slab, or of large blocks alone.
 static void choose_sizes(struct world *world, struct numbers *numbers) {
-    const size_t least[] = {8, 8, KIB(24), KIB(58), world->largest / 2};
-    const size_t most[] = {world->largest, KIB(57), KIB(57), world->largest, world->largest};
+    const size_t least[] = {8, 8, KIB(24), KIB(56), KIB(58), world->largest / 2};
+    const size_t most[] = {world->largest, KIB(56), KIB(56), KIB(56), world->largest, world->largest};
     uint64_t band = numbers_below(numbers, sizeof least / sizeof least[0]);
     for (unsigned i = 0; i < SIZES; i++) {
         size_t size = least[band];
@@ -244,6 +244,7 @@ void world_open(struct world *world, const struct plan *plan) {
         world->events[i].context = i % world->context_count;
         world_make_event(&thread, &world->events[i]);
     }
+    world->longest_spin = (uint64_t)10000 << 3 * numbers_below(&thread.numbers, 3);
     operations_weigh(world, &thread.numbers);
     choose_sizes(world, &thread.numbers);
     make_pool(world, &thread.numbers);

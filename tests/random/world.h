@@ -96,6 +96,7 @@ struct world {
     size_t sizes[SIZES];              // that come again and again
     unsigned weights[MAX_OPERATIONS]; // how often each operation is chosen
     size_t largest;
+    uint64_t longest_spin; // nanoseconds
     _Atomic uint64_t operations;
     _Atomic uint32_t patterns;
     uint64_t deadline; // nanoseconds of the monotonic clock; 0: none
