@@ -135,8 +135,13 @@ static struct sp_stream *fresh_slot(void) {
     struct sp_stream *stream = sp_stream_at(slot);
     stream->slot = slot;
     atomic_store_explicit(&stream->sequence, 1, memory_order_relaxed);
-    atomic_store_explicit(&table.count, slot + 1, memory_order_release);
     return stream;
+}
+
+// Others walk the slots without a lock, so a fresh one is counted when it has been described.
+static void publish_slot(const struct sp_stream *stream) {
+    if (stream->slot == atomic_load_explicit(&table.count, memory_order_relaxed))
+        atomic_store_explicit(&table.count, stream->slot + 1, memory_order_release);
 }
 
 static void unlink_from_bucket(struct sp_stream *stream) {
@@ -278,6 +283,7 @@ static struct sp_stream *add_locked(const struct description *fresh) {
     if (!stream)
         return NULL;
     describe_slot(stream, fresh);
+    publish_slot(stream);
     stream->next_in_bucket = *bucket_of(&fresh->name);
     *bucket_of(&fresh->name) = stream;
     return stream;
