@@ -86,9 +86,14 @@ static size_t limit_of(const struct poolMemPoolProps *props) {
 // A struct that was a pool before has no memory and no lanes; its locks are free, its lane table is empty
 // and stays.
 static void init(struct sp_pool *pool, struct sp_device *device, const struct poolMemPoolProps *props) {
-    pool->device = device;
-    pool->props = *props;
-    pool->limit = limit_of(props);
+    // A late thread may still look at these before it finds that the pool is another: what is the same isn't
+    // written again.
+    if (pool->device != device)
+        pool->device = device;
+    if (memcmp(&pool->props, props, sizeof *props) != 0)
+        pool->props = *props;
+    if (pool->limit != limit_of(props))
+        pool->limit = limit_of(props);
     for (int i = 0; i < 3; i++)
         atomic_store(&pool->reuse_policies[i], 1);
     atomic_store(&pool->release_threshold, 0);
@@ -123,7 +128,10 @@ poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolPro
     struct sp_pool *pool = take_struct();
     if (!pool)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
+    sp_lock_acquire(
+        &device->lock); // a late thread that wants to pin the struct's last pool looks at it under this lock
     init(pool, device, props);
+    sp_lock_release(&device->lock);
     if (!publish(pool)) {
         give_struct(pool);
         return sp_fail(poolErrorMemoryAllocation, "%d pools exist already", MAX_POOLS - 1);
