@@ -231,7 +231,8 @@ struct poolMemPoolProps {
     X(HostWaits, 1109, "allocations that waited on the host") \
     X(OtherRegion, 1110, "allocations from memory that is kept for blocks of another size") \
     X(EventsRecorded, 1111, "private events recorded by allocations and frees") \
-    X(Failures, 1112, "allocations that found no memory")
+    X(Failures, 1112, "allocations that found no memory") \
+    X(Remaps, 1113, "allocations from memory in pieces that was mapped once more, side by side")
 // clang-format on
 
 enum poolMemPoolAttr {

@@ -40,7 +40,11 @@
     X(SlabFencesLost, 29, "a slab's run goes back without the fences of what others returned to it") \
     X(ReturnedAccepted, 30, "a slab takes back what others returned before it may") \
     X(QueryPublishes, 31, "a query of a pending stream is taken for its completion") \
-    X(ContextClosedLate, 32, "a fence of the whole context closes the numbers after its record")
+    X(ContextClosedLate, 32, "a fence of the whole context closes the numbers after its record") \
+    X(UnmappedEarly, 40, "a stitched view is unmapped while work through it is pending") \
+    X(AliasWithoutAccess, 41, "a stitched view is mapped without the access call") \
+    X(SurplusTwice, 42, "what is left over of a stitched view's last extent stays free and is handed out with it") \
+    X(KeptWhileBusy, 43, "a kept view is used while one of its extents is busy")
 // clang-format on
 
 enum sp_mutant {

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { CHUNK = 64 };
+enum { CHUNK = 64, UNIT_SHIFT = 21 };
 
 struct chunk {
     struct chunk *next;
@@ -64,14 +64,53 @@ static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t addres
     sp_block_set_state(block, state);
 }
 
+// ------------------------------------------------------------------------------------- the table of units
+
+static size_t unit_of(const struct sp_chain *chain, uint64_t address) {
+    return (size_t)((address - chain->address) >> UNIT_SHIFT);
+}
+
+static void enter(struct sp_block *block) {
+    struct sp_block **entry = &block->chain->units[unit_of(block->chain, block->address)];
+    if (!*entry || (*entry)->address > block->address)
+        *entry = block;
+}
+
+// For a block that is about to become part of the one before it.
+static void leave(const struct sp_block *block) {
+    const struct sp_chain *chain = block->chain;
+    size_t unit = unit_of(chain, block->address);
+    if (chain->units[unit] != block)
+        return;
+    bool next_begins_here = block->next && unit_of(chain, block->next->address) == unit;
+    chain->units[unit] = next_begins_here ? block->next : NULL;
+}
+
+struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address) {
+    size_t unit = unit_of(chain, address);
+    while (!chain->units[unit] || chain->units[unit]->address > address)
+        unit--; // the first unit has the chain's first block
+    struct sp_block *block = chain->units[unit];
+    while (sp_block_end(block) <= address)
+        block = block->next;
+    return block;
+}
+
+// ----------------------------------------------------------------------------------------------- chains
+
 bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
-    struct sp_block *whole = take_descriptor();
-    if (!whole)
+    struct sp_block **units = calloc((size_t)((size - 1) >> UNIT_SHIFT) + 1, sizeof(struct sp_block *));
+    struct sp_block *whole = units ? take_descriptor() : NULL;
+    if (!whole) {
+        free(units);
         return false;
+    }
+    chain->units = units;
     chain->address = address;
     chain->size = size;
     chain->first = whole;
     fill(whole, chain, address, size, SP_BLOCK_BUSY);
+    units[0] = whole;
     return true;
 }
 
@@ -83,6 +122,8 @@ void sp_chain_close(struct sp_chain *chain) {
         block = next;
     }
     chain->first = NULL;
+    free(chain->units);
+    chain->units = NULL;
 }
 
 struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
@@ -100,6 +141,7 @@ struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
         rest->next->prev = rest;
     block->next = rest;
     block->size = size;
+    enter(rest);
     return rest;
 }
 
@@ -107,6 +149,7 @@ bool sp_block_absorb_next(struct sp_block *block) {
     struct sp_block *next = block->next;
     if (!SP_MUTATED(FenceJoinLeftOut, true, sp_fence_set_join(&block->fences, &next->fences)))
         return false;
+    leave(next);
     block->size += next->size;
     block->next = next->next;
     if (block->next)
@@ -123,11 +166,19 @@ static bool fits_neighbour(const struct sp_block *block) {
            !(sp_block_state(block) == SP_BLOCK_HOLE && sp_block_state(next) == SP_BLOCK_HOLE);
 }
 
+// Exactly the first block of each unit stands in the table.
+static bool fits_table(const struct sp_chain *chain, const struct sp_block *block) {
+    size_t unit = unit_of(chain, block->address);
+    bool is_first = !block->prev || unit_of(chain, block->prev->address) != unit;
+    return (chain->units[unit] == block) == is_first;
+}
+
 bool sp_chain_check(const struct sp_chain *chain) {
     if (chain->first->address != chain->address || chain->first->prev)
         return false;
     for (const struct sp_block *block = chain->first; block; block = block->next) {
-        if (block->size == 0 || (block->address | block->size) & (SP_ALIGNMENT - 1) || !fits_neighbour(block))
+        if (block->size == 0 || (block->address | block->size) & (SP_ALIGNMENT - 1) || !fits_neighbour(block) ||
+            !fits_table(chain, block))
             return false;
         enum sp_block_state state = sp_block_state(block);
         if ((state == SP_BLOCK_FREE || state == SP_BLOCK_HOLE) != (block->tier != NULL))

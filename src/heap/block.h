@@ -28,6 +28,8 @@ enum sp_block_state {
     SP_BLOCK_CACHED, // memory, free, in a lane's quick list: to the chain it is still taken
     SP_BLOCK_LIVE,   // memory, handed out: to a caller, or as the run of a slab
     SP_BLOCK_BUSY,   // being mapped or unmapped by the thread that holds the pool's map lock
+    SP_BLOCK_LENT,   // memory, part of a live or cached block that lies at another address; see pool/stitch.h
+    SP_BLOCK_VACANT, // address space of a stitched view in which no block lies
 };
 
 struct sp_tier;
@@ -47,10 +49,13 @@ struct sp_block {
     struct sp_slab *slab;        // live: the slab it is the run of, or null
 };
 
+// Blocks are found by address through a table with an entry for each *unit* of the range: the first block that
+// begins in the unit, or null.
 struct sp_chain {
     uint64_t address;
     uint64_t size;
     struct sp_block *first;
+    struct sp_block **units;
 };
 
 static inline enum sp_block_state sp_block_state(const struct sp_block *block) {
@@ -71,6 +76,9 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size);
 // Gives all descriptors back; what the blocks are doesn't matter any more.
 void sp_chain_close(struct sp_chain *chain);
 
+// The block that an address of the range lies in.
+struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address);
+
 // Cuts a block that is in no index after `size` bytes, less than its size. The rest, which is returned, has
 // the same state and the same fences. Null without host memory; then nothing has changed.
 struct sp_block *sp_block_split(struct sp_block *block, uint64_t size);
@@ -79,7 +87,7 @@ struct sp_block *sp_block_split(struct sp_block *block, uint64_t size);
 // those; then nothing has changed.
 bool sp_block_absorb_next(struct sp_block *block);
 
-// Order, adjacency, the neighbours' agreement, no two adjacent holes, and that exactly the free blocks and
+// Order, adjacency, the neighbours' agreement, the table of units, no two adjacent holes, and that exactly the free blocks and
 // the holes are in a tier. For checks.
 bool sp_chain_check(const struct sp_chain *chain);
 

@@ -1,6 +1,7 @@
 // From the lanes back to the regions: quick lists, and slabs in which nothing is live.
 #include "pool/owner.h"
 #include "pool/settle.h"
+#include "pool/stitch.h"
 
 #include "base/mutant.h"
 
@@ -13,7 +14,7 @@ uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks,
     while (blocks) {
         struct sp_block *next = blocks->quick_next;
         blocks->quick_next = NULL;
-        bytes += insert(pool, blocks)->size;
+        bytes += sp_block_is_stitched(blocks) ? sp_stitch_dissolve(pool, blocks) : insert(pool, blocks)->size;
         blocks = next;
     }
     sp_lock_release(&pool->lock);

@@ -38,6 +38,12 @@ static CUresult out_of_memory_is_no_error(CUresult error) {
     return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
 }
 
+static CUresult remapped(struct sp_request *request, struct sp_block **block) {
+    if (request->kind != SP_REGION_LARGE)
+        return CUDA_SUCCESS;
+    return out_of_memory_is_no_error(sp_remap(request, block));
+}
+
 static CUresult grown(struct sp_request *request, struct sp_block **block) {
     if (request->flags & poolMallocNoGrowth)
         return CUDA_SUCCESS;
@@ -94,6 +100,7 @@ static const struct {
     {within_reach, SP_STATISTIC_COUNT},
     {found_complete, SP_STATISTIC_COUNT},
     {collected, SP_STATISTIC_COUNT},
+    {remapped, SP_STATISTIC_Remaps},
     {grown, SP_STATISTIC_Growths},
     {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
     {from_other_region, SP_STATISTIC_OtherRegion},

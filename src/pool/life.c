@@ -6,6 +6,7 @@
 // look at it.
 #include "pool/owner.h"
 #include "pool/runtime.h"
+#include "pool/stitch.h"
 
 #include "base/checked.h"
 
@@ -119,6 +120,10 @@ static void init(struct sp_pool *pool, struct sp_device *device, const struct po
         sp_tier_init(&pool->regions[kind].waiting, SP_BLOCK_FREE);
         sp_tier_init(&pool->regions[kind].holes, SP_BLOCK_HOLE);
     }
+    sp_list_init(&pool->kept);
+    sp_list_init(&pool->zombies);
+    pool->kept_views = 0;
+    pool->kept_mappings = 0;
     sp_list_init(&pool->lanes);
     sp_list_init(&pool->link);
 }
@@ -158,6 +163,7 @@ static void close_segments(struct sp_pool *pool) {
 }
 
 static void dispose(struct sp_pool *pool) {
+    sp_stitches_close(pool);
     close_segments(pool);
     sp_pool_free_lanes(pool);
     give_struct(pool);
@@ -256,6 +262,7 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
 
 void sp_pool_demolish(struct sp_pool *pool) {
     withdraw(pool, pool->handle);
+    sp_stitches_close(pool);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
             struct sp_view *view = &SP_CONTAINER_OF(link, struct sp_segment, link)->view;

@@ -35,8 +35,14 @@
 #define SP_MISSES_PER_POLL 32
 
 // Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each segment
-// being one.
-enum sp_region_kind { SP_REGION_LARGE, SP_REGION_PAGES, SP_REGION_FIXED, SP_REGION_COUNT };
+// being one. Stitched views belong to no region, for they have no memory of their own.
+enum sp_region_kind {
+    SP_REGION_LARGE,
+    SP_REGION_PAGES,
+    SP_REGION_FIXED,
+    SP_REGION_COUNT,
+    SP_STITCHED = SP_REGION_COUNT
+};
 
 struct sp_segment {
     struct sp_list link; // in the region
@@ -128,6 +134,10 @@ struct sp_pool {
     struct sp_lock map_lock;
     struct sp_lock lock;
     struct sp_region regions[SP_REGION_COUNT];
+    struct sp_list kept;    // stitched views, the one that was used last first
+    struct sp_list zombies; // stitched views that wait for their work to complete
+    uint32_t kept_views;
+    size_t kept_mappings;
     struct sp_list lanes;
     _Atomic uint32_t lane_count; // written under `lock`
     uint64_t settled;            // sp_streams_news() when the tiers were last looked through

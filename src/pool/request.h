@@ -51,6 +51,16 @@ bool sp_block_usable(const struct sp_request *request, const struct sp_block *bl
 // BUSY and at least as large as asked for. Null when there is none.
 struct sp_block *sp_take_aside(const struct sp_request *request);
 
+// With the pool's lock held: visits every row of neighbouring free blocks within reach, in the tiers' order.
+typedef void sp_row_visit(void *context, struct sp_block *first, uint64_t size);
+void sp_for_each_row(const struct sp_request *request, sp_row_visit *visit, void *context);
+
+// ---- remap.c
+
+// Takes memory out of a kept view, or by mapping free memory that lies in pieces once more, side by side. Sets null
+// when there is not enough of it.
+CUresult sp_remap(const struct sp_request *request, struct sp_block **block);
+
 // ---- grow.c
 
 // Takes memory by mapping new one, next to free memory where that saves some. CUDA_ERROR_OUT_OF_MEMORY when

@@ -65,26 +65,44 @@ static struct row row_from(const struct sp_request *request, struct sp_block *bl
     return row;
 }
 
-static struct row better_row(const struct sp_request *request, const struct sp_tier *tier, struct row best) {
+static void visit_rows(const struct sp_request *request, const struct sp_tier *tier, sp_row_visit *visit,
+                       void *context) {
     for (struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b)) {
         struct row row = row_from(request, b);
-        if (row.size >= request->size && row.size < best.size)
-            best = row;
+        if (row.size > 0)
+            visit(context, row.first, row.size);
     }
-    return best;
+}
+
+void sp_for_each_row(const struct sp_request *request, sp_row_visit *visit, void *context) {
+    const struct sp_region *region = &request->pool->regions[request->kind];
+    visit_rows(request, &region->ready, visit, context);
+    if (request->reach <= SP_RULE_COMPLETE) {
+        visit_rows(request, &request->lane->tiers[request->kind], visit, context);
+        return;
+    }
+    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
+        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        visit_rows(request, &lane->tiers[request->kind], visit, context);
+    }
+    visit_rows(request, &region->waiting, visit, context);
+}
+
+struct row_search {
+    uint64_t size;
+    struct row best;
+};
+
+static void keep_better_row(void *context, struct sp_block *first, uint64_t size) {
+    struct row_search *search = context;
+    if (size >= search->size && size < search->best.size)
+        search->best = (struct row){first, size};
 }
 
 static struct row best_row(const struct sp_request *request) {
-    const struct sp_region *region = &request->pool->regions[request->kind];
-    struct row best = {NULL, UINT64_MAX};
-    best = better_row(request, &region->ready, best);
-    if (request->reach <= SP_RULE_COMPLETE)
-        return better_row(request, &request->lane->tiers[request->kind], best);
-    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        best = better_row(request, &lane->tiers[request->kind], best);
-    }
-    return better_row(request, &region->waiting, best);
+    struct row_search search = {request->size, {NULL, UINT64_MAX}};
+    sp_for_each_row(request, keep_better_row, &search);
+    return search.best;
 }
 
 // Joins the row's blocks into its first. Stops early without host memory, so the caller looks at the size

@@ -10,6 +10,7 @@
 #include "pool/figures.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
+#include "pool/stitch.h"
 
 #include "base/checked.h"
 
@@ -137,6 +138,7 @@ static void set_aside(struct sp_pool *pool, struct sp_block *block, struct work 
     sp_tier_remove(block);
     while (extent) {
         extent->chosen = false;
+        sp_stitches_invalidate(extent);
         if (!cut_out(pool, block, extent, work, &block))
             work->partial = extent == work->partial ? NULL : work->partial;
         extent = block ? chosen_in(block) : NULL;
@@ -185,10 +187,20 @@ static void choose_locked(struct sp_pool *pool, uint64_t excess, struct work *wo
 
 // -------------------------------------------------------------------------------------------- releasing
 
+// Nothing of the extent is pending, so neither is anything that went through a stitched view of it.
+static CUresult unmap(struct sp_segment *segment, struct sp_extent *extent) {
+    SP_LIST_FOR_EACH_SAFE(link, &extent->aliases) {
+        CUresult error = sp_alias_unmap(SP_CONTAINER_OF(link, struct sp_alias_entry, link));
+        if (error != CUDA_SUCCESS)
+            return error;
+    }
+    return sp_view_unmap(&segment->view, extent);
+}
+
 static CUresult release(struct sp_pool *pool, const struct victim *victim) {
     struct sp_segment *segment = sp_segment_of(victim->block);
     uint64_t size = victim->extent->size;
-    CUresult error = sp_view_unmap(&segment->view, victim->extent);
+    CUresult error = unmap(segment, victim->extent);
     sp_lock_acquire(&pool->lock);
     if (error == CUDA_SUCCESS) {
         pool->regions[segment->kind].mapped -= size;
@@ -212,7 +224,7 @@ static CUresult release_but(struct sp_pool *pool, const struct victim *victim, u
     if (!rest)
         return release(pool, victim);
     uint64_t size = victim->extent->size;
-    CUresult error = sp_view_unmap(&segment->view, victim->extent);
+    CUresult error = unmap(segment, victim->extent);
     bool unmapped = error == CUDA_SUCCESS;
     bool mapped = !unmapped || sp_view_map(&segment->view, front->address, kept) == CUDA_SUCCESS;
     sp_lock_acquire(&pool->lock);

@@ -1,7 +1,6 @@
 #include "vmm/view.h"
 
-#include "base/list.h"
-
+#include <assert.h>
 #include <stdlib.h>
 
 static struct sp_extent *extent_of(const struct sp_tree_node *node) {
@@ -68,6 +67,7 @@ CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
     struct sp_extent *extent = calloc(1, sizeof *extent);
     if (!extent)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    sp_list_init(&extent->aliases);
     extent->address = address;
     extent->size = size;
     CUresult error = map_extent(view, extent);
@@ -81,6 +81,7 @@ CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
 }
 
 CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
+    assert(sp_list_empty(&extent->aliases));
     if (!extent->handle_released) {
         CUresult error = sp_native_noted(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
         if (error != CUDA_SUCCESS)
@@ -102,4 +103,13 @@ struct sp_extent *sp_view_extent_from(const struct sp_view *view, CUdeviceptr ad
 
 struct sp_extent *sp_view_extent_next(const struct sp_extent *extent) {
     return extent_of(sp_tree_next(&extent->by_address));
+}
+
+struct sp_extent *sp_view_extent_at(const struct sp_view *view, CUdeviceptr address) {
+    struct sp_extent *above = sp_view_extent_from(view, address);
+    if (above && above->address == address)
+        return above;
+    struct sp_extent *below =
+        extent_of(above ? sp_tree_prev(&above->by_address) : sp_tree_last(&view->extents));
+    return below && address - below->address < below->size ? below : NULL;
 }

@@ -18,6 +18,7 @@
 #ifndef STREAMPOOL_VMM_VIEW_H
 #define STREAMPOOL_VMM_VIEW_H
 
+#include "base/list.h"
 #include "base/tree.h"
 #include "vmm/space.h"
 
@@ -25,6 +26,7 @@ struct sp_extent {
     struct sp_tree_node by_address; // in the view
     struct sp_tree_node by_size;    // for whoever collects extents to release; see pool/trim.c
     bool chosen;                    // likewise
+    struct sp_list aliases;         // its other mappings: struct sp_alias_entry
     CUdeviceptr address;
     size_t size;
     CUmemGenericAllocationHandle handle; // meaningless once handle_released
@@ -52,15 +54,19 @@ CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least
 // Gives the span back. No extent may be left.
 void sp_view_close(struct sp_view *view);
 
-// Maps `size` new bytes (a multiple of the granule) into the hole at `address`, readable and writable by the
-// view's device.
+// Maps `size` new bytes (a multiple of the granule) into the hole at `address`, as one extent that is readable
+// and writable by the view's device.
 CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size);
 
-// Unmaps an extent and releases its memory; the extent is freed when that succeeds.
+// Unmaps an extent, which has no aliases any more, and releases its memory; the extent is freed when that
+// succeeds.
 CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
 
 // The extent with the lowest address that is not below `address`, or null.
 struct sp_extent *sp_view_extent_from(const struct sp_view *view, CUdeviceptr address);
 struct sp_extent *sp_view_extent_next(const struct sp_extent *extent);
+
+// The extent that an address lies in, or null in a hole.
+struct sp_extent *sp_view_extent_at(const struct sp_view *view, CUdeviceptr address);
 
 #endif

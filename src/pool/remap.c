@@ -1,0 +1,341 @@
+// Remapping: free memory in pieces, made one block by mapping its extents a second time.
+//
+// Under the pool's lock the pieces are chosen and set aside (BUSY), cut as they will be needed; the lock is given back,
+// the driver is called, and the result is published. What the pieces look like, and what becomes of them, is said in
+// pool/stitch.h. The map lock, held all the while, keeps other mappers out; whoever finds memory without mapping never
+// waits.
+//
+// Which pieces. Only whole extents can be mapped, so of a row of free blocks these parts can be of use:
+//
+//      row     ...##|====|--------|--------|==##...     - whole extents: anywhere in the view
+//                    tail                   front       = the free end of an extent: `tail` at the view's begin, and
+//                                                         `front` at its end
+//
+// A call costs about the same for each extent, so large rows go first, and the row that fits what is left best goes last. The
+// tail of one extent is only asked for where it doesn't go without.
+#include "pool/figures.h"
+#include "pool/runtime.h"
+#include "pool/settle.h"
+#include "pool/stitch.h"
+
+#include "base/checked.h"
+#include "base/mutant.h"
+
+#include <stdlib.h>
+
+// Kept views of one pool at most, and their mappings.
+enum { KEPT_VIEWS_MAX = 64, KEPT_MAPPINGS_MAX = 8192 };
+
+// A row of free memory, with the bounds of the whole extents in it.
+struct candidate {
+    struct sp_segment *segment;
+    uint64_t begin, end;
+    uint64_t first, last; // first > end: no extent begins here; last < begin: none ends here
+    bool used;
+};
+
+// A part of the home that goes into the view.
+struct piece {
+    struct sp_segment *segment;
+    uint64_t begin, end;
+};
+
+struct plan {
+    struct candidate *candidates;
+    size_t candidate_count, candidate_capacity;
+    struct piece *pieces; // as many as candidates at most
+    size_t piece_count;
+    uint64_t missing; // bytes that no candidate has
+    bool failed;      // for want of host memory
+    // By extent, in the view's order:
+    struct sp_extent **extents;
+    struct sp_block **blocks;
+    size_t extent_count;
+};
+
+static void free_plan(struct plan *plan) {
+    free(plan->candidates);
+    free(plan->pieces);
+    free(plan->extents);
+    free(plan->blocks);
+}
+
+// ------------------------------------------------------------------------------------------- candidates
+
+static uint64_t whole(const struct candidate *candidate) {
+    return candidate->last > candidate->first ? candidate->last - candidate->first : 0;
+}
+
+// What a view can end with, and begin with.
+static uint64_t front(const struct candidate *candidate) {
+    return candidate->end > candidate->first ? candidate->end - candidate->first : 0;
+}
+
+static uint64_t tail(const struct candidate *candidate) {
+    return candidate->last > candidate->begin ? candidate->last - candidate->begin : 0;
+}
+
+static void add_candidate(void *context, struct sp_block *first, uint64_t size) {
+    struct plan *plan = context;
+    struct candidate candidate = {sp_segment_of(first), first->address, first->address + size, 0, 0, false};
+    const struct sp_view *view = &candidate.segment->view;
+    const struct sp_extent *low = sp_view_extent_at(view, candidate.begin);
+    const struct sp_extent *high = sp_view_extent_at(view, candidate.end - 1);
+    candidate.first = low->address == candidate.begin ? candidate.begin : low->address + low->size;
+    candidate.last = high->address + high->size == candidate.end ? candidate.end : high->address;
+    if (front(&candidate) == 0 && tail(&candidate) == 0)
+        return;
+    if (plan->candidate_count == plan->candidate_capacity) {
+        size_t capacity = plan->candidate_capacity ? plan->candidate_capacity * 2 : 64;
+        struct candidate *more = realloc(plan->candidates, capacity * sizeof *more);
+        plan->failed = plan->failed || !more;
+        if (!more)
+            return;
+        plan->candidates = more;
+        plan->candidate_capacity = capacity;
+    }
+    plan->candidates[plan->candidate_count++] = candidate;
+}
+
+// Most whole extents first, then by address, so that equal pools choose alike.
+static int compare_candidates(const void *a, const void *b) {
+    const struct candidate *left = a;
+    const struct candidate *right = b;
+    if (whole(left) != whole(right))
+        return whole(left) > whole(right) ? -1 : 1;
+    return left->begin < right->begin ? -1 : left->begin > right->begin;
+}
+
+// --------------------------------------------------------------------------------------------- the choice
+
+static void use(struct plan *plan, struct candidate *candidate, uint64_t begin, uint64_t end) {
+    candidate->used = true;
+    plan->pieces[plan->piece_count++] = (struct piece){candidate->segment, begin, end};
+}
+
+// The candidate whose front fits best.
+static struct candidate *best_last(const struct plan *plan, uint64_t size) {
+    struct candidate *best = NULL;
+    for (size_t i = 0; i < plan->candidate_count; i++) {
+        struct candidate *candidate = &plan->candidates[i];
+        if (!candidate->used && front(candidate) >= size && (!best || front(candidate) < front(best)))
+            best = candidate;
+    }
+    return best;
+}
+
+// The candidate with the longest free tail of an extent that is partly used.
+static struct candidate *best_begin(const struct plan *plan) {
+    struct candidate *best = NULL;
+    for (size_t i = 0; i < plan->candidate_count; i++) {
+        struct candidate *candidate = &plan->candidates[i];
+        uint64_t gain = tail(candidate) - whole(candidate);
+        if (gain > 0 && (!best || gain > tail(best) - whole(best)))
+            best = candidate;
+    }
+    return best;
+}
+
+// Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is null. What could
+// not be found is plan->missing.
+static void choose_behind(struct plan *plan, struct candidate *begin, uint64_t size) {
+    for (size_t i = 0; i < plan->candidate_count; i++)
+        plan->candidates[i].used = false;
+    plan->piece_count = 0;
+    if (begin)
+        use(plan, begin, begin->begin, begin->last);
+    uint64_t left = size - (begin ? tail(begin) : 0);
+    size_t next = 0;
+    for (;;) {
+        struct candidate *last = best_last(plan, left);
+        if (last) {
+            use(plan, last, last->first, last->first + left);
+            plan->missing = 0;
+            return;
+        }
+        while (next < plan->candidate_count && plan->candidates[next].used)
+            next++;
+        if (next == plan->candidate_count || whole(&plan->candidates[next]) == 0)
+            break;
+        struct candidate *middle = &plan->candidates[next];
+        left -= whole(middle);
+        use(plan, middle, middle->first, middle->last);
+    }
+    plan->missing = left;
+}
+
+static bool choose_locked(const struct sp_request *request, struct plan *plan) {
+    sp_for_each_row(request, add_candidate, plan);
+    if (plan->failed || plan->candidate_count == 0)
+        return false;
+    plan->pieces = malloc(plan->candidate_count * sizeof *plan->pieces);
+    if (!plan->pieces)
+        return false;
+    qsort(plan->candidates, plan->candidate_count, sizeof *plan->candidates, compare_candidates);
+    choose_behind(plan, NULL, request->size);
+    struct candidate *begin = plan->missing > 0 ? best_begin(plan) : NULL;
+    if (begin)
+        choose_behind(plan, begin, request->size);
+    return plan->missing == 0;
+}
+
+// ------------------------------------------------------------------------------------------ setting aside
+
+static size_t count_extents(const struct plan *plan) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->piece_count; i++) {
+        const struct piece *piece = &plan->pieces[i];
+        struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
+        for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent))
+            count++;
+    }
+    return count;
+}
+
+static void give_back_locked(struct sp_pool *pool, const struct plan *plan) {
+    for (size_t i = 0; i < plan->extent_count; i++)
+        sp_pool_insert(pool, plan->blocks[i]);
+}
+
+static bool set_piece_aside(const struct sp_request *request, struct plan *plan, const struct piece *piece) {
+    struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
+    for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent)) {
+        uint64_t begin = extent->address > piece->begin ? extent->address : piece->begin;
+        uint64_t end = extent->address + extent->size < piece->end ? extent->address + extent->size : piece->end;
+        uint64_t size = SP_MUTATED(SurplusTwice, sp_round_up((end - begin) / 2, SP_ALIGNMENT), end - begin);
+        struct sp_block *block =
+            extent->handle_released ? NULL : sp_home_take(request, &piece->segment->chain, begin, size);
+        if (!block)
+            return false;
+        plan->extents[plan->extent_count] = extent;
+        plan->blocks[plan->extent_count++] = block;
+    }
+    return true;
+}
+
+static bool set_aside_locked(const struct sp_request *request, struct plan *plan) {
+    size_t count = count_extents(plan);
+    plan->extents = malloc(count * sizeof(struct sp_extent *));
+    plan->blocks = malloc(count * sizeof(struct sp_block *));
+    if (!plan->extents || !plan->blocks)
+        return false;
+    for (size_t i = 0; i < plan->piece_count; i++) {
+        if (!set_piece_aside(request, plan, &plan->pieces[i])) {
+            give_back_locked(request->pool, plan);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool prepare(const struct sp_request *request, struct plan *plan) {
+    sp_lock_acquire(&request->pool->lock);
+    bool prepared = choose_locked(request, plan) && set_aside_locked(request, plan);
+    sp_lock_release(&request->pool->lock);
+    return prepared;
+}
+
+// ------------------------------------------------------------------------------------------------ the view
+
+static void describe_runs(struct sp_stitch *stitch, const struct plan *plan) {
+    for (size_t i = 0; i < plan->extent_count; i++) {
+        const struct sp_alias_entry *entry = &stitch->alias->entries[i];
+        stitch->runs[i] = (struct sp_run){.address = entry->address,
+                                          .size = entry->size,
+                                          .home = plan->extents[i]->address,
+                                          .chain = plan->blocks[i]->chain,
+                                          .valid = true};
+    }
+}
+
+// A view over the extents, in which all is vacant.
+static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struct sp_stitch **made) {
+    struct sp_stitch *stitch = calloc(1, sizeof *stitch + plan->extent_count * sizeof stitch->runs[0]);
+    if (!stitch)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    stitch->segment.pool = pool;
+    stitch->segment.kind = SP_STITCHED;
+    stitch->count = plan->extent_count;
+    sp_list_init(&stitch->by_use);
+    CUresult error = sp_alias_open(&stitch->alias, &pool->device->space, plan->extents, plan->extent_count);
+    if (stitch->alias) {
+        stitch->alias->owner = stitch;
+        describe_runs(stitch, plan);
+    }
+    *made = stitch;
+    return error;
+}
+
+static void keep_locked(struct sp_pool *pool, struct sp_stitch *stitch) {
+    sp_list_push_front(&pool->kept, &stitch->by_use);
+    pool->kept_views++;
+    pool->kept_mappings += stitch->count;
+}
+
+// The block in the new view. Null without host memory; then the view is kept for a later request.
+static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_request *request,
+                                       const struct plan *plan, struct sp_stitch *stitch) {
+    struct sp_chain *chain = &stitch->segment.chain;
+    if (!sp_chain_open(chain, stitch->alias->address, stitch->alias->size)) {
+        give_back_locked(pool, plan);
+        sp_list_push_back(&pool->zombies, &stitch->by_use);
+        return NULL;
+    }
+    sp_block_set_state(chain->first, SP_BLOCK_VACANT);
+    keep_locked(pool, stitch);
+    uint64_t offset = plan->pieces[0].begin - plan->extents[0]->address;
+    return sp_stitch_lend(stitch, chain->address + offset, request->size, plan->blocks);
+}
+
+static void undo_locked(struct sp_pool *pool, const struct plan *plan, struct sp_stitch *stitch) {
+    give_back_locked(pool, plan);
+    if (stitch->alias)
+        sp_list_push_back(&pool->zombies, &stitch->by_use);
+    else
+        free(stitch);
+}
+
+static CUresult stitch_mapping(const struct sp_request *request, const struct plan *plan,
+                               struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
+    struct sp_stitch *stitch = NULL;
+    CUresult error = make_stitch(pool, plan, &stitch);
+    sp_lock_acquire(&pool->lock);
+    if (error == CUDA_SUCCESS)
+        *block = publish_locked(pool, request, plan, stitch);
+    else if (stitch)
+        undo_locked(pool, plan, stitch);
+    else
+        give_back_locked(pool, plan);
+    sp_kept_limit(pool, KEPT_VIEWS_MAX, KEPT_MAPPINGS_MAX);
+    sp_lock_release(&pool->lock);
+    sp_zombies_bury(pool); // as far as it is possible now; what isn't is tried again
+    return error;
+}
+
+static CUresult remap_mapping(const struct sp_request *request, struct sp_block **block) {
+    struct plan plan = {0};
+    *block = sp_take(request); // another thread may have made room while this one waited
+    if (*block)
+        return CUDA_SUCCESS;
+    CUresult error = prepare(request, &plan) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
+    free_plan(&plan);
+    return error;
+}
+
+static struct sp_block *take_kept(const struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = sp_kept_take(request);
+    sp_lock_release(&request->pool->lock);
+    return block;
+}
+
+CUresult sp_remap(const struct sp_request *request, struct sp_block **block) {
+    *block = take_kept(request);
+    if (*block)
+        return CUDA_SUCCESS;
+    sp_lock_acquire(&request->pool->map_lock);
+    CUresult error = remap_mapping(request, block);
+    sp_lock_release(&request->pool->map_lock);
+    return error;
+}

@@ -1,0 +1,51 @@
+// Aliases: a second mapping of extents, side by side in a span of its own.
+//
+// The driver lets an extent be mapped at several addresses at once, also while work runs on it, and the bytes
+// are the same at all of them. An *alias* is a span onto which a list of extents is mapped in order, so memory
+// that lies in pieces in a view is contiguous there. Each of its mappings can be unmapped alone; an extent knows
+// them all, for it can't be released while one stands.
+//
+// Mapping and unmapping wait for nothing. As with views, the caller sees to it that nothing runs on what it
+// unmaps, and that one thread at a time calls: the functions take no lock.
+//
+//   entries lie side by side from `address` on; alias.mapped = entries with an extent
+#ifndef STREAMPOOL_VMM_ALIAS_H
+#define STREAMPOOL_VMM_ALIAS_H
+
+#include "vmm/view.h"
+
+struct sp_alias;
+
+struct sp_alias_entry {
+    struct sp_list link; // in extent->aliases
+    struct sp_alias *alias;
+    struct sp_extent *extent; // null: unmapped
+    CUdeviceptr address;
+    size_t size;
+};
+
+struct sp_alias {
+    void *owner; // the caller's
+    struct sp_space *space;
+    CUdeviceptr address;
+    size_t size;
+    size_t count;
+    size_t mapped;
+    struct sp_alias_entry entries[];
+};
+
+// Maps the extents, readable and writable by the space's device: all or nothing. Null in `alias` when nothing is
+// left of a failure; else what could not be unmapped again is in it.
+CUresult sp_alias_open(struct sp_alias **alias, struct sp_space *space, struct sp_extent *const *extents,
+                       size_t count);
+
+// Unmaps one entry, if it is mapped still.
+CUresult sp_alias_unmap(struct sp_alias_entry *entry);
+
+// Unmaps whatever can be unmapped; the first error.
+CUresult sp_alias_unmap_all(struct sp_alias *alias);
+
+// Gives the span back. Nothing of it may be mapped.
+void sp_alias_close(struct sp_alias *alias);
+
+#endif
