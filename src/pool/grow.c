@@ -17,6 +17,7 @@
 #include "pool/settle.h"
 
 #include "base/checked.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 
@@ -32,13 +33,28 @@ static uint64_t granule_of(const struct sp_pool *pool) {
     return pool->device->vmm.granule;
 }
 
+static uint64_t T(const char *n, uint64_t d) { const char *e = getenv(n); return e ? (uint64_t)atol(e) : d; }
+
+// What the program is known to need: the most that was in use at once.
+static uint64_t known_need(const struct sp_pool *pool, uint64_t size) {
+    uint64_t now = atomic_load_explicit(&pool->used, memory_order_relaxed) + size;
+    uint64_t high = atomic_load_explicit(&pool->used_high, memory_order_relaxed);
+    return now > high ? now : high;
+}
+
+bool sp_growth_is_due(const struct sp_pool *pool, uint64_t size) {
+    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    uint64_t need = known_need(pool, size);
+    return reserved + size <= need + need / 1000 * T("BUDGET", 20);
+}
+
 // What one growth maps when less is needed. Pages grow with what they hold, so that a program with few small
 // blocks holds few; the segments of the fixed region are one extent each and grow by nothing else.
 static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind) {
     if (kind == SP_REGION_FIXED)
         return 0;
     if (kind == SP_REGION_LARGE)
-        return SP_GROWTH_UNIT;
+        return sp_growth_is_due(pool, T("UNIT", 8) << 20) ? T("UNIT", 8) << 20 : granule_of(pool);
     uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule_of(pool));
     if (unit < granule_of(pool))
         return granule_of(pool);
@@ -90,7 +106,8 @@ static void insert_hole(struct sp_pool *pool, struct sp_block *hole) {
 
 // Everything of a plan back to where it was. Nothing here needs memory: holes have no fences to join.
 static void undo_locked(struct sp_pool *pool, const struct plan *plan) {
-    insert_hole(pool, plan->hole);
+    if (plan->hole)
+        insert_hole(pool, plan->hole);
     if (plan->rest)
         insert_hole(pool, plan->rest);
     if (plan->front)
@@ -205,19 +222,63 @@ static bool reduce_to_need(struct sp_pool *pool, struct plan *plan) {
     return surplus != NULL;
 }
 
+// The size of the extents that a growth is made of. A call costs about the same for a large extent as for a small one,
+// but only whole free extents can be mapped again elsewhere.
+static uint64_t extent_size(const struct sp_pool *pool, const struct plan *plan) {
+    if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE)
+        return plan->amount;
+    uint64_t reserved = atomic_load(&pool->reserved);
+    if (plan->amount >= reserved * T("ONE", 100) / 100 && plan->amount >= T("ONEMIN", 256) << 20)
+        return plan->amount;
+    uint64_t size = T("EXT", 8) << 20;
+    while (size < (reserved + plan->amount) / T("FRAC", 64) && size < T("EXTMAX", 32) << 20)
+        size *= 2;
+    return size;
+}
+
+static void count_mapped(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes) {
+    pool->regions[sp_segment_of(block)->kind].mapped += bytes;
+    sp_figures_reserved_add(pool, bytes);
+}
+
+// Memory that was mapped for a growth that then failed, and could not be unmapped again, is free memory.
+static void keep_mapped(struct sp_pool *pool, struct plan *plan, uint64_t mapped) {
+    struct sp_block *unmapped = NULL;
+    sp_lock_acquire(&pool->lock);
+    if (plan->rest)
+        sp_block_absorb_next(plan->hole); // neither has fences, so this needs no memory
+    plan->rest = NULL;
+    if (mapped < plan->hole->size)
+        unmapped = sp_block_split(plan->hole, mapped);
+    if (unmapped || mapped == plan->hole->size) {
+        count_mapped(pool, plan->hole, mapped);
+        sp_pool_insert(pool, plan->hole);
+    } else {
+        sp_log_warn("no host memory: %zu MiB of device memory are lost", (size_t)(mapped >> 20));
+    }
+    plan->hole = unmapped;
+    sp_lock_release(&pool->lock);
+}
+
+static CUresult map_amount(struct sp_pool *pool, struct plan *plan, uint64_t *mapped) {
+    struct sp_view *view = &sp_segment_of(plan->hole)->view;
+    return sp_view_map_pieces(view, plan->hole->address, plan->amount, extent_size(pool, plan), mapped);
+}
+
 // Maps the amount, or only what is needed if the device hasn't got more.
 static CUresult map(struct sp_pool *pool, struct plan *plan) {
-    struct sp_view *view = &sp_segment_of(plan->hole)->view;
-    CUresult error = sp_view_map(view, plan->hole->address, plan->amount);
-    if (error == CUDA_ERROR_OUT_OF_MEMORY && reduce_to_need(pool, plan))
-        error = sp_view_map(view, plan->hole->address, plan->amount);
+    uint64_t mapped = 0;
+    CUresult error = map_amount(pool, plan, &mapped);
+    if (error == CUDA_ERROR_OUT_OF_MEMORY && mapped == 0 && reduce_to_need(pool, plan))
+        error = map_amount(pool, plan, &mapped);
+    if (error != CUDA_SUCCESS && mapped > 0)
+        keep_mapped(pool, plan, mapped);
     return error;
 }
 
 static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *plan) {
     struct sp_block *block = plan->hole;
-    pool->regions[sp_segment_of(block)->kind].mapped += plan->amount;
-    sp_figures_reserved_add(pool, plan->amount);
+    count_mapped(pool, block, plan->amount);
     if (plan->rest)
         sp_pool_insert(pool, plan->rest);
     if (plan->front) {
@@ -257,4 +318,64 @@ CUresult sp_grow(const struct sp_request *request, struct sp_block **block) {
     CUresult error = grow_mapping(request, block);
     sp_lock_release(&request->pool->map_lock);
     return error;
+}
+
+// ------------------------------------------------------------------------------- memory for a stitched view
+
+// Sets a hole of `bytes` aside, the lowest one that has as much.
+static CUresult prepare_aside(struct sp_pool *pool, uint64_t bytes, struct plan *plan) {
+    CUresult error = CUDA_ERROR_NOT_FOUND;
+    *plan = (struct plan){.need = bytes, .amount = bytes};
+    sp_lock_acquire(&pool->lock);
+    const struct sp_tier *holes = &pool->regions[SP_REGION_LARGE].holes;
+    for (struct sp_block *b = sp_tier_best_fit(holes, bytes); b; b = sp_tier_next(b)) {
+        if (!plan->hole || b->address < plan->hole->address)
+            plan->hole = b;
+    }
+    if (plan->hole) {
+        sp_tier_remove(plan->hole);
+        error = cut_locked(pool, plan, bytes) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+        if (error != CUDA_SUCCESS)
+            undo_locked(pool, plan);
+    }
+    sp_lock_release(&pool->lock);
+    return error;
+}
+
+CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block) {
+    struct plan plan;
+    uint64_t amount = sp_round_up(bytes, granule_of(pool));
+    if (amount > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult error = prepare_aside(pool, amount, &plan);
+    if (error == CUDA_ERROR_NOT_FOUND) {
+        error = add_segment(pool, SP_REGION_LARGE, amount);
+        if (error == CUDA_SUCCESS)
+            error = prepare_aside(pool, amount, &plan);
+    }
+    if (error != CUDA_SUCCESS)
+        return error;
+    error = map(pool, &plan);
+    if (error != CUDA_SUCCESS) {
+        sp_lock_acquire(&pool->lock);
+        undo_locked(pool, &plan);
+        sp_lock_release(&pool->lock);
+    }
+    *block = plan.hole;
+    return error;
+}
+
+void sp_grow_count(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes) {
+    count_mapped(pool, block, bytes);
+}
+
+void sp_grow_back(struct sp_pool *pool, struct sp_block *block) {
+    struct plan plan = {.hole = block};
+    size_t mapped = block->size;
+    sp_view_unmap_back(&sp_segment_of(block)->view, block->address, &mapped);
+    if (mapped > 0)
+        keep_mapped(pool, &plan, mapped);
+    sp_lock_acquire(&pool->lock);
+    undo_locked(pool, &plan);
+    sp_lock_release(&pool->lock);
 }

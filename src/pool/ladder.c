@@ -39,7 +39,7 @@ static CUresult out_of_memory_is_no_error(CUresult error) {
 }
 
 static CUresult remapped(struct sp_request *request, struct sp_block **block) {
-    if (request->kind != SP_REGION_LARGE)
+    if (request->kind != SP_REGION_LARGE || sp_growth_is_due(request->pool, request->size))
         return CUDA_SUCCESS;
     return out_of_memory_is_no_error(sp_remap(request, block));
 }

@@ -28,6 +28,9 @@
 // What a pool grows by when less is needed, and what maxSize is rounded up to.
 #define SP_GROWTH_UNIT ((size_t)32 << 20)
 
+// The least size of an extent of the large region, but where no more is needed or there is no room for more.
+#define SP_EXTENT_SIZE ((uint64_t)16 << 20)
+
 // The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
 #define SP_UNFENCED_MAX ((uint64_t)8 << 20)
 

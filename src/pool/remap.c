@@ -45,8 +45,10 @@ struct plan {
     size_t candidate_count, candidate_capacity;
     struct piece *pieces; // as many as candidates at most
     size_t piece_count;
-    uint64_t missing; // bytes that no candidate has
+    uint64_t missing; // bytes that no candidate has: new memory at the view's end
     bool failed;      // for want of host memory
+    struct sp_block *fresh; // what was mapped for them
+    uint64_t fresh_size;
     // By extent, in the view's order:
     struct sp_extent **extents;
     struct sp_block **blocks;
@@ -164,6 +166,13 @@ static void choose_behind(struct plan *plan, struct candidate *begin, uint64_t s
     plan->missing = left;
 }
 
+// New memory for what is missing is worth a remap where it is less than for all of the request.
+static bool is_worth_it(const struct sp_request *request, const struct plan *plan) {
+    uint64_t granule = request->pool->device->vmm.granule;
+    return plan->missing == 0 || (!(request->flags & poolMallocNoGrowth) &&
+                                  sp_round_up(plan->missing, granule) < sp_round_up(request->size, granule));
+}
+
 static bool choose_locked(const struct sp_request *request, struct plan *plan) {
     sp_for_each_row(request, add_candidate, plan);
     if (plan->failed || plan->candidate_count == 0)
@@ -176,7 +185,7 @@ static bool choose_locked(const struct sp_request *request, struct plan *plan) {
     struct candidate *begin = plan->missing > 0 ? best_begin(plan) : NULL;
     if (begin)
         choose_behind(plan, begin, request->size);
-    return plan->missing == 0;
+    return is_worth_it(request, plan);
 }
 
 // ------------------------------------------------------------------------------------------ setting aside
@@ -214,7 +223,7 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
 }
 
 static bool set_aside_locked(const struct sp_request *request, struct plan *plan) {
-    size_t count = count_extents(plan);
+    size_t count = count_extents(plan) + plan->missing / (1<<21) + 2;
     plan->extents = malloc(count * sizeof(struct sp_extent *));
     plan->blocks = malloc(count * sizeof(struct sp_block *));
     if (!plan->extents || !plan->blocks)
@@ -233,6 +242,53 @@ static bool prepare(const struct sp_request *request, struct plan *plan) {
     bool prepared = choose_locked(request, plan) && set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);
     return prepared;
+}
+
+// ------------------------------------------------------------------------------------------- new memory
+
+// Cuts the new memory by extents; what is left of the last one is the block behind. False without host memory.
+static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t left) {
+    struct sp_extent *extent = sp_view_extent_at(&sp_segment_of(block)->view, block->address);
+    for (; left > 0; extent = sp_view_extent_next(extent)) {
+        uint64_t size = extent->size < left ? extent->size : left;
+        struct sp_block *rest = size < block->size ? sp_block_split(block, size) : NULL;
+        if (size < block->size && !rest)
+            return false;
+        plan->extents[plan->extent_count] = extent;
+        plan->blocks[plan->extent_count++] = block;
+        left -= size;
+        block = rest;
+    }
+    return true;
+}
+
+// What was cut is joined again, and unmapped.
+static void give_fresh_back(struct sp_pool *pool, struct plan *plan) {
+    if (!plan->fresh)
+        return;
+    sp_lock_acquire(&pool->lock);
+    while (plan->fresh->size < plan->fresh_size)
+        sp_block_absorb_next(plan->fresh); // new memory has no fences, so this needs no memory
+    sp_lock_release(&pool->lock);
+    sp_grow_back(pool, plan->fresh);
+}
+
+static CUresult add_fresh(struct sp_pool *pool, struct plan *plan) {
+    if (plan->missing == 0)
+        return CUDA_SUCCESS;
+    CUresult error = sp_grow_aside(pool, plan->missing, &plan->fresh);
+    if (error != CUDA_SUCCESS) {
+        plan->fresh = NULL;
+        return error;
+    }
+    plan->fresh_size = plan->fresh->size;
+    size_t old = plan->extent_count;
+    sp_lock_acquire(&pool->lock);
+    bool cut = cut_fresh_locked(plan, plan->fresh, plan->missing);
+    sp_lock_release(&pool->lock);
+    if (!cut)
+        plan->extent_count = old;
+    return cut ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 // ------------------------------------------------------------------------------------------------ the view
@@ -258,11 +314,15 @@ static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struc
     stitch->count = plan->extent_count;
     sp_list_init(&stitch->by_use);
     CUresult error = sp_alias_open(&stitch->alias, &pool->device->space, plan->extents, plan->extent_count);
-    if (stitch->alias) {
-        stitch->alias->owner = stitch;
-        describe_runs(stitch, plan);
-    }
     *made = stitch;
+    if (!stitch->alias)
+        return error;
+    stitch->alias->owner = stitch;
+    describe_runs(stitch, plan);
+    if (error == CUDA_SUCCESS && !sp_chain_open(&stitch->segment.chain, stitch->alias->address, stitch->alias->size))
+        error = CUDA_ERROR_OUT_OF_MEMORY;
+    if (error == CUDA_SUCCESS)
+        sp_block_set_state(stitch->segment.chain.first, SP_BLOCK_VACANT);
     return error;
 }
 
@@ -272,45 +332,58 @@ static void keep_locked(struct sp_pool *pool, struct sp_stitch *stitch) {
     pool->kept_mappings += stitch->count;
 }
 
+// The surplus of the last new extent is free memory.
+static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) {
+    if (!plan->fresh)
+        return;
+    sp_grow_count(pool, plan->fresh, plan->fresh_size);
+    if (plan->fresh_size > plan->missing)
+        sp_pool_insert(pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->missing));
+}
+
 // The block in the new view. Null without host memory; then the view is kept for a later request.
 static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_request *request,
                                        const struct plan *plan, struct sp_stitch *stitch) {
-    struct sp_chain *chain = &stitch->segment.chain;
-    if (!sp_chain_open(chain, stitch->alias->address, stitch->alias->size)) {
-        give_back_locked(pool, plan);
-        sp_list_push_back(&pool->zombies, &stitch->by_use);
-        return NULL;
-    }
-    sp_block_set_state(chain->first, SP_BLOCK_VACANT);
-    keep_locked(pool, stitch);
     uint64_t offset = plan->pieces[0].begin - plan->extents[0]->address;
-    return sp_stitch_lend(stitch, chain->address + offset, request->size, plan->blocks);
+    publish_fresh_locked(pool, plan);
+    keep_locked(pool, stitch);
+    struct sp_block *block =
+        sp_stitch_lend(stitch, stitch->alias->address + offset, request->size, plan->blocks);
+    sp_kept_limit(pool, KEPT_VIEWS_MAX, KEPT_MAPPINGS_MAX);
+    return block;
 }
 
-static void undo_locked(struct sp_pool *pool, const struct plan *plan, struct sp_stitch *stitch) {
+static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stitch) {
+    sp_lock_acquire(&pool->lock);
+    size_t own = plan->extent_count;
+    if (plan->fresh) {
+        while (own > 0 && plan->blocks[own - 1]->address >= plan->fresh->address && plan->blocks[own - 1]->chain == plan->fresh->chain)
+            own--;
+    }
+    plan->extent_count = own;
     give_back_locked(pool, plan);
-    if (stitch->alias)
+    if (stitch && stitch->alias)
         sp_list_push_back(&pool->zombies, &stitch->by_use);
-    else
+    sp_lock_release(&pool->lock);
+    give_fresh_back(pool, plan);
+    if (stitch && !stitch->alias)
         free(stitch);
 }
 
-static CUresult stitch_mapping(const struct sp_request *request, const struct plan *plan,
-                               struct sp_block **block) {
+static CUresult stitch_mapping(const struct sp_request *request, struct plan *plan, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     struct sp_stitch *stitch = NULL;
-    CUresult error = make_stitch(pool, plan, &stitch);
-    sp_lock_acquire(&pool->lock);
+    CUresult error = add_fresh(pool, plan);
     if (error == CUDA_SUCCESS)
-        *block = publish_locked(pool, request, plan, stitch);
-    else if (stitch)
-        undo_locked(pool, plan, stitch);
-    else
-        give_back_locked(pool, plan);
-    sp_kept_limit(pool, KEPT_VIEWS_MAX, KEPT_MAPPINGS_MAX);
+        error = make_stitch(pool, plan, &stitch);
+    if (error != CUDA_SUCCESS) {
+        undo(pool, plan, stitch);
+        return error;
+    }
+    sp_lock_acquire(&pool->lock);
+    *block = publish_locked(pool, request, plan, stitch);
     sp_lock_release(&pool->lock);
-    sp_zombies_bury(pool); // as far as it is possible now; what isn't is tried again
-    return error;
+    return CUDA_SUCCESS;
 }
 
 static CUresult remap_mapping(const struct sp_request *request, struct sp_block **block) {
@@ -320,6 +393,7 @@ static CUresult remap_mapping(const struct sp_request *request, struct sp_block 
         return CUDA_SUCCESS;
     CUresult error = prepare(request, &plan) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
     free_plan(&plan);
+    sp_zombies_bury(request->pool); // those that can be by now
     return error;
 }
 

@@ -67,6 +67,15 @@ CUresult sp_remap(const struct sp_request *request, struct sp_block **block);
 // the device, the host, the address space or the pool's limit has no more; then nothing has changed.
 CUresult sp_grow(const struct sp_request *request, struct sp_block **block);
 
+// Whether the pool may hold `size` bytes more without going far beyond the most that its program is known to need.
+bool sp_growth_is_due(const struct sp_pool *pool, uint64_t size);
+
+// For a caller who holds the map lock. Maps `bytes` (rounded up to the granule) more as one large block that is BUSY, and
+// neither counted nor published yet; counts it; unmaps it again.
+CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block);
+void sp_grow_count(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes); // with the pool's lock
+void sp_grow_back(struct sp_pool *pool, struct sp_block *block);
+
 // ---- wait.c: memory that a wait brings within reach
 
 // Makes the stream wait for what stands between it and some free memory, and takes that. Sets null when

@@ -80,6 +80,30 @@ CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
     return CUDA_SUCCESS;
 }
 
+void sp_view_unmap_back(struct sp_view *view, CUdeviceptr address, size_t *mapped) {
+    while (*mapped > 0) {
+        struct sp_extent *last = sp_view_extent_at(view, address + *mapped - 1);
+        size_t size = last->size;
+        if (sp_view_unmap(view, last) != CUDA_SUCCESS)
+            return;
+        *mapped -= size;
+    }
+}
+
+CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size, size_t piece, size_t *mapped) {
+    *mapped = 0;
+    while (*mapped < size) {
+        size_t next = size - *mapped < piece ? size - *mapped : piece;
+        CUresult error = sp_view_map(view, address + *mapped, next);
+        if (error != CUDA_SUCCESS) {
+            sp_view_unmap_back(view, address, mapped);
+            return error;
+        }
+        *mapped += next;
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
     assert(sp_list_empty(&extent->aliases));
     if (!extent->handle_released) {

@@ -58,9 +58,17 @@ void sp_view_close(struct sp_view *view);
 // and writable by the view's device.
 CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size);
 
+// The same as several extents of `piece` bytes (a multiple of the granule), the last of which may be smaller. All or
+// nothing, but that a driver which also fails to unmap leaves the first `*mapped` bytes mapped.
+CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size, size_t piece, size_t *mapped);
+
 // Unmaps an extent, which has no aliases any more, and releases its memory; the extent is freed when that
 // succeeds.
 CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
+
+// Unmaps the extents of the `*mapped` bytes from `address` on, the last one first, until one can't be; tells what is
+// left.
+void sp_view_unmap_back(struct sp_view *view, CUdeviceptr address, size_t *mapped);
 
 // The extent with the lowest address that is not below `address`, or null.
 struct sp_extent *sp_view_extent_from(const struct sp_view *view, CUdeviceptr address);
