@@ -181,6 +181,7 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
         return poolSuccess;
     case poolMemPoolAttrUnfencedBytesMax:
         atomic_store_explicit(&pool->unfenced_max, number_at(value), memory_order_relaxed);
+        sp_pool_share_unfenced(pool);
         return poolSuccess;
     case poolMemPoolAttrHostWaitMax:
         atomic_store_explicit(&pool->host_wait_max, number_at(value), memory_order_relaxed);

@@ -21,7 +21,7 @@ bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t by
         lane->unfenced_sequence = sequence;
     lane->unfenced_bytes += bytes;
     return atomic_load_explicit(&lane->pool->is_short, memory_order_relaxed) ||
-           lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_max, memory_order_relaxed);
+           lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_share, memory_order_relaxed);
 }
 
 static struct sp_lane *take_spare(void) {
@@ -96,6 +96,16 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
     return table;
 }
 
+// Each lane may hold back an equal part of what the pool may, and never so little that every free of a small block
+// records.
+void sp_pool_share_unfenced(struct sp_pool *pool) {
+    uint64_t most = atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed);
+    uint64_t least = most < SP_UNFENCED_SHARE_MIN ? most : SP_UNFENCED_SHARE_MIN;
+    uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
+    uint64_t share = lanes > 1 ? most / lanes : most;
+    atomic_store_explicit(&pool->unfenced_share, share > least ? share : least, memory_order_relaxed);
+}
+
 // Publishes a lane unless another thread was faster. Returns the one in the table, or null without host
 // memory.
 static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
@@ -107,6 +117,7 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
         return known;
     sp_list_push_back(&pool->lanes, &lane->link);
     atomic_fetch_add_explicit(&pool->lane_count, 1, memory_order_relaxed);
+    sp_pool_share_unfenced(pool);
     atomic_store_explicit(&table->lanes[lane->stream->slot], lane, memory_order_release);
     return lane;
 }

@@ -98,7 +98,8 @@ static void init(struct sp_pool *pool, struct sp_device *device, const struct po
     for (int i = 0; i < 3; i++)
         atomic_store(&pool->reuse_policies[i], 1);
     atomic_store(&pool->release_threshold, 0);
-    atomic_store(&pool->unfenced_max, getenv("CAP") ? (uint64_t)atol(getenv("CAP")) << 10 : SP_UNFENCED_MAX);
+    atomic_store(&pool->unfenced_max, SP_UNFENCED_MAX);
+    atomic_store(&pool->unfenced_share, SP_UNFENCED_MAX);
     atomic_store(&pool->host_wait_max, 0);
     atomic_store(&pool->deterministic, false);
     atomic_store(&pool->context_fence, false);

@@ -179,7 +179,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64
     if (!sp_pool_is_shared(pool))
         return;
     if (lane->stream->identified &&
-        held_back > atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed))
+        held_back > atomic_load_explicit(&pool->unfenced_share, memory_order_relaxed))
         sp_lane_record(lane);
     uint32_t misses = atomic_fetch_add_explicit(&lane->misses, 1, memory_order_relaxed);
     if (misses % SP_MISSES_PER_POLL != 0 || sp_pool_is_deterministic(pool) ||

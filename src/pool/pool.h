@@ -32,7 +32,8 @@
 #define SP_EXTENT_SIZE ((uint64_t)16 << 20)
 
 // The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
-#define SP_UNFENCED_MAX ((uint64_t)8 << 20)
+#define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
+#define SP_UNFENCED_SHARE_MIN ((uint64_t)64 << 10)
 
 // A lane asks what other streams have completed once in so many misses of its quick lists.
 #define SP_MISSES_PER_POLL 32
@@ -116,6 +117,7 @@ struct sp_pool {
     _Atomic int reuse_policies[3];
     _Atomic uint64_t release_threshold;
     _Atomic uint64_t unfenced_max;
+    _Atomic uint64_t unfenced_share; // of one lane
     _Atomic uint64_t host_wait_max; // nanoseconds
     _Atomic bool deterministic;
     _Atomic bool context_fence;
@@ -197,6 +199,9 @@ static inline bool sp_lane_is(const struct sp_lane *lane, const struct sp_pool *
 // Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool allows. Lane's
 // lock held.
 bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
+
+// Computes anew what each lane may hold back, when the pool's attribute or the number of its lanes has changed.
+void sp_pool_share_unfenced(struct sp_pool *pool);
 
 // Records a mark behind the lane's frees. For a call that was made with the lane's stream.
 void sp_lane_record(struct sp_lane *lane);

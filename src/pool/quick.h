@@ -15,6 +15,13 @@ static inline unsigned sp_quick_index(uint64_t size) {
 
 static_assert(SP_QUICK_BINS == 1 << (64 - 59), "sp_quick_index yields a bin");
 
+// A block that its own stream takes again is held back from nobody.
+static inline void sp_quick_uncount(struct sp_lane *lane, const struct sp_block *block) {
+    if (sp_fence_set_at(&block->fences, 0)->sequence != lane->unfenced_sequence)
+        return;
+    lane->unfenced_bytes -= block->size < lane->unfenced_bytes ? block->size : lane->unfenced_bytes;
+}
+
 static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size) {
     unsigned index = sp_quick_index(size);
     struct sp_quick_bin *bin = &lane->quick[index];
@@ -22,6 +29,7 @@ static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size
     if (!block || bin->size != size)
         return NULL;
     bin->head = block->quick_next;
+    sp_quick_uncount(lane, block);
     if (!bin->head)
         lane->quick_used &= ~(1u << index);
     return block;
