@@ -177,8 +177,8 @@ bool sp_chain_check(const struct sp_chain *chain) {
     if (chain->first->address != chain->address || chain->first->prev)
         return false;
     for (const struct sp_block *block = chain->first; block; block = block->next) {
-        if (block->size == 0 || (block->address | block->size) & (SP_ALIGNMENT - 1) || !fits_neighbour(block) ||
-            !fits_table(chain, block))
+        if (block->size == 0 || (block->address | block->size) & (SP_ALIGNMENT - 1) ||
+            !fits_neighbour(block) || !fits_table(chain, block))
             return false;
         enum sp_block_state state = sp_block_state(block);
         if ((state == SP_BLOCK_FREE || state == SP_BLOCK_HOLE) != (block->tier != NULL))

@@ -3,6 +3,7 @@
 #include "pool/owner.h"
 #include "pool/quick.h"
 #include "pool/runtime.h"
+#include "pool/stitch.h"
 
 #include <stdio.h>
 
@@ -15,6 +16,8 @@ struct check {
     uint64_t used;
     uint64_t busy_blocks;
     uint64_t cached_blocks;
+    uint64_t lent;     // bytes at home
+    uint64_t borrowed; // bytes of stitched blocks
 };
 
 #define REQUIRE(check, condition, ...)                                                                       \
@@ -90,7 +93,9 @@ static bool check_block(struct check *check, const struct sp_segment *segment, c
     enum sp_block_state state = sp_block_state(block);
     check->busy_blocks += state == SP_BLOCK_BUSY;
     check->cached_blocks += state == SP_BLOCK_CACHED;
-    REQUIRE(check, state != SP_BLOCK_NONE, "a spare descriptor is in a chain");
+    check->lent += state == SP_BLOCK_LENT ? block->size : 0;
+    REQUIRE(check, state != SP_BLOCK_NONE && state != SP_BLOCK_VACANT,
+            "a descriptor of no memory and no hole is in a chain");
     REQUIRE(check, state != SP_BLOCK_BUSY, "the block at %#llx is set aside while nothing is going on",
             (unsigned long long)block->address);
     return check_backing(check, segment, block) && (state != SP_BLOCK_LIVE || check_live(check, block));
@@ -125,6 +130,66 @@ static bool check_region(struct check *check, const struct sp_region *region) {
     REQUIRE(check, sp_tier_check(&region->holes), "the index of holes is not in order");
     for (const struct sp_block *b = sp_tier_first(&region->ready); b; b = sp_tier_next(b))
         REQUIRE(check, sp_fence_set_empty(&b->fences), "a ready block has a fence");
+    return true;
+}
+
+// Under a stitched block each extent's part is lent, with the block's boundaries.
+static bool check_borrowed(struct check *check, const struct sp_stitch *stitch,
+                           const struct sp_block *block) {
+    for (size_t i = 0; i < stitch->count; i++) {
+        const struct sp_run *run = &stitch->runs[i];
+        uint64_t begin = run->address > block->address ? run->address : block->address;
+        uint64_t end =
+            run->address + run->size < sp_block_end(block) ? run->address + run->size : sp_block_end(block);
+        if (begin >= end)
+            continue;
+        const struct sp_block *piece = sp_chain_find(run->chain, run->home + (begin - run->address));
+        REQUIRE(check, run->valid, "a stitched block lies on an extent that was released");
+        REQUIRE(check,
+                sp_block_state(piece) == SP_BLOCK_LENT && piece->size == end - begin &&
+                    piece->address == run->home + (begin - run->address),
+                "the memory under the stitched block at %#llx is not lent to it",
+                (unsigned long long)block->address);
+        check->borrowed += piece->size;
+    }
+    return true;
+}
+
+static bool check_stitch(struct check *check, const struct sp_stitch *stitch) {
+    uint32_t blocks = 0;
+    REQUIRE(check, sp_chain_check(&stitch->segment.chain), "the chain of a stitched view is not in order");
+    for (const struct sp_block *block = stitch->segment.chain.first; block; block = block->next) {
+        enum sp_block_state state = sp_block_state(block);
+        check->cached_blocks += state == SP_BLOCK_CACHED;
+        REQUIRE(check, state == SP_BLOCK_LIVE || state == SP_BLOCK_CACHED || state == SP_BLOCK_VACANT,
+                "a block of a stitched view is in no state that it can be in");
+        if (state == SP_BLOCK_VACANT)
+            continue;
+        blocks++;
+        if (!check_borrowed(check, stitch, block) || (state == SP_BLOCK_LIVE && !check_live(check, block)))
+            return false;
+    }
+    REQUIRE(check, blocks == stitch->blocks, "a stitched view counts its blocks wrongly");
+    return true;
+}
+
+static bool check_stitches(struct check *check) {
+    const struct sp_pool *pool = check->pool;
+    uint32_t views = 0;
+    size_t mappings = 0;
+    SP_LIST_FOR_EACH(link, &pool->kept) {
+        const struct sp_stitch *stitch = SP_CONTAINER_OF(link, struct sp_stitch, by_use);
+        views++;
+        mappings += stitch->count;
+        if (!check_stitch(check, stitch))
+            return false;
+    }
+    SP_LIST_FOR_EACH(link, &pool->zombies)
+    REQUIRE(check, SP_CONTAINER_OF(link, struct sp_stitch, by_use)->blocks == 0, "a zombie holds a block");
+    REQUIRE(check, views == pool->kept_views && mappings == pool->kept_mappings,
+            "kept views are counted wrongly");
+    REQUIRE(check, check->lent == check->borrowed, "%llu bytes are lent, %llu are borrowed",
+            (unsigned long long)check->lent, (unsigned long long)check->borrowed);
     return true;
 }
 
@@ -195,6 +260,8 @@ bool sp_pool_check(poolMemPool_t handle, char *why, size_t length) {
         if (!check_region(&check, &check.pool->regions[kind]))
             return false;
     }
+    if (!check_stitches(&check))
+        return false;
     SP_LIST_FOR_EACH(link, &check.pool->lanes) {
         if (!check_lane(&check, SP_CONTAINER_OF(link, struct sp_lane, link), &cached))
             return false;

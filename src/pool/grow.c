@@ -33,9 +33,7 @@ static uint64_t granule_of(const struct sp_pool *pool) {
     return pool->device->vmm.granule;
 }
 
-static uint64_t T(const char *n, uint64_t d) { const char *e = getenv(n); return e ? (uint64_t)atol(e) : d; }
-
-// What the program is known to need: the most that was in use at once.
+// The most that the program is known to need at once, if `size` bytes more are in use now.
 static uint64_t known_need(const struct sp_pool *pool, uint64_t size) {
     uint64_t now = atomic_load_explicit(&pool->used, memory_order_relaxed) + size;
     uint64_t high = atomic_load_explicit(&pool->used_high, memory_order_relaxed);
@@ -45,7 +43,7 @@ static uint64_t known_need(const struct sp_pool *pool, uint64_t size) {
 bool sp_growth_is_due(const struct sp_pool *pool, uint64_t size) {
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     uint64_t need = known_need(pool, size);
-    return reserved + size <= need + need / 1000 * T("BUDGET", 20);
+    return reserved + size <= need + need / SP_SLACK_SHARE;
 }
 
 // What one growth maps when less is needed. Pages grow with what they hold, so that a program with few small
@@ -54,7 +52,7 @@ static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind
     if (kind == SP_REGION_FIXED)
         return 0;
     if (kind == SP_REGION_LARGE)
-        return sp_growth_is_due(pool, T("UNIT", 8) << 20) ? T("UNIT", 8) << 20 : granule_of(pool);
+        return sp_growth_is_due(pool, SP_EXTENT_MIN) ? SP_EXTENT_MIN : granule_of(pool);
     uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule_of(pool));
     if (unit < granule_of(pool))
         return granule_of(pool);
@@ -222,18 +220,21 @@ static bool reduce_to_need(struct sp_pool *pool, struct plan *plan) {
     return surplus != NULL;
 }
 
-// The size of the extents that a growth is made of. A call costs about the same for a large extent as for a small one,
-// but only whole free extents can be mapped again elsewhere.
+// The size of the extents that a growth of the large region is made of. A call costs about the same for a large extent
+// as for a small one, but only whole free extents can be mapped again elsewhere. So an extent is a small part of the
+// pool, or of the request, whichever is more. A request larger than all that the pool has gets one extent: there is
+// nothing yet that it could lie beside, and what it gets is the largest part of the pool in one piece, as the program
+// wanted it.
 static uint64_t extent_size(const struct sp_pool *pool, const struct plan *plan) {
-    if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE)
+    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    uint64_t size = SP_EXTENT_MIN;
+    if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE ||
+        (plan->amount >= reserved && plan->amount >= SP_EXTENT_ALONE))
         return plan->amount;
-    uint64_t reserved = atomic_load(&pool->reserved);
-    if (plan->amount >= reserved * T("ONE", 100) / 100 && plan->amount >= T("ONEMIN", 256) << 20)
-        return plan->amount;
-    uint64_t size = T("EXT", 8) << 20;
-    while (size < (reserved + plan->amount) / T("FRAC", 64) && size < T("EXTMAX", 32) << 20)
+    while (size < (reserved + plan->amount) / SP_EXTENTS_OF_POOL && size < SP_EXTENT_MAX)
         size *= 2;
-    return size;
+    uint64_t share = sp_round_up(plan->amount / SP_EXTENTS_OF_REQUEST, granule_of(pool));
+    return size > share ? size : share;
 }
 
 static void count_mapped(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes) {

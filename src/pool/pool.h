@@ -28,8 +28,16 @@
 // What a pool grows by when less is needed, and what maxSize is rounded up to.
 #define SP_GROWTH_UNIT ((size_t)32 << 20)
 
-// The least size of an extent of the large region, but where no more is needed or there is no room for more.
-#define SP_EXTENT_SIZE ((uint64_t)16 << 20)
+// How the large region grows; see pool/grow.c, and docs/benchmarks.md for what was tried. Extents are powers of two
+// between the bounds, at most this part of the pool, but never less than that part of the request.
+#define SP_EXTENT_MIN         ((uint64_t)4 << 20)
+#define SP_EXTENT_MAX         ((uint64_t)64 << 20)
+#define SP_EXTENT_ALONE       ((uint64_t)256 << 20)
+#define SP_EXTENTS_OF_POOL    64
+#define SP_EXTENTS_OF_REQUEST 8
+
+// The pool grows, rather than to remap, up to a part more than the most that was ever in use at once.
+#define SP_SLACK_SHARE 25
 
 // The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
 #define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
@@ -118,7 +126,7 @@ struct sp_pool {
     _Atomic uint64_t release_threshold;
     _Atomic uint64_t unfenced_max;
     _Atomic uint64_t unfenced_share; // of one lane
-    _Atomic uint64_t host_wait_max; // nanoseconds
+    _Atomic uint64_t host_wait_max;  // nanoseconds
     _Atomic bool deterministic;
     _Atomic bool context_fence;
     _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it

@@ -45,14 +45,15 @@ struct plan {
     size_t candidate_count, candidate_capacity;
     struct piece *pieces; // as many as candidates at most
     size_t piece_count;
-    uint64_t missing; // bytes that no candidate has: new memory at the view's end
-    bool failed;      // for want of host memory
+    uint64_t missing;       // bytes that no candidate has: new memory at the view's end
+    bool failed;            // for want of host memory
     struct sp_block *fresh; // what was mapped for them
     uint64_t fresh_size;
     // By extent, in the view's order:
     struct sp_extent **extents;
     struct sp_block **blocks;
     size_t extent_count;
+    size_t old_count; // of them, the ones that were there before
 };
 
 static void free_plan(struct plan *plan) {
@@ -144,11 +145,14 @@ static void choose_behind(struct plan *plan, struct candidate *begin, uint64_t s
     for (size_t i = 0; i < plan->candidate_count; i++)
         plan->candidates[i].used = false;
     plan->piece_count = 0;
-    if (begin)
-        use(plan, begin, begin->begin, begin->last);
-    uint64_t left = size - (begin ? tail(begin) : 0);
+    uint64_t left = size;
+    if (begin) {
+        uint64_t taken = tail(begin) < size ? tail(begin) : size; // a row that is enough by itself could not be joined
+        use(plan, begin, begin->last - taken, begin->last);
+        left -= taken;
+    }
     size_t next = 0;
-    for (;;) {
+    while (left > 0) {
         struct candidate *last = best_last(plan, left);
         if (last) {
             use(plan, last, last->first, last->first + left);
@@ -201,8 +205,9 @@ static size_t count_extents(const struct plan *plan) {
     return count;
 }
 
+// The old memory alone: the new one is given back otherwise.
 static void give_back_locked(struct sp_pool *pool, const struct plan *plan) {
-    for (size_t i = 0; i < plan->extent_count; i++)
+    for (size_t i = 0; i < plan->old_count; i++)
         sp_pool_insert(pool, plan->blocks[i]);
 }
 
@@ -210,7 +215,8 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
     struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
     for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent)) {
         uint64_t begin = extent->address > piece->begin ? extent->address : piece->begin;
-        uint64_t end = extent->address + extent->size < piece->end ? extent->address + extent->size : piece->end;
+        uint64_t end =
+            extent->address + extent->size < piece->end ? extent->address + extent->size : piece->end;
         uint64_t size = SP_MUTATED(SurplusTwice, sp_round_up((end - begin) / 2, SP_ALIGNMENT), end - begin);
         struct sp_block *block =
             extent->handle_released ? NULL : sp_home_take(request, &piece->segment->chain, begin, size);
@@ -218,12 +224,14 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
             return false;
         plan->extents[plan->extent_count] = extent;
         plan->blocks[plan->extent_count++] = block;
+        plan->old_count = plan->extent_count;
     }
     return true;
 }
 
+// New memory is of as many extents as it has granules at most.
 static bool set_aside_locked(const struct sp_request *request, struct plan *plan) {
-    size_t count = count_extents(plan) + plan->missing / (1<<21) + 2;
+    size_t count = count_extents(plan) + plan->missing / request->pool->device->vmm.granule + 1;
     plan->extents = malloc(count * sizeof(struct sp_extent *));
     plan->blocks = malloc(count * sizeof(struct sp_block *));
     if (!plan->extents || !plan->blocks)
@@ -237,9 +245,11 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
     return true;
 }
 
-static bool prepare(const struct sp_request *request, struct plan *plan) {
+// Takes memory that others freed while this thread waited for the map lock, or sets aside what a view can be made of.
+static bool prepare(const struct sp_request *request, struct plan *plan, struct sp_block **block) {
     sp_lock_acquire(&request->pool->lock);
-    bool prepared = choose_locked(request, plan) && set_aside_locked(request, plan);
+    *block = sp_take_locked(request);
+    bool prepared = !*block && choose_locked(request, plan) && set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);
     return prepared;
 }
@@ -282,12 +292,9 @@ static CUresult add_fresh(struct sp_pool *pool, struct plan *plan) {
         return error;
     }
     plan->fresh_size = plan->fresh->size;
-    size_t old = plan->extent_count;
     sp_lock_acquire(&pool->lock);
     bool cut = cut_fresh_locked(plan, plan->fresh, plan->missing);
     sp_lock_release(&pool->lock);
-    if (!cut)
-        plan->extent_count = old;
     return cut ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -315,15 +322,14 @@ static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struc
     sp_list_init(&stitch->by_use);
     CUresult error = sp_alias_open(&stitch->alias, &pool->device->space, plan->extents, plan->extent_count);
     *made = stitch;
-    if (!stitch->alias)
+    if (error != CUDA_SUCCESS)
         return error;
     stitch->alias->owner = stitch;
     describe_runs(stitch, plan);
-    if (error == CUDA_SUCCESS && !sp_chain_open(&stitch->segment.chain, stitch->alias->address, stitch->alias->size))
-        error = CUDA_ERROR_OUT_OF_MEMORY;
-    if (error == CUDA_SUCCESS)
-        sp_block_set_state(stitch->segment.chain.first, SP_BLOCK_VACANT);
-    return error;
+    if (!sp_chain_open(&stitch->segment.chain, stitch->alias->address, stitch->alias->size))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    sp_block_set_state(stitch->segment.chain.first, SP_BLOCK_VACANT);
+    return CUDA_SUCCESS;
 }
 
 static void keep_locked(struct sp_pool *pool, struct sp_stitch *stitch) {
@@ -353,21 +359,26 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
     return block;
 }
 
-static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stitch) {
-    sp_lock_acquire(&pool->lock);
-    size_t own = plan->extent_count;
-    if (plan->fresh) {
-        while (own > 0 && plan->blocks[own - 1]->address >= plan->fresh->address && plan->blocks[own - 1]->chain == plan->fresh->chain)
-            own--;
-    }
-    plan->extent_count = own;
-    give_back_locked(pool, plan);
-    if (stitch && stitch->alias)
+// A view that was not used yet goes at once; what the driver doesn't unmap is tried again as a zombie.
+static void discard(struct sp_pool *pool, struct sp_stitch *stitch) {
+    if (stitch->alias && sp_alias_unmap_all(stitch->alias) != CUDA_SUCCESS) {
+        sp_lock_acquire(&pool->lock);
         sp_list_push_back(&pool->zombies, &stitch->by_use);
+        sp_lock_release(&pool->lock);
+        return;
+    }
+    if (stitch->alias)
+        sp_alias_close(stitch->alias);
+    free(stitch);
+}
+
+static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stitch) {
+    if (stitch)
+        discard(pool, stitch);
+    sp_lock_acquire(&pool->lock);
+    give_back_locked(pool, plan);
     sp_lock_release(&pool->lock);
     give_fresh_back(pool, plan);
-    if (stitch && !stitch->alias)
-        free(stitch);
 }
 
 static CUresult stitch_mapping(const struct sp_request *request, struct plan *plan, struct sp_block **block) {
@@ -388,10 +399,8 @@ static CUresult stitch_mapping(const struct sp_request *request, struct plan *pl
 
 static CUresult remap_mapping(const struct sp_request *request, struct sp_block **block) {
     struct plan plan = {0};
-    *block = sp_take(request); // another thread may have made room while this one waited
-    if (*block)
-        return CUDA_SUCCESS;
-    CUresult error = prepare(request, &plan) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
+    CUresult error =
+        prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
     free_plan(&plan);
     sp_zombies_bury(request->pool); // those that can be by now
     return error;

@@ -39,6 +39,7 @@ enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_f
 // the rule allows, and from free neighbours of all these kinds together. The block is live, has room for
 // one more fence, and keeps its fences. Null when there is none. Takes the pool's lock.
 struct sp_block *sp_take(const struct sp_request *request);
+struct sp_block *sp_take_locked(const struct sp_request *request); // with the pool's lock held
 
 // A run of pages out of the large region, or a large block out of the region of pages: a last resort, for
 // it mixes what is kept apart.
@@ -73,7 +74,8 @@ bool sp_growth_is_due(const struct sp_pool *pool, uint64_t size);
 // For a caller who holds the map lock. Maps `bytes` (rounded up to the granule) more as one large block that is BUSY, and
 // neither counted nor published yet; counts it; unmaps it again.
 CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block);
-void sp_grow_count(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes); // with the pool's lock
+void sp_grow_count(struct sp_pool *pool, const struct sp_block *block,
+                   uint64_t bytes); // with the pool's lock
 void sp_grow_back(struct sp_pool *pool, struct sp_block *block);
 
 // ---- wait.c: memory that a wait brings within reach

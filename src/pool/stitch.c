@@ -188,7 +188,8 @@ static uint64_t find_in_vacant(const struct sp_request *request, const struct sp
         if (!home)
             begin = run->address + run->size;
         for (; home && home->address < part.home + part.size; home = home->next) {
-            uint64_t home_end = sp_block_end(home) < part.home + part.size ? sp_block_end(home) : part.home + part.size;
+            uint64_t home_end =
+                sp_block_end(home) < part.home + part.size ? sp_block_end(home) : part.home + part.size;
             uint64_t reached = run->address + (home_end - run->home);
             if (!SP_MUTATED(KeptWhileBusy, true, sp_block_usable(request, home)))
                 begin = reached;
@@ -227,7 +228,8 @@ static bool take_pieces(const struct sp_request *request, const struct sp_stitch
     return true;
 }
 
-static struct sp_block *take_from(const struct sp_request *request, struct sp_stitch *stitch, uint64_t address) {
+static struct sp_block *take_from(const struct sp_request *request, struct sp_stitch *stitch,
+                                  uint64_t address) {
     struct sp_block **pieces = malloc(stitch->count * sizeof *pieces);
     if (!pieces)
         return NULL;

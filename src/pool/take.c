@@ -153,7 +153,7 @@ static struct sp_block *finish(const struct sp_request *request, struct sp_block
     return NULL;
 }
 
-static struct sp_block *take_locked(const struct sp_request *request) {
+struct sp_block *sp_take_locked(const struct sp_request *request) {
     struct sp_block *block = best_at_hand(request, request->size);
     if (block)
         sp_tier_remove(block);
@@ -166,7 +166,7 @@ static struct sp_block *take_locked(const struct sp_request *request) {
 
 struct sp_block *sp_take(const struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = take_locked(request);
+    struct sp_block *block = sp_take_locked(request);
     sp_lock_release(&request->pool->lock);
     return block;
 }
@@ -198,7 +198,7 @@ static struct sp_block *take_large_of_pages(const struct sp_request *request) {
     struct sp_request pages = *request;
     pages.kind = SP_REGION_PAGES;
     pages.size = sp_round_up(request->size, SP_PAGE_SIZE);
-    return take_locked(&pages);
+    return sp_take_locked(&pages);
 }
 
 struct sp_block *sp_take_from_other(const struct sp_request *request) {

@@ -34,8 +34,8 @@ static struct sp_alias *new_alias(struct sp_space *space, struct sp_extent *cons
 }
 
 static CUresult map_entry(struct sp_alias_entry *entry, struct sp_extent *extent) {
-    CUresult error = sp_native_noted(
-        sp_driver->cuMemMap(entry->address, entry->size, 0, extent->handle, 0), "cuMemMap");
+    CUresult error =
+        sp_native_noted(sp_driver->cuMemMap(entry->address, entry->size, 0, extent->handle, 0), "cuMemMap");
     if (error != CUDA_SUCCESS)
         return error;
     entry->extent = extent;

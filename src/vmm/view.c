@@ -84,13 +84,14 @@ void sp_view_unmap_back(struct sp_view *view, CUdeviceptr address, size_t *mappe
     while (*mapped > 0) {
         struct sp_extent *last = sp_view_extent_at(view, address + *mapped - 1);
         size_t size = last->size;
-        if (sp_view_unmap(view, last) != CUDA_SUCCESS)
+        if (!sp_list_empty(&last->aliases) || sp_view_unmap(view, last) != CUDA_SUCCESS)
             return;
         *mapped -= size;
     }
 }
 
-CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size, size_t piece, size_t *mapped) {
+CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size, size_t piece,
+                            size_t *mapped) {
     *mapped = 0;
     while (*mapped < size) {
         size_t next = size - *mapped < piece ? size - *mapped : piece;

@@ -60,13 +60,15 @@ CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size);
 
 // The same as several extents of `piece` bytes (a multiple of the granule), the last of which may be smaller. All or
 // nothing, but that a driver which also fails to unmap leaves the first `*mapped` bytes mapped.
-CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size, size_t piece, size_t *mapped);
+CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size, size_t piece,
+                            size_t *mapped);
 
 // Unmaps an extent, which has no aliases any more, and releases its memory; the extent is freed when that
 // succeeds.
 CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
 
-// Unmaps the extents of the `*mapped` bytes from `address` on, the last one first, until one can't be; tells what is
+// Unmaps the extents of the `*mapped` bytes from `address` on, the last one first, until one can't be,
+// or has an alias; tells what is
 // left.
 void sp_view_unmap_back(struct sp_view *view, CUdeviceptr address, size_t *mapped);
 
