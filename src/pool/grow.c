@@ -43,7 +43,25 @@ static uint64_t known_need(const struct sp_pool *pool, uint64_t size) {
 bool sp_growth_is_due(const struct sp_pool *pool, uint64_t size) {
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     uint64_t need = known_need(pool, size);
-    return reserved + size <= need + need / SP_SLACK_SHARE;
+    uint64_t slack = need / SP_SLACK_SHARE;
+    return reserved + size <= need + (slack > SP_SLACK_MIN ? slack : SP_SLACK_MIN);
+}
+
+// The size of extents that befits a pool of so many bytes. A call costs about the same for a large extent as for a small
+// one, but only whole free extents can be mapped again elsewhere; so an extent is a small part of the pool.
+static uint64_t extent_of_pool(uint64_t bytes) {
+    uint64_t size = SP_EXTENT_MIN;
+    while (size < bytes / SP_EXTENTS_OF_POOL && size < SP_EXTENT_MAX)
+        size *= 2;
+    return size;
+}
+
+// A whole extent as long as the pool may have one that it doesn't need yet, else as much as it may have.
+static uint64_t large_unit(const struct sp_pool *pool) {
+    uint64_t unit = extent_of_pool(atomic_load_explicit(&pool->reserved, memory_order_relaxed));
+    while (unit > granule_of(pool) && !sp_growth_is_due(pool, unit))
+        unit /= 2;
+    return sp_round_up(unit, granule_of(pool));
 }
 
 // What one growth maps when less is needed. Pages grow with what they hold, so that a program with few small
@@ -52,7 +70,7 @@ static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind
     if (kind == SP_REGION_FIXED)
         return 0;
     if (kind == SP_REGION_LARGE)
-        return sp_growth_is_due(pool, SP_EXTENT_MIN) ? SP_EXTENT_MIN : granule_of(pool);
+        return large_unit(pool);
     uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule_of(pool));
     if (unit < granule_of(pool))
         return granule_of(pool);
@@ -220,19 +238,14 @@ static bool reduce_to_need(struct sp_pool *pool, struct plan *plan) {
     return surplus != NULL;
 }
 
-// The size of the extents that a growth of the large region is made of. A call costs about the same for a large extent
-// as for a small one, but only whole free extents can be mapped again elsewhere. So an extent is a small part of the
-// pool, or of the request, whichever is more. A request larger than all that the pool has gets one extent: there is
-// nothing yet that it could lie beside, and what it gets is the largest part of the pool in one piece, as the program
-// wanted it.
+// The size of the extents that a growth is made of: what befits the pool, or a part of the request, whichever is more. A
+// request that is larger than all that the pool has gets one extent: it is what the pool mostly consists of from then on.
 static uint64_t extent_size(const struct sp_pool *pool, const struct plan *plan) {
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    uint64_t size = SP_EXTENT_MIN;
     if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE ||
         (plan->amount >= reserved && plan->amount >= SP_EXTENT_ALONE))
         return plan->amount;
-    while (size < (reserved + plan->amount) / SP_EXTENTS_OF_POOL && size < SP_EXTENT_MAX)
-        size *= 2;
+    uint64_t size = extent_of_pool(reserved + plan->amount);
     uint64_t share = sp_round_up(plan->amount / SP_EXTENTS_OF_REQUEST, granule_of(pool));
     return size > share ? size : share;
 }

@@ -38,6 +38,7 @@
 
 // The pool grows, rather than to remap, up to a part more than the most that was ever in use at once.
 #define SP_SLACK_SHARE 25
+#define SP_SLACK_MIN   ((uint64_t)8 << 20)
 
 // The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
 #define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
