@@ -94,8 +94,7 @@ static bool check_block(struct check *check, const struct sp_segment *segment, c
     check->busy_blocks += state == SP_BLOCK_BUSY;
     check->cached_blocks += state == SP_BLOCK_CACHED;
     check->lent += state == SP_BLOCK_LENT ? block->size : 0;
-    REQUIRE(check, state != SP_BLOCK_NONE && state != SP_BLOCK_VACANT,
-            "a descriptor of no memory and no hole is in a chain");
+    REQUIRE(check, state != SP_BLOCK_NONE && state != SP_BLOCK_VACANT, "a spare descriptor is in a chain");
     REQUIRE(check, state != SP_BLOCK_BUSY, "the block at %#llx is set aside while nothing is going on",
             (unsigned long long)block->address);
     return check_backing(check, segment, block) && (state != SP_BLOCK_LIVE || check_live(check, block));

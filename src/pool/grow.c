@@ -105,6 +105,10 @@ static struct plan best_plan(const struct sp_request *request) {
     return best;
 }
 
+uint64_t sp_growth_least(const struct sp_request *request) {
+    return best_plan(request).need;
+}
+
 // How much to map: the growth unit if the hole and the pool's limit have room for it, else less.
 static uint64_t amount_for(const struct sp_pool *pool, enum sp_region_kind kind, const struct plan *plan) {
     uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);

@@ -147,7 +147,8 @@ static void choose_behind(struct plan *plan, struct candidate *begin, uint64_t s
     plan->piece_count = 0;
     uint64_t left = size;
     if (begin) {
-        uint64_t taken = tail(begin) < size ? tail(begin) : size; // a row that is enough by itself could not be joined
+        uint64_t taken =
+            tail(begin) < size ? tail(begin) : size; // a row that is enough by itself could not be joined
         use(plan, begin, begin->last - taken, begin->last);
         left -= taken;
     }
@@ -170,11 +171,12 @@ static void choose_behind(struct plan *plan, struct candidate *begin, uint64_t s
     plan->missing = left;
 }
 
-// New memory for what is missing is worth a remap where it is less than for all of the request.
+// New memory for what is missing is worth a remap where growing without one would take more.
 static bool is_worth_it(const struct sp_request *request, const struct plan *plan) {
-    uint64_t granule = request->pool->device->vmm.granule;
-    return plan->missing == 0 || (!(request->flags & poolMallocNoGrowth) &&
-                                  sp_round_up(plan->missing, granule) < sp_round_up(request->size, granule));
+    if (plan->missing == 0)
+        return true;
+    return !(request->flags & poolMallocNoGrowth) &&
+           sp_round_up(plan->missing, request->pool->device->vmm.granule) < sp_growth_least(request);
 }
 
 static bool choose_locked(const struct sp_request *request, struct plan *plan) {
@@ -399,8 +401,7 @@ static CUresult stitch_mapping(const struct sp_request *request, struct plan *pl
 
 static CUresult remap_mapping(const struct sp_request *request, struct sp_block **block) {
     struct plan plan = {0};
-    CUresult error =
-        prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
+    CUresult error = prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
     free_plan(&plan);
     sp_zombies_bury(request->pool); // those that can be by now
     return error;

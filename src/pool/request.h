@@ -71,6 +71,9 @@ CUresult sp_grow(const struct sp_request *request, struct sp_block **block);
 // Whether the pool may hold `size` bytes more without going far beyond the most that its program is known to need.
 bool sp_growth_is_due(const struct sp_pool *pool, uint64_t size);
 
+// What sp_grow would have to map at least, next to free memory where that saves some. The pool's lock is held.
+uint64_t sp_growth_least(const struct sp_request *request);
+
 // For a caller who holds the map lock. Maps `bytes` (rounded up to the granule) more as one large block that is BUSY, and
 // neither counted nor published yet; counts it; unmaps it again.
 CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block);

@@ -159,12 +159,18 @@ static void set_all_aside(struct sp_pool *pool, struct work *work) {
     }
 }
 
-// The largest extent of at most `excess` bytes; if all are larger, the smallest.
-static struct sp_extent *next_victim(const struct sp_tree *extents, uint64_t excess) {
-    uint64_t above = excess + 1;
+// The last extent, by address, of the largest size that is at most `size`; null when all are larger.
+static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t size) {
+    uint64_t above = size + 1;
     struct sp_tree_node *larger = sp_tree_lower_bound(extents, &above, compare_size);
-    struct sp_tree_node *fitting = larger ? sp_tree_prev(larger) : sp_tree_last(extents);
-    return extent_of(fitting ? fitting : larger);
+    return extent_of(larger ? sp_tree_prev(larger) : sp_tree_last(extents));
+}
+
+// The largest extent of at most `excess` bytes; if all are larger, the smallest. Of equal ones the last, so that what
+// is kept lies together.
+static struct sp_extent *next_victim(const struct sp_tree *extents, uint64_t excess) {
+    struct sp_extent *fitting = last_of_at_most(extents, excess);
+    return fitting ? fitting : last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
 }
 
 // Chooses extents of `excess` bytes together and sets them aside. With less host memory than it takes, fewer.

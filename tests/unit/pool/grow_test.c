@@ -15,14 +15,14 @@ static int setup_small_device(void **state) {
     return fixture_begin("memory=256M");
 }
 
-static void small_requests_take_a_granule_and_large_ones_the_growth_unit(void **state) {
+static void small_requests_take_a_granule_and_large_ones_an_extent(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
     fixture_malloc(pool, 1, a);
     assert_int_equal(fixture_reserved(pool), MIB(2));
     fixture_malloc(pool, SP_SMALL_MAX + 1, a);
-    assert_int_equal(fixture_reserved(pool), MIB(2) + SP_GROWTH_UNIT);
+    assert_int_equal(fixture_reserved(pool), MIB(2) + SP_EXTENT_MIN);
     fixture_malloc(pool, MIB(33), a);
     assert_int_equal(fixture_used(pool), 1 + SP_SMALL_MAX + 1 + MIB(33));
 }
@@ -85,7 +85,7 @@ static void a_driver_error_that_was_got_over_is_not_told_of_a_later_failure(void
     poolMemPool_t pool = fixture_pool_of_at_most(MIB(64));
     CUstream a = simulated_stream();
     simcudaFailCall("cuMemCreate", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
-    fixture_malloc(pool, MIB(5), a); // the growth unit is refused, what is needed is not
+    fixture_malloc(pool, MIB(1), a); // a whole extent is refused, what is needed is not
     assert_int_equal(simcudaFailCount(), 1);
     assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(64), pool, a), poolErrorMemoryAllocation);
     poolGetLastNativeError(&native, &entry_point);
@@ -240,7 +240,7 @@ static void a_malloc_that_fails_for_want_of_host_memory_keeps_no_growth(void **s
 int main(void) {
     const struct CMUnitTest tests[] = {
         grow_test(a_malloc_that_fails_for_want_of_host_memory_keeps_no_growth),
-        grow_test(small_requests_take_a_granule_and_large_ones_the_growth_unit),
+        grow_test(small_requests_take_a_granule_and_large_ones_an_extent),
         grow_test(growth_joins_free_memory_at_the_tail_and_maps_only_what_is_missing),
         grow_test(another_streams_pending_memory_is_not_joined),
         grow_test(a_limit_that_leaves_less_than_the_growth_unit_is_used_up_and_not_exceeded),

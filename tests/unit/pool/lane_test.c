@@ -133,11 +133,38 @@ static void a_free_beyond_the_unfenced_bytes_records_and_the_count_begins_anew(v
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
     for (int round = 0; round < 3; round++) {
         uint64_t before = private_records();
-        fixture_free(fixture_malloc(pool, MIB(3), a), a);
+        void *blocks[2] = {fixture_malloc(pool, MIB(3), a), fixture_malloc(pool, MIB(3), a)};
+        fixture_free(blocks[0], a);
         assert_int_equal(private_records(), before);
-        fixture_free(fixture_malloc(pool, MIB(3), a), a);
+        fixture_free(blocks[1], a);
         assert_int_equal(private_records(), before + 1);
     }
+}
+
+static void memory_that_its_stream_takes_again_is_held_back_from_nobody(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
+    uint64_t before = private_records();
+    for (int round = 0; round < 5; round++)
+        fixture_free(fixture_malloc(pool, MIB(3), a), a);
+    assert_int_equal(private_records(), before);
+}
+
+static void each_stream_may_hold_back_its_share(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    struct sp_lane *lane = fixture_lane(pool, simulated_stream());
+    fixture_lane(pool, simulated_stream());
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
+    assert_false(sp_lane_count_unfenced(lane, 1, MIB(2)));
+    assert_true(sp_lane_count_unfenced(lane, 1, MIB(1)));
+    fixture_lane(pool, simulated_stream());
+    struct sp_lane *late = fixture_lane(pool, simulated_stream());
+    assert_true(sp_lane_count_unfenced(late, 1, MIB(2)));
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 100);
+    assert_false(sp_lane_count_unfenced(fixture_lane(pool, simulated_stream()), 1, 100)); // no less than that
 }
 
 // A number that a query closes without an answer, or a record that fails, fences nothing.
@@ -148,8 +175,11 @@ static void a_query_of_a_pending_stream_fences_no_bytes(void **state) {
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
     simulated_work(a);
     uint64_t before = private_records();
+    void *blocks[4];
+    for (int i = 0; i < 4; i++)
+        blocks[i] = fixture_malloc(pool, MIB(3), a);
     for (int i = 0; i < 4; i++) {
-        fixture_free(fixture_malloc(pool, MIB(3), a), a);
+        fixture_free(blocks[i], a);
         assert_int_equal(poolStreamQuery(a), poolErrorNotReady);
     }
     assert_int_equal(private_records(), before + 2);
@@ -183,6 +213,8 @@ int main(void) {
         lane_test(unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows),
         lane_test(a_free_beyond_the_unfenced_bytes_records_and_the_count_begins_anew),
         lane_test(a_query_of_a_pending_stream_fences_no_bytes),
+        lane_test(memory_that_its_stream_takes_again_is_held_back_from_nobody),
+        lane_test(each_stream_may_hold_back_its_share),
         lane_test(a_record_that_failed_fences_no_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

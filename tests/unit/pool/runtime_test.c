@@ -133,7 +133,7 @@ static void a_synchronise_trims_the_pools_that_the_stream_used_on_every_device(v
     fixture_set(unused, poolMemPoolAttrReleaseThreshold, 0);
     fixture_synchronize(a);
     assert_int_equal(fixture_reserved(of_other), 0);
-    assert_int_equal(fixture_reserved(unused), SP_GROWTH_UNIT);
+    assert_int_equal(fixture_reserved(unused), MIB(8));
     assert_int_equal(poolDeviceSynchronize(), poolSuccess);
     assert_int_equal(fixture_reserved(unused), 0);
 }
