@@ -11,6 +11,13 @@ struct samples {
     size_t count;
 };
 
+// Of two quantities: that of the medians, and those of the quartiles nearest to and farthest from each other.
+struct ratio {
+    double low;
+    double median;
+    double high;
+};
+
 // Nanoseconds of a clock that never goes back.
 double samples_clock(void);
 
@@ -20,5 +27,8 @@ void samples_add(struct samples *samples, double value);
 // Of at least one sample: the value at a fraction of the sorted ones (0 the least, 0.5 the median, 1 the
 // most).
 double samples_at(struct samples *samples, double fraction);
+
+// A quantity that is 0 in the divisor makes a ratio that isn't finite.
+struct ratio samples_ratio(struct samples *samples, struct samples *divisor);
 
 #endif
