@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-enum { THREADS_MAX = 16, PAIRS = 2000 };
+enum { THREADS_MAX = 16, BATCH = 50, DURATION_NS = 20000000 };
 
 enum start { START_WAIT, START_GO, START_NEVER };
 
@@ -25,6 +25,7 @@ struct worker {
     CUstream stream;
     double begin;
     double end;
+    int pairs;
     int error;
 };
 
@@ -48,9 +49,12 @@ static void *work(void *argument) {
     if (!is_let_go(crew))
         return NULL;
     worker->begin = samples_clock();
-    if (!worker->error)
-        worker->error = bench_pairs(crew->subject, crew->size, worker->stream, PAIRS);
-    worker->end = samples_clock();
+    do {
+        if (!worker->error)
+            worker->error = bench_pairs(crew->subject, crew->size, worker->stream, BATCH);
+        worker->pairs += BATCH;
+        worker->end = samples_clock();
+    } while (!worker->error && worker->end - worker->begin < DURATION_NS);
     return NULL;
 }
 
@@ -78,14 +82,15 @@ static int run(struct crew *crew, struct worker *workers) {
     return started == crew->count ? error : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
-// From when the first one begins until the last one ends.
-static double elapsed(const struct worker *workers, int count) {
-    double begin = workers[0].begin, end = workers[0].end;
-    for (int i = 1; i < count; i++) {
+// Thousands in a second, from when the first one begins until the last one ends.
+static double pairs_rate(const struct worker *workers, int count) {
+    double begin = workers[0].begin, end = workers[0].end, pairs = 0;
+    for (int i = 0; i < count; i++) {
         begin = workers[i].begin < begin ? workers[i].begin : begin;
         end = workers[i].end > end ? workers[i].end : end;
+        pairs += workers[i].pairs;
     }
-    return end - begin;
+    return 1e6 * pairs / (end - begin);
 }
 
 static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
@@ -95,7 +100,7 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     crew->subject = subject;
     int error = run(crew, workers);
     if (!error)
-        values[0] = 1e6 * crew->count * PAIRS / elapsed(workers, crew->count);
+        values[0] = pairs_rate(workers, crew->count);
     for (int i = 0; i < crew->count && !error; i++)
         error = subject->synchronize(subject, crew->streams[i]);
     return error;

@@ -3,7 +3,6 @@
 #include "cli/complain.h"
 #include "cli/json.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 // Room for one more, of a list that grows by doubling.
@@ -29,9 +28,7 @@ void results_add(struct results *results, const struct result *result, struct sa
     kept->samples = samples->count;
     for (int i = 0; i < 5; i++)
         kept->quartiles[i] = samples_at(samples, i / 4.0);
-    if (cudas)
-        kept->ratio = samples_ratio(samples, cudas);
-    kept->has_ratio = cudas && isfinite(kept->ratio.low) && isfinite(kept->ratio.high);
+    kept->has_ratio = cudas && samples_ratio(samples, cudas, &kept->ratio);
 }
 
 static bool fill_quartiles(cJSON *object, const struct result *result) {

@@ -2,6 +2,7 @@
 #ifndef STREAMPOOL_BENCH_SAMPLES_H
 #define STREAMPOOL_BENCH_SAMPLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { SAMPLES_MAX = 512 };
@@ -28,7 +29,7 @@ void samples_add(struct samples *samples, double value);
 // most).
 double samples_at(struct samples *samples, double fraction);
 
-// A quantity that is 0 in the divisor makes a ratio that isn't finite.
-struct ratio samples_ratio(struct samples *samples, struct samples *divisor);
+// False when the divisor has quartiles of 0.
+bool samples_ratio(struct samples *samples, struct samples *divisor, struct ratio *ratio);
 
 #endif

@@ -70,10 +70,9 @@ static void print_row(struct bench *bench, const struct bench_field *field, cons
         bench_print(bench, "  %-32s", text);
     }
     struct samples *divisor = cudas(bench, field, samples, SUBJECT_OURS);
-    if (divisor) {
-        struct ratio ratio = samples_ratio(&samples[SUBJECT_OURS], divisor);
+    struct ratio ratio;
+    if (divisor && samples_ratio(&samples[SUBJECT_OURS], divisor, &ratio))
         bench_print(bench, "  %.3f [%.3f .. %.3f]", ratio.median, ratio.low, ratio.high);
-    }
     bench_end_line(bench);
 }
 
@@ -88,11 +87,11 @@ void bench_print_rows(struct bench *bench, const struct bench_field *field, stru
 
 static void print_cell(const struct bench *bench, struct samples *samples, struct samples *divisor) {
     char text[64];
+    struct ratio ratio;
     int length = snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(samples, 0.5),
                           samples_at(samples, 0.25), samples_at(samples, 0.75));
-    if (divisor)
-        snprintf(text + length, sizeof text - (size_t)length, " %.3f",
-                 samples_ratio(samples, divisor).median);
+    if (divisor && samples_ratio(samples, divisor, &ratio))
+        snprintf(text + length, sizeof text - (size_t)length, " %.3f", ratio.median);
     bench_print(bench, "  %-32s", text);
 }
 
