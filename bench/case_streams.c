@@ -2,9 +2,9 @@
 //
 // A *pair* is a malloc and a free on each stream in turn. A *miss* is a malloc of a size that only another
 // stream has freed: all streams hold a free block, no two of the same size, and each asks for the size of
-// another one. All streams are idle then: either the pool was told by a synchronise through the library
-// (*told*), or the driver alone knows (*untold*). What the pool has reserved in the end shows whether it found
-// the memory, or grew instead.
+// another one. The pool may give it that block, cut memory that the stream itself has left over, or grow; what
+// it has reserved in the end shows how much it grew. All streams are idle then: either the pool was told by a
+// synchronise through the library (*told*), or the driver alone knows (*untold*).
 #include "bench.h"
 
 #include <malloc.h>

@@ -119,7 +119,7 @@ static int measure_count(struct bench *bench, struct crew *crew) {
 static int measure_all(struct bench *bench, struct crew *crew) {
     static const size_t sizes[] = {4 << 10, 1 << 20};
     int error = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
         crew->size = sizes[i];
         for (crew->count = 1; crew->count <= THREADS_MAX && !error; crew->count *= 2)
             error = measure_count(bench, crew);

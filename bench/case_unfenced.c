@@ -92,21 +92,23 @@ static double unseen_of(void *const before[BLOCKS], void *const after[BLOCKS]) {
     return (double)unseen * BLOCK / (1 << 20);
 }
 
-// A frees: first a few blocks one by one, which shifts the point of its last event, then all at once.
-static int free_on_first(struct bench *bench, const struct subject *subject, void *blocks[BLOCKS]) {
+// A frees: first a few blocks one by one, which shifts the point of its last event, then all at once, with its
+// work on them still to be done if it is busy.
+static int free_on_first(struct bench *bench, const struct subject *subject, bool busy,
+                         void *blocks[BLOCKS]) {
     int shift = (int)((unsigned)(bench->round + 1) * 157 % SHIFTS);
     int error = bench_pairs(subject, BLOCK, bench->streams[0], shift);
     if (!error)
         error = allocate_all(subject, bench->streams[0], blocks);
+    if (!error && busy)
+        error = work_on(bench, bench->streams[0]);
     return error ? error : release_all(subject, bench->streams[0], blocks);
 }
 
 static int unseen(struct bench *bench, const struct subject *subject, bool by_hooks, double *values) {
     void *of_first[BLOCKS], *of_second[BLOCKS];
     uint64_t before = 0, after = 0;
-    int error = by_hooks ? work_on(bench, bench->streams[0]) : 0;
-    if (!error)
-        error = free_on_first(bench, subject, of_first);
+    int error = free_on_first(bench, subject, by_hooks, of_first);
     if (!error)
         error = by_hooks ? order_by_hooks(bench, subject) : order_by_driver(bench);
     if (!error)
