@@ -1,19 +1,17 @@
 // streampool-bench: the pool beside CUDA's own, in one run.
 //
-// Every figure is a median over interleaved rounds with its least and most beside it, and the ratio to CUDA's
-// pool measured in the same rounds. On a driver without pools of its own (the simulated one) only ours is
+// Every figure is a median over interleaved rounds with its spread beside it, and the ratio to CUDA's pool
+// measured in the same rounds. On a driver without pools of its own (the simulated one) only ours is
 // measured, and its times are those of the host.
 #include "bench.h"
 
-#include <argp.h>
+#include "cli/command.h"
+#include "cli/complain.h"
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <streampool/streampool.h>
 #include <string.h>
-
-// X(name, what it measures)
-#define CASES(X)                                                                                             \
-    X(pair, "a malloc and a free on one stream, by size")                                                    \
-    X(growth, "a new pool's first allocation and its trim, by size")
 
 static const struct {
     const char *name;
@@ -21,144 +19,139 @@ static const struct {
     int (*run)(struct bench *bench);
 } cases[] = {
 #define CASE(name, summary) {#name, summary, case_##name},
-    CASES(CASE)
+    BENCH_CASES(CASE)
 #undef CASE
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
-int bench_fail(const char *what, int error) {
-    fprintf(stderr, "streampool-bench: %s: error %d\n", what, error);
-    return error;
-}
+// --------------------------------------------------------------------------------------- the arguments
 
-const char *bench_size_text(size_t size, char text[16]) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
-    int unit = 0;
-    while (unit < 3 && size >= 1024 && size % 1024 == 0) {
-        size /= 1024;
-        unit++;
-    }
-    snprintf(text, 16, "%zu %s", size, units[unit]);
-    return text;
-}
-
-void bench_print_head(const struct bench *bench, const char *title, const char *unit) {
-    printf("\n%s (%s: median [least .. most], %d rounds)\n", title, unit, bench->rounds);
-    printf("%-16s", "");
-    for (int i = 0; i < bench->subject_count; i++)
-        printf("  %-32s", bench->subjects[i].name);
-    printf(bench->subject_count > 1 ? "  ratio [quartiles]\n" : "\n");
-}
-
-static void print_samples(struct samples *samples, double scale) {
-    char text[64];
-    snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(samples, 0.5) / scale,
-             samples_at(samples, 0) / scale, samples_at(samples, 1) / scale);
-    printf("  %-32s", text);
-}
-
-void bench_print_row(const struct bench *bench, const char *setting, struct samples samples[SUBJECT_COUNT],
-                     double scale) {
-    printf("%-16s", setting);
-    for (int i = 0; i < bench->subject_count; i++)
-        print_samples(&samples[i], scale);
-    if (bench->subject_count > 1) {
-        struct samples *ours = &samples[SUBJECT_OURS];
-        struct samples *cudas = &samples[SUBJECT_CUDAS];
-        printf("  %.3f [%.3f .. %.3f]", samples_at(ours, 0.5) / samples_at(cudas, 0.5),
-               samples_at(ours, 0.25) / samples_at(cudas, 0.75),
-               samples_at(ours, 0.75) / samples_at(cudas, 0.25));
-    }
-    printf("\n");
-    fflush(stdout);
-}
-
-// ----------------------------------------------------------------------------------------- the program
-
-struct arguments {
+struct request {
+    enum sp_device_choice choice;
     int rounds;
+    const char *json;
     bool wanted[CASE_COUNT];
-    bool any;
+    bool any; // case is wanted by its name; else all are
 };
 
-static error_t want_case(struct arguments *arguments, const char *name, struct argp_state *state) {
+static void want_case(struct request *request, const char *name, struct argp_state *state) {
     for (int i = 0; i < CASE_COUNT; i++) {
         if (strcmp(name, cases[i].name) == 0) {
-            arguments->wanted[i] = arguments->any = true;
-            return 0;
+            request->wanted[i] = request->any = true;
+            return;
         }
     }
     argp_error(state, "there is no case '%s'", name);
-    return EINVAL;
 }
 
-static error_t want_rounds(struct arguments *arguments, const char *text, struct argp_state *state) {
-    char *end;
-    long rounds = strtol(text, &end, 10);
-    if (*end || rounds < 1 || rounds >= SAMPLES_MAX)
-        argp_error(state, "the number of rounds must be from 1 to %d, not '%s'", SAMPLES_MAX - 1, text);
-    arguments->rounds = (int)rounds;
-    return 0;
-}
-
-static error_t parse(int key, char *value, struct argp_state *state) {
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct request *request = state->input;
     switch (key) {
+    case 'd':
+        request->choice = sp_device_choice_of(argument, state);
+        return 0;
     case 'r':
-        return want_rounds(state->input, value, state);
+        request->rounds = (int)sp_number_of("--rounds", argument, 1, SAMPLES_MAX, state);
+        return 0;
+    case 'j':
+        request->json = argument;
+        return 0;
+    case 'c':
     case ARGP_KEY_ARG:
-        return want_case(state->input, value, state);
+        want_case(request, argument, state);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
+static const struct argp_option options[] = {
+    SP_DEVICE_OPTION,
+    {"case", 'c', "CASE", 0, "Run this case, as if it stood behind the options", 0},
+    {"rounds", 'r', "N", 0, "Measure N interleaved rounds (default: 21)", 0},
+    {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {.doc = "Cases:"},
+#define CASE_HELP(name, summary) {#name, 0, NULL, OPTION_DOC, summary, 0},
+    BENCH_CASES(CASE_HELP)
+#undef CASE_HELP
+        {.doc = "Help:"},
+    {0},
+};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "[CASE...]",
+    .doc =
+        "Measures the pool beside CUDA's own. docs/benchmarks.md explains the figures.\v"
+        "Without a case, all are run. A case that fails is named, and the others run.",
+};
+
+// --------------------------------------------------------------------------------------------- the run
+
 // The device's name and the driver's version, without which no figure means anything.
-static void print_machine(const struct sp_driver *driver) {
-    char name[256] = "";
-    driver->cuDeviceGetName(name, sizeof name, 0);
-    printf("%s, driver for CUDA %d.%d (%s), entry points up to %d.%d\n", name, driver->version / 1000,
-           driver->version % 1000 / 10, driver->path, driver->api_version / 1000,
-           driver->api_version % 1000 / 10);
+static void print_machine(const struct bench *bench) {
+    const struct sp_driver *driver = bench->device.driver;
+    char version[SP_VERSION_TEXT], api[SP_VERSION_TEXT];
+    bench_print(bench, "%s, driver for CUDA %s (%s), entry points up to %s, %d rounds", bench->device.name,
+                sp_version_text(driver->version, version), driver->path,
+                sp_version_text(driver->api_version, api), bench->rounds);
+    bench_end_line(bench);
 }
 
-static int run(const struct arguments *arguments, const struct sp_driver *driver) {
-    struct bench bench = {.rounds = arguments->rounds};
-    CUcontext context;
-    int error = (int)driver->cuDevicePrimaryCtxRetain(&context, 0);
-    if (!error)
-        error = (int)driver->cuCtxSetCurrent(context);
-    if (!error)
-        error = (int)driver->cuStreamCreate(&bench.stream, CU_STREAM_NON_BLOCKING);
+static bool run_case(struct bench *bench, int i) {
+    bench->case_name = cases[i].name;
+    int error = cases[i].run(bench);
+    return error == 0 ||
+           sp_complain("%s: %s (%d)", cases[i].name, sp_driver_error_name((CUresult)error), error);
+}
+
+static bool run_cases(struct bench *bench, const struct request *request) {
+    bool good = true;
+    print_machine(bench);
+    for (int i = 0; i < CASE_COUNT; i++)
+        if (request->wanted[i] || !request->any)
+            good = run_case(bench, i) && good;
+    return good;
+}
+
+static bool run_with_streams(struct bench *bench, const struct request *request) {
+    int error = bench_open_streams(bench, bench->streams, 2);
     if (error)
-        return bench_fail("opening device 0", error);
-    bench.subject_count = subjects_init(bench.subjects, driver);
-    print_machine(driver);
-    for (int i = 0; i < CASE_COUNT && !error; i++) {
-        if (arguments->wanted[i] || !arguments->any)
-            error = cases[i].run(&bench);
-    }
-    driver->cuStreamDestroy(bench.stream);
-    driver->cuDevicePrimaryCtxRelease(0);
-    return error;
+        return sp_complain("no streams: %s", sp_driver_error_name((CUresult)error));
+    error = (int)bench->device.driver->cuEventCreate(&bench->event, CU_EVENT_DISABLE_TIMING);
+    bool good = error ? sp_complain("no event: %s", sp_driver_error_name((CUresult)error))
+                      : run_cases(bench, request);
+    if (!error)
+        poolEventDestroy(bench->event);
+    bench_close_streams(bench->streams, 2);
+    return good;
+}
+
+static bool run_on_device(struct bench *bench, const struct request *request) {
+    const struct sp_driver *driver = bench->device.driver;
+    bench->simulated = bench->results.simulated = sp_device_is_simulated(driver);
+    bench->results.device = bench->device.name;
+    bench->subject_count = subjects_init(bench->subjects, driver);
+    if (!sp_work_open(&bench->work, &bench->device))
+        return false;
+    bool good = run_with_streams(bench, request);
+    sp_work_close(&bench->work);
+    if (request->json)
+        good = results_write(&bench->results, request->json) && good;
+    results_release(&bench->results);
+    return good;
 }
 
 int main(int argc, char **argv) {
-    static const struct argp_option options[] = {
-        {"rounds", 'r', "N", 0, "measure N interleaved rounds (default 21)", 0}, {0}};
-    static const struct argp argp = {options,
-                                     parse,
-                                     "[CASE...]",
-                                     "Measure the pool beside CUDA's own.\v"
-                                     "Cases: pair, growth. Without one, all are run.",
-                                     NULL,
-                                     NULL,
-                                     NULL};
-    struct arguments arguments = {.rounds = 21};
+    struct request request = {.choice = SP_DEVICE_AUTO, .rounds = 21};
     const struct sp_driver *driver;
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    if (sp_driver_load(&driver) != CUDA_SUCCESS) {
-        fprintf(stderr, "streampool-bench: %s\n", sp_driver_problem());
-        return 1;
-    }
-    return run(&arguments, driver) ? 1 : 0;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_FAILURE;
+    struct bench bench = {.rounds = request.rounds, .silent = request.json && strcmp(request.json, "-") == 0};
+    if (!sp_device_choose(request.choice, &driver) || !sp_device_open(&bench.device, driver))
+        return EXIT_FAILURE;
+    bool good = run_on_device(&bench, &request);
+    sp_device_close(&bench.device);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,30 +1,103 @@
 // What the cases of the bench share. A case measures all subjects in interleaved rounds, so that whatever
-// drifts drifts for all, and prints one row for each of its settings.
+// drifts drifts for all, and prints a row for each quantity of each of its settings.
+//
+// Functions that return int return 0 or the number of a driver's error. One thread uses a bench at a time.
 #ifndef STREAMPOOL_BENCH_BENCH_H
 #define STREAMPOOL_BENCH_BENCH_H
 
+#include "results.h"
 #include "samples.h"
 #include "subject.h"
 
+#include "cli/device.h"
+#include "cli/work.h"
+
+// X(name, what it measures)
+#define BENCH_CASES(X)                                                                                       \
+    X(pair, "a malloc and a free on one stream, by size")                                                    \
+    X(growth, "a new pool's first allocation and its trim, by size")                                         \
+    X(alternate, "pairs on two streams in turn, by size")                                                    \
+    X(handoff, "a block that goes from stream to stream behind an event, by size")                           \
+    X(streams, "pairs, misses and host memory, by the number of streams")                                    \
+    X(unfenced, "pairs beside work and memory that others can't see, by UnfencedBytesMax")                   \
+    X(threads, "pairs on one pool, by the number of threads")
+
 struct bench {
+    struct sp_device device;
+    struct sp_work work;
     struct subject subjects[SUBJECT_COUNT];
     int subject_count;
+    CUstream streams[2];
+    CUevent event;
     int rounds;
-    CUstream stream;
+    int round; // the one that is measured; -1 warms up and doesn't count
+    bool simulated;
+    bool silent; // prints no table
+    const char *case_name;
+    struct results results;
 };
 
-// Each returns 0, or the number of the error that ended it, with a line on standard error.
-int case_pair(struct bench *bench);
-int case_growth(struct bench *bench);
+#define BENCH_DECLARE_CASE(name, summary) int case_##name(struct bench *bench);
+BENCH_CASES(BENCH_DECLARE_CASE)
+#undef BENCH_DECLARE_CASE
 
-// Prints one row: the median of each subject with its least and most in `unit` (nanoseconds divided by
-// `scale`), and the ratio of the medians with the ratios of the quartiles nearest to and farthest from each
-// other.
-void bench_print_row(const struct bench *bench, const char *setting, struct samples samples[SUBJECT_COUNT],
-                     double scale);
-void bench_print_head(const struct bench *bench, const char *title, const char *unit);
+// --------------------------------------------------------------------------------------------- measuring
 
-int bench_fail(const char *what, int error);
+enum { BENCH_SUBJECTS_MAX = 16, BENCH_ROWS_MAX = 8 };
+
+// Measures one subject once: a value for each quantity, in its unit.
+typedef int bench_measure(struct bench *bench, struct subject *subject, const void *setting, double *values);
+
+// A quantity that is measured.
+struct bench_row {
+    const char *label;
+    const char *unit;
+};
+
+// What is measured in the same rounds. Where the driver has pools, CUDA's is the last subject.
+struct bench_field {
+    struct subject *subjects;
+    size_t subject_count;
+    const struct bench_row *rows;
+    size_t row_count;
+    bench_measure *measure;
+    const void *setting;
+};
+
+// Measures the bench's subjects in interleaved rounds and prints a row for each quantity.
+int bench_rows(struct bench *bench, bench_measure *measure, const void *setting,
+               const struct bench_row rows[], size_t row_count);
+
+// Measures many subjects in interleaved rounds and prints a line for each, with a column for each quantity.
+// Their names must outlive the bench.
+int bench_lines(struct bench *bench, const struct bench_field *field);
+
+// A pool for each of the bench's subjects.
+int bench_open_pools(struct bench *bench, uint64_t threshold);
+int bench_close_pools(struct bench *bench);
+
+// Non-blocking streams, and giving them back. Opening that fails leaves none behind.
+int bench_open_streams(struct bench *bench, CUstream *streams, size_t count);
+void bench_close_streams(CUstream *streams, size_t count);
+
+// `count` times a malloc and a free.
+int bench_pairs(const struct subject *subject, size_t size, CUstream stream, int count);
+
+// ---------------------------------------------------------------------------------------------- printing
+
+// On the simulated driver every line ends with its name.
+void bench_print(const struct bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void bench_end_line(const struct bench *bench);
+
+// What the case does; the same with the names of the bench's subjects below it.
+void bench_print_title(const struct bench *bench, const char *title);
+void bench_print_head(const struct bench *bench, const char *title);
+
+// Prints the quantities of a field and keeps them as results; samples[quantity * subject_count + subject].
+// Rows have the median of each subject with its least and most, and the ratio of the first one to CUDA's with
+// that of the quartiles. Lines have the median with its quartiles, and the ratio to CUDA's.
+void bench_print_rows(struct bench *bench, const struct bench_field *field, struct samples *samples);
+void bench_print_lines(struct bench *bench, const struct bench_field *field, struct samples *samples);
 
 // "256 B", "32 MiB" into a buffer.
 const char *bench_size_text(size_t size, char text[16]);

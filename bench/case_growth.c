@@ -3,52 +3,43 @@
 
 #include <stdio.h>
 
-static int measure(struct subject *subject, size_t size, CUstream stream, struct samples *grow,
-                   struct samples *trim) {
+static int grow_and_trim(struct subject *subject, size_t size, CUstream stream, double *values) {
     void *pointer;
-    int error = subject->open(subject, 0);
-    if (error)
-        return error;
     double begin = samples_clock();
-    error = subject->allocate(subject, &pointer, size, stream);
-    samples_add(grow, samples_clock() - begin);
+    int error = subject->allocate(subject, &pointer, size, stream);
+    values[0] = (samples_clock() - begin) / 1000;
     if (!error)
         error = subject->release(subject, pointer, stream);
     begin = samples_clock();
     if (!error)
         error = subject->synchronize(subject, stream);
-    samples_add(trim, samples_clock() - begin);
+    values[1] = (samples_clock() - begin) / 1000;
+    return error;
+}
+
+static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+    const size_t *size = setting;
+    int error = subject->open(subject, 0);
+    if (!error)
+        error = grow_and_trim(subject, *size, bench->streams[0], values);
     int closed = subject->close(subject);
     return error ? error : closed;
 }
 
 static int measure_size(struct bench *bench, size_t size) {
-    struct samples grow[SUBJECT_COUNT] = {{{0}, 0}};
-    struct samples trim[SUBJECT_COUNT] = {{{0}, 0}};
-    char text[16];
-    char setting[32];
-    for (int round = -1; round < bench->rounds; round++) {
-        for (int i = 0; i < bench->subject_count; i++) {
-            int error = measure(&bench->subjects[i], size, bench->stream, &grow[i], &trim[i]);
-            if (error)
-                return error;
-            if (round < 0)
-                grow[i].count = trim[i].count = 0; // the first round warms up
-        }
-    }
-    snprintf(setting, sizeof setting, "%s, grow", bench_size_text(size, text));
-    bench_print_row(bench, setting, grow, 1000);
-    snprintf(setting, sizeof setting, "%s, trim", text);
-    bench_print_row(bench, setting, trim, 1000);
-    return 0;
+    char text[16], grow[RESULT_TEXT], trim[RESULT_TEXT];
+    struct bench_row rows[] = {{grow, "us"}, {trim, "us"}};
+    bench_size_text(size, text);
+    snprintf(grow, sizeof grow, "%s, grow", text);
+    snprintf(trim, sizeof trim, "%s, trim", text);
+    return bench_rows(bench, measure, &size, rows, 2);
 }
 
 int case_growth(struct bench *bench) {
     static const size_t sizes[] = {2 << 20, 32 << 20, (size_t)128 << 20, (size_t)512 << 20, (size_t)2 << 30};
     int error = 0;
-    bench_print_head(bench, "growth: first allocation of a new pool, and the synchronise that trims it",
-                     "us");
+    bench_print_head(bench, "first allocation of a new pool, and the synchronise that trims it");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++)
         error = measure_size(bench, sizes[i]);
-    return error ? bench_fail("growth", error) : 0;
+    return error;
 }

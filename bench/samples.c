@@ -24,3 +24,14 @@ double samples_at(struct samples *samples, double fraction) {
     qsort(samples->values, samples->count, sizeof samples->values[0], compare);
     return samples->values[(size_t)(fraction * (double)(samples->count - 1) + 0.5)];
 }
+
+bool samples_ratio(struct samples *samples, struct samples *divisor, struct ratio *ratio) {
+    if (samples_at(divisor, 0.25) <= 0)
+        return false;
+    *ratio = (struct ratio){
+        .low = samples_at(samples, 0.25) / samples_at(divisor, 0.75),
+        .median = samples_at(samples, 0.5) / samples_at(divisor, 0.5),
+        .high = samples_at(samples, 0.75) / samples_at(divisor, 0.25),
+    };
+    return true;
+}

@@ -2,6 +2,7 @@
 #ifndef STREAMPOOL_BENCH_SAMPLES_H
 #define STREAMPOOL_BENCH_SAMPLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { SAMPLES_MAX = 512 };
@@ -9,6 +10,13 @@ enum { SAMPLES_MAX = 512 };
 struct samples {
     double values[SAMPLES_MAX];
     size_t count;
+};
+
+// Of two quantities: that of the medians, and those of the quartiles nearest to and farthest from each other.
+struct ratio {
+    double low;
+    double median;
+    double high;
 };
 
 // Nanoseconds of a clock that never goes back.
@@ -20,5 +28,8 @@ void samples_add(struct samples *samples, double value);
 // Of at least one sample: the value at a fraction of the sorted ones (0 the least, 0.5 the median, 1 the
 // most).
 double samples_at(struct samples *samples, double fraction);
+
+// False when the divisor has quartiles of 0.
+bool samples_ratio(struct samples *samples, struct samples *divisor, struct ratio *ratio);
 
 #endif

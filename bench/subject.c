@@ -2,10 +2,12 @@
 
 #include <streampool/streampool.h>
 
+// -------------------------------------------------------------------------------------------- streampool
+
 static int open_ours(struct subject *subject, uint64_t threshold) {
     struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
                                      .location = {poolMemLocationTypeDevice, 0}};
-    poolMemPool_t pool;
+    poolMemPool_t pool = NULL;
     poolError_t error = poolMemPoolCreate(&pool, &props);
     if (error != poolSuccess)
         return (int)error;
@@ -14,7 +16,9 @@ static int open_ours(struct subject *subject, uint64_t threshold) {
 }
 
 static int close_ours(struct subject *subject) {
-    return (int)poolMemPoolDestroy(subject->pool);
+    poolError_t error = subject->pool ? poolMemPoolDestroy(subject->pool) : poolSuccess;
+    subject->pool = NULL;
+    return (int)error;
 }
 
 static int allocate_ours(const struct subject *subject, void **pointer, size_t size, CUstream stream) {
@@ -31,6 +35,26 @@ static int synchronize_ours(const struct subject *subject, CUstream stream) {
     return (int)poolStreamSynchronize(stream);
 }
 
+static int record_ours(const struct subject *subject, CUevent event, CUstream stream) {
+    (void)subject;
+    return (int)poolEventRecord(event, stream);
+}
+
+static int wait_ours(const struct subject *subject, CUstream stream, CUevent event) {
+    (void)subject;
+    return (int)poolStreamWaitEvent(stream, event, 0);
+}
+
+static int set_policy_ours(const struct subject *subject, int policy, int on) {
+    return (int)poolMemPoolSetAttribute(subject->pool, (enum poolMemPoolAttr)policy, &on);
+}
+
+static int reserved_high_ours(const struct subject *subject, uint64_t *bytes) {
+    return (int)poolMemPoolGetAttribute(subject->pool, poolMemPoolAttrReservedMemHigh, bytes);
+}
+
+// ------------------------------------------------------------------------------------------- CUDA's pool
+
 static int open_cudas(struct subject *subject, uint64_t threshold) {
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                             .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
@@ -43,7 +67,9 @@ static int open_cudas(struct subject *subject, uint64_t threshold) {
 }
 
 static int close_cudas(struct subject *subject) {
-    return (int)subject->driver->cuMemPoolDestroy(subject->pool);
+    CUresult error = subject->pool ? subject->driver->cuMemPoolDestroy(subject->pool) : CUDA_SUCCESS;
+    subject->pool = NULL;
+    return (int)error;
 }
 
 static int allocate_cudas(const struct subject *subject, void **pointer, size_t size, CUstream stream) {
@@ -61,13 +87,34 @@ static int synchronize_cudas(const struct subject *subject, CUstream stream) {
     return (int)subject->driver->cuStreamSynchronize(stream);
 }
 
+static int record_cudas(const struct subject *subject, CUevent event, CUstream stream) {
+    return (int)subject->driver->cuEventRecord(event, stream);
+}
+
+static int wait_cudas(const struct subject *subject, CUstream stream, CUevent event) {
+    return (int)subject->driver->cuStreamWaitEvent(stream, event, 0);
+}
+
+static int set_policy_cudas(const struct subject *subject, int policy, int on) {
+    return (int)subject->driver->cuMemPoolSetAttribute(subject->pool, (CUmemPool_attribute)policy, &on);
+}
+
+static int reserved_high_cudas(const struct subject *subject, uint64_t *bytes) {
+    return (int)subject->driver->cuMemPoolGetAttribute(subject->pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+                                                       bytes);
+}
+
+// -------------------------------------------------------------------------------------------------- both
+
+#define FUNCTIONS(which)                                                                                     \
+    .open = open_##which, .close = close_##which, .allocate = allocate_##which, .release = release_##which,  \
+    .synchronize = synchronize_##which, .record = record_##which, .wait = wait_##which,                      \
+    .set_policy = set_policy_##which, .reserved_high = reserved_high_##which
+
 int subjects_init(struct subject subjects[SUBJECT_COUNT], const struct sp_driver *driver) {
     int has_pools = 0;
-    subjects[SUBJECT_OURS] = (struct subject){"streampool", driver,        NULL,         open_ours,
-                                              close_ours,   allocate_ours, release_ours, synchronize_ours};
-    subjects[SUBJECT_CUDAS] =
-        (struct subject){"CUDA's pool", driver,         NULL,          open_cudas,
-                         close_cudas,   allocate_cudas, release_cudas, synchronize_cudas};
+    subjects[SUBJECT_OURS] = (struct subject){.name = "streampool", .driver = driver, FUNCTIONS(ours)};
+    subjects[SUBJECT_CUDAS] = (struct subject){.name = "CUDA's pool", .driver = driver, FUNCTIONS(cudas)};
     driver->cuDeviceGetAttribute(&has_pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0);
     return has_pools && driver->cuMemPoolCreate ? SUBJECT_COUNT : 1;
 }

@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// One of the two at work. All functions return 0 or the error's number.
+// One of the two at work. All functions return 0 or the error's number. A subject may be copied while it is
+// closed; a pool that could not be opened is closed by close() all the same.
 struct subject {
     const char *name;
     const struct sp_driver *driver;
@@ -18,6 +19,10 @@ struct subject {
     int (*allocate)(const struct subject *subject, void **pointer, size_t size, CUstream stream);
     int (*release)(const struct subject *subject, void *pointer, CUstream stream);
     int (*synchronize)(const struct subject *subject, CUstream stream);
+    int (*record)(const struct subject *subject, CUevent event, CUstream stream);
+    int (*wait)(const struct subject *subject, CUstream stream, CUevent event);
+    int (*set_policy)(const struct subject *subject, int policy, int on); // by the number that both have
+    int (*reserved_high)(const struct subject *subject, uint64_t *bytes);
 };
 
 enum { SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_COUNT };
