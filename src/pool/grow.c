@@ -246,8 +246,7 @@ static bool reduce_to_need(struct sp_pool *pool, struct plan *plan) {
 // request that is larger than all that the pool has gets one extent: it is what the pool mostly consists of from then on.
 static uint64_t extent_size(const struct sp_pool *pool, const struct plan *plan) {
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE ||
-        (plan->amount >= reserved && plan->amount >= SP_EXTENT_ALONE))
+    if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE || plan->amount >= reserved)
         return plan->amount;
     uint64_t size = extent_of_pool(reserved + plan->amount);
     uint64_t share = sp_round_up(plan->amount / SP_EXTENTS_OF_REQUEST, granule_of(pool));

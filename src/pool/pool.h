@@ -32,7 +32,6 @@
 // between the bounds, at most this part of the pool, but never less than that part of the request.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
 #define SP_EXTENT_MAX         ((uint64_t)64 << 20)
-#define SP_EXTENT_ALONE       ((uint64_t)256 << 20)
 #define SP_EXTENTS_OF_POOL    64
 #define SP_EXTENTS_OF_REQUEST 8
 
@@ -42,7 +41,7 @@
 
 // The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
 #define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
-#define SP_UNFENCED_SHARE_MIN ((uint64_t)64 << 10)
+#define SP_UNFENCED_SHARE_MIN ((uint64_t)1 << 20)
 
 // A lane asks what other streams have completed once in so many misses of its quick lists.
 #define SP_MISSES_PER_POLL 32
