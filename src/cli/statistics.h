@@ -8,7 +8,7 @@
 #include <streampool/streampool.h>
 
 #define SP_STATISTIC_INDEX(name, number, text) SP_STATISTIC_##name,
-enum sp_statistic { STREAMPOOL_POOL_STATISTICS(SP_STATISTIC_INDEX) SP_STATISTIC_COUNT };
+enum { STREAMPOOL_POOL_STATISTICS(SP_STATISTIC_INDEX) SP_STATISTIC_COUNT };
 #undef SP_STATISTIC_INDEX
 
 struct sp_statistics {
@@ -17,7 +17,7 @@ struct sp_statistics {
 };
 
 // The name that the library gives it.
-const char *sp_statistic_name(enum sp_statistic statistic);
+const char *sp_statistic_name(size_t statistic);
 
 // Makes all of them count anew.
 void sp_statistics_reset(poolMemPool_t pool);
