@@ -239,7 +239,7 @@ void sp_report_print_statistics(FILE *out, const struct sp_summaries *summaries)
             continue;
         print_name(out, summary);
         for (size_t j = 0; j < SP_STATISTIC_COUNT; j++)
-            fprintf(out, "%s%s %.10g", j > 0 ? ", " : "", sp_statistic_name(j),
+            fprintf(out, "%s%s %.10g", j > 0 ? ", " : "", sp_statistics_name(j),
                     summary->statistics[j].median);
         fputc('\n', out);
     }

@@ -18,7 +18,7 @@ static bool add_statistics(cJSON *object, const struct sp_statistics *statistics
     cJSON *list = cJSON_AddObjectToObject(object, "statistics");
     bool good = list != NULL;
     for (size_t i = 0; i < SP_STATISTIC_COUNT && good; i++)
-        good = sp_json_add_count(list, sp_statistic_name(i), statistics->values[i]);
+        good = sp_json_add_count(list, sp_statistics_name(i), statistics->values[i]);
     return good;
 }
 

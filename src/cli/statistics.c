@@ -6,7 +6,7 @@ static const enum poolMemPoolAttr attributes[] = {
 #undef ATTRIBUTE
 };
 
-const char *sp_statistic_name(size_t statistic) {
+const char *sp_statistics_name(size_t statistic) {
     return poolMemPoolGetStatisticName(attributes[statistic]);
 }
 

@@ -17,7 +17,7 @@ struct sp_statistics {
 };
 
 // The name that the library gives it.
-const char *sp_statistic_name(size_t statistic);
+const char *sp_statistics_name(size_t statistic);
 
 // Makes all of them count anew.
 void sp_statistics_reset(poolMemPool_t pool);
