@@ -49,3 +49,9 @@ int sp_driver_destroy_event(struct sp_stage *stage, CUevent event) {
 const char *sp_driver_status_name(int status) {
     return sp_driver_error_name((CUresult)status);
 }
+
+bool sp_no_statistics(struct sp_stage *stage, struct sp_statistics *statistics) {
+    (void)stage;
+    *statistics = (struct sp_statistics){.known = false};
+    return true;
+}

@@ -7,6 +7,7 @@
 #define STREAMPOOL_CLI_ALLOCATOR_H
 
 #include "cli/device.h"
+#include "cli/statistics.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,10 +25,11 @@ struct sp_stage {
     uint64_t threshold; // the release threshold of the pool, in bytes
     uint64_t limit;     // the most that the allocator pool may reserve, in bytes; 0: what the device has
     poolMemPool_t pool; // of the allocator pool
-    CUmemoryPool driver_pool; // of the allocator driver
-    size_t free_before;       // of the allocator direct: the device's free memory when the pass began ...
-    size_t free_at_peak;      // ... and when most was alive
-    char reason[512];         // why something failed, in words
+    CUmemoryPool driver_pool;     // of the allocator driver
+    size_t free_before;           // of the allocator direct: the device's free memory when the pass began ...
+    size_t free_at_peak;          // ... and when most was alive
+    uint64_t held_reserved_bytes; // for the block that is held before and during all passes
+    char reason[512];             // why something failed, in words
 };
 
 // Statuses are the driver's error numbers; 0 is success. A size of 0 succeeds with the pointer 0, and so does
@@ -42,6 +44,7 @@ struct sp_allocator {
     void (*begin_pass)(struct sp_stage *stage);
     void (*at_peak)(struct sp_stage *stage);
     bool (*reserved_peak)(struct sp_stage *stage, uint64_t *bytes);
+    bool (*statistics)(struct sp_stage *stage, struct sp_statistics *statistics);
     // The two that are timed.
     int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
     int (*free)(struct sp_stage *stage, uint64_t pointer, CUstream stream);
@@ -72,6 +75,9 @@ int sp_driver_wait(struct sp_stage *stage, CUstream stream, CUevent event);
 int sp_driver_destroy_stream(struct sp_stage *stage, CUstream stream);
 int sp_driver_destroy_event(struct sp_stage *stage, CUevent event);
 const char *sp_driver_status_name(int status);
+
+// For allocators that keep none.
+bool sp_no_statistics(struct sp_stage *stage, struct sp_statistics *statistics);
 
 // For the functions of an allocator: notes why something failed. Returns false.
 bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,6 @@
 // The driver's plain calls, with no order of streams. There is no figure of what they reserve, so the
-// device's free memory is compared: when the pass begins, and at the operation with the most bytes alive.
+// device's free memory is compared: when the pass begins, and at the operation with the most bytes alive. What
+// is held by then is added.
 #include "cli/allocator.h"
 
 static const struct sp_driver *driver_of(const struct sp_stage *stage) {
@@ -32,7 +33,7 @@ static void direct_at_peak(struct sp_stage *stage) {
 
 static bool direct_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
     bool shrank = stage->free_at_peak < stage->free_before;
-    *bytes = shrank ? stage->free_before - stage->free_at_peak : 0;
+    *bytes = stage->held_reserved_bytes + (shrank ? stage->free_before - stage->free_at_peak : 0);
     return true;
 }
 
@@ -56,6 +57,7 @@ const struct sp_allocator sp_allocator_direct = {
     .begin_pass = direct_begin_pass,
     .at_peak = direct_at_peak,
     .reserved_peak = direct_reserved_peak,
+    .statistics = sp_no_statistics,
     .allocate = direct_allocate,
     .free = direct_free,
     .synchronize = sp_driver_synchronize,

@@ -82,6 +82,7 @@ const struct sp_allocator sp_allocator_driver = {
     .begin_pass = driver_begin_pass,
     .at_peak = driver_at_peak,
     .reserved_peak = driver_reserved_peak,
+    .statistics = sp_no_statistics,
     .allocate = driver_allocate,
     .free = driver_free,
     .synchronize = sp_driver_synchronize,

@@ -34,6 +34,7 @@ static void pool_close(struct sp_stage *stage) {
 static void pool_begin_pass(struct sp_stage *stage) {
     uint64_t reset = 0;
     poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, &reset);
+    sp_statistics_reset(stage->pool);
 }
 
 static void pool_at_peak(struct sp_stage *stage) {
@@ -42,6 +43,11 @@ static void pool_at_peak(struct sp_stage *stage) {
 
 static bool pool_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
     poolError_t error = poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, bytes);
+    return error == poolSuccess || fail(stage, error);
+}
+
+static bool pool_statistics(struct sp_stage *stage, struct sp_statistics *statistics) {
+    poolError_t error = sp_statistics_read(stage->pool, statistics);
     return error == poolSuccess || fail(stage, error);
 }
 
@@ -94,6 +100,7 @@ const struct sp_allocator sp_allocator_pool = {
     .begin_pass = pool_begin_pass,
     .at_peak = pool_at_peak,
     .reserved_peak = pool_reserved_peak,
+    .statistics = pool_statistics,
     .allocate = pool_allocate,
     .free = pool_free,
     .synchronize = pool_synchronize,

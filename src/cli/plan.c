@@ -1,6 +1,7 @@
 #include "cli/plan.h"
 
 #include "cli/command.h"
+#include "cli/draw.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -83,14 +84,7 @@ uint64_t sp_plan_piece_ns(const struct sp_plan *plan, const struct sp_trace *tra
     return pieces ? (uint64_t)(plan->work * time / (double)pieces) : 0;
 }
 
-// A number for each operation that depends on nothing else, so that threads need no state to share.
-static uint64_t draw(uint64_t seed, uint64_t operation) {
-    uint64_t mixed = (seed + 1) * 0x9E3779B97F4A7C15u ^ (operation + 1) * 0xD1B54A32D192ED03u;
-    mixed = (mixed ^ mixed >> 29) * 0x9E3779B97F4A7C15u;
-    return mixed ^ mixed >> 32;
-}
-
 uint32_t sp_plan_waiter(const struct sp_plan *plan, size_t operation, uint32_t stream, size_t stream_count) {
-    uint64_t step = 1 + draw(plan->seed, operation) % (stream_count - 1);
+    uint64_t step = 1 + sp_draw(plan->seed, operation) % (stream_count - 1);
     return (uint32_t)((stream + step) % stream_count);
 }

@@ -1,4 +1,4 @@
-#include "cli/player.h"
+#include "cli/part.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -16,149 +16,8 @@ enum { PROGRESS_STEP = 1024 };
 // nobody, so there always is one that goes on.
 enum { LEAD_MAX = 256 };
 
-#define ALL_THREADS UINT32_MAX
-
-struct sp_part {
-    struct sp_player *player;
-    uint32_t thread;           // whose operations it plays
-    _Atomic size_t position;   // the operation that it is at; SIZE_MAX when it is done
-    struct sp_samples mallocs; // parts of the player's arrays
-    struct sp_samples frees;
-    uint64_t work_ns;
-    uint64_t errors;
-    size_t first_error_operation;
-    char first_error[256];
-};
-
 static const struct sp_driver *driver_of(const struct sp_player *player) {
     return player->play.stage->device->driver;
-}
-
-// --------------------------------------------------------------------------------- streams and events
-
-static void destroy_streams(struct sp_player *player) {
-    const struct sp_play *play = &player->play;
-    for (size_t i = 0; i < play->trace->stream_count; i++) {
-        if (player->events[i])
-            play->allocator->destroy_event(play->stage, player->events[i]);
-        if (player->streams[i])
-            play->allocator->destroy_stream(play->stage, player->streams[i]);
-    }
-}
-
-// Number 0 is the default stream, which a null handle stands for. The others are non-blocking, so that the
-// default stream brings no order between them that the trace doesn't show.
-static CUresult create_stream(struct sp_player *player, size_t i) {
-    const struct sp_driver *driver = driver_of(player);
-    CUresult result = CUDA_SUCCESS;
-    if (player->play.trace->streams[i] != 0)
-        result = driver->cuStreamCreate(&player->streams[i], CU_STREAM_NON_BLOCKING);
-    if (result != CUDA_SUCCESS) {
-        player->streams[i] = NULL;
-        return result;
-    }
-    result = driver->cuEventCreate(&player->events[i], CU_EVENT_DISABLE_TIMING);
-    if (result != CUDA_SUCCESS)
-        player->events[i] = NULL;
-    return result;
-}
-
-static bool create_streams(struct sp_player *player) {
-    size_t count = player->play.trace->stream_count;
-    for (size_t i = 0; i < count; i++) {
-        CUresult result = create_stream(player, i);
-        if (result != CUDA_SUCCESS)
-            return sp_stage_fail(player->play.stage, "stream %zu of %zu can't be created: %s", i + 1, count,
-                                 sp_driver_error_name(result));
-    }
-    return true;
-}
-
-// --------------------------------------------------------------------------------------- open and close
-
-// Written once, so that no page of it is touched for the first time between two measured calls.
-static void *allocate_numbers(size_t count) {
-    uint64_t *numbers = malloc((count + 1) * sizeof *numbers);
-    if (numbers)
-        memset(numbers, 0xff, (count + 1) * sizeof *numbers);
-    return numbers;
-}
-
-static void release_arrays(struct sp_player *player) {
-    free(player->streams);
-    free(player->events);
-    free(player->pointers);
-    free(player->malloc_ns);
-    free(player->free_ns);
-    free(player->parts);
-}
-
-static bool allocate_arrays(struct sp_player *player) {
-    const struct sp_trace *trace = player->play.trace;
-    bool single = player->play.parts == SP_ONE_PART;
-    player->part_count = single ? 1 : trace->thread_count;
-    player->streams = calloc(trace->stream_count, sizeof(CUstream));
-    player->events = calloc(trace->stream_count, sizeof(CUevent));
-    player->pointers = allocate_numbers(trace->block_count);
-    player->malloc_ns = allocate_numbers(trace->block_count);
-    player->free_ns = allocate_numbers(trace->operation_count - trace->block_count);
-    player->parts = calloc(player->part_count, sizeof *player->parts);
-    return player->streams && player->events && player->pointers && player->malloc_ns && player->free_ns &&
-           player->parts;
-}
-
-static struct sp_part *part_of(const struct sp_player *player, const struct sp_trace_operation *operation) {
-    return &player->parts[player->part_count == 1 ? 0 : operation->thread];
-}
-
-// Gives each part its place in the arrays of samples, as large as its operations need.
-static void open_parts(struct sp_player *player) {
-    const struct sp_trace *trace = player->play.trace;
-    for (size_t i = 0; i < trace->operation_count; i++) {
-        struct sp_part *part = part_of(player, &trace->operations[i]);
-        if (trace->operations[i].action == SP_TRACE_FREE)
-            part->frees.count++;
-        else
-            part->mallocs.count++;
-    }
-    uint64_t *mallocs = player->malloc_ns, *frees = player->free_ns;
-    for (size_t i = 0; i < player->part_count; i++) {
-        struct sp_part *part = &player->parts[i];
-        part->player = player;
-        part->thread = player->part_count == 1 ? ALL_THREADS : (uint32_t)i;
-        part->mallocs.ns = mallocs;
-        part->frees.ns = frees;
-        mallocs += part->mallocs.count;
-        frees += part->frees.count;
-    }
-}
-
-bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
-    *player = (struct sp_player){.play = *play};
-    if (!play->work)
-        player->clock_cost = sp_clock_cost();
-    else
-        player->piece_ns = sp_plan_piece_ns(play->plan, play->trace);
-    if (!allocate_arrays(player)) {
-        sp_stage_fail(play->stage, "out of host memory");
-        goto release;
-    }
-    open_parts(player);
-    pthread_mutex_init(&player->gate, NULL);
-    if (create_streams(player))
-        return true;
-    destroy_streams(player);
-    pthread_mutex_destroy(&player->gate);
-
-release:
-    release_arrays(player);
-    return false;
-}
-
-void sp_player_close(struct sp_player *player) {
-    destroy_streams(player);
-    pthread_mutex_destroy(&player->gate);
-    release_arrays(player);
 }
 
 // ------------------------------------------------------------------------------------- what parts share
@@ -377,7 +236,7 @@ static void play_part(struct sp_part *part) {
     const struct sp_trace *trace = play_of->trace;
     size_t drawn = 0, behind = 0;
     for (size_t i = 0; i < trace->operation_count; i++) {
-        if (part->thread != ALL_THREADS && trace->operations[i].thread != part->thread)
+        if (part->thread != SP_ALL_THREADS && trace->operations[i].thread != part->thread)
             continue;
         stay_close(part, i, &behind);
         play(part, i);
@@ -481,7 +340,7 @@ static void begin_pass(struct sp_player *player) {
         part->work_ns = part->errors = 0;
         part->position = 0;
     }
-    player->live_bytes = player->live_peak_bytes = 0;
+    player->live_bytes = player->live_peak_bytes = player->play.held_bytes;
     player->play.allocator->begin_pass(player->play.stage);
 }
 
@@ -517,6 +376,8 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
         .trace = play_of->trace->name,
         .allocator = play_of->allocator->name,
         .device = play_of->stage->device->name,
+        .start = play_of->start,
+        .held_bytes = play_of->held_bytes,
         .pass = pass,
         .operations = play_of->trace->operation_count,
         .streams = play_of->trace->stream_count,
@@ -525,7 +386,8 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     if (!play_all(player) || !finish_work(player))
         return false;
     result->end_to_end_ns = now(player) - player->begin;
-    bool known = play_of->allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes);
+    bool known = play_of->allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes) &&
+                 play_of->allocator->statistics(play_of->stage, &result->statistics);
     free_what_is_alive(player);
     sum_up(player, result);
     return synchronize(player) && known;

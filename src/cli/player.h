@@ -29,11 +29,13 @@ struct sp_result {
     const char *trace;
     const char *allocator;
     const char *device;
-    unsigned pass; // from 1
+    unsigned start;      // from 1
+    uint64_t held_bytes; // of the block that was held from the start
+    unsigned pass;       // from 1
     uint64_t operations;
     uint64_t streams;
-    uint64_t errors; // calls that failed
-    uint64_t live_peak_bytes;
+    uint64_t errors;          // calls that failed
+    uint64_t live_peak_bytes; // with the held block, which is in the reserved peak too
     uint64_t reserved_peak_bytes;
     struct sp_times malloc_ns;
     struct sp_times free_ns;
@@ -41,6 +43,7 @@ struct sp_result {
     uint64_t work_ns;       // all pieces of work together
     uint64_t end_to_end_ns; // from the first operation until all streams have done their work
     char first_error[256];  // in words; "" without errors
+    struct sp_statistics statistics;
 };
 
 // What is to be played, and how. All of it outlives the player.
@@ -51,6 +54,8 @@ struct sp_play {
     const struct sp_plan *plan;
     const struct sp_work *work; // null: the plan has no work, and times are of the host
     enum sp_parts parts;
+    unsigned start;
+    uint64_t held_bytes; // of a block on the first stream, held while the player is open; 0: none
     struct sp_progress *progress;
 };
 
@@ -63,6 +68,7 @@ struct sp_player {
     uint64_t begin;             // of the pass, by the clock
     CUstream *streams;          // by the trace's stream index
     CUevent *events;            // likewise
+    uint64_t held;              // the pointer of the held block; 0: there is none
     _Atomic uint64_t *pointers; // by the trace's block index: what the allocator returned, while it is alive
     uint64_t *malloc_ns;        // the samples of all parts, part by part
     uint64_t *free_ns;
@@ -74,7 +80,7 @@ struct sp_player {
     _Atomic uint64_t live_peak_bytes;
 };
 
-// Makes the streams and the arrays for a stage that is open. False, with the stage's reason.
+// Makes the streams and the arrays for a stage that is open, and allocates the held block. False, with the stage's reason.
 bool sp_player_open(struct sp_player *player, const struct sp_play *play);
 void sp_player_close(struct sp_player *player);
 

@@ -1,16 +1,18 @@
 // streampool replay: reads all traces, plays each through each allocator, then prints.
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/perturb.h"
 #include "cli/report.h"
 #include "cli/traces.h"
 
 #include "base/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES_MAX = 1000, OPTION_THREADS = 256 };
+enum { PASSES_MAX = 1000, OPTION_THREADS = 256, OPTION_STATISTICS };
 
 struct request {
     enum sp_device_choice choice;
@@ -20,6 +22,8 @@ struct request {
     unsigned passes;
     enum sp_parts parts;
     struct sp_plan plan;
+    struct sp_perturbation perturbation;
+    bool statistics; // are printed below the table
     const char *json;
     char **paths;
     size_t path_count;
@@ -86,11 +90,15 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case OPTION_THREADS:
         request->parts = SP_PART_FOR_EACH_THREAD;
         return 0;
+    case OPTION_STATISTICS:
+        request->statistics = true;
+        return 0;
     case 'j':
         request->json = argument;
         return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->plan;
+        state->child_inputs[1] = &request->perturbation;
         return 0;
     case ARGP_KEY_ARGS:
         request->paths = state->argv + state->next;
@@ -112,6 +120,7 @@ static const struct argp_option options[] = {
      0},
     {"passes", 'n', "N", 0, "Replay each trace so often with the same pool (default: 1)", 0},
     {"threads", OPTION_THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
+    {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
     {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
     {.doc = "Allocators:"},
 #define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},
@@ -121,7 +130,11 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct argp_child children[] = {{&sp_plan_argp, 0, "Work and order beside the trace:", 1}, {0}};
+static const struct argp_child children[] = {
+    {&sp_plan_argp, 0, "Work and order beside the trace:", 1},
+    {&sp_perturbation_argp, 0, "Several starts:", 2},
+    {0},
+};
 
 static const struct argp argp = {
     .options = options,
@@ -147,14 +160,17 @@ static bool play_passes(struct replay *replay, struct sp_player *player) {
 }
 
 static bool play_trace(struct replay *replay, const struct sp_trace *trace, struct sp_stage *stage,
-                       const struct sp_allocator *allocator) {
+                       const struct sp_allocator *allocator, unsigned start) {
+    const struct request *request = replay->request;
     struct sp_play play = {
         .trace = trace,
         .allocator = allocator,
         .stage = stage,
-        .plan = &replay->request->plan,
+        .plan = &request->plan,
         .work = replay->work,
-        .parts = replay->request->parts,
+        .parts = request->parts,
+        .start = start,
+        .held_bytes = sp_perturbation_bytes(&request->perturbation, trace, start),
         .progress = &replay->progress,
     };
     struct sp_player player;
@@ -166,7 +182,7 @@ static bool play_trace(struct replay *replay, const struct sp_trace *trace, stru
 }
 
 // False only when nothing more can be replayed; an allocator that can't be opened is noted.
-static bool play_allocator(struct replay *replay, const struct sp_trace *trace, size_t index) {
+static bool play_start(struct replay *replay, const struct sp_trace *trace, size_t index, unsigned start) {
     const struct sp_allocator *allocator = replay->request->allocators[index];
     struct sp_stage stage = {.device = &replay->device, .threshold = replay->request->threshold};
     sp_progress_label(&replay->progress, trace->name);
@@ -175,7 +191,7 @@ static bool play_allocator(struct replay *replay, const struct sp_trace *trace, 
         sp_progress_add(&replay->progress, trace->operation_count * replay->request->passes);
         return true;
     }
-    bool good = play_trace(replay, trace, &stage, allocator);
+    bool good = play_trace(replay, trace, &stage, allocator, start);
     allocator->close(&stage);
     if (good)
         return true;
@@ -183,10 +199,22 @@ static bool play_allocator(struct replay *replay, const struct sp_trace *trace, 
     return sp_complain("%s, %s: %s", trace->name, allocator->name, stage.reason);
 }
 
+static bool play_allocator(struct replay *replay, const struct sp_trace *trace, size_t index) {
+    unsigned starts = sp_perturbation_starts(&replay->request->perturbation);
+    for (unsigned start = 1; start <= starts; start++)
+        if (!play_start(replay, trace, index, start))
+            return false;
+    return true;
+}
+
+// For each trace.
+static size_t runs_of(const struct request *request) {
+    return request->allocator_count * sp_perturbation_starts(&request->perturbation) * request->passes;
+}
+
 static bool play_all(struct replay *replay) {
     const struct request *request = replay->request;
-    size_t runs = request->allocator_count * request->passes;
-    replay->progress = sp_progress_begin(sp_traces_operations(&replay->traces) * runs);
+    replay->progress = sp_progress_begin(sp_traces_operations(&replay->traces) * runs_of(request));
     for (size_t trace = 0; trace < replay->traces.count; trace++)
         for (size_t index = 0; index < request->allocator_count; index++)
             if (!play_allocator(replay, &replay->traces.list[trace], index))
@@ -197,6 +225,10 @@ static bool play_all(struct replay *replay) {
 
 // ------------------------------------------------------------------------------------------ the results
 
+static bool is_perturbed(const struct request *request) {
+    return request->perturbation.starts > 0;
+}
+
 static void print_unavailable(const struct replay *replay, FILE *out) {
     for (size_t i = 0; i < replay->request->allocator_count; i++)
         if (replay->unavailable[i][0])
@@ -204,28 +236,63 @@ static void print_unavailable(const struct replay *replay, FILE *out) {
                     replay->unavailable[i]);
 }
 
-static bool print_table(const struct replay *replay) {
-    sp_report_device(stdout, &replay->device, replay->work ? SP_TIME_OF_DEVICE : SP_TIME_OF_HOST);
-    if (!sp_report_print(stdout, replay->results, replay->result_count))
+static void print_perturbation(const struct sp_perturbation *perturbation) {
+    printf(
+        "medians of starts, each with a block of up to %d %% of the trace's peak held (%u starts, seed "
+        "%" PRIu64 ")\n\n",
+        100 / SP_PERTURBATION_PEAK_SHARE, perturbation->starts, perturbation->seed);
+}
+
+static bool print_summaries(const struct request *request, const struct sp_summaries *summaries) {
+    if (is_perturbed(request))
+        print_perturbation(&request->perturbation);
+    bool good = is_perturbed(request) ? sp_report_print_starts(stdout, summaries)
+                                      : sp_report_print(stdout, summaries);
+    if (!good)
         return sp_complain("out of host memory");
+    sp_report_print_errors(stdout, summaries);
+    if (request->statistics)
+        sp_report_print_statistics(stdout, summaries);
+    return true;
+}
+
+static bool print_table(const struct replay *replay, const struct sp_summaries *summaries) {
+    sp_report_device(stdout, &replay->device, replay->work ? SP_TIME_OF_DEVICE : SP_TIME_OF_HOST);
+    if (!print_summaries(replay->request, summaries))
+        return false;
     print_unavailable(replay, stdout);
     return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));
 }
 
-static bool print_results(const struct replay *replay) {
+static bool write_json(const struct replay *replay, const struct sp_summaries *summaries) {
+    struct sp_json_list list = is_perturbed(replay->request)
+                                   ? sp_report_list_of_starts(summaries)
+                                   : sp_report_list(replay->results, replay->result_count);
+    return sp_json_write(replay->request->json, &list);
+}
+
+static bool print_all(const struct replay *replay, const struct sp_summaries *summaries) {
     const char *json = replay->request->json;
+    if (!json)
+        return print_table(replay, summaries);
+    if (strcmp(json, "-") == 0)
+        print_unavailable(replay, stderr);
+    else if (!print_table(replay, summaries))
+        return false;
+    return write_json(replay, summaries);
+}
+
+static bool print_results(const struct replay *replay) {
     if (replay->result_count == 0) {
         print_unavailable(replay, stderr);
         return sp_complain("nothing was replayed");
     }
-    if (!json)
-        return print_table(replay);
-    if (strcmp(json, "-") == 0)
-        print_unavailable(replay, stderr);
-    else if (!print_table(replay))
-        return false;
-    struct sp_json_list list = sp_report_list(replay->results, replay->result_count);
-    return sp_json_write(json, &list);
+    struct sp_summaries summaries;
+    if (!sp_summaries_open(&summaries, replay->results, replay->result_count))
+        return sp_complain("out of host memory");
+    bool good = print_all(replay, &summaries);
+    sp_summaries_release(&summaries);
+    return good;
 }
 
 static bool play_with_work(struct replay *replay) {
@@ -244,8 +311,7 @@ static bool replay_on_device(struct replay *replay) {
     const struct sp_driver *driver;
     if (!sp_device_choose(request->choice, &driver) || !sp_device_open(&replay->device, driver))
         return false;
-    size_t runs = replay->traces.count * request->allocator_count * request->passes;
-    replay->results = calloc(runs, sizeof *replay->results);
+    replay->results = calloc(replay->traces.count * runs_of(request), sizeof *replay->results);
     bool good = replay->results || sp_complain("out of host memory");
     if (good && sp_plan_has_work(&request->plan))
         good = play_with_work(replay);
@@ -264,6 +330,7 @@ int sp_command_replay(int argc, char **argv) {
         .threshold = UINT64_MAX,
         .passes = 1,
         .plan = SP_PLAN_DEFAULT,
+        .perturbation = SP_PERTURBATION_DEFAULT,
     };
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;

@@ -1,25 +1,27 @@
-// The columns stand in one table: titles and what goes into a cell.
+// The columns of each table stand in one list: titles and what goes into a cell.
 #include "cli/report.h"
 
+#include "cli/quantity.h"
 #include "cli/table.h"
 
 #include <inttypes.h>
 
-// ---------------------------------------------------------------------------------------------- columns
+// ---------------------------------------------------------------------------------- columns of one start
 
-//   X(first line of the title, second line, what fills the cell of the result r)
-#define TEXT_COLUMNS(X)                                                                                      \
+//   X(first line of the title, second line, what fills the cell of the summary s, whose first start is r)
+#define KEY_COLUMNS(X)                                                                                       \
     X("", "trace", sp_cell_text(cell, r->trace))                                                             \
-    X("", "allocator", sp_cell_text(cell, r->allocator))
+    X("", "allocator", sp_cell_text(cell, r->allocator))                                                     \
+    X("", "pass", sp_cell_count(cell, r->pass))
 
-#define PASS_COLUMNS(X) X("", "pass", sp_cell_count(cell, r->pass))
-
-#define NUMBER_COLUMNS(X)                                                                                    \
+#define LOAD_COLUMNS(X)                                                                                      \
     X("", "operations", sp_cell_count(cell, r->operations))                                                  \
     X("", "streams", sp_cell_count(cell, r->streams))                                                        \
     X("", "errors", sp_cell_count(cell, r->errors))                                                          \
     X("peak", "live", sp_cell_bytes(cell, r->live_peak_bytes))                                               \
-    X("peak", "reserved", sp_cell_bytes(cell, r->reserved_peak_bytes))                                       \
+    X("peak", "reserved", sp_cell_bytes(cell, r->reserved_peak_bytes))
+
+#define CALL_COLUMNS(X)                                                                                      \
     X("reserved", "/ live", sp_cell_ratio(cell, r->reserved_peak_bytes, r->live_peak_bytes))                 \
     X("malloc", "mean", sp_cell_time(cell, r->malloc_ns.mean))                                               \
     X("malloc", "p50", sp_cell_time(cell, (double)r->malloc_ns.p50))                                         \
@@ -33,37 +35,146 @@
     X("device", "busy", sp_cell_ratio(cell, r->work_ns, r->end_to_end_ns))                                   \
     X("end to", "end", sp_cell_time(cell, (double)r->end_to_end_ns))
 
-#define COUNT_COLUMN(first, second, fill) +1
-enum {
-    TEXT_COLUMN_COUNT = 0 TEXT_COLUMNS(COUNT_COLUMN),
-    PASS_COLUMN = TEXT_COLUMN_COUNT,
-    WORK_COLUMN = PASS_COLUMN PASS_COLUMNS(COUNT_COLUMN) NUMBER_COLUMNS(COUNT_COLUMN),
-    COLUMN_COUNT = WORK_COLUMN WORK_COLUMNS(COUNT_COLUMN),
-    TITLE_ROWS = 2
+#define POOL_COLUMNS(X) X("", "growths", fill_growths(cell, s))
+
+#define ALL_COLUMNS(X) KEY_COLUMNS(X) LOAD_COLUMNS(X) CALL_COLUMNS(X) WORK_COLUMNS(X) POOL_COLUMNS(X)
+
+// ------------------------------------------------------------------------------ columns of several starts
+
+#define STARTS_LOAD_COLUMNS(X)                                                                               \
+    X("", "starts", sp_cell_count(cell, s->start_count))                                                     \
+    X("", "errors", sp_cell_count(cell, s->errors))
+
+#define STARTS_CALL_COLUMNS(X)                                                                               \
+    X("reserved", "/ live", fill_ratio(cell, s->ratio.median))                                               \
+    X("", "[least .. most]", fill_ratio_range(cell, &s->ratio))                                              \
+    X("calls", "total", sp_cell_time(cell, s->total_ns.median))                                              \
+    X("", "[least .. most]", fill_time_range(cell, &s->total_ns))                                            \
+    X("malloc", "max", sp_cell_time(cell, s->malloc_max_ns.median))                                          \
+    X("mean of", "max", sp_cell_time(cell, s->malloc_max_ns.mean))
+
+#define STARTS_WORK_COLUMNS(X) X("end to", "end", sp_cell_time(cell, s->end_to_end_ns.median))
+
+#define ALL_STARTS_COLUMNS(X)                                                                                \
+    KEY_COLUMNS(X)                                                                                           \
+    STARTS_LOAD_COLUMNS(X)                                                                                   \
+    STARTS_CALL_COLUMNS(X)                                                                                   \
+    STARTS_WORK_COLUMNS(X)                                                                                   \
+    POOL_COLUMNS(X)
+
+// -------------------------------------------------------------------------------------------- the tables
+
+enum { TITLE_ROWS = 2, TEXT_COLUMN_COUNT = 2, PASS_COLUMN = TEXT_COLUMN_COUNT };
+
+struct title {
+    const char *lines[TITLE_ROWS];
 };
-#undef COUNT_COLUMN
 
-#define ALL_COLUMNS(X) TEXT_COLUMNS(X) PASS_COLUMNS(X) NUMBER_COLUMNS(X) WORK_COLUMNS(X)
+// One of the tables: its titles, what fills a row, and the numbers of some of its columns.
+struct layout {
+    const struct title *titles;
+    void (*fill_row)(const struct sp_table *table, size_t row, const struct sp_summary *summary);
+    size_t columns; // the last one is that of the growths
+    size_t ratio;
+    size_t work; // the first of those about it, which go on to the growths
+};
 
-static void fill_titles(const struct sp_table *table) {
-    static const char *const titles[COLUMN_COUNT][TITLE_ROWS] = {
-#define TITLE(first, second, fill) {first, second},
-        ALL_COLUMNS(TITLE)
-#undef TITLE
-    };
-    for (size_t row = 0; row < TITLE_ROWS; row++)
-        for (size_t column = 0; column < COLUMN_COUNT; column++)
-            sp_cell_text(sp_table_cell(table, row, column), titles[column][row]);
+static void fill_ratio(char *cell, double ratio) {
+    if (ratio > 0)
+        snprintf(cell, SP_CELL_TEXT, "%.3f", ratio);
+    else
+        sp_cell_text(cell, "-");
 }
 
-static void fill_row(const struct sp_table *table, size_t row, const struct sp_result *r) {
-    size_t column = 0;
-    char *cell;
+static void fill_ratio_range(char *cell, const struct sp_spread *ratio) {
+    if (ratio->most > 0)
+        snprintf(cell, SP_CELL_TEXT, "[%.3f .. %.3f]", ratio->least, ratio->most);
+}
+
+static void fill_time_range(char *cell, const struct sp_spread *time) {
+    char least[SP_QUANTITY_TEXT], most[SP_QUANTITY_TEXT];
+    snprintf(cell, SP_CELL_TEXT, "[%s .. %s]", sp_time_text(time->least, least),
+             sp_time_text(time->most, most));
+}
+
+// A median may be half of a number.
+static void fill_growths(char *cell, const struct sp_summary *summary) {
+    if (sp_summary_first(summary)->statistics.known)
+        snprintf(cell, SP_CELL_TEXT, "%.10g", summary->statistics[SP_STATISTIC_Growths].median);
+}
+
 #define FILL(first, second, fill)                                                                            \
     cell = sp_table_cell(table, row, column++);                                                              \
     fill;
+
+static void fill_row(const struct sp_table *table, size_t row, const struct sp_summary *s) {
+    const struct sp_result *r = sp_summary_first(s);
+    size_t column = 0;
+    char *cell;
     ALL_COLUMNS(FILL)
+}
+
+static void fill_row_of_starts(const struct sp_table *table, size_t row, const struct sp_summary *s) {
+    const struct sp_result *r = sp_summary_first(s);
+    size_t column = 0;
+    char *cell;
+    ALL_STARTS_COLUMNS(FILL)
+}
 #undef FILL
+
+#define TITLE(first, second, fill) {{first, second}},
+static const struct title titles[] = {ALL_COLUMNS(TITLE)};
+static const struct title titles_of_starts[] = {ALL_STARTS_COLUMNS(TITLE)};
+#undef TITLE
+
+#define COUNT_COLUMN(first, second, fill) +1
+static const struct layout layout_of_one = {
+    .titles = titles,
+    .fill_row = fill_row,
+    .columns = sizeof titles / sizeof titles[0],
+    .ratio = 0 KEY_COLUMNS(COUNT_COLUMN) LOAD_COLUMNS(COUNT_COLUMN),
+    .work = 0 KEY_COLUMNS(COUNT_COLUMN) LOAD_COLUMNS(COUNT_COLUMN) CALL_COLUMNS(COUNT_COLUMN),
+};
+
+static const struct layout layout_of_starts = {
+    .titles = titles_of_starts,
+    .fill_row = fill_row_of_starts,
+    .columns = sizeof titles_of_starts / sizeof titles_of_starts[0],
+    .ratio = 0 KEY_COLUMNS(COUNT_COLUMN) STARTS_LOAD_COLUMNS(COUNT_COLUMN),
+    .work = 0 KEY_COLUMNS(COUNT_COLUMN) STARTS_LOAD_COLUMNS(COUNT_COLUMN) STARTS_CALL_COLUMNS(COUNT_COLUMN),
+};
+#undef COUNT_COLUMN
+
+static void fill_titles(const struct sp_table *table, const struct layout *layout) {
+    for (size_t row = 0; row < TITLE_ROWS; row++)
+        for (size_t column = 0; column < layout->columns; column++)
+            sp_cell_text(sp_table_cell(table, row, column), layout->titles[column].lines[row]);
+}
+
+static void fill_overall(const struct sp_table *table, const struct layout *layout, size_t row,
+                         const struct sp_overall *overall) {
+    sp_cell_text(sp_table_cell(table, row, 0), "geometric mean");
+    sp_cell_text(sp_table_cell(table, row, 1), overall->allocator);
+    sp_cell_count(sp_table_cell(table, row, PASS_COLUMN), overall->pass);
+    fill_ratio(sp_table_cell(table, row, layout->ratio), overall->ratio);
+}
+
+static void hide_columns(struct sp_table *table, const struct layout *layout,
+                         const struct sp_summaries *summaries) {
+    size_t growths_column = layout->columns - 1;
+    bool several_passes = false, work = false, growths = false;
+    for (size_t i = 0; i < summaries->count; i++) {
+        const struct sp_result *result = sp_summary_first(&summaries->list[i]);
+        several_passes = several_passes || result->pass > 1;
+        work = work || result->work_ns > 0;
+        growths = growths || result->statistics.known;
+    }
+    if (!several_passes)
+        sp_table_hide(table, PASS_COLUMN);
+    for (size_t column = layout->work; column < growths_column && !work; column++)
+        sp_table_hide(table, column);
+    if (!growths)
+        sp_table_hide(table, growths_column);
 }
 
 // --------------------------------------------------------------------------------------------- printing
@@ -82,69 +193,54 @@ void sp_report_device(FILE *out, const struct sp_device *device, enum sp_time_ba
     fputc('\n', out);
 }
 
-static void print_errors(FILE *out, const struct sp_result *results, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (results[i].errors > 0)
-            fprintf(out, "%s, %s, pass %u: %s (errors in all: %" PRIu64 ")\n", results[i].trace,
-                    results[i].allocator, results[i].pass, results[i].first_error, results[i].errors);
-}
-
-static void hide_columns(struct sp_table *table, const struct sp_result *results, size_t count) {
-    bool several_passes = false, work = false;
-    for (size_t i = 0; i < count; i++) {
-        several_passes = several_passes || results[i].pass > 1;
-        work = work || results[i].work_ns > 0;
-    }
-    if (!several_passes)
-        sp_table_hide(table, PASS_COLUMN);
-    for (size_t column = WORK_COLUMN; column < COLUMN_COUNT && !work; column++)
-        sp_table_hide(table, column);
-}
-
-bool sp_report_print(FILE *out, const struct sp_result *results, size_t count) {
+static bool print(FILE *out, const struct layout *layout, const struct sp_summaries *summaries) {
+    size_t first_overall = TITLE_ROWS + summaries->count;
     struct sp_table table;
-    if (!sp_table_open(&table, COLUMN_COUNT, TEXT_COLUMN_COUNT, TITLE_ROWS + count))
+    if (!sp_table_open(&table, layout->columns, TEXT_COLUMN_COUNT, first_overall + summaries->overall_count))
         return false;
-    fill_titles(&table);
-    for (size_t i = 0; i < count; i++)
-        fill_row(&table, TITLE_ROWS + i, &results[i]);
-    hide_columns(&table, results, count);
+    fill_titles(&table, layout);
+    for (size_t i = 0; i < summaries->count; i++)
+        layout->fill_row(&table, TITLE_ROWS + i, &summaries->list[i]);
+    for (size_t i = 0; i < summaries->overall_count; i++)
+        fill_overall(&table, layout, first_overall + i, &summaries->overall[i]);
+    hide_columns(&table, layout, summaries);
     sp_table_print(&table, out);
-    print_errors(out, results, count);
     sp_table_release(&table);
     return true;
 }
 
-// ------------------------------------------------------------------------------------------------- JSON
-
-static bool add_times(cJSON *parent, const char *key, const struct sp_times *times) {
-    cJSON *object = cJSON_AddObjectToObject(parent, key);
-    return object && sp_json_add_number(object, "mean", times->mean) &&
-           sp_json_add_count(object, "p50", times->p50) && sp_json_add_count(object, "p99", times->p99) &&
-           sp_json_add_count(object, "max", times->max);
+bool sp_report_print(FILE *out, const struct sp_summaries *summaries) {
+    return print(out, &layout_of_one, summaries);
 }
 
-static bool add_work(cJSON *object, const struct sp_result *result) {
-    return result->work_ns == 0 || (sp_json_add_count(object, "work_ns", result->work_ns) &&
-                                    sp_json_add_count(object, "end_to_end_ns", result->end_to_end_ns));
+bool sp_report_print_starts(FILE *out, const struct sp_summaries *summaries) {
+    return print(out, &layout_of_starts, summaries);
 }
 
-static bool fill_object(cJSON *object, const void *items, size_t index) {
-    const struct sp_result *result = (const struct sp_result *)items + index;
-    return sp_json_add_text(object, "trace", result->trace) &&
-           sp_json_add_text(object, "allocator", result->allocator) &&
-           sp_json_add_text(object, "device", result->device) &&
-           sp_json_add_count(object, "pass", result->pass) &&
-           sp_json_add_count(object, "operations", result->operations) &&
-           sp_json_add_count(object, "streams", result->streams) &&
-           sp_json_add_count(object, "errors", result->errors) &&
-           sp_json_add_count(object, "live_peak_bytes", result->live_peak_bytes) &&
-           sp_json_add_count(object, "reserved_peak_bytes", result->reserved_peak_bytes) &&
-           add_times(object, "malloc_ns", &result->malloc_ns) &&
-           add_times(object, "free_ns", &result->free_ns) &&
-           sp_json_add_count(object, "total_ns", result->total_ns) && add_work(object, result);
+static void print_name(FILE *out, const struct sp_summary *summary) {
+    const struct sp_result *result = sp_summary_first(summary);
+    fprintf(out, "%s, %s, pass %u: ", result->trace, result->allocator, result->pass);
 }
 
-struct sp_json_list sp_report_list(const struct sp_result *results, size_t count) {
-    return (struct sp_json_list){.count = count, .fill = fill_object, .items = results};
+void sp_report_print_errors(FILE *out, const struct sp_summaries *summaries) {
+    for (size_t i = 0; i < summaries->count; i++) {
+        const struct sp_summary *summary = &summaries->list[i];
+        if (summary->errors == 0)
+            continue;
+        print_name(out, summary);
+        fprintf(out, "%s (errors in all: %" PRIu64 ")\n", summary->first_error, summary->errors);
+    }
+}
+
+void sp_report_print_statistics(FILE *out, const struct sp_summaries *summaries) {
+    for (size_t i = 0; i < summaries->count; i++) {
+        const struct sp_summary *summary = &summaries->list[i];
+        if (!sp_summary_first(summary)->statistics.known)
+            continue;
+        print_name(out, summary);
+        for (size_t j = 0; j < SP_STATISTIC_COUNT; j++)
+            fprintf(out, "%s%s %.10g", j > 0 ? ", " : "", sp_statistics_name(j),
+                    summary->statistics[j].median);
+        fputc('\n', out);
+    }
 }

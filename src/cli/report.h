@@ -5,17 +5,28 @@
 
 #include "cli/json.h"
 #include "cli/player.h"
+#include "cli/summary.h"
 
 #include <stdio.h>
 
 // One line about the device and the driver, and on a simulated one a line that says what its times are.
 void sp_report_device(FILE *out, const struct sp_device *device, enum sp_time_base base);
 
-// The table, and a line for each pass that had errors. The column `pass` is there when there is more than one
-// pass, and `busy` and `end to end` when there was work. False without host memory.
-bool sp_report_print(FILE *out, const struct sp_result *results, size_t count);
+// The table of replays with one start. The column `pass` is there when there is more than one pass, `busy` and
+// `end to end` when there was work, and `growths` when an allocator counts them; the last rows have the
+// geometric means over the traces when there is more than one. False without host memory.
+bool sp_report_print(FILE *out, const struct sp_summaries *summaries);
 
-// The same as a list of objects; those of passes with work have two keys more. docs/replay.md has the keys.
+// The same for replays with several starts: the medians of their figures, and where those lie.
+bool sp_report_print_starts(FILE *out, const struct sp_summaries *summaries);
+
+// A line for each summary that had errors, and one for each whose allocator keeps statistics.
+void sp_report_print_errors(FILE *out, const struct sp_summaries *summaries);
+void sp_report_print_statistics(FILE *out, const struct sp_summaries *summaries);
+
+// For JSON: the results of replays with one start, and the summaries of several with the results in them.
+// docs/replay.md has the keys.
 struct sp_json_list sp_report_list(const struct sp_result *results, size_t count);
+struct sp_json_list sp_report_list_of_starts(const struct sp_summaries *summaries);
 
 #endif

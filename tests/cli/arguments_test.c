@@ -53,6 +53,7 @@ static void each_command_has_help_under_its_own_name(void **state) {
     assert_good(ARGUMENTS("replay", "--help"), "--threshold=BYTES|max");
     assert_good(ARGUMENTS("replay", "--help"), "  direct ");
     assert_good(ARGUMENTS("replay", "--help"), "--threads");
+    assert_good(ARGUMENTS("replay", "--help"), "--perturb=N");
     assert_good(ARGUMENTS("policies", "--help"), "Usage: streampool policies [OPTION...] TRACE...");
     assert_good(ARGUMENTS("policies", "--help"), "--limit=BYTES");
 }
@@ -105,6 +106,17 @@ static void passes_are_from_1_to_1000(void **state) {
     assert_usage_error(ARGUMENTS("replay", "--passes", "two", "trace.csv"), "not 'two'");
     assert_usage_error(ARGUMENTS("replay", "--passes", "2x", "trace.csv"), "not '2x'");
     assert_usage_error(ARGUMENTS("replay", "--passes", "", "trace.csv"), "not ''");
+}
+
+static void starts_are_from_1_to_1000_and_their_seed_is_a_number(void **state) {
+    (void)state;
+    static const char *const bad_starts[] = {"0", "1001", "-1", "ten", "2.5", ""};
+    for (size_t i = 0; i < sizeof bad_starts / sizeof bad_starts[0]; i++)
+        assert_usage_error(ARGUMENTS("replay", "--perturb", bad_starts[i], "trace.csv"),
+                           "--perturb is a number from 1 to 1000, not '");
+    assert_usage_error(ARGUMENTS("replay", "--perturb-seed", "any", "trace.csv"),
+                       "--perturb-seed is a whole number, not 'any'");
+    assert_usage_error(ARGUMENTS("replay", "--perturb"), "requires an argument");
 }
 
 // Both commands read them by the same code.
@@ -167,6 +179,7 @@ int main(void) {
         cmocka_unit_test(allocators_are_known_and_named_once),
         cmocka_unit_test(a_threshold_is_a_number_of_bytes_or_max),
         cmocka_unit_test(passes_are_from_1_to_1000),
+        cmocka_unit_test(starts_are_from_1_to_1000_and_their_seed_is_a_number),
         cmocka_unit_test(work_is_a_share_or_a_time),
         cmocka_unit_test(events_and_seeds_are_whole_numbers),
         cmocka_unit_test(a_limit_is_a_number_of_bytes_above_0),

@@ -1,6 +1,7 @@
 // The results as JSON: exactly the promised keys, whole files or none.
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include <cjson/cJSON.h>
+#include <streampool/streampool.h>
 
 #include "program.h"
 
@@ -25,8 +27,9 @@ static const char *const keys[] = {
     "live_peak_bytes", "reserved_peak_bytes", "malloc_ns", "free_ns", "total_ns",
 };
 
-// Behind these, when there was work:
+// Behind these, when there was work, and then for the allocator that keeps statistics:
 static const char *const work_keys[] = {"work_ns", "end_to_end_ns"};
+static const char statistics_key[] = "statistics";
 
 static const char *const time_keys[] = {"mean", "p50", "p99", "max"};
 
@@ -61,8 +64,36 @@ static void assert_times(const cJSON *result, const char *key) {
     assert_true(number(times, "mean") <= number(times, "max"));
 }
 
+static void assert_statistics(const cJSON *result) {
+    static const char *const names[] = {
+#define NAME(name, number, text) #name,
+        STREAMPOOL_POOL_STATISTICS(NAME)
+#undef NAME
+    };
+    assert_keys(cJSON_GetObjectItemCaseSensitive(result, statistics_key), names,
+                sizeof names / sizeof names[0]);
+}
+
+enum { KEYS = sizeof keys / sizeof keys[0], WORK_KEYS = sizeof work_keys / sizeof work_keys[0] };
+
+static void assert_all_keys(const cJSON *result, bool work, bool statistics) {
+    const char *expected[KEYS + WORK_KEYS + 1];
+    size_t count = KEYS;
+    memcpy(expected, keys, sizeof keys);
+    if (work) {
+        memcpy(expected + count, work_keys, sizeof work_keys);
+        count += WORK_KEYS;
+    }
+    if (statistics)
+        expected[count++] = statistics_key;
+    assert_keys(result, expected, count);
+}
+
 static void assert_result(const cJSON *result, const char *allocator, int pass) {
-    assert_keys(result, keys, sizeof keys / sizeof keys[0]);
+    bool is_pool = strcmp(allocator, "pool") == 0;
+    assert_all_keys(result, false, is_pool);
+    if (is_pool)
+        assert_statistics(result);
     assert_text(result, "trace", "small");
     assert_text(result, "allocator", allocator);
     assert_true(strlen(cJSON_GetObjectItemCaseSensitive(result, "device")->valuestring) > 0);
@@ -115,12 +146,27 @@ static void the_keys_are_exactly_those_promised_and_the_figures_agree(void **sta
     program_forget(&outcome);
 }
 
+static double statistic(const cJSON *result, const char *name) {
+    return number(cJSON_GetObjectItemCaseSensitive(result, statistics_key), name);
+}
+
+// The pool is empty before the first pass, and has all that the second one needs.
+static void statistics_are_those_of_a_pass_alone(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay_to(&outcome, "-");
+    cJSON *list = cJSON_Parse(outcome.output);
+    const cJSON *cold = cJSON_GetArrayItem(list, 0), *warm = cJSON_GetArrayItem(list, 1);
+    assert_true(statistic(cold, "Growths") >= 1);
+    assert_true(statistic(warm, "Growths") == 0);
+    assert_true(statistic(warm, "ReuseSameStream") >= 1);
+    assert_true(statistic(warm, "Failures") == 0);
+    cJSON_Delete(list);
+    program_forget(&outcome);
+}
+
 static void work_adds_what_it_was_and_how_long_all_took(void **state) {
     (void)state;
-    enum { KEYS = sizeof keys / sizeof keys[0], WORK_KEYS = sizeof work_keys / sizeof work_keys[0] };
-    const char *all_keys[KEYS + WORK_KEYS];
-    memcpy(all_keys, keys, sizeof keys);
-    memcpy(all_keys + KEYS, work_keys, sizeof work_keys);
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS,
                 ARGUMENTS("replay", "--device", "sim", "--work-ns", "50000", "--json", "-",
@@ -128,7 +174,7 @@ static void work_adds_what_it_was_and_how_long_all_took(void **state) {
     assert_int_equal(outcome.status, 0);
     cJSON *list = cJSON_Parse(outcome.output);
     const cJSON *result = cJSON_GetArrayItem(list, 0);
-    assert_keys(result, all_keys, KEYS + WORK_KEYS);
+    assert_all_keys(result, true, true);
     assert_true(number(result, "work_ns") == 2 * 50000);
     assert_true(number(result, "end_to_end_ns") >= 50000);
     cJSON_Delete(list);
@@ -232,6 +278,7 @@ static void a_full_disk_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_keys_are_exactly_those_promised_and_the_figures_agree),
+        cmocka_unit_test(statistics_are_those_of_a_pass_alone),
         cmocka_unit_test(work_adds_what_it_was_and_how_long_all_took),
         cmocka_unit_test(a_dash_is_standard_output_and_leaves_out_the_table),
         cmocka_unit_test(an_allocator_that_is_missing_is_not_in_the_list),

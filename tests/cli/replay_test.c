@@ -1,6 +1,7 @@
 // Replays on the simulated driver: the table, the figures that don't depend on the machine, and what happens when
 // something is missing or memory is short.
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,9 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include <cjson/cJSON.h>
+#include <streampool/streampool.h>
 
 #include "program.h"
 
@@ -70,9 +74,9 @@ static void the_table_has_the_promised_columns_in_their_order(void **state) {
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
     assert_row(outcome.output, "peak peak reserved malloc malloc malloc malloc free free calls");
-    assert_row(
-        outcome.output,
-        "trace allocator operations streams errors live reserved / live mean p50 p99 max mean p99 total");
+    assert_row(outcome.output,
+               "trace allocator operations streams errors live reserved / live mean p50 p99 "
+               "max mean p99 total growths");
     program_forget(&outcome);
 }
 
@@ -146,6 +150,93 @@ static void requests_of_no_bytes_succeed_with_every_allocator(void **state) {
     program_forget(&outcome);
 }
 
+// ------------------------------------------------------------------------- statistics and all traces
+
+// The last word of a row.
+static double last_of(const char *table, const char *begin) {
+    char *row = row_of(table, begin);
+    double number = strtod(strrchr(row, ' '), NULL);
+    free(row);
+    return number;
+}
+
+static void the_pools_growths_are_counted_in_each_pass(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--passes", "2", file_write("small.csv", small)));
+    assert_true(last_of(outcome.output, "small pool 1 ") >= 1);
+    assert_true(last_of(outcome.output, "small pool 2 ") == 0);
+    program_forget(&outcome);
+}
+
+static void an_allocator_without_statistics_has_no_growths(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "direct", "--statistics",
+                     file_write("small.csv", small)));
+    assert_null(strstr(outcome.output, "growths"));
+    assert_null(strstr(outcome.output, "Growths"));
+    program_forget(&outcome);
+}
+
+static void all_statistics_are_printed_when_they_are_asked_for(void **state) {
+    (void)state;
+    const char *path = file_write("small.csv", small);
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", "--statistics", path));
+    assert_row(outcome.output, "small, pool, pass 1: ");
+#define ASSERT_PRINTED(name, number, text) assert_says(outcome.output, #name " ");
+    STREAMPOOL_POOL_STATISTICS(ASSERT_PRINTED)
+#undef ASSERT_PRINTED
+    program_forget(&outcome);
+
+    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", path));
+    assert_null(strstr(outcome.output, "pass 1: "));
+    program_forget(&outcome);
+}
+
+static double ratio_of(const cJSON *result) {
+    return cJSON_GetObjectItemCaseSensitive(result, "reserved_peak_bytes")->valuedouble /
+           cJSON_GetObjectItemCaseSensitive(result, "live_peak_bytes")->valuedouble;
+}
+
+// Of the two results of the pool in the file.
+static void assert_geometric_mean(const char *table, const char *json) {
+    char *text = file_read(json);
+    assert_non_null(text);
+    cJSON *list = cJSON_Parse(text);
+    char expected[64];
+    snprintf(expected, sizeof expected, "geometric mean pool %.3f",
+             sqrt(ratio_of(cJSON_GetArrayItem(list, 0)) * ratio_of(cJSON_GetArrayItem(list, 2))));
+    assert_row(table, expected);
+    cJSON_Delete(list);
+    free(text);
+}
+
+static void several_traces_end_with_the_geometric_mean_of_their_ratios(void **state) {
+    (void)state;
+    const char *first = file_write("first.csv", small), *json = file_path("mean.json");
+    const char *second = file_write("second.csv", TRACE_HEADER "1,0,allocate,0x1000000,104857600,0\n");
+    struct outcome outcome;
+    replay(
+        &outcome, NO_SETTINGS,
+        ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--json", json, first, second));
+    assert_geometric_mean(outcome.output, json);
+    assert_row(outcome.output, "geometric mean direct 1.000");
+    program_forget(&outcome);
+}
+
+static void one_trace_has_no_geometric_mean(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--passes", "2", file_write("small.csv", small)));
+    assert_null(strstr(outcome.output, "geometric mean"));
+    program_forget(&outcome);
+}
+
 // ----------------------------------------------------------------------------- work, order and threads
 
 static void work_is_put_behind_the_blocks_and_all_of_it_is_waited_for(void **state) {
@@ -157,7 +248,7 @@ static void work_is_put_behind_the_blocks_and_all_of_it_is_waited_for(void **sta
     assert_says(outcome.output, "times are those of its virtual clock, not of a GPU\n");
     assert_row(outcome.output,
                "trace allocator operations streams errors live reserved / live mean p50 p99 max "
-               "mean p99 total busy end");
+               "mean p99 total busy end growths");
     assert_row(outcome.output, "small pool 5 2 0 8.0 MiB ");
     assert_row(outcome.output, "small direct 5 2 0 8.0 MiB ");
     program_forget(&outcome);
@@ -446,6 +537,11 @@ int main(void) {
         cmocka_unit_test(each_trace_is_replayed_by_each_allocator_in_every_pass),
         cmocka_unit_test(a_threshold_may_have_a_unit),
         cmocka_unit_test(requests_of_no_bytes_succeed_with_every_allocator),
+        cmocka_unit_test(the_pools_growths_are_counted_in_each_pass),
+        cmocka_unit_test(an_allocator_without_statistics_has_no_growths),
+        cmocka_unit_test(all_statistics_are_printed_when_they_are_asked_for),
+        cmocka_unit_test(several_traces_end_with_the_geometric_mean_of_their_ratios),
+        cmocka_unit_test(one_trace_has_no_geometric_mean),
         cmocka_unit_test(work_is_put_behind_the_blocks_and_all_of_it_is_waited_for),
         cmocka_unit_test(without_work_nothing_is_said_about_it),
         cmocka_unit_test(with_work_the_simulated_drivers_figures_are_the_same_in_every_run),

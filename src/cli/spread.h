@@ -1,0 +1,20 @@
+// Where the figures of several runs lie.
+#ifndef STREAMPOOL_CLI_SPREAD_H
+#define STREAMPOOL_CLI_SPREAD_H
+
+#include <stddef.h>
+
+struct sp_spread {
+    double median; // of an even number of values: half way between the two in the middle
+    double least;
+    double most;
+    double mean;
+};
+
+// Sorts the values, of which there is at least one.
+struct sp_spread sp_spread_of(double *values, size_t count);
+
+// Of the values above 0, the only ones that have one; 0 when there is none.
+double sp_geometric_mean(const double *values, size_t count);
+
+#endif

@@ -1,0 +1,26 @@
+// What a pool counts by itself: every statistic of the public header.
+#ifndef STREAMPOOL_CLI_STATISTICS_H
+#define STREAMPOOL_CLI_STATISTICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <streampool/streampool.h>
+
+#define SP_STATISTIC_INDEX(name, number, text) SP_STATISTIC_##name,
+enum { STREAMPOOL_POOL_STATISTICS(SP_STATISTIC_INDEX) SP_STATISTIC_COUNT };
+#undef SP_STATISTIC_INDEX
+
+struct sp_statistics {
+    bool known; // false: the allocator keeps none
+    uint64_t values[SP_STATISTIC_COUNT];
+};
+
+// The name that the library gives it.
+const char *sp_statistics_name(size_t statistic);
+
+// Makes all of them count anew.
+void sp_statistics_reset(poolMemPool_t pool);
+poolError_t sp_statistics_read(poolMemPool_t pool, struct sp_statistics *statistics);
+
+#endif

@@ -1,0 +1,47 @@
+// What the starts of a trace have in common: for each trace, allocator and pass the spread of their figures.
+// A replay with one start is summed up too; then all values of a spread are the same.
+#ifndef STREAMPOOL_CLI_SUMMARY_H
+#define STREAMPOOL_CLI_SUMMARY_H
+
+#include "cli/player.h"
+#include "cli/spread.h"
+
+struct sp_summary {
+    const struct sp_result **starts; // the same pass of each
+    size_t start_count;
+    uint64_t errors;         // of all starts
+    const char *first_error; // of the first start that has one; "" without errors
+    struct sp_spread ratio;  // of reserved to live; 0 where nothing was alive
+    struct sp_spread total_ns;
+    struct sp_spread malloc_max_ns;
+    struct sp_spread end_to_end_ns;
+    struct sp_spread statistics[SP_STATISTIC_COUNT];
+};
+
+// Over all traces.
+struct sp_overall {
+    const char *allocator;
+    unsigned pass;
+    double ratio; // the geometric mean of the medians of the ratios
+};
+
+struct sp_summaries {
+    struct sp_summary *list; // in the order of the first starts
+    size_t count;
+    struct sp_overall *overall; // for each allocator and pass that has more than one trace
+    size_t overall_count;
+    const struct sp_result **starts; // of all summaries, one after the other
+    double *values;                  // room for a value of each result
+};
+
+// Sums up results in the order in which they were played; they outlive the summaries. False without host
+// memory; then there is nothing to release.
+bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *results, size_t count);
+void sp_summaries_release(struct sp_summaries *summaries);
+
+// The first start stands for what is the same in all of them.
+static inline const struct sp_result *sp_summary_first(const struct sp_summary *summary) {
+    return summary->starts[0];
+}
+
+#endif
