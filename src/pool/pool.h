@@ -33,7 +33,7 @@
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
 #define SP_EXTENT_MAX         ((uint64_t)64 << 20)
 #define SP_EXTENTS_OF_POOL    64
-#define SP_EXTENTS_OF_REQUEST 8
+#define SP_EXTENTS_OF_REQUEST 16
 
 // The pool grows, rather than to remap, up to a part more than the most that was ever in use at once.
 #define SP_SLACK_SHARE 25
