@@ -32,12 +32,15 @@
 // between the bounds, at most this part of the pool, but never less than that part of the request.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
 #define SP_EXTENT_MAX         ((uint64_t)64 << 20)
-#define SP_EXTENTS_OF_POOL    64
+#define SP_EXTENTS_OF_POOL    128
 #define SP_EXTENTS_OF_REQUEST 16
 
 // The pool grows, rather than to remap, up to a part more than the most that was ever in use at once.
 #define SP_SLACK_SHARE 25
 #define SP_SLACK_MIN   ((uint64_t)8 << 20)
+
+// Free memory is put together with new memory where that saves at least this part of the new.
+#define SP_SAVING_SHARE 4
 
 // The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
 #define SP_UNFENCED_MAX       ((uint64_t)8 << 20)

@@ -171,12 +171,15 @@ static void choose_behind(struct plan *plan, struct candidate *begin, uint64_t s
     plan->missing = left;
 }
 
-// New memory for what is missing is worth a remap where growing without one would take more.
+// Where the free memory is not enough, it is put together with new memory if that saves much of what growing alone would
+// take; a call's time is not spent on little.
 static bool is_worth_it(const struct sp_request *request, const struct plan *plan) {
     if (plan->missing == 0)
         return true;
+    uint64_t otherwise = sp_growth_least(request);
     return !(request->flags & poolMallocNoGrowth) &&
-           sp_round_up(plan->missing, request->pool->device->vmm.granule) < sp_growth_least(request);
+           sp_round_up(plan->missing, request->pool->device->vmm.granule) <
+               otherwise - otherwise / SP_SAVING_SHARE;
 }
 
 static bool choose_locked(const struct sp_request *request, struct plan *plan) {
