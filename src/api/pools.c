@@ -1,5 +1,6 @@
 // Pools: creating, destroying, attributes, trimming, and the pools of a device.
 #include "api/api.h"
+#include "order/poll.h"
 
 static poolError_t check_location(const struct poolMemLocation *location, int handle_types) {
     switch (location->type) {

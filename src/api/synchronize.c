@@ -1,4 +1,5 @@
 // The synchronise and query calls, and the event record.
+#include "order/synchronize.h"
 #include "api/api.h"
 #include "order/event.h"
 

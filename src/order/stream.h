@@ -36,6 +36,7 @@
 #include "base/mutant.h"
 #include "driver/driver.h"
 #include "order/clock.h"
+#include "order/identity.h"
 #include "order/rule.h"
 
 #include <stdatomic.h>
@@ -82,11 +83,6 @@ struct sp_stream {
     uint64_t chain_sequence;  // the highest number that a record of `chain` closed
 };
 
-// Whether the stream takes part in a capture: CUDA_SUCCESS when not, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-// when so, and what the driver says when even asking is an error (the legacy stream beside a capturing one;
-// no context).
-CUresult sp_stream_check_capture(CUstream handle);
-
 // The stream behind a handle that a caller has just passed to us; made known if it is new. The common case is
 // one driver call and no lock.
 CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream);
@@ -98,12 +94,11 @@ uint32_t sp_stream_count(void);
 // The stream was destroyed: once all of it has completed, its slot is given to another.
 void sp_stream_set_gone(struct sp_stream *stream);
 
-// The id of a context, 0 where the driver has none; and the calling thread's current one, (null, 0) for none.
-CUresult sp_context_id(CUcontext context, uint64_t *id);
-CUresult sp_context_current(CUcontext *context, uint64_t *id);
+// Of one incarnation of a context; and of the calling thread's current one.
 static inline bool sp_stream_is_of(const struct sp_stream *stream, CUcontext context, uint64_t id) {
     return stream->context == context && (stream->context_id == id || SP_IS_MUTANT(DeadEventUsed));
 }
+bool sp_stream_is_of_current_context(const struct sp_stream *stream);
 
 // For tests, with no other thread about: forgets all streams.
 void sp_streams_close(void);

@@ -1,4 +1,6 @@
 // The ladder: what a request that its lane can't serve tries, from the cheapest to the dearest.
+#include "order/end.h"
+#include "order/poll.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"

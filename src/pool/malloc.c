@@ -1,4 +1,7 @@
 // Allocating: what the lane has at hand, and behind it the ladder.
+#include "order/chain.h"
+#include "order/end.h"
+#include "order/poll.h"
 #include "pool/figures.h"
 #include "pool/owner.h"
 #include "pool/quick.h"

@@ -1,4 +1,6 @@
 // The last rungs of the ladder: memory that is free and pending, and a wait that brings it within reach.
+#include "order/learn.h"
+#include "order/poll.h"
 #include "pool/request.h"
 #include "pool/settle.h"
 

@@ -1,0 +1,27 @@
+#include "order/context.h"
+
+CUresult sp_context_id(CUcontext context, uint64_t *id) {
+    unsigned long long value = 0;
+    *id = 0;
+    if (!sp_driver->cuCtxGetId)
+        return CUDA_SUCCESS;
+    CUresult error = sp_native_noted(sp_driver->cuCtxGetId(context, &value), "cuCtxGetId");
+    *id = value;
+    return error;
+}
+
+CUresult sp_context_device(CUcontext context, int *device) {
+    CUcontext popped;
+    CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    if (error != CUDA_SUCCESS)
+        return error;
+    error = sp_native_noted(sp_driver->cuCtxGetDevice(device), "cuCtxGetDevice");
+    sp_driver->cuCtxPopCurrent(&popped);
+    return error;
+}
+
+CUresult sp_context_current(CUcontext *context, uint64_t *id) {
+    *id = 0;
+    CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
+    return error == CUDA_SUCCESS && *context ? sp_context_id(*context, id) : error;
+}
