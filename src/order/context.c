@@ -10,6 +10,15 @@ CUresult sp_context_id(CUcontext context, uint64_t *id) {
     return error;
 }
 
+// Any other answer says nothing, and a context that nothing is known of is taken for alive.
+bool sp_context_is_gone(CUcontext context, uint64_t id) {
+    unsigned long long now = 0;
+    if (!sp_driver->cuCtxGetId)
+        return false;
+    CUresult error = sp_driver->cuCtxGetId(context, &now);
+    return error == CUDA_ERROR_CONTEXT_IS_DESTROYED || (error == CUDA_SUCCESS && now != id);
+}
+
 CUresult sp_context_device(CUcontext context, int *device) {
     CUcontext popped;
     CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");

@@ -7,9 +7,16 @@
 
 #include "driver/driver.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 // Of a context that is alive.
 CUresult sp_context_id(CUcontext context, uint64_t *id);
 CUresult sp_context_device(CUcontext context, int *device);
+
+// Whether this incarnation was destroyed or reset: its work has completed then, and its events are gone. The driver can be
+// asked about any context that there ever was. Never true without cuCtxGetId.
+bool sp_context_is_gone(CUcontext context, uint64_t id);
 
 // The calling thread's current one, (null, 0) for none.
 CUresult sp_context_current(CUcontext *context, uint64_t *id);

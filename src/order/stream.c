@@ -214,6 +214,57 @@ CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream) {
     return resolve_slowly(handle, &name, stream);
 }
 
+// ------------------------------------------------------------------------------------------ gone contexts
+
+enum { LIVING = 16 };
+
+// Contexts that a pass has found alive, by one stream of each. The latest few will do: one that was forgotten is asked
+// again.
+struct living {
+    const struct sp_stream *streams[LIVING];
+    uint32_t count;
+};
+
+static bool is_known_alive(const struct living *living, const struct sp_stream *stream) {
+    for (uint32_t i = 0; i < living->count && i < LIVING; i++) {
+        if (sp_stream_is_of(stream, living->streams[i]->context, living->streams[i]->context_id))
+            return true;
+    }
+    return false;
+}
+
+static bool has_pending_frees(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->freed, memory_order_relaxed) > sp_stream_completed(stream);
+}
+
+static void end_context(CUcontext context, uint64_t id) {
+    sp_lock_acquire(&table.lock);
+    uint32_t count = sp_stream_count();
+    for (uint32_t slot = 0; slot < count; slot++) {
+        if (sp_stream_is_of(sp_stream_at(slot), context, id))
+            sp_stream_end_with_context(sp_stream_at(slot));
+    }
+    sp_lock_release(&table.lock);
+}
+
+bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive) {
+    struct living living = {{alive}, alive != NULL};
+    bool ended = false;
+    uint32_t count = sp_stream_count();
+    for (uint32_t slot = 0; slot < count; slot++) {
+        const struct sp_stream *stream = sp_stream_at(slot);
+        if (!has_pending_frees(stream) || is_known_alive(&living, stream))
+            continue;
+        if (sp_context_is_gone(stream->context, stream->context_id)) {
+            end_context(stream->context, stream->context_id);
+            ended = true;
+        } else {
+            living.streams[living.count++ % LIVING] = stream;
+        }
+    }
+    return ended;
+}
+
 bool sp_stream_is_of_current_context(const struct sp_stream *stream) {
     CUcontext context = NULL;
     uint64_t id;

@@ -94,6 +94,11 @@ uint32_t sp_stream_count(void);
 // The stream was destroyed: once all of it has completed, its slot is given to another.
 void sp_stream_set_gone(struct sp_stream *stream);
 
+// Ends the streams of contexts that were destroyed or reset, as far as the driver can tell: what was freed there is
+// complete. Each context with frees pending is asked once, but that of `alive` (may be null), a stream that the caller was
+// just passed. True when something was learned.
+bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive);
+
 // Of one incarnation of a context; and of the calling thread's current one.
 static inline bool sp_stream_is_of(const struct sp_stream *stream, CUcontext context, uint64_t id) {
     return stream->context == context && (stream->context_id == id || SP_IS_MUTANT(DeadEventUsed));

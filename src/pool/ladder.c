@@ -15,6 +15,13 @@ static CUresult within_reach(struct sp_request *request, struct sp_block **block
     return CUDA_SUCCESS;
 }
 
+// What was freed in a context that was destroyed is complete, under every policy. Nobody tells, so it is looked for.
+static CUresult of_gone_contexts(struct sp_request *request, struct sp_block **block) {
+    if (sp_streams_end_with_gone_contexts(request->lane->stream))
+        *block = sp_take(request);
+    return CUDA_SUCCESS;
+}
+
 // Memory that only a question can find. A pool whose doings must not depend on the answer doesn't ask.
 static CUresult found_complete(struct sp_request *request, struct sp_block **block) {
     if (!sp_request_allows(request, poolMemPoolReuseAllowOpportunistic) ||
@@ -94,6 +101,7 @@ static const struct {
     enum sp_statistic counts;
 } ladder[] = {
     {within_reach, SP_STATISTIC_COUNT},
+    {of_gone_contexts, SP_STATISTIC_COUNT},
     {found_complete, SP_STATISTIC_COUNT},
     {collected, SP_STATISTIC_COUNT},
     {grown, SP_STATISTIC_Growths},

@@ -98,15 +98,21 @@ static bool has_returned(struct sp_lane *lane, unsigned class_index) {
     return has;
 }
 
-// Blocks that only a query of the recorded events can bring back from other streams.
+static bool may_ask(const struct sp_pool *pool, unsigned int flags) {
+    return !(flags & poolMallocSameStreamOnly) && !sp_pool_is_deterministic(pool) &&
+           sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic);
+}
+
+// Blocks that only a question can bring back from other streams: whether their contexts are gone, and, where the policy
+// allows it, whether the recorded events are complete.
 static uint64_t take_small_found_complete(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                           unsigned int flags) {
-    if (!has_returned(lane, sp_size_class_of(size)) || flags & poolMallocSameStreamOnly ||
-        !sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) || sp_pool_is_deterministic(pool))
+    if (!has_returned(lane, sp_size_class_of(size)))
         return 0;
-    return sp_streams_poll_context_of(lane->stream) == CUDA_SUCCESS
-               ? take_small(lane, pool, lane->stream, size, flags)
-               : 0;
+    sp_streams_end_with_gone_contexts(lane->stream);
+    if (may_ask(pool, flags) && sp_streams_poll_context_of(lane->stream) != CUDA_SUCCESS)
+        return 0;
+    return take_small(lane, pool, lane->stream, size, flags);
 }
 
 static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
@@ -185,8 +191,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64
         held_back > atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed))
         sp_lane_record(lane);
     uint32_t misses = atomic_fetch_add_explicit(&lane->misses, 1, memory_order_relaxed);
-    if (misses % SP_MISSES_PER_POLL != 0 || sp_pool_is_deterministic(pool) ||
-        !sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic))
+    if (misses % SP_MISSES_PER_POLL != 0 || !may_ask(pool, poolMallocDefault))
         return;
     sp_streams_poll_context_of(lane->stream);
     sp_lock_acquire(&pool->lock);

@@ -241,7 +241,10 @@
 
 #define IDENTITY_ROWS(X) \
     X(a_context_may_be_reset_with_frees_pending, "the primary context reset with frees pending: likewise") \
-    X(memory_of_a_context_that_was_reset_is_given_again, "what was freed before the reset is complete after it")
+    X(memory_of_a_context_that_was_reset_is_given_again, "what was freed before the reset is complete after it") \
+    X(memory_of_a_context_that_was_destroyed_is_given_again, "what was freed in a context that was destroyed is complete") \
+    X(memory_of_a_context_that_was_destroyed_is_trimmed, "and goes back to the device") \
+    X(memory_of_another_context_that_is_alive_is_left, "what is pending in a context that is alive is neither given again nor trimmed")
 
 #define GPU_ROWS(X) \
     X(programmatic_dependent_launch_keeps_every_byte, "kernels that start before those in front of them have ended, and wait for them: no byte is wrong")
