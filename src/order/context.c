@@ -29,6 +29,18 @@ CUresult sp_context_device(CUcontext context, int *device) {
     return error;
 }
 
+size_t sp_context_free_memory(CUcontext context) {
+    CUcontext popped;
+    size_t free_bytes = 0;
+    size_t total;
+    if (sp_driver->cuCtxPushCurrent(context) != CUDA_SUCCESS)
+        return 0;
+    if (sp_driver->cuMemGetInfo(&free_bytes, &total) != CUDA_SUCCESS)
+        free_bytes = 0;
+    sp_driver->cuCtxPopCurrent(&popped);
+    return free_bytes;
+}
+
 CUresult sp_context_current(CUcontext *context, uint64_t *id) {
     *id = 0;
     CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");

@@ -8,11 +8,15 @@
 #include "driver/driver.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 // Of a context that is alive.
 CUresult sp_context_id(CUcontext context, uint64_t *id);
 CUresult sp_context_device(CUcontext context, int *device);
+
+// What its device has free by the driver's account; 0 when that doesn't say.
+size_t sp_context_free_memory(CUcontext context);
 
 // Whether this incarnation was destroyed or reset: its work has completed then, and its events are gone. The driver can be
 // asked about any context that there ever was. Never true without cuCtxGetId.

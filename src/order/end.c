@@ -6,6 +6,19 @@
 
 #include <stdlib.h>
 
+// The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is no reason
+// to keep the stream.
+CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
+    if (stream)
+        sp_stream_record(stream);
+    CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
+    if (error == CUDA_SUCCESS && stream)
+        sp_stream_set_gone(stream);
+    return error;
+}
+
+// ------------------------------------------------------------------------------------------ slots
+
 void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
     if (sp_fence_set_empty(fences) || SP_IS_MUTANT(AcquiredForgotten))
         return;

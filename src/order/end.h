@@ -9,6 +9,9 @@
 
 #include "order/progress.h"
 
+// Marks what the stream freed, and destroys it. `stream` is the one behind the handle, or null when that is capturing.
+CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle);
+
 // The stream was given memory with these fences.
 void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
 

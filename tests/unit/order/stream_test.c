@@ -236,6 +236,27 @@ static void a_used_slot_starts_with_an_empty_clock_and_no_marks(void **state) {
     assert_null(sp_stream_mark_covering(young, 0));
 }
 
+static void a_stream_that_is_destroyed_here_is_marked_first_and_then_gone(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t sequence = free_behind_work_on(stream);
+    assert_int_equal(sp_stream_destroy(stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(atomic_load(&stream->gone), stream->identified);
+    struct sp_mark *mark = sp_stream_mark_covering(stream, sequence);
+    assert_non_null(mark);
+    sp_mark_release(mark);
+}
+
+static void a_stream_that_the_driver_keeps_is_not_gone(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    simcudaFailCall("cuStreamDestroy", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(sp_stream_destroy(stream, stream->handle), CUDA_ERROR_LAUNCH_FAILED);
+    assert_false(atomic_load(&stream->gone));
+    assert_int_equal(sp_stream_destroy(NULL, stream->handle), CUDA_SUCCESS); // as if it captured
+    assert_false(atomic_load(&stream->gone));
+}
+
 static void a_gone_stream_of_another_context_keeps_its_slot(void **state) {
     (void)state;
     CUcontext context = NULL;
@@ -410,6 +431,8 @@ int main(void) {
         stream_test(a_recycled_handle_is_another_stream_where_the_driver_can_tell),
         stream_test(the_slot_of_a_gone_stream_is_used_again_once_all_of_it_is_complete),
         stream_test(a_used_slot_starts_with_an_empty_clock_and_no_marks),
+        stream_test(a_stream_that_is_destroyed_here_is_marked_first_and_then_gone),
+        stream_test(a_stream_that_the_driver_keeps_is_not_gone),
         stream_test(a_gone_stream_of_another_context_keeps_its_slot),
         stream_test(streams_that_come_and_go_need_no_more_slots_than_there_are_at_a_time),
         stream_test(a_context_at_the_handle_of_an_earlier_one_shows_that_that_one_has_ended),
