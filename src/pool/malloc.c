@@ -259,32 +259,54 @@ static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
     return poolSuccess;
 }
 
-static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream *stream, size_t size,
-                                 unsigned int flags, uint64_t *address) {
-    if (!sp_pool_pin(pool))
+static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                 size_t size, unsigned int flags, uint64_t *address) {
+    if (!sp_pool_pin(pool, handle))
         return SP_POOL_GONE;
     poolError_t error = malloc_slowly(pool, stream, size, flags, address);
     sp_pool_unpin(pool);
     return error;
 }
 
-poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, unsigned int flags,
-                           void **pointer) {
-    size_t most = pool->device->vmm.total_memory < pool->limit ? pool->device->vmm.total_memory : pool->limit;
-    if (size > most)
-        return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)",
-                       size, most);
+static bool is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
+    return atomic_load_explicit(&pool->handle, memory_order_acquire) != handle;
+}
+
+static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, size_t size) {
+    size_t total = pool->device->vmm.total_memory;
+    size_t limit = atomic_load_explicit(&pool->limit, memory_order_relaxed);
+    size_t most = total < limit ? total : limit;
+    if (size <= most)
+        return poolSuccess;
+    if (is_another_now(pool, handle))
+        return SP_POOL_GONE;
+    return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)", size,
+                   most);
+}
+
+// A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of it live that pool
+// stays, so its handle can be looked at, and the block goes back.
+static poolError_t keep_or_return(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                  size_t size, uint64_t address) {
+    sp_figures_used_add(pool, size);
+    if (__builtin_expect(!is_another_now(pool, handle), 1))
+        return poolSuccess;
+    sp_pool_free((void *)(uintptr_t)address, stream);
+    return SP_POOL_GONE;
+}
+
+poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
+                           unsigned int flags, void **pointer) {
+    poolError_t error = check_size(pool, handle, size);
+    if (error != poolSuccess)
+        return error;
     CUresult ordered = sp_stream_before_reuse(stream);
     if (ordered != CUDA_SUCCESS)
         return sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
     uint64_t address = flags & poolMallocFixed ? 0 : take_at_hand(pool, stream, size, flags);
-    if (address)
-        sp_figures_used_add(pool, size);
-    else {
-        poolError_t error = malloc_pinned(pool, stream, size, flags, &address);
-        if (error != poolSuccess)
-            return error;
-    }
-    *pointer = (void *)(uintptr_t)address;
-    return poolSuccess;
+    error = address ? keep_or_return(pool, handle, stream, size, address)
+                    : malloc_pinned(pool, handle, stream, size, flags, &address);
+    if (error == poolSuccess)
+        *pointer = (void *)(uintptr_t)address;
+    return error;
 }

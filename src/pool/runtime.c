@@ -84,6 +84,7 @@ static poolError_t open_locked(struct sp_device *device, int ordinal) {
     if (error != CUDA_SUCCESS)
         return describe_open_failure(ordinal, error);
     sp_list_init(&device->pools);
+    sp_list_init(&device->spare_pools);
     sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);
     poolError_t made = make_default_pool(device, ordinal);
     if (made == poolSuccess)
@@ -195,6 +196,7 @@ void sp_runtime_after_synchronize(const struct sp_stream *stream) {
 static void close_device(struct sp_device *device) {
     while (!sp_list_empty(&device->pools))
         sp_pool_demolish(SP_CONTAINER_OF(device->pools.next, struct sp_pool, link));
+    sp_device_free_pool_structs(device);
     sp_space_close(&device->space);
     memset(device, 0, sizeof *device);
 }
