@@ -185,7 +185,9 @@ struct poolMemPoolProps {
 //                     use, waits on the host for at most so many nanoseconds. Default 0.
 //   Deterministic     What a pool hands out depends on the program's calls alone, not on how fast the device
 //                     was: it asks no event, and takes for complete only what a synchronise has shown. For
-//                     programs that allocate from one thread. Default 0.
+//                     programs that allocate from one thread, and that destroy streams by poolStreamDestroy
+//                     where the driver is older than CUDA 12.0: it can't tell a new stream from the one that
+//                     had its handle before. Default 0.
 //   ContextFence      An allocation for which the device has no room may make its stream wait for everything
 //                     that the context has been given so far, which also gets at frees with no event behind
 //                     them (drivers from CUDA 12.5 on). The program promises that no stream of the context

@@ -54,6 +54,7 @@ CUresult sp_stream_extend_chain(struct sp_stream *stream, uint64_t *closed) {
     sp_lock_acquire(&stream->lock);
     if (stream->chain_sequence < *closed)
         stream->chain_sequence = *closed;
+    stream->chain_orphaned = false;
     sp_lock_release(&stream->lock);
     sp_number_raise(&stream->recorded, *closed);
     return CUDA_SUCCESS;
@@ -86,4 +87,17 @@ CUresult sp_stream_before_reuse(struct sp_stream *stream) {
     error = sp_private_event_wait(stream->handle, event);
     sp_relaxed_mode_leave(mode);
     return error;
+}
+
+uint64_t sp_stream_chain_end(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    uint64_t end = stream->chain_orphaned ? 0 : stream->chain_sequence;
+    sp_lock_release(&stream->lock);
+    return end;
+}
+
+void sp_stream_orphan_chain(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    stream->chain_orphaned = true;
+    sp_lock_release(&stream->lock);
 }

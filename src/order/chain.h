@@ -20,4 +20,11 @@ CUresult sp_stream_free_point(struct sp_stream *stream, uint64_t *sequence);
 // closed.
 CUresult sp_stream_extend_chain(struct sp_stream *stream, uint64_t *closed);
 
+// Up to which number the chain is complete when the stream of this name is: 0 where the record was made by an earlier
+// one, as far as is known.
+uint64_t sp_stream_chain_end(struct sp_stream *stream);
+
+// The stream of this name was destroyed.
+void sp_stream_orphan_chain(struct sp_stream *stream);
+
 #endif

@@ -1,6 +1,7 @@
 #include "order/end.h"
 
 #include "base/mutant.h"
+#include "order/chain.h"
 #include "order/mark.h"
 #include "order/private_event.h"
 
@@ -12,9 +13,11 @@ CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
     if (stream)
         sp_stream_record(stream);
     CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
-    if (error == CUDA_SUCCESS && stream)
-        sp_stream_set_gone(stream);
-    return error;
+    if (error != CUDA_SUCCESS || !stream)
+        return error;
+    sp_stream_orphan_chain(stream);
+    sp_stream_set_gone(stream);
+    return CUDA_SUCCESS;
 }
 
 // ------------------------------------------------------------------------------------------ slots

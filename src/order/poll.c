@@ -31,6 +31,21 @@ CUresult sp_mark_ask(struct sp_mark *mark) {
     return ask_relaxed(mark, SP_FOUND);
 }
 
+CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence) {
+    bool complete = false;
+    sp_lock_acquire(&stream->lock);
+    CUevent chain = stream->chain;
+    sp_lock_release(&stream->lock);
+    if (!chain || sp_fence_is_synchronized((struct sp_fence){stream->slot, sequence}))
+        return CUDA_SUCCESS;
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = sp_private_event_query(chain, &complete);
+    sp_relaxed_mode_leave(mode);
+    if (complete)
+        sp_stream_publish(stream, sequence, SP_SYNCHRONIZED);
+    return error;
+}
+
 // ------------------------------------------------------------------------------------ streams and contexts
 
 static CUresult poll_mark(struct sp_stream *stream, struct sp_mark *mark) {

@@ -17,4 +17,7 @@ CUresult sp_streams_poll_current_context(void);
 CUresult sp_mark_ask(struct sp_mark *mark);
 CUresult sp_mark_confirm(struct sp_mark *mark);
 
+// The chain of a stream, of which a synchronise is known to have passed the record that closed this number.
+CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence);
+
 #endif

@@ -81,6 +81,7 @@ struct sp_stream {
     uint64_t clock_version;   // counts the joins
     CUevent chain;            // of an anonymous stream, once it has freed something
     uint64_t chain_sequence;  // the highest number that a record of `chain` closed
+    bool chain_orphaned;      // the stream that made that record was destroyed through the library
 };
 
 // The stream behind a handle that a caller has just passed to us; made known if it is new. The common case is

@@ -1,6 +1,7 @@
 #include "order/synchronize.h"
 
 #include "base/mutant.h"
+#include "order/chain.h"
 #include "order/context.h"
 #include "order/learn.h"
 #include "order/poll.h"
@@ -12,39 +13,56 @@ static void drop_complete_marks(struct sp_stream *stream) {
     sp_stream_drop_marks(stream, sp_stream_completed(stream));
 }
 
-// What a synchronise or a query of the stream itself has shown. Of an anonymous stream it says nothing about
-// the work of an earlier one with the same handle; the chain does.
-static void publish_seen(struct sp_stream *stream, uint64_t sequence, const struct sp_clock *clock,
-                         enum sp_knowledge how) {
+// What there was of a stream when it was synchronised or queried.
+struct view {
+    uint64_t sequence;
+    uint64_t chain_end;
+    struct sp_clock clock;
+};
+
+static void look_at(struct sp_stream *stream, struct view *view) {
+    *view = (struct view){.chain_end = sp_stream_chain_end(stream)};
+    sp_stream_copy_clock(stream, &view->clock);
+    view->sequence = sp_stream_close_sequence(stream);
+}
+
+// Of an anonymous stream a synchronise says nothing about the work of an earlier one with the same handle; the
+// chain does, and is asked. Where the same stream made the chain's last record the answer is certain, so what it
+// shows is what the synchronise has shown.
+static void publish_chain(struct sp_stream *stream, const struct view *view, enum sp_knowledge how) {
+    if (how == SP_SYNCHRONIZED)
+        sp_chain_confirm(stream, view->chain_end);
+    sp_stream_poll(stream);
+}
+
+static void publish_seen(struct sp_stream *stream, const struct view *view, enum sp_knowledge how) {
     if (!stream->identified) {
-        sp_stream_poll(stream);
+        publish_chain(stream, view, how);
         return;
     }
-    sp_clock_publish(clock, how);
-    sp_stream_publish(stream, sequence, how);
+    sp_clock_publish(&view->clock, how);
+    sp_stream_publish(stream, view->sequence, how);
     drop_complete_marks(stream);
 }
 
 CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle) {
-    struct sp_clock clock = {0, 0, NULL};
-    sp_stream_copy_clock(stream, &clock);
-    uint64_t sequence = SP_MUTATED(SynchronizeClosedLate, 0, sp_stream_close_sequence(stream));
+    struct view view;
+    look_at(stream, &view);
     CUresult error = sp_native_noted(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
-    sequence = SP_MUTATED(SynchronizeClosedLate, sp_stream_close_sequence(stream), sequence);
+    view.sequence = SP_MUTATED(SynchronizeClosedLate, sp_stream_close_sequence(stream), view.sequence);
     if (error == CUDA_SUCCESS || SP_IS_MUTANT(FailedSynchronizePublishes))
-        publish_seen(stream, sequence, &clock, SP_SYNCHRONIZED);
-    sp_clock_clear(&clock);
+        publish_seen(stream, &view, SP_SYNCHRONIZED);
+    sp_clock_clear(&view.clock);
     return error;
 }
 
 CUresult sp_stream_query(struct sp_stream *stream, CUstream handle) {
-    struct sp_clock clock = {0, 0, NULL};
-    sp_stream_copy_clock(stream, &clock);
-    uint64_t sequence = sp_stream_close_sequence(stream);
+    struct view view;
+    look_at(stream, &view);
     CUresult error = sp_driver->cuStreamQuery(handle);
     if (error == CUDA_SUCCESS || SP_IS_MUTANT(QueryPublishes))
-        publish_seen(stream, sequence, &clock, SP_FOUND);
-    sp_clock_clear(&clock);
+        publish_seen(stream, &view, SP_FOUND);
+    sp_clock_clear(&view.clock);
     return sp_native_noted(error, "cuStreamQuery");
 }
 

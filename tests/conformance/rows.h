@@ -144,6 +144,7 @@
     X(own_attributes_have_their_defaults, "attributes 1001 to 1003: default 0") \
     X(a_deterministic_pool_does_the_same_on_a_fast_and_a_slow_device, "attribute 1002: addresses and growth depend on the program alone") \
     X(a_deterministic_pool_takes_what_a_synchronise_has_shown, "attribute 1002: a query teaches nothing, a synchronise does") \
+    X(a_deterministic_pool_takes_what_a_stream_synchronise_has_shown, "attribute 1002: a synchronise of the stream does, of another one not") \
     X(statistics_are_read_by_name_and_set_to_0_alone, "statistics: names, start at 0, set to anything but 0: InvalidValue") \
     X(statistic_reuse_same_stream_counts_the_streams_own_memory, "statistic ReuseSameStream counts the streams own memory") \
     X(statistic_reuse_complete_counts_memory_known_to_be_complete, "statistic ReuseComplete counts memory known to be complete") \

@@ -116,8 +116,54 @@ static void a_query_is_no_synchronise(void **state) {
     assert_true(is_complete(stream, sequence));
     assert_false(is_synchronized(stream, sequence));
     assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
-    assert_int_equal(is_synchronized(stream, sequence),
-                     stream->identified); // an anonymous stream's chain is asked
+    assert_true(is_synchronized(stream, sequence));
+}
+
+static void a_synchronise_completes_nothing_that_was_freed_while_it_waited(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t before = free_behind_work_on(stream);
+    uint64_t end = sp_stream_chain_end(stream); // as the synchronise begins
+    uint64_t meanwhile = free_on(stream);
+    assert_int_equal(end, stream->identified ? 0 : before);
+    if (stream->identified)
+        return;
+    simulated_finish(stream->handle);
+    assert_int_equal(sp_chain_confirm(stream, end), CUDA_SUCCESS);
+    assert_true(is_synchronized(stream, before));
+    assert_false(is_synchronized(stream, meanwhile));
+}
+
+// What the chain tells of an earlier stream depends on how fast the device was.
+static void
+a_synchronise_at_a_handle_that_was_destroyed_here_says_nothing_certain_of_the_old_stream(void **state) {
+    (void)state;
+    CUstream handle = simulated_stream();
+    struct sp_stream *old = known(handle);
+    uint64_t sequence = free_on(old);
+    assert_int_equal(sp_stream_destroy(old, handle), CUDA_SUCCESS);
+    assert_ptr_equal(simulated_stream(), handle);
+    struct sp_stream *young = known(handle);
+    assert_int_equal(sp_stream_synchronize(young, handle), CUDA_SUCCESS);
+    assert_false(is_synchronized(old, sequence));
+    assert_int_equal(is_complete(old, sequence), !old->identified);
+    uint64_t anew = free_on(young);
+    assert_int_equal(sp_stream_synchronize(young, handle), CUDA_SUCCESS);
+    assert_true(is_synchronized(young, anew));
+    assert_int_equal(is_synchronized(old, sequence), !old->identified);
+}
+
+static void a_chain_that_can_not_be_asked_is_an_error_and_publishes_nothing(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t sequence = free_on(stream);
+    if (stream->identified)
+        return;
+    simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+    assert_int_equal(sp_chain_confirm(stream, sequence), CUDA_ERROR_UNKNOWN);
+    assert_false(is_synchronized(stream, sequence));
+    assert_int_equal(sp_chain_confirm(stream, sequence), CUDA_SUCCESS);
+    assert_true(is_synchronized(stream, sequence));
 }
 
 static void a_contexts_synchronise_is_a_synchronise(void **state) {
@@ -142,6 +188,10 @@ int main(void) {
         synchronize_test(a_synchronise_completes_what_the_stream_runs_after),
         synchronize_test(a_synchronise_that_fails_completes_nothing_of_what_the_stream_runs_after),
         synchronize_test(a_query_is_no_synchronise),
+        synchronize_test(a_synchronise_completes_nothing_that_was_freed_while_it_waited),
+        synchronize_test(
+            a_synchronise_at_a_handle_that_was_destroyed_here_says_nothing_certain_of_the_old_stream),
+        synchronize_test(a_chain_that_can_not_be_asked_is_an_error_and_publishes_nothing),
         synchronize_test(a_contexts_synchronise_is_a_synchronise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
