@@ -182,7 +182,8 @@ struct poolMemPoolProps {
 //                     free that brings the bytes freed on one stream since its last event above this number
 //                     records one, in that call. 0 records at every free. Default 8 MiB.
 //   HostWaitMax       An allocation that would fail, since the device is full and what is free is still in
-//                     use, waits on the host for at most so many nanoseconds. Default 0.
+//                     use, waits on the host for at most so many nanoseconds: as long as events are pending
+//                     behind such memory, and not in a Deterministic pool. Default 0.
 //   Deterministic     What a pool hands out depends on the program's calls alone, not on how fast the device
 //                     was: it asks no event, and takes for complete only what a synchronise has shown. For
 //                     programs that allocate from one thread, and that destroy streams by poolStreamDestroy
@@ -216,7 +217,14 @@ struct poolMemPoolProps {
 
 // What a pool counts: attributes too, read as uint64_t, and set to 0 to count anew.
 // poolMemPoolGetStatisticName() gives the name that stands here without its prefix. Each allocation counts
-// once, by the rule that its memory came by or as growth.
+// once, by the rule that its memory came by or as growth:
+//
+//   ReuseSameStream     also the small blocks that other streams freed, once they may be used where they came
+//                       from: a stream keeps no account of each
+//   ReuseComplete       what was known when the allocation looked, by whatever means: a synchronise, the end of
+//                       a context, an earlier question, or one that the pool has asked ahead of need; and what
+//                       is left over of a growth
+//   ReuseFoundComplete  an allocation that had found nothing so far, asked, and was served by the answer
 //
 //   X(name without its prefix poolMemPoolStat, number, what is counted)
 // clang-format off

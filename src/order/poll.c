@@ -90,7 +90,7 @@ static CUresult poll(struct sp_stream *stream) {
 }
 
 CUresult sp_stream_poll(struct sp_stream *stream) {
-    if (atomic_load_explicit(&stream->recorded, memory_order_acquire) <= sp_stream_completed(stream))
+    if (!sp_stream_has_pending_events(stream))
         return CUDA_SUCCESS;
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
     CUresult error = poll(stream);

@@ -28,6 +28,11 @@ static inline uint64_t sp_stream_covered(const struct sp_stream *stream) {
     return recorded > completed ? recorded : completed;
 }
 
+// Something was recorded that isn't known to be complete.
+static inline bool sp_stream_has_pending_events(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->recorded, memory_order_acquire) > sp_stream_completed(stream);
+}
+
 // Changes whenever something becomes known to be complete, of any stream.
 uint64_t sp_streams_news(void);
 

@@ -103,16 +103,29 @@ static bool may_ask(const struct sp_pool *pool, unsigned int flags) {
            sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic);
 }
 
-// Blocks that only a question can bring back from other streams: whether their contexts are gone, and, where the policy
-// allows it, whether the recorded events are complete.
-static uint64_t take_small_found_complete(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                          unsigned int flags) {
+// The same once something was learned, which tells what it counts as.
+static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                   unsigned int flags, enum sp_statistic counts) {
+    sp_lock_acquire(&lane->lock);
+    uint64_t address = take_small_locked(lane, size, flags);
+    sp_lock_release(&lane->lock);
+    if (address)
+        sp_pool_count(pool, counts);
+    return address;
+}
+
+// Blocks that other streams returned, and that only a question can bring back: whether their contexts are gone, and,
+// where the policy allows it, whether the recorded events are complete.
+static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                    unsigned int flags) {
+    uint64_t address = 0;
     if (!has_returned(lane, sp_size_class_of(size)))
         return 0;
-    sp_streams_end_with_gone_contexts(lane->stream);
-    if (may_ask(pool, flags) && sp_streams_poll_context_of(lane->stream) != CUDA_SUCCESS)
-        return 0;
-    return take_small(lane, pool, lane->stream, size, flags);
+    if (sp_streams_end_with_gone_contexts(lane->stream))
+        address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseComplete);
+    if (!address && may_ask(pool, flags) && sp_streams_poll_context_of(lane->stream) == CUDA_SUCCESS)
+        address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseFoundComplete);
+    return address;
 }
 
 static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
@@ -154,7 +167,7 @@ static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, 
                                     unsigned int flags, uint64_t *address) {
     *address = take_small(lane, pool, lane->stream, size, flags);
     if (!*address)
-        *address = take_small_found_complete(pool, lane, size, flags);
+        *address = take_small_returned(pool, lane, size, flags);
     return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, size, flags, address);
 }
 

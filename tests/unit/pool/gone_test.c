@@ -85,6 +85,8 @@ static void small_blocks_that_it_returned_are_used_again(void **state) {
     for (int i = 0; i < COUNT; i++)
         fixture_malloc(pool, size, here);
     assert_int_equal(fixture_reserved(pool), pages);
+    assert_true(fixture_attribute(pool, poolMemPoolStatReuseComplete) > 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseFoundComplete), 0);
 }
 
 static void it_goes_back_to_the_device_by_a_trim(void **state) {
