@@ -312,7 +312,7 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 //   poolErrorMemoryAllocation         more than the device, the pool's maxSize or the host has left; a size
 //                                     that no device could have is refused at once
 //   poolErrorDeviceUninitialized      a default stream with no current context
-//                                     poolErrorStreamCaptureUnsupported the stream is capturing
+//   poolErrorStreamCaptureUnsupported the stream is capturing
 //   poolErrorStreamCaptureImplicit    the legacy stream, while a blocking stream of the context is capturing
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
 //   poolErrorNotSupported             the device has no virtual memory management
@@ -323,10 +323,11 @@ STREAMPOOL_API poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, pool
 // The same with flags that narrow the pool's policies for this allocation; they never widen them. A null
 // pool is the current one.
 //   poolMallocSameStreamOnly   only memory that was last used on the same stream, or on which nothing is
-//   known to be pending poolMallocNoInsertedWaits  no wait is inserted into the stream poolMallocNoGrowth no
-//   memory is taken from the device: poolErrorMemoryAllocation rather than that poolMallocFixed the block
-//   lies in one extent, which other devices can access directly where this one can:
-//                              for NCCL and RDMA registrations, which see only the first extent
+//                              known to be pending
+//   poolMallocNoInsertedWaits  no wait is inserted into the stream
+//   poolMallocNoGrowth         no memory is taken from the device: poolErrorMemoryAllocation rather than that
+//   poolMallocFixed            the block lies in one extent, which other devices can access directly where
+//                              this one can: for NCCL and RDMA registrations, which see only the first extent
 //   poolErrorInvalidValue      also for any other flag
 enum poolMallocFlags {
     poolMallocDefault = 0,

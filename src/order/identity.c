@@ -70,13 +70,13 @@ static CUresult kind_of(CUstream handle, enum sp_stream_kind *kind) {
     return error;
 }
 
-CUresult sp_stream_describe(CUstream handle, struct sp_stream_description *fresh) {
-    fresh->handle = handle;
-    fresh->identified = sp_driver->cuStreamGetId != NULL;
-    CUresult error = context_of(handle, &fresh->context);
+CUresult sp_stream_describe(CUstream handle, struct sp_stream_description *description) {
+    description->handle = handle;
+    description->identified = sp_driver->cuStreamGetId != NULL;
+    CUresult error = context_of(handle, &description->context);
     if (error == CUDA_SUCCESS)
-        error = sp_context_id(fresh->context, &fresh->context_id);
+        error = sp_context_id(description->context, &description->context_id);
     if (error == CUDA_SUCCESS)
-        error = kind_of(handle, &fresh->kind);
-    return error == CUDA_SUCCESS ? sp_context_device(fresh->context, &fresh->device) : error;
+        error = kind_of(handle, &description->kind);
+    return error == CUDA_SUCCESS ? sp_context_device(description->context, &description->device) : error;
 }
