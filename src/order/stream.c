@@ -255,7 +255,7 @@ bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive) {
         const struct sp_stream *stream = sp_stream_at(slot);
         if (!has_pending_frees(stream) || is_known_alive(&living, stream))
             continue;
-        if (sp_context_is_gone(stream->context, stream->context_id)) {
+        if (SP_MUTATED(LivingContextEnded, true, sp_context_is_gone(stream->context, stream->context_id))) {
             end_context(stream->context, stream->context_id);
             ended = true;
         } else {
