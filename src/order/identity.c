@@ -1,6 +1,5 @@
 #include "order/identity.h"
 
-#include "base/mutant.h"
 #include "order/context.h"
 
 #include <stdatomic.h>
@@ -40,22 +39,13 @@ static CUresult context_of(CUstream handle, CUcontext *context) {
     return error;
 }
 
-static CUresult anonymous_name(CUstream handle, struct sp_stream_name *name) {
+CUresult sp_stream_name_anonymously(CUstream handle, struct sp_stream_name *name) {
     CUcontext context = NULL;
     CUresult error = context_of(handle, &context);
     name->word[0] = (uint64_t)(uintptr_t)context;
     name->word[1] = (uint64_t)(uintptr_t)(handle ? handle : CU_STREAM_LEGACY);
     name->word[2] = is_per_thread(handle) ? thread_number() : 0;
     return error;
-}
-
-CUresult sp_stream_identify(CUstream handle, struct sp_stream_name *name) {
-    if (!sp_driver->cuStreamGetId || SP_IS_MUTANT(HandleForId))
-        return anonymous_name(handle, name);
-    unsigned long long id = 0;
-    CUresult error = sp_driver->cuStreamGetId(handle, &id);
-    *name = (struct sp_stream_name){{id, 0, 0}};
-    return sp_native_noted(error, "cuStreamGetId");
 }
 
 // ------------------------------------------------------------------------------------------ describing

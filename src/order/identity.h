@@ -6,6 +6,7 @@
 #ifndef STREAMPOOL_ORDER_IDENTITY_H
 #define STREAMPOOL_ORDER_IDENTITY_H
 
+#include "base/mutant.h"
 #include "driver/driver.h"
 #include "order/rule.h"
 
@@ -34,8 +35,16 @@ CUresult sp_stream_check_capture(CUstream handle);
 
 bool sp_stream_is_default(CUstream handle);
 
-// The common case is one driver call.
-CUresult sp_stream_identify(CUstream handle, struct sp_stream_name *name);
+// The name of a stream. The common case is one driver call; the other one is for drivers without ids.
+CUresult sp_stream_name_anonymously(CUstream handle, struct sp_stream_name *name);
+static inline CUresult sp_stream_identify(CUstream handle, struct sp_stream_name *name) {
+    if (!sp_driver->cuStreamGetId || SP_IS_MUTANT(HandleForId))
+        return sp_stream_name_anonymously(handle, name);
+    unsigned long long id = 0;
+    CUresult error = sp_driver->cuStreamGetId(handle, &id);
+    *name = (struct sp_stream_name){{id, 0, 0}};
+    return sp_native_noted(error, "cuStreamGetId");
+}
 
 // Fills in all but the name.
 CUresult sp_stream_describe(CUstream handle, struct sp_stream_description *description);

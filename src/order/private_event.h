@@ -10,17 +10,33 @@
 #include "order/stream.h"
 
 // Returns the mode to leave to.
-CUstreamCaptureMode sp_relaxed_mode_enter(void);
-void sp_relaxed_mode_leave(CUstreamCaptureMode mode);
+static inline CUstreamCaptureMode sp_relaxed_mode_enter(void) {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
+static inline void sp_relaxed_mode_leave(CUstreamCaptureMode mode) {
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
+}
 
 // An event belongs to the stream's context, which need not be the current one.
 CUresult sp_private_event_create(const struct sp_stream *stream, CUevent *event);
 void sp_private_event_destroy(CUevent event);
 
-CUresult sp_private_event_record(CUevent event, CUstream handle);
-CUresult sp_private_event_wait(CUstream handle, CUevent event);
+static inline CUresult sp_private_event_record(CUevent event, CUstream handle) {
+    return sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
+}
+
+static inline CUresult sp_private_event_wait(CUstream handle, CUevent event) {
+    return sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, 0), "cuStreamWaitEvent");
+}
 
 // Pending is no failure.
-CUresult sp_private_event_query(CUevent event, bool *complete);
+static inline CUresult sp_private_event_query(CUevent event, bool *complete) {
+    CUresult error = sp_driver->cuEventQuery(event);
+    *complete = error == CUDA_SUCCESS;
+    return error == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : sp_native_noted(error, "cuEventQuery");
+}
 
 #endif
