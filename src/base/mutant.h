@@ -40,7 +40,8 @@
     X(SlabFencesLost, 29, "a slab's run goes back without the fences of what others returned to it") \
     X(ReturnedAccepted, 30, "a slab takes back what others returned before it may") \
     X(QueryPublishes, 31, "a query of a pending stream is taken for its completion") \
-    X(ContextClosedLate, 32, "a fence of the whole context closes the numbers after its record")
+    X(ContextClosedLate, 32, "a fence of the whole context closes the numbers after its record") \
+    X(LivingContextEnded, 33, "a context that is alive is taken for one that was destroyed")
 // clang-format on
 
 enum sp_mutant {

@@ -3,6 +3,7 @@
 #include "pool/settle.h"
 
 #include "base/mutant.h"
+#include "order/learn.h"
 
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
                      enum sp_region_kind kind, uint64_t size, unsigned int flags) {
