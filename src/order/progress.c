@@ -437,7 +437,7 @@ static void close_context(CUcontext context, uint64_t id, uint64_t *closed, uint
 static CUresult record_and_wait_context(struct sp_stream *stream, CUevent event) {
     CUstreamCaptureMode mode = enter_relaxed_mode();
     CUresult error = sp_native_noted(sp_driver->cuCtxRecordEvent(stream->context, event), "cuCtxRecordEvent");
-    if (error == CUDA_SUCCESS)
+    if (error == CUDA_SUCCESS && !SP_IS_MUTANT(ContextFenceTrusted))
         error = wait(stream->handle, event);
     leave_relaxed_mode(mode);
     return error;
