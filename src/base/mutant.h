@@ -41,7 +41,10 @@
     X(ReturnedAccepted, 30, "a slab takes back what others returned before it may") \
     X(QueryPublishes, 31, "a query of a pending stream is taken for its completion") \
     X(ContextClosedLate, 32, "a fence of the whole context closes the numbers after its record") \
-    X(LivingContextEnded, 33, "a context that is alive is taken for one that was destroyed")
+    X(ContextFenceTrusted, 33, "a fence of the whole context is learned from without the wait for it") \
+    X(OtherContextsEvent, 34, "an event of another context is waited for, which may have gone with that context") \
+    X(LivingTakenForDead, 35, "a new stream ends those of every other context, as if that had been destroyed") \
+    X(LivingContextEnded, 36, "a context that is alive is taken for one that was destroyed")
 // clang-format on
 
 enum sp_mutant {

@@ -146,7 +146,7 @@ static void learn_of_the_dead_locked(const struct sp_stream_description *fresh) 
     uint32_t count = sp_stream_count();
     for (uint32_t slot = 0; slot < count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
-        if (stream->context != fresh->context)
+        if (stream->context != fresh->context && !SP_IS_MUTANT(LivingTakenForDead))
             continue;
         if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
             sp_stream_end_with_context(stream);

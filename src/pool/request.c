@@ -44,7 +44,7 @@ static bool are_legacy_ordered(const struct sp_stream *a, const struct sp_stream
 static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stream *taker) {
     if (SP_IS_MUTANT(UnfencedSeen))
         return UINT64_MAX;
-    return sp_stream_is_of(owner, taker->context, taker->context_id)
+    return sp_stream_is_of(owner, taker->context, taker->context_id) || SP_IS_MUTANT(OtherContextsEvent)
                ? atomic_load_explicit(&owner->recorded, memory_order_acquire)
                : 0;
 }
