@@ -182,10 +182,13 @@ struct poolMemPoolProps {
 //                     free that brings the bytes freed on one stream since its last event above this number
 //                     records one, in that call. 0 records at every free. Default 8 MiB.
 //   HostWaitMax       An allocation that would fail, since the device is full and what is free is still in
-//                     use, waits on the host for at most so many nanoseconds. Default 0.
+//                     use, waits on the host for at most so many nanoseconds: as long as events are pending
+//                     behind such memory, and not in a Deterministic pool. Default 0.
 //   Deterministic     What a pool hands out depends on the program's calls alone, not on how fast the device
 //                     was: it asks no event, and takes for complete only what a synchronise has shown. For
-//                     programs that allocate from one thread. Default 0.
+//                     programs that allocate from one thread, and that destroy streams by poolStreamDestroy
+//                     where the driver is older than CUDA 12.0: it can't tell a new stream from the one that
+//                     had its handle before. Default 0.
 //   ContextFence      An allocation for which the device has no room may make its stream wait for everything
 //                     that the context has been given so far, which also gets at frees with no event behind
 //                     them (drivers from CUDA 12.5 on). The program promises that no stream of the context
@@ -214,7 +217,14 @@ struct poolMemPoolProps {
 
 // What a pool counts: attributes too, read as uint64_t, and set to 0 to count anew.
 // poolMemPoolGetStatisticName() gives the name that stands here without its prefix. Each allocation counts
-// once, by the rule that its memory came by or as growth.
+// once, by the rule that its memory came by or as growth:
+//
+//   ReuseSameStream     also the small blocks that other streams freed, once they may be used where they came
+//                       from: a stream keeps no account of each
+//   ReuseComplete       what was known when the allocation looked, by whatever means: a synchronise, the end of
+//                       a context, an earlier question, or one that the pool has asked ahead of need; and what
+//                       is left over of a growth
+//   ReuseFoundComplete  an allocation that had found nothing so far, asked, and was served by the answer
 //
 //   X(name without its prefix poolMemPoolStat, number, what is counted)
 // clang-format off
@@ -303,7 +313,7 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 //   poolErrorMemoryAllocation         more than the device, the pool's maxSize or the host has left; a size
 //                                     that no device could have is refused at once
 //   poolErrorDeviceUninitialized      a default stream with no current context
-//                                     poolErrorStreamCaptureUnsupported the stream is capturing
+//   poolErrorStreamCaptureUnsupported the stream is capturing
 //   poolErrorStreamCaptureImplicit    the legacy stream, while a blocking stream of the context is capturing
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
 //   poolErrorNotSupported             the device has no virtual memory management
@@ -314,10 +324,11 @@ STREAMPOOL_API poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, pool
 // The same with flags that narrow the pool's policies for this allocation; they never widen them. A null
 // pool is the current one.
 //   poolMallocSameStreamOnly   only memory that was last used on the same stream, or on which nothing is
-//   known to be pending poolMallocNoInsertedWaits  no wait is inserted into the stream poolMallocNoGrowth no
-//   memory is taken from the device: poolErrorMemoryAllocation rather than that poolMallocFixed the block
-//   lies in one extent, which other devices can access directly where this one can:
-//                              for NCCL and RDMA registrations, which see only the first extent
+//                              known to be pending
+//   poolMallocNoInsertedWaits  no wait is inserted into the stream
+//   poolMallocNoGrowth         no memory is taken from the device: poolErrorMemoryAllocation rather than that
+//   poolMallocFixed            the block lies in one extent, which other devices can access directly where
+//                              this one can: for NCCL and RDMA registrations, which see only the first extent
 //   poolErrorInvalidValue      also for any other flag
 enum poolMallocFlags {
     poolMallocDefault = 0,

@@ -51,6 +51,6 @@ poolError_t poolDriverGetVersion(int *version) {
         return error;
     if (!version)
         return sp_fail(poolErrorInvalidValue, "version is null");
-    *version = sp_driver->version;
+    *version = sp_driver_version();
     return poolSuccess;
 }

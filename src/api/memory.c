@@ -16,20 +16,26 @@ static poolError_t allocate_from_current(void **ptr, size_t size, struct sp_stre
     if (error != poolSuccess)
         return error;
     do {
-        struct sp_pool *pool = atomic_load_explicit(&device->current, memory_order_acquire);
-        error = sp_pool_malloc(pool, stream, size, flags, ptr);
+        poolMemPool_t handle;
+        struct sp_pool *pool = sp_device_current_pool(device, &handle);
+        error = sp_pool_malloc(pool, handle, stream, size, flags, ptr);
     } while (error == SP_POOL_GONE);
     return error;
 }
 
-static poolError_t allocate_from(void **ptr, size_t size, struct sp_pool *pool, struct sp_stream *stream,
+// A pool that a caller has named; both null: the current one.
+struct named_pool {
+    poolMemPool_t handle;
+    struct sp_pool *pool;
+};
+
+static poolError_t allocate_from(void **ptr, size_t size, struct named_pool from, struct sp_stream *stream,
                                  unsigned int flags) {
-    poolError_t error = sp_pool_malloc(pool, stream, size, flags, ptr);
+    poolError_t error = sp_pool_malloc(from.pool, from.handle, stream, size, flags, ptr);
     return error == SP_POOL_GONE ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile") : error;
 }
 
-// With no pool given, from the current one.
-static poolError_t allocate(void **ptr, size_t size, struct sp_pool *pool, CUstream handle,
+static poolError_t allocate(void **ptr, size_t size, struct named_pool from, CUstream handle,
                             unsigned int flags) {
     struct sp_stream *stream;
     CUresult capture = sp_stream_check_capture(handle);
@@ -42,8 +48,8 @@ static poolError_t allocate(void **ptr, size_t size, struct sp_pool *pool, CUstr
         *ptr = NULL;
         return poolSuccess;
     }
-    return pool ? allocate_from(ptr, size, pool, stream, flags)
-                : allocate_from_current(ptr, size, stream, flags);
+    return from.pool ? allocate_from(ptr, size, from, stream, flags)
+                     : allocate_from_current(ptr, size, stream, flags);
 }
 
 poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
@@ -52,18 +58,18 @@ poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
         return error;
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
-    return allocate(ptr, size, NULL, stream, poolMallocDefault);
+    return allocate(ptr, size, (struct named_pool){NULL, NULL}, stream, poolMallocDefault);
 }
 
 poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handle, CUstream stream) {
-    struct sp_pool *pool;
+    struct named_pool from = {handle, NULL};
     poolError_t error = sp_runtime_enter();
     if (error != poolSuccess)
         return error;
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
-    error = sp_api_pool(handle, &pool);
-    return error == poolSuccess ? allocate(ptr, size, pool, stream, poolMallocDefault) : error;
+    error = sp_api_pool(handle, &from.pool);
+    return error == poolSuccess ? allocate(ptr, size, from, stream, poolMallocDefault) : error;
 }
 
 enum {
@@ -72,7 +78,7 @@ enum {
 
 poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
                                      unsigned int flags) {
-    struct sp_pool *pool = NULL;
+    struct named_pool from = {handle, NULL};
     poolError_t error = sp_runtime_enter();
     if (error != poolSuccess)
         return error;
@@ -81,8 +87,8 @@ poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t hand
     if (flags & ~(unsigned int)ALL_FLAGS)
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolMallocFlags", flags);
     if (handle)
-        error = sp_api_pool(handle, &pool);
-    return error == poolSuccess ? allocate(ptr, size, pool, stream, flags) : error;
+        error = sp_api_pool(handle, &from.pool);
+    return error == poolSuccess ? allocate(ptr, size, from, stream, flags) : error;
 }
 
 // In a capture only memory of the graph could be freed, and none of ours is.

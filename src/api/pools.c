@@ -1,5 +1,6 @@
 // Pools: creating, destroying, attributes, trimming, and the pools of a device.
 #include "api/api.h"
+#include "order/poll.h"
 
 static poolError_t check_location(const struct poolMemLocation *location, int handle_types) {
     switch (location->type) {
@@ -79,25 +80,39 @@ poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
                                          : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }
 
-static poolError_t check_attribute_call(poolMemPool_t handle, const void *value, struct sp_pool **pool) {
+// To be unpinned on success.
+static poolError_t pin(poolMemPool_t handle, struct sp_pool **pool) {
+    poolError_t error = sp_api_pool(handle, pool);
+    if (error == poolSuccess && !sp_pool_pin(*pool, handle))
+        return sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
+    return error;
+}
+
+static poolError_t enter_attribute_call(poolMemPool_t handle, const void *value, struct sp_pool **pool) {
     poolError_t error = sp_runtime_enter();
-    if (error == poolSuccess)
-        error = sp_api_pool(handle, pool);
     if (error == poolSuccess && !value)
         return sp_fail(poolErrorInvalidValue, "value is null");
-    return error;
+    return error == poolSuccess ? pin(handle, pool) : error;
 }
 
 poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
     struct sp_pool *pool;
-    poolError_t error = check_attribute_call(handle, value, &pool);
-    return error == poolSuccess ? sp_pool_get_attribute(pool, attr, value) : error;
+    poolError_t error = enter_attribute_call(handle, value, &pool);
+    if (error != poolSuccess)
+        return error;
+    error = sp_pool_get_attribute(pool, attr, value);
+    sp_pool_unpin(pool);
+    return error;
 }
 
 poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
     struct sp_pool *pool;
-    poolError_t error = check_attribute_call(handle, value, &pool);
-    return error == poolSuccess ? sp_pool_set_attribute(pool, attr, value) : error;
+    poolError_t error = enter_attribute_call(handle, value, &pool);
+    if (error != poolSuccess)
+        return error;
+    error = sp_pool_set_attribute(pool, attr, value);
+    sp_pool_unpin(pool);
+    return error;
 }
 
 const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
@@ -108,11 +123,9 @@ poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
     struct sp_pool *pool;
     poolError_t error = sp_runtime_enter();
     if (error == poolSuccess)
-        error = sp_api_pool(handle, &pool);
+        error = pin(handle, &pool);
     if (error != poolSuccess)
         return error;
-    if (!sp_pool_pin(pool))
-        return sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
     CUresult trimmed = sp_streams_poll_current_context();
     if (trimmed == CUDA_SUCCESS)
         trimmed = sp_pool_trim(pool, minBytesToKeep);
@@ -141,7 +154,7 @@ poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int ordinal) {
     struct sp_device *device;
     poolError_t error = check_device_call(pool, ordinal, &device);
     if (error == poolSuccess)
-        *pool = atomic_load_explicit(&device->current, memory_order_acquire)->handle;
+        sp_device_current_pool(device, pool);
     return error;
 }
 

@@ -1,5 +1,7 @@
 // The synchronise and query calls, and the event record.
+#include "order/synchronize.h"
 #include "api/api.h"
+#include "order/end.h"
 #include "order/event.h"
 
 static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream) {
@@ -90,21 +92,13 @@ poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int fla
     return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "waiting for the event");
 }
 
-// The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is no reason
-// to keep the stream.
 poolError_t poolStreamDestroy(CUstream handle) {
     struct sp_stream *stream;
     poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
-    if (stream)
-        sp_stream_record(stream);
-    CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
-    if (error != CUDA_SUCCESS)
-        return sp_fail_driver(error, "destroying the stream");
-    if (stream)
-        sp_stream_set_gone(stream);
-    return poolSuccess;
+    CUresult error = sp_stream_destroy(stream, handle);
+    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "destroying the stream");
 }
 
 poolError_t poolEventDestroy(CUevent event) {

@@ -41,10 +41,14 @@
     X(ReturnedAccepted, 30, "a slab takes back what others returned before it may") \
     X(QueryPublishes, 31, "a query of a pending stream is taken for its completion") \
     X(ContextClosedLate, 32, "a fence of the whole context closes the numbers after its record") \
-    X(UnmappedEarly, 40, "a stitched view is unmapped while work through it is pending") \
-    X(AliasWithoutAccess, 41, "a stitched view is mapped without the access call") \
-    X(SurplusTwice, 42, "what is left over of a stitched view's last extent stays free and is handed out with it") \
-    X(KeptWhileBusy, 43, "a kept view is used while one of its extents is busy")
+    X(ContextFenceTrusted, 33, "a fence of the whole context is learned from without the wait for it") \
+    X(OtherContextsEvent, 34, "an event of another context is waited for, which may have gone with that context") \
+    X(LivingTakenForDead, 35, "a new stream ends those of every other context, as if that had been destroyed") \
+    X(LivingContextEnded, 36, "a context that is alive is taken for one that was destroyed") \
+    X(UnmappedEarly, 37, "a stitched view is unmapped while work through it is pending") \
+    X(AliasWithoutAccess, 38, "a stitched view is mapped without the access call") \
+    X(SurplusTwice, 39, "what is left over of a stitched view's last extent stays free and is handed out with it") \
+    X(KeptWhileBusy, 40, "a kept view is used while one of its extents is busy")
 // clang-format on
 
 enum sp_mutant {

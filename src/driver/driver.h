@@ -48,6 +48,10 @@ const char *sp_driver_problem(void);
 // one loads; on x86-64 reading it is a plain load: for hot paths.
 extern const struct sp_driver *_Atomic sp_driver;
 
+// Once it is loaded: the CUDA version that it supports, and how many devices it has.
+int sp_driver_version(void);
+CUresult sp_driver_count_devices(int *count);
+
 // The name of a driver error ("CUDA_ERROR_INVALID_VALUE"), from the driver itself when it is loaded, else
 // from our own table; "CUDA_ERROR_?" for a number that neither knows. Never null.
 const char *sp_driver_error_name(CUresult error);

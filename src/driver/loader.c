@@ -236,3 +236,11 @@ CUresult sp_driver_load(const struct sp_driver **driver) {
 const char *sp_driver_problem(void) {
     return atomic_load_explicit(&problem_known, memory_order_acquire) ? problem : "";
 }
+
+int sp_driver_version(void) {
+    return sp_driver->version;
+}
+
+CUresult sp_driver_count_devices(int *count) {
+    return sp_native_noted(sp_driver->cuDeviceGetCount(count), "cuDeviceGetCount");
+}

@@ -1,5 +1,8 @@
 #include "order/event.h"
 
+#include "order/learn.h"
+#include "order/poll.h"
+
 #include <stdlib.h>
 
 enum { BUCKETS = 1024, FIRST_SWEEP = 1024 };

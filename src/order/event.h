@@ -2,7 +2,7 @@
 //
 // A user's event is no evidence by itself: it may be recorded again by a call that we don't see, in a graph
 // or by another process, or be destroyed and its handle come back. So a record here first makes a mark in the
-// stream, or finds one (order/progress.h), and remembers it beside the event; and a wait here also waits for
+// stream, or finds one (order/mark.h), and remembers it beside the event; and a wait here also waits for
 // the mark. What is learned is learned of the mark alone. When the table is out of date it leads to a mark
 // that stands for an earlier record: waiting for that one too is harmless, and what it tells is true.
 //
@@ -12,7 +12,7 @@
 #ifndef STREAMPOOL_ORDER_EVENT_H
 #define STREAMPOOL_ORDER_EVENT_H
 
-#include "order/progress.h"
+#include "order/mark.h"
 
 // `stream` is the one behind the handle, or null when that is capturing: then there is nothing to learn, and
 // even to ask the driver who the stream is would invalidate the capture.

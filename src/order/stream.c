@@ -1,6 +1,7 @@
 #include "order/stream.h"
 
-#include "order/progress.h"
+#include "order/context.h"
+#include "order/end.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,83 +20,25 @@ static struct {
 // The streams that this thread has named last. An entry is good if the stream's key is the one looked for.
 static _Thread_local struct sp_stream *cache[CACHED] __attribute__((tls_model("initial-exec")));
 
-// ------------------------------------------------------------------------------------------- identity
-
-// A key as plain values: what a caller's handle stands for.
-struct name {
-    uint64_t word[3];
-};
+// --------------------------------------------------------------------------------------------- names
 
 static uint64_t word_of(const struct sp_stream *stream, int index) {
     return atomic_load_explicit(&stream->key.word[index], memory_order_relaxed);
 }
 
-static bool has_name(const struct sp_stream *stream, const struct name *name) {
+static bool has_name(const struct sp_stream *stream, const struct sp_stream_name *name) {
     return word_of(stream, 0) == name->word[0] && word_of(stream, 1) == name->word[1] &&
            word_of(stream, 2) == name->word[2];
 }
 
-static void set_name(struct sp_stream *stream, const struct name *name) {
+static void set_name(struct sp_stream *stream, const struct sp_stream_name *name) {
     for (int i = 0; i < 3; i++)
         atomic_store_explicit(&stream->key.word[i], name->word[i], memory_order_relaxed);
 }
 
-static uint64_t hash_of(const struct name *name) {
+static uint64_t hash_of(const struct sp_stream_name *name) {
     uint64_t mixed = (name->word[0] ^ (name->word[1] >> 4) ^ name->word[2]) * 0x9E3779B97F4A7C15u;
     return mixed >> 32;
-}
-
-static bool is_per_thread(CUstream handle) {
-    return handle == CU_STREAM_PER_THREAD;
-}
-
-static bool is_default(CUstream handle) {
-    return handle == NULL || handle == CU_STREAM_LEGACY || is_per_thread(handle);
-}
-
-// A number for the calling host thread that is never used again.
-static uint64_t thread_number(void) {
-    static _Atomic uint64_t last;
-    static _Thread_local uint64_t number;
-    if (number == 0)
-        number = atomic_fetch_add(&last, 1) + 1;
-    return number;
-}
-
-// A default stream is one of the current context.
-static CUresult context_of(CUstream handle, CUcontext *context) {
-    if (!is_default(handle))
-        return sp_native_noted(sp_driver->cuStreamGetCtx(handle, context), "cuStreamGetCtx");
-    CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
-    if (error == CUDA_SUCCESS && !*context)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    return error;
-}
-
-static CUresult anonymous_name(CUstream handle, struct name *key) {
-    CUcontext context = NULL;
-    CUresult error = context_of(handle, &context);
-    key->word[0] = (uint64_t)(uintptr_t)context;
-    key->word[1] = (uint64_t)(uintptr_t)(handle ? handle : CU_STREAM_LEGACY);
-    key->word[2] = is_per_thread(handle) ? thread_number() : 0;
-    return error;
-}
-
-static CUresult identify(CUstream handle, struct name *key) {
-    if (!sp_driver->cuStreamGetId || SP_IS_MUTANT(HandleForId))
-        return anonymous_name(handle, key);
-    unsigned long long id = 0;
-    CUresult error = sp_driver->cuStreamGetId(handle, &id);
-    *key = (struct name){{id, 0, 0}};
-    return sp_native_noted(error, "cuStreamGetId");
-}
-
-CUresult sp_stream_check_capture(CUstream handle) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult error = sp_driver->cuStreamIsCapturing(handle, &status);
-    if (error != CUDA_SUCCESS)
-        return sp_native_noted(error, "cuStreamIsCapturing");
-    return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
 // ----------------------------------------------------------------------------------------- the registry
@@ -109,11 +52,11 @@ uint32_t sp_stream_count(void) {
     return atomic_load_explicit(&table.count, memory_order_acquire);
 }
 
-static struct sp_stream **bucket_of(const struct name *name) {
+static struct sp_stream **bucket_of(const struct sp_stream_name *name) {
     return &table.buckets[hash_of(name) % BUCKETS];
 }
 
-static struct sp_stream *find_in_bucket(const struct name *name) {
+static struct sp_stream *find_in_bucket(const struct sp_stream_name *name) {
     struct sp_stream *stream = *bucket_of(name);
     while (stream && !has_name(stream, name))
         stream = stream->next_in_bucket;
@@ -145,7 +88,7 @@ static void publish_slot(const struct sp_stream *stream) {
 }
 
 static void unlink_from_bucket(struct sp_stream *stream) {
-    struct name name = {{word_of(stream, 0), word_of(stream, 1), word_of(stream, 2)}};
+    struct sp_stream_name name = {{word_of(stream, 0), word_of(stream, 1), word_of(stream, 2)}};
     struct sp_stream **link = bucket_of(&name);
     while (*link && *link != stream)
         link = &(*link)->next_in_bucket;
@@ -153,20 +96,9 @@ static void unlink_from_bucket(struct sp_stream *stream) {
         *link = stream->next_in_bucket;
 }
 
-// What is found out about a stream that is new to us.
-struct description {
-    struct name name;
-    CUstream handle;
-    CUcontext context;
-    uint64_t context_id;
-    int device;
-    enum sp_stream_kind kind;
-    bool identified;
-};
-
 // A slot of a stream of the same context that is gone and of which nothing is pending, or null. Other
 // threads read a slot's context without a lock, and its spare events belong to it: so it stays what it is.
-static struct sp_stream *used_slot(const struct description *fresh) {
+static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
     for (struct sp_stream **link = &table.gone; *link; link = &(*link)->next_gone) {
         struct sp_stream *stream = *link;
         bool spent = SP_MUTATED(SlotReusedEarly, true, sp_stream_is_spent(stream));
@@ -193,7 +125,7 @@ void sp_stream_set_gone(struct sp_stream *stream) {
     sp_lock_release(&table.lock);
 }
 
-static void describe_slot(struct sp_stream *stream, const struct description *fresh) {
+static void describe_slot(struct sp_stream *stream, const struct sp_stream_description *fresh) {
     stream->first = atomic_load_explicit(&stream->sequence, memory_order_relaxed);
     stream->handle = fresh->handle;
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id)) {
@@ -207,72 +139,26 @@ static void describe_slot(struct sp_stream *stream, const struct description *fr
     set_name(stream, &fresh->name);
 }
 
-static CUresult device_of(CUcontext context, int *device) {
-    CUcontext popped;
-    CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
-    if (error != CUDA_SUCCESS)
-        return error;
-    error = sp_native_noted(sp_driver->cuCtxGetDevice(device), "cuCtxGetDevice");
-    sp_driver->cuCtxPopCurrent(&popped);
-    return error;
-}
-
-CUresult sp_context_id(CUcontext context, uint64_t *id) {
-    unsigned long long value = 0;
-    *id = 0;
-    if (!sp_driver->cuCtxGetId)
-        return CUDA_SUCCESS;
-    CUresult error = sp_native_noted(sp_driver->cuCtxGetId(context, &value), "cuCtxGetId");
-    *id = value;
-    return error;
-}
-
-CUresult sp_context_current(CUcontext *context, uint64_t *id) {
-    *id = 0;
-    CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
-    return error == CUDA_SUCCESS && *context ? sp_context_id(*context, id) : error;
-}
-
-static CUresult kind_of(CUstream handle, enum sp_stream_kind *kind) {
-    unsigned int flags = 0;
-    *kind = SP_STREAM_LEGACY;
-    if (handle == NULL || handle == CU_STREAM_LEGACY)
-        return CUDA_SUCCESS;
-    CUresult error = sp_native_noted(sp_driver->cuStreamGetFlags(handle, &flags), "cuStreamGetFlags");
-    *kind = flags & CU_STREAM_NON_BLOCKING ? SP_STREAM_NON_BLOCKING : SP_STREAM_BLOCKING;
-    return error;
-}
-
-static CUresult describe(CUstream handle, struct description *fresh) {
-    fresh->handle = handle;
-    fresh->identified = sp_driver->cuStreamGetId != NULL;
-    CUresult error = context_of(handle, &fresh->context);
-    if (error == CUDA_SUCCESS)
-        error = sp_context_id(fresh->context, &fresh->context_id);
-    if (error == CUDA_SUCCESS)
-        error = kind_of(handle, &fresh->kind);
-    return error == CUDA_SUCCESS ? device_of(fresh->context, &fresh->device) : error;
-}
-
 // What a new stream tells of older ones. A context with the handle of an earlier one shows that the earlier
 // one was destroyed, which completed its work and took its events along. A stream with the handle of an
 // earlier one in the same context shows that the earlier stream is gone.
-static void learn_of_the_dead_locked(const struct description *fresh) {
+static void learn_of_the_dead_locked(const struct sp_stream_description *fresh) {
     uint32_t count = sp_stream_count();
     for (uint32_t slot = 0; slot < count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
-        if (stream->context != fresh->context)
+        if (stream->context != fresh->context && !SP_IS_MUTANT(LivingTakenForDead))
             continue;
         if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
             sp_stream_end_with_context(stream);
-        else if (stream->identified && !is_default(fresh->handle) && stream->handle == fresh->handle)
+        else if (stream->identified && !sp_stream_is_default(fresh->handle) &&
+                 stream->handle == fresh->handle)
             set_gone_locked(stream);
     }
 }
 
 // Adds the stream unless another thread has been faster; returns the one in the table, or null without host
 // memory.
-static struct sp_stream *add_locked(const struct description *fresh) {
+static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
     struct sp_stream *stream = find_in_bucket(&fresh->name);
     if (stream)
         return stream;
@@ -289,9 +175,10 @@ static struct sp_stream *add_locked(const struct description *fresh) {
     return stream;
 }
 
-static CUresult register_stream(CUstream handle, const struct name *name, struct sp_stream **stream) {
-    struct description fresh = {.name = *name};
-    CUresult error = describe(handle, &fresh);
+static CUresult register_stream(CUstream handle, const struct sp_stream_name *name,
+                                struct sp_stream **stream) {
+    struct sp_stream_description fresh = {.name = *name};
+    CUresult error = sp_stream_describe(handle, &fresh);
     if (error != CUDA_SUCCESS)
         return error;
     sp_lock_acquire(&table.lock);
@@ -300,7 +187,8 @@ static CUresult register_stream(CUstream handle, const struct name *name, struct
     return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult resolve_slowly(CUstream handle, const struct name *name, struct sp_stream **stream) {
+static CUresult resolve_slowly(CUstream handle, const struct sp_stream_name *name,
+                               struct sp_stream **stream) {
     sp_lock_acquire(&table.lock);
     *stream = find_in_bucket(name);
     sp_lock_release(&table.lock);
@@ -314,8 +202,8 @@ static CUresult resolve_slowly(CUstream handle, const struct name *name, struct 
 }
 
 CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream) {
-    struct name name;
-    CUresult error = identify(handle, &name);
+    struct sp_stream_name name;
+    CUresult error = sp_stream_identify(handle, &name);
     if (error != CUDA_SUCCESS)
         return error;
     struct sp_stream *cached = cache[hash_of(&name) % CACHED];
@@ -326,12 +214,69 @@ CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream) {
     return resolve_slowly(handle, &name, stream);
 }
 
+// ------------------------------------------------------------------------------------------ gone contexts
+
+enum { LIVING = 16 };
+
+// Contexts that a pass has found alive, by one stream of each. The latest few will do: one that was forgotten is asked
+// again.
+struct living {
+    const struct sp_stream *streams[LIVING];
+    uint32_t count;
+};
+
+static bool is_known_alive(const struct living *living, const struct sp_stream *stream) {
+    for (uint32_t i = 0; i < living->count && i < LIVING; i++) {
+        if (sp_stream_is_of(stream, living->streams[i]->context, living->streams[i]->context_id))
+            return true;
+    }
+    return false;
+}
+
+static bool has_pending_frees(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->freed, memory_order_relaxed) > sp_stream_completed(stream);
+}
+
+static void end_context(CUcontext context, uint64_t id) {
+    sp_lock_acquire(&table.lock);
+    uint32_t count = sp_stream_count();
+    for (uint32_t slot = 0; slot < count; slot++) {
+        if (sp_stream_is_of(sp_stream_at(slot), context, id))
+            sp_stream_end_with_context(sp_stream_at(slot));
+    }
+    sp_lock_release(&table.lock);
+}
+
+bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive) {
+    struct living living = {{alive}, alive != NULL};
+    bool ended = false;
+    uint32_t count = sp_stream_count();
+    for (uint32_t slot = 0; slot < count; slot++) {
+        const struct sp_stream *stream = sp_stream_at(slot);
+        if (!has_pending_frees(stream) || is_known_alive(&living, stream))
+            continue;
+        if (SP_MUTATED(LivingContextEnded, true, sp_context_is_gone(stream->context, stream->context_id))) {
+            end_context(stream->context, stream->context_id);
+            ended = true;
+        } else {
+            living.streams[living.count++ % LIVING] = stream;
+        }
+    }
+    return ended;
+}
+
+bool sp_stream_is_of_current_context(const struct sp_stream *stream) {
+    CUcontext context = NULL;
+    uint64_t id;
+    return sp_context_current(&context, &id) == CUDA_SUCCESS && sp_stream_is_of(stream, context, id);
+}
+
 void sp_streams_close(void) {
     uint32_t count = atomic_load(&table.count);
     for (uint32_t slot = 0; slot < count; slot++) {
         sp_stream_destroy_events(sp_stream_at(slot));
         memset(sp_stream_at(slot), 0, sizeof(struct sp_stream));
-        set_name(sp_stream_at(slot), &(struct name){{UINT64_MAX, UINT64_MAX, UINT64_MAX}});
+        set_name(sp_stream_at(slot), &(struct sp_stream_name){{UINT64_MAX, UINT64_MAX, UINT64_MAX}});
     }
     memset(table.buckets, 0, sizeof table.buckets);
     table.gone = NULL;

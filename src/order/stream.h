@@ -36,6 +36,7 @@
 #include "base/mutant.h"
 #include "driver/driver.h"
 #include "order/clock.h"
+#include "order/identity.h"
 #include "order/rule.h"
 
 #include <stdatomic.h>
@@ -80,12 +81,8 @@ struct sp_stream {
     uint64_t clock_version;   // counts the joins
     CUevent chain;            // of an anonymous stream, once it has freed something
     uint64_t chain_sequence;  // the highest number that a record of `chain` closed
+    bool chain_orphaned;      // the stream that made that record was destroyed through the library
 };
-
-// Whether the stream takes part in a capture: CUDA_SUCCESS when not, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-// when so, and what the driver says when even asking is an error (the legacy stream beside a capturing one;
-// no context).
-CUresult sp_stream_check_capture(CUstream handle);
 
 // The stream behind a handle that a caller has just passed to us; made known if it is new. The common case is
 // one driver call and no lock.
@@ -98,12 +95,16 @@ uint32_t sp_stream_count(void);
 // The stream was destroyed: once all of it has completed, its slot is given to another.
 void sp_stream_set_gone(struct sp_stream *stream);
 
-// The id of a context, 0 where the driver has none; and the calling thread's current one, (null, 0) for none.
-CUresult sp_context_id(CUcontext context, uint64_t *id);
-CUresult sp_context_current(CUcontext *context, uint64_t *id);
+// Ends the streams of contexts that were destroyed or reset, as far as the driver can tell: what was freed there is
+// complete. Each context with frees pending is asked once, but that of `alive` (may be null), a stream that the caller was
+// just passed. True when something was learned.
+bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive);
+
+// Of one incarnation of a context; and of the calling thread's current one.
 static inline bool sp_stream_is_of(const struct sp_stream *stream, CUcontext context, uint64_t id) {
     return stream->context == context && (stream->context_id == id || SP_IS_MUTANT(DeadEventUsed));
 }
+bool sp_stream_is_of_current_context(const struct sp_stream *stream);
 
 // For tests, with no other thread about: forgets all streams.
 void sp_streams_close(void);

@@ -1,4 +1,6 @@
 // Freeing: to the lane of the stream, with a fence where another stream may want the memory.
+#include "order/chain.h"
+#include "order/mark.h"
 #include "pool/figures.h"
 #include "pool/owner.h"
 #include "pool/quick.h"

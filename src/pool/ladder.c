@@ -1,4 +1,6 @@
 // The ladder: what a request that its lane can't serve tries, from the cheapest to the dearest.
+#include "order/end.h"
+#include "order/poll.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -10,6 +12,13 @@ typedef CUresult rung(struct sp_request *request, struct sp_block **block);
 
 static CUresult within_reach(struct sp_request *request, struct sp_block **block) {
     *block = sp_take(request);
+    return CUDA_SUCCESS;
+}
+
+// What was freed in a context that was destroyed is complete, under every policy. Nobody tells, so it is looked for.
+static CUresult of_gone_contexts(struct sp_request *request, struct sp_block **block) {
+    if (sp_streams_end_with_gone_contexts(request->lane->stream))
+        *block = sp_take(request);
     return CUDA_SUCCESS;
 }
 
@@ -98,6 +107,7 @@ static const struct {
     enum sp_statistic counts;
 } ladder[] = {
     {within_reach, SP_STATISTIC_COUNT},
+    {of_gone_contexts, SP_STATISTIC_COUNT},
     {found_complete, SP_STATISTIC_COUNT},
     {collected, SP_STATISTIC_COUNT},
     {remapped, SP_STATISTIC_Remaps},

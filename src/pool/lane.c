@@ -1,4 +1,5 @@
 // Lanes: finding the one of a stream, making it, counting what is not fenced yet.
+#include "order/mark.h"
 #include "pool/pool.h"
 
 #include <stdlib.h>

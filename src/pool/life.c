@@ -2,8 +2,9 @@
 //
 // A handle is not a pointer but (serial number, index) packed into one: a handle that was never given out or
 // whose pool was given up is recognised, whatever stands in memory. Pools are type-stable: a struct is used
-// again for another pool, never given back to the system, so that a thread on its way out of a free may still
-// look at it.
+// again for another pool of its device, never given back to the system, so that a thread that comes late may
+// still look at it. What such a thread can come to is its own pool's end, or the struct's next pool: so it reads
+// nothing but the device, which stays, and atomics; and the handle tells it which pool it is.
 #include "pool/owner.h"
 #include "pool/runtime.h"
 #include "pool/stitch.h"
@@ -19,13 +20,27 @@ static struct {
     struct sp_lock lock;
     uintptr_t last_serial;
     struct sp_pool *_Atomic pools[MAX_POOLS]; // by index; null: free
-    struct sp_list spare;                     // pools to be used again, linked by `link`
-} registry = {.spare = {&registry.spare, &registry.spare}};
+} registry;
+
+static bool has_handle(const struct sp_pool *pool, poolMemPool_t handle) {
+    return atomic_load_explicit(&pool->handle, memory_order_acquire) == handle;
+}
 
 struct sp_pool *sp_pool_from_handle(poolMemPool_t handle) {
     size_t index = (uintptr_t)handle & (MAX_POOLS - 1);
     struct sp_pool *pool = atomic_load_explicit(&registry.pools[index], memory_order_acquire);
-    return pool && pool->handle == handle ? pool : NULL;
+    return pool && has_handle(pool, handle) ? pool : NULL;
+}
+
+// A pool that is current now had its handle when that was read: had the struct become another pool's in between, that
+// one would have to be current.
+struct sp_pool *sp_device_current_pool(struct sp_device *device, poolMemPool_t *handle) {
+    struct sp_pool *pool;
+    do {
+        pool = atomic_load_explicit(&device->current, memory_order_acquire);
+        *handle = atomic_load_explicit(&pool->handle, memory_order_acquire);
+    } while (atomic_load_explicit(&device->current, memory_order_acquire) != pool);
+    return pool;
 }
 
 static bool publish_locked(struct sp_pool *pool) {
@@ -33,7 +48,7 @@ static bool publish_locked(struct sp_pool *pool) {
         if (atomic_load_explicit(&registry.pools[index], memory_order_relaxed))
             continue;
         uintptr_t value = ++registry.last_serial << INDEX_BITS | index;
-        pool->handle = (poolMemPool_t)value;
+        atomic_store_explicit(&pool->handle, (poolMemPool_t)value, memory_order_release);
         atomic_store_explicit(&registry.pools[index], pool, memory_order_release);
         return true;
     }
@@ -52,30 +67,31 @@ static bool publish(struct sp_pool *pool) {
 static bool withdraw(struct sp_pool *pool, poolMemPool_t handle) {
     size_t index = (uintptr_t)handle & (MAX_POOLS - 1);
     sp_lock_acquire(&registry.lock);
-    bool ours =
-        atomic_load_explicit(&registry.pools[index], memory_order_relaxed) == pool && pool->handle == handle;
+    bool ours = atomic_load_explicit(&registry.pools[index], memory_order_relaxed) == pool &&
+                has_handle(pool, handle);
     if (ours)
         atomic_store_explicit(&registry.pools[index], NULL, memory_order_release);
     sp_lock_release(&registry.lock);
     return ours;
 }
 
-static struct sp_pool *take_struct(void) {
-    sp_lock_acquire(&registry.lock);
-    struct sp_list *spare = sp_list_pop_front(&registry.spare);
-    sp_lock_release(&registry.lock);
+// With the device's lock held. Null without host memory.
+static struct sp_pool *take_struct_locked(struct sp_device *device) {
+    struct sp_list *spare = sp_list_pop_front(&device->spare_pools);
     if (spare)
         return SP_CONTAINER_OF(spare, struct sp_pool, link);
     struct sp_pool *pool = aligned_alloc(_Alignof(struct sp_pool), sizeof(struct sp_pool));
-    if (pool)
-        memset(pool, 0, sizeof *pool);
+    if (!pool)
+        return NULL;
+    memset(pool, 0, sizeof *pool);
+    pool->device = device;
     return pool;
 }
 
 static void give_struct(struct sp_pool *pool) {
-    sp_lock_acquire(&registry.lock);
-    sp_list_push_front(&registry.spare, &pool->link);
-    sp_lock_release(&registry.lock);
+    sp_lock_acquire(&pool->device->lock);
+    sp_list_push_front(&pool->device->spare_pools, &pool->link);
+    sp_lock_release(&pool->device->lock);
 }
 
 static size_t limit_of(const struct poolMemPoolProps *props) {
@@ -85,16 +101,11 @@ static size_t limit_of(const struct poolMemPoolProps *props) {
 }
 
 // A struct that was a pool before has no memory and no lanes; its locks are free, its lane table is empty
-// and stays.
-static void init(struct sp_pool *pool, struct sp_device *device, const struct poolMemPoolProps *props) {
-    // A late thread may still look at these before it finds that the pool is another: what is the same isn't
-    // written again.
-    if (pool->device != device)
-        pool->device = device;
-    if (memcmp(&pool->props, props, sizeof *props) != 0)
-        pool->props = *props;
-    if (pool->limit != limit_of(props))
-        pool->limit = limit_of(props);
+// and stays. With the device's lock held, under which late threads look for a pin.
+static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *props) {
+    pool->props = *props;
+    atomic_store(&pool->handle, NULL);
+    atomic_store(&pool->limit, limit_of(props));
     for (int i = 0; i < 3; i++)
         atomic_store(&pool->reuse_policies[i], 1);
     atomic_store(&pool->release_threshold, 0);
@@ -131,13 +142,13 @@ static void init(struct sp_pool *pool, struct sp_device *device, const struct po
 
 poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props,
                            struct sp_pool **created) {
-    struct sp_pool *pool = take_struct();
+    sp_lock_acquire(&device->lock);
+    struct sp_pool *pool = take_struct_locked(device);
+    if (pool)
+        init_locked(pool, props);
+    sp_lock_release(&device->lock);
     if (!pool)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
-    sp_lock_acquire(
-        &device->lock); // a late thread that wants to pin the struct's last pool looks at it under this lock
-    init(pool, device, props);
-    sp_lock_release(&device->lock);
     if (!publish(pool)) {
         give_struct(pool);
         return sp_fail(poolErrorMemoryAllocation, "%d pools exist already", MAX_POOLS - 1);
@@ -230,10 +241,10 @@ void sp_device_reap(struct sp_device *device) {
         sp_device_reap_pool(device, NULL);
 }
 
-bool sp_pool_pin(struct sp_pool *pool) {
+bool sp_pool_pin(struct sp_pool *pool, poolMemPool_t handle) {
     struct sp_device *device = pool->device;
     sp_lock_acquire(&device->lock);
-    bool pinned = pool->device == device && !sp_list_empty(&pool->link) && !is_given_up(pool);
+    bool pinned = has_handle(pool, handle) && !sp_list_empty(&pool->link) && !is_given_up(pool);
     pool->pins += pinned;
     sp_lock_release(&device->lock);
     return pinned;
@@ -278,4 +289,20 @@ void sp_pool_demolish(struct sp_pool *pool) {
     sp_pool_free_slabs(pool);
     sp_list_remove(&pool->link);
     dispose(pool);
+}
+
+static void free_lane_tables(struct sp_lane_table *table) {
+    while (table) {
+        struct sp_lane_table *smaller = table->smaller;
+        free(table);
+        table = smaller;
+    }
+}
+
+void sp_device_free_pool_structs(struct sp_device *device) {
+    while (!sp_list_empty(&device->spare_pools)) {
+        struct sp_pool *pool = SP_CONTAINER_OF(sp_list_pop_front(&device->spare_pools), struct sp_pool, link);
+        free_lane_tables(atomic_load(&pool->lane_table));
+        free(pool);
+    }
 }

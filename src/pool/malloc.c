@@ -1,4 +1,7 @@
 // Allocating: what the lane has at hand, and behind it the ladder.
+#include "order/chain.h"
+#include "order/end.h"
+#include "order/poll.h"
 #include "pool/figures.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
@@ -95,15 +98,34 @@ static bool has_returned(struct sp_lane *lane, unsigned class_index) {
     return has;
 }
 
-// Blocks that only a query of the recorded events can bring back from other streams.
-static uint64_t take_small_found_complete(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                          unsigned int flags) {
-    if (!has_returned(lane, sp_size_class_of(size)) || flags & poolMallocSameStreamOnly ||
-        !sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) || sp_pool_is_deterministic(pool))
+static bool may_ask(const struct sp_pool *pool, unsigned int flags) {
+    return !(flags & poolMallocSameStreamOnly) && !sp_pool_is_deterministic(pool) &&
+           sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic);
+}
+
+// The same once something was learned, which tells what it counts as.
+static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                   unsigned int flags, enum sp_statistic counts) {
+    sp_lock_acquire(&lane->lock);
+    uint64_t address = take_small_locked(lane, size, flags);
+    sp_lock_release(&lane->lock);
+    if (address)
+        sp_pool_count(pool, counts);
+    return address;
+}
+
+// Blocks that other streams returned, and that only a question can bring back: whether their contexts are gone, and,
+// where the policy allows it, whether the recorded events are complete.
+static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                    unsigned int flags) {
+    uint64_t address = 0;
+    if (!has_returned(lane, sp_size_class_of(size)))
         return 0;
-    return sp_streams_poll_context_of(lane->stream) == CUDA_SUCCESS
-               ? take_small(lane, pool, lane->stream, size, flags)
-               : 0;
+    if (sp_streams_end_with_gone_contexts(lane->stream))
+        address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseComplete);
+    if (!address && may_ask(pool, flags) && sp_streams_poll_context_of(lane->stream) == CUDA_SUCCESS)
+        address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseFoundComplete);
+    return address;
 }
 
 static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
@@ -145,7 +167,7 @@ static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, 
                                     unsigned int flags, uint64_t *address) {
     *address = take_small(lane, pool, lane->stream, size, flags);
     if (!*address)
-        *address = take_small_found_complete(pool, lane, size, flags);
+        *address = take_small_returned(pool, lane, size, flags);
     return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, size, flags, address);
 }
 
@@ -182,8 +204,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64
         held_back > atomic_load_explicit(&pool->unfenced_share, memory_order_relaxed))
         sp_lane_record(lane);
     uint32_t misses = atomic_fetch_add_explicit(&lane->misses, 1, memory_order_relaxed);
-    if (misses % SP_MISSES_PER_POLL != 0 || sp_pool_is_deterministic(pool) ||
-        !sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic))
+    if (misses % SP_MISSES_PER_POLL != 0 || !may_ask(pool, poolMallocDefault))
         return;
     sp_streams_poll_context_of(lane->stream);
     sp_lock_acquire(&pool->lock);
@@ -251,32 +272,54 @@ static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
     return poolSuccess;
 }
 
-static poolError_t malloc_pinned(struct sp_pool *pool, struct sp_stream *stream, size_t size,
-                                 unsigned int flags, uint64_t *address) {
-    if (!sp_pool_pin(pool))
+static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                 size_t size, unsigned int flags, uint64_t *address) {
+    if (!sp_pool_pin(pool, handle))
         return SP_POOL_GONE;
     poolError_t error = malloc_slowly(pool, stream, size, flags, address);
     sp_pool_unpin(pool);
     return error;
 }
 
-poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, unsigned int flags,
-                           void **pointer) {
-    size_t most = pool->device->vmm.total_memory < pool->limit ? pool->device->vmm.total_memory : pool->limit;
-    if (size > most)
-        return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)",
-                       size, most);
+static bool is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
+    return atomic_load_explicit(&pool->handle, memory_order_acquire) != handle;
+}
+
+static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, size_t size) {
+    size_t total = pool->device->vmm.total_memory;
+    size_t limit = atomic_load_explicit(&pool->limit, memory_order_relaxed);
+    size_t most = total < limit ? total : limit;
+    if (size <= most)
+        return poolSuccess;
+    if (is_another_now(pool, handle))
+        return SP_POOL_GONE;
+    return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)", size,
+                   most);
+}
+
+// A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of it live that pool
+// stays, so its handle can be looked at, and the block goes back.
+static poolError_t keep_or_return(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                  size_t size, uint64_t address) {
+    sp_figures_used_add(pool, size);
+    if (__builtin_expect(!is_another_now(pool, handle), 1))
+        return poolSuccess;
+    sp_pool_free((void *)(uintptr_t)address, stream);
+    return SP_POOL_GONE;
+}
+
+poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
+                           unsigned int flags, void **pointer) {
+    poolError_t error = check_size(pool, handle, size);
+    if (error != poolSuccess)
+        return error;
     CUresult ordered = sp_stream_before_reuse(stream);
     if (ordered != CUDA_SUCCESS)
         return sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
     uint64_t address = flags & poolMallocFixed ? 0 : take_at_hand(pool, stream, size, flags);
-    if (address)
-        sp_figures_used_add(pool, size);
-    else {
-        poolError_t error = malloc_pinned(pool, stream, size, flags, &address);
-        if (error != poolSuccess)
-            return error;
-    }
-    *pointer = (void *)(uintptr_t)address;
-    return poolSuccess;
+    error = address ? keep_or_return(pool, handle, stream, size, address)
+                    : malloc_pinned(pool, handle, stream, size, flags, &address);
+    if (error == poolSuccess)
+        *pointer = (void *)(uintptr_t)address;
+    return error;
 }

@@ -118,11 +118,13 @@ enum sp_statistic {
 };
 
 struct sp_pool {
-    // Set when the pool is made.
-    struct sp_device *device;
-    poolMemPool_t handle;
-    struct poolMemPoolProps props;
-    size_t limit; // of reserved bytes
+    struct sp_device *device; // of the struct, for good: see life.c
+
+    // Set when the pool is made. A thread that comes late reads those of the struct's next pool, and tells by the handle
+    // that they are.
+    _Atomic(poolMemPool_t) handle;
+    _Atomic size_t limit;          // of reserved bytes
+    struct poolMemPoolProps props; // read by threads that hold a pin or a live allocation
 
     // Attributes: written rarely, by anybody.
     _Atomic int reuse_policies[3];
@@ -219,10 +221,10 @@ void sp_lane_record(struct sp_lane *lane);
 
 // ---- malloc.c and free.c: what the API calls
 
-// SP_POOL_GONE when another thread has given the pool up meanwhile.
+// From the pool that has this handle, or had it a moment ago. SP_POOL_GONE when another thread has given it up meanwhile.
 #define SP_POOL_GONE ((poolError_t)-1)
-poolError_t sp_pool_malloc(struct sp_pool *pool, struct sp_stream *stream, size_t size, unsigned int flags,
-                           void **pointer);
+poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
+                           unsigned int flags, void **pointer);
 
 // With a stream, whose capture state has been checked; or without one, null.
 poolError_t sp_pool_free(void *pointer, struct sp_stream *stream);
@@ -276,9 +278,9 @@ poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolPro
 // another thread has done so already.
 bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle);
 
-// Keeps a pool from being taken apart while the caller works on it outside its lists. False when it is
+// Keeps the pool of a handle from being taken apart while the caller works on it outside its lists. False when it is
 // given up: then it must not be touched. A pool with a live allocation that the caller holds needs no pin.
-bool sp_pool_pin(struct sp_pool *pool);
+bool sp_pool_pin(struct sp_pool *pool, poolMemPool_t handle);
 void sp_pool_unpin(struct sp_pool *pool);
 
 // Takes a given-up pool apart if nothing of it is live and everything has completed; else does nothing. The
@@ -286,11 +288,15 @@ void sp_pool_unpin(struct sp_pool *pool);
 void sp_device_reap_pool(struct sp_device *device, const struct sp_pool *pool);
 void sp_device_reap(struct sp_device *device);
 
+// The device's current pool, and its handle.
+struct sp_pool *sp_device_current_pool(struct sp_device *device, poolMemPool_t *handle);
+
 // The pool behind a handle, or null when it is no pool (any more).
 struct sp_pool *sp_pool_from_handle(poolMemPool_t handle);
 
-// For tests: unmaps everything and frees the pool, whatever is live.
+// For tests: unmaps everything of the pool, whatever is live; and then gives the device's structs back to the system.
 void sp_pool_demolish(struct sp_pool *pool);
+void sp_device_free_pool_structs(struct sp_device *device);
 
 // ---- attributes.c
 

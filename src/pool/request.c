@@ -3,6 +3,7 @@
 #include "pool/settle.h"
 
 #include "base/mutant.h"
+#include "order/learn.h"
 
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
                      enum sp_region_kind kind, uint64_t size, unsigned int flags) {
@@ -43,7 +44,7 @@ static bool are_legacy_ordered(const struct sp_stream *a, const struct sp_stream
 static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stream *taker) {
     if (SP_IS_MUTANT(UnfencedSeen))
         return UINT64_MAX;
-    return sp_stream_is_of(owner, taker->context, taker->context_id)
+    return sp_stream_is_of(owner, taker->context, taker->context_id) || SP_IS_MUTANT(OtherContextsEvent)
                ? atomic_load_explicit(&owner->recorded, memory_order_acquire)
                : 0;
 }

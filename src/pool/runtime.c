@@ -1,6 +1,7 @@
 #include "pool/runtime.h"
 
 #include "base/options.h"
+#include "order/context.h"
 #include "order/event.h"
 
 #include <string.h>
@@ -23,9 +24,7 @@ static poolError_t describe_load_failure(CUresult error) {
 }
 
 static CUresult count_devices(void) {
-    CUresult error = sp_native_noted(sp_driver->cuInit(0), "cuInit");
-    if (error == CUDA_SUCCESS)
-        error = sp_native_noted(sp_driver->cuDeviceGetCount(&runtime.device_count), "cuDeviceGetCount");
+    CUresult error = sp_driver_count_devices(&runtime.device_count);
     if (runtime.device_count > SP_MAX_DEVICES)
         runtime.device_count = SP_MAX_DEVICES;
     return error;
@@ -85,6 +84,7 @@ static poolError_t open_locked(struct sp_device *device, int ordinal) {
     if (error != CUDA_SUCCESS)
         return describe_open_failure(ordinal, error);
     sp_list_init(&device->pools);
+    sp_list_init(&device->spare_pools);
     sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);
     poolError_t made = make_default_pool(device, ordinal);
     if (made == poolSuccess)
@@ -126,19 +126,6 @@ struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *po
     return next;
 }
 
-// What the device has free by the driver's account; 0 when it doesn't say.
-static size_t free_on_device(const struct sp_stream *stream) {
-    CUcontext popped;
-    size_t free_bytes = 0;
-    size_t total;
-    if (sp_driver->cuCtxPushCurrent(stream->context) != CUDA_SUCCESS)
-        return 0;
-    if (sp_driver->cuMemGetInfo(&free_bytes, &total) != CUDA_SUCCESS)
-        free_bytes = 0;
-    sp_driver->cuCtxPopCurrent(&popped);
-    return free_bytes;
-}
-
 static uint64_t reserved_on(struct sp_device *device) {
     uint64_t sum = 0;
     struct sp_pool *pool = NULL;
@@ -169,7 +156,7 @@ static size_t release_some(struct sp_pool *pool, size_t bytes) {
 bool sp_device_make_room(struct sp_device *device, const struct sp_stream *stream, size_t bytes) {
     uint64_t before = reserved_on(device);
     sp_device_reap(device);
-    size_t had = stream->device == device->vmm.ordinal ? free_on_device(stream) : 0;
+    size_t had = stream->device == device->vmm.ordinal ? sp_context_free_memory(stream->context) : 0;
     size_t wanted = bytes > had ? bytes - had : bytes;
     size_t released = 0;
     if (had >= bytes && reserved_on(device) < before)
@@ -209,6 +196,7 @@ void sp_runtime_after_synchronize(const struct sp_stream *stream) {
 static void close_device(struct sp_device *device) {
     while (!sp_list_empty(&device->pools))
         sp_pool_demolish(SP_CONTAINER_OF(device->pools.next, struct sp_pool, link));
+    sp_device_free_pool_structs(device);
     sp_space_close(&device->space);
     memset(device, 0, sizeof *device);
 }

@@ -4,7 +4,7 @@
 // itself, and code that runs then must not touch it. A forked child finds the runtime unusable.
 //
 // A device is opened at its first use. Its default pool is made then and lives for ever; `current` is the
-// pool that poolMallocAsync uses. Opening is guarded by the device's open_lock, the list of pools by its
+// pool that poolMallocAsync uses. Opening is guarded by the device's open_lock, the lists of pools by its
 // lock.
 #ifndef STREAMPOOL_POOL_RUNTIME_H
 #define STREAMPOOL_POOL_RUNTIME_H
@@ -22,8 +22,9 @@ struct sp_device {
     struct sp_pool *default_pool;
     struct sp_pool *_Atomic current;
     struct sp_lock lock;
-    struct sp_list pools;      // all that have memory or may get some, given-up ones too
-    _Atomic uint32_t given_up; // how many of them are given up and wait to be taken apart
+    struct sp_list pools;       // all that have memory or may get some, given-up ones too
+    struct sp_list spare_pools; // structs to be used again
+    _Atomic uint32_t given_up;  // how many of them are given up and wait to be taken apart
 };
 
 extern _Atomic bool sp_runtime_started;

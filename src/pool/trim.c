@@ -285,6 +285,7 @@ CUresult sp_pool_trim(struct sp_pool *pool, size_t keep) {
         return CUDA_SUCCESS;
     if (atomic_load_explicit(&pool->reserved, memory_order_relaxed) <= rounded || !may_release(pool))
         return CUDA_SUCCESS;
+    sp_streams_end_with_gone_contexts(NULL);
     sp_pool_collect(pool);
     sp_lock_acquire(&pool->map_lock);
     CUresult error = trim_mapping(pool, rounded);
@@ -298,6 +299,7 @@ void sp_pool_trim_to_threshold(struct sp_pool *pool) {
 
 size_t sp_pool_releasable(struct sp_pool *pool) {
     size_t sum = 0;
+    sp_streams_end_with_gone_contexts(NULL);
     sp_pool_collect(pool);
     sp_lock_acquire(&pool->map_lock);
     sp_lock_acquire(&pool->lock);

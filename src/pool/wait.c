@@ -1,4 +1,6 @@
 // The last rungs of the ladder: memory that is free and pending, and a wait that brings it within reach.
+#include "order/learn.h"
+#include "order/poll.h"
 #include "pool/request.h"
 #include "pool/settle.h"
 
@@ -96,18 +98,37 @@ static CUresult poll_and_take(struct sp_request *request, struct sp_block **bloc
     return error;
 }
 
+// Some of the pool's memory may come within reach by itself: an event is pending behind it that may be asked.
+static bool is_worth_waiting(const struct sp_request *request) {
+    const struct sp_stream *taker = request->lane->stream;
+    bool pending = false;
+    if (sp_pool_is_deterministic(request->pool))
+        return false;
+    sp_lock_acquire(&request->pool->lock);
+    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
+        const struct sp_stream *owner = SP_CONTAINER_OF(link, struct sp_lane, link)->stream;
+        pending = pending || (sp_stream_is_of(owner, taker->context, taker->context_id) &&
+                              sp_stream_has_pending_events(owner));
+    }
+    sp_lock_release(&request->pool->lock);
+    return pending;
+}
+
 // An event can't be waited for with a limit, so the events are asked again and again.
 CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **block) {
     static const struct timespec pause = {0, 50000};
     uint64_t limit = atomic_load_explicit(&request->pool->host_wait_max, memory_order_relaxed);
     *block = NULL;
-    if (limit == 0)
+    if (limit == 0 || !is_worth_waiting(request))
         return CUDA_SUCCESS;
     sp_pool_count(request->pool, SP_STATISTIC_HostWaits);
     uint64_t begin = now();
+    bool pending =
+        true; // as of the last look: what another thread has found complete since then is taken, too
     CUresult error = poll_and_take(request, block);
-    while (error == CUDA_SUCCESS && !*block && now() - begin < limit) {
+    while (error == CUDA_SUCCESS && !*block && pending && now() - begin < limit) {
         nanosleep(&pause, NULL);
+        pending = is_worth_waiting(request);
         error = poll_and_take(request, block);
     }
     return error;

@@ -76,15 +76,20 @@ CUresult cuCtxSynchronize(void) {
     SIM_END(cuCtxSynchronize, synchronize());
 }
 
-CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
+// The driver can be asked for the id of a context that is gone: seen on an H200.
+static CUresult identify(CUcontext handle, unsigned long long *id) {
     struct sim_context *context;
-    SIM_BEGIN(cuCtxGetId);
-    if (!id)
-        SIM_END(cuCtxGetId, CUDA_ERROR_INVALID_VALUE);
+    if (handle && !sim_context_find(handle) && sim_context_is_known(handle))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     CUresult result = handle ? find(handle, &context) : sim_context_current(sim_thread_self(), &context);
     if (result == CUDA_SUCCESS)
         *id = sim_context_identity(context);
-    SIM_END(cuCtxGetId, result);
+    return result;
+}
+
+CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
+    SIM_BEGIN(cuCtxGetId);
+    SIM_END(cuCtxGetId, id ? identify(handle, id) : CUDA_ERROR_INVALID_VALUE);
 }
 
 static CUresult record_event(CUcontext handle, CUevent event_handle) {

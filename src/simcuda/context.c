@@ -28,6 +28,10 @@ struct sim_context *sim_context_find(CUcontext handle) {
     return sim_slab_find(&slab, handle);
 }
 
+bool sim_context_is_known(CUcontext handle) {
+    return sim_slab_knows(&slab, handle);
+}
+
 struct sim_context *sim_context_next(const struct sim_context *context) {
     const struct sp_list *link = context ? &context->link : &contexts;
     return link->next == &contexts ? NULL : SP_CONTAINER_OF(link->next, struct sim_context, link);

@@ -44,6 +44,9 @@ static inline uint64_t sim_context_identity(const struct sim_context *context) {
 // Null when the handle is none of a live context. Needs no lock.
 struct sim_context *sim_context_find(CUcontext handle);
 
+// Whether the handle is or was that of a context.
+bool sim_context_is_known(CUcontext handle);
+
 static inline CUcontext sim_context_handle(struct sim_context *context) {
     return (CUcontext)(void *)context;
 }

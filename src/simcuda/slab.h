@@ -48,4 +48,10 @@ static inline void *sim_slab_find(const struct sim_slab *slab, const void *handl
     return atomic_load_explicit(&element->identity, memory_order_acquire) ? element : NULL;
 }
 
+// Whether the handle is that of an element that was ever handed out, live or not.
+static inline bool sim_slab_knows(const struct sim_slab *slab, const void *handle) {
+    uintptr_t offset = (uintptr_t)handle - (uintptr_t)slab->base;
+    return offset < slab->stride * slab->used && offset % slab->stride == 0;
+}
+
 #endif

@@ -135,6 +135,46 @@ static void require_identities(void) {
         test_skip("this driver doesn't tell a context from an earlier one at its handle");
 }
 
+// A pool with memory that was freed, behind work, in a context that is gone; another one is current.
+static void open_gone(struct two *two) {
+    require_identities();
+    open_two(two, SCENE_LARGE);
+    test_fill(two->scene.block, 2, SCENE_LARGE, two->scene.a);
+    test_free(two->scene.block, two->scene.a);
+    DRIVER(test_driver()->cuCtxDestroy(two->second));
+    use(two->first);
+}
+
+void row_memory_of_a_context_that_was_destroyed_is_given_again(void) {
+    struct two two;
+    open_gone(&two);
+    REQUIRE(scene_gives(&two.scene, two.scene.b));
+    test_fill(two.scene.block, 3, SCENE_LARGE, two.scene.b);
+    test_finish(two.scene.b);
+    REQUIRE(test_is_filled(two.scene.block, 3, SCENE_LARGE));
+}
+
+void row_memory_of_a_context_that_was_destroyed_is_trimmed(void) {
+    struct two two;
+    open_gone(&two);
+    EXPECT(poolMemPoolTrimTo(two.scene.pool, 0), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(two.scene.pool), 0);
+}
+
+// What is freed where a context is alive is pending as ever.
+void row_memory_of_another_context_that_is_alive_is_left(void) {
+    struct two two;
+    require_identities();
+    open_two(&two, SCENE_LARGE);
+    scene_free_held(&two.scene, two.scene.a);
+    use(two.first);
+    REQUIRE(!scene_gives(&two.scene, two.scene.b));
+    EXPECT(poolMemPoolTrimTo(two.scene.pool, 0), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(two.scene.pool), SCENE_LARGE);
+    test_let_go(&two.scene.hold);
+    test_finish(two.scene.a);
+}
+
 static void reset_context(size_t size) {
     struct scene scene;
     CUcontext context;

@@ -211,6 +211,17 @@ void row_a_deterministic_pool_takes_what_a_synchronise_has_shown(void) {
     REQUIRE(scene_gives(&scene, scene.b));
 }
 
+void row_a_deterministic_pool_takes_what_a_stream_synchronise_has_shown(void) {
+    struct scene scene;
+    scene_open(&scene, SCENE_LARGE);
+    test_set_flag(scene.pool, poolMemPoolAttrDeterministic, 1);
+    test_free(scene.block, scene.a);
+    EXPECT(poolStreamSynchronize(scene.b), poolSuccess);
+    REQUIRE(!scene_gives(&scene, scene.b));
+    EXPECT(poolStreamSynchronize(scene.a), poolSuccess);
+    REQUIRE(scene_gives(&scene, scene.b));
+}
+
 // ----------------------------------------------------------------------------------------------- statistics
 
 static const enum poolMemPoolAttr statistics[] = {

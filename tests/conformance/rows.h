@@ -144,6 +144,7 @@
     X(own_attributes_have_their_defaults, "attributes 1001 to 1003: default 0") \
     X(a_deterministic_pool_does_the_same_on_a_fast_and_a_slow_device, "attribute 1002: addresses and growth depend on the program alone") \
     X(a_deterministic_pool_takes_what_a_synchronise_has_shown, "attribute 1002: a query teaches nothing, a synchronise does") \
+    X(a_deterministic_pool_takes_what_a_stream_synchronise_has_shown, "attribute 1002: a synchronise of the stream does, of another one not") \
     X(statistics_are_read_by_name_and_set_to_0_alone, "statistics: names, start at 0, set to anything but 0: InvalidValue") \
     X(statistic_reuse_same_stream_counts_the_streams_own_memory, "statistic ReuseSameStream counts the streams own memory") \
     X(statistic_reuse_complete_counts_memory_known_to_be_complete, "statistic ReuseComplete counts memory known to be complete") \
@@ -241,7 +242,10 @@
 
 #define IDENTITY_ROWS(X) \
     X(a_context_may_be_reset_with_frees_pending, "the primary context reset with frees pending: likewise") \
-    X(memory_of_a_context_that_was_reset_is_given_again, "what was freed before the reset is complete after it")
+    X(memory_of_a_context_that_was_reset_is_given_again, "what was freed before the reset is complete after it") \
+    X(memory_of_a_context_that_was_destroyed_is_given_again, "what was freed in a context that was destroyed is complete") \
+    X(memory_of_a_context_that_was_destroyed_is_trimmed, "and goes back to the device") \
+    X(memory_of_another_context_that_is_alive_is_left, "what is pending in a context that is alive is neither given again nor trimmed")
 
 #define GPU_ROWS(X) \
     X(programmatic_dependent_launch_keeps_every_byte, "kernels that start before those in front of them have ended, and wait for them: no byte is wrong")

@@ -440,15 +440,38 @@ static void abandon_context(struct world *world, unsigned context) {
     }
 }
 
+static void malloc_and_free(struct thread *thread) {
+    for (unsigned i = 0; i < BLOCKS / 4; i++) {
+        malloc_block(thread);
+        if (numbers_once_in(&thread->numbers, 2))
+            free_block(thread);
+    }
+}
+
+// The other contexts need memory while nothing has told the pool that this one is gone. Nobody chooses a stream that is
+// claimed.
+static void outlive_context(struct thread *thread, unsigned context) {
+    struct world *world = thread->world;
+    for (unsigned i = 0; i < world->stream_count; i++) {
+        if (world->streams[i].context == context)
+            REQUIRE(claim_alone(&world->streams[i].claim));
+    }
+    malloc_and_free(thread);
+    for (unsigned i = 0; i < world->stream_count; i++) {
+        if (world->streams[i].context == context)
+            claim_return(&world->streams[i].claim);
+    }
+}
+
 static void renew_context(struct thread *thread) {
     struct world *world = thread->world;
     const unsigned context = 1;
     world_require_no_wrong_words(world, thread);
-    for (unsigned i = 0; i < BLOCKS / 4; i++)
-        malloc_block(thread); // so that something is pending
+    malloc_and_free(thread); // so that something is pending
     thread_enter(thread, 0);
     DRIVER(test_driver()->cuCtxDestroy(world->contexts[context].handle));
     abandon_context(world, context);
+    outlive_context(thread, context);
     world_make_context(thread, context);
     for (unsigned i = 0; i < world->stream_count; i++) {
         struct stream *stream = &world->streams[i];

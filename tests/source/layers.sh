@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# layers.sh CHECKOUT: no file of src/ includes a file of a layer below its own.
+# layers.sh CHECKOUT: no file of src/ includes a file of a layer below its own, and the driver is called by the layers that
+# know what its calls mean.
 #
 # A file may include, in quotes and from src/, files of its own layer and of those before it in this list; the public
 # header in angle brackets; and the system. The public header includes the system only.
@@ -28,6 +29,14 @@ check_sources() {
         END { if (!failed) print files " files of src/ include no layer below their own"; exit failed }'
 }
 
+# base/ and heap/ know no driver; pool/ and api/ leave its calls to vmm/ and order/.
+check_driver_calls() {
+    if grep -rn 'sp_driver->' src/base src/heap src/pool src/api; then
+        echo "a driver call in a layer that makes none"
+        return 1
+    fi
+}
+
 check_public_headers() {
     if grep -rn '^[ \t]*#[ \t]*include[ \t]*"' include; then
         echo "a public header includes a file by quotes: only system headers can be relied on there"
@@ -36,4 +45,5 @@ check_public_headers() {
 }
 
 check_sources
+check_driver_calls
 check_public_headers

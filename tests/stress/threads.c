@@ -90,12 +90,22 @@ void row_threads_synchronise_and_trim_while_others_allocate(void) {
     run_crew(pool, synchronise_or_trim_or_allocate);
 }
 
+// Pools of different sizes, and of each device that there is: a struct that is used again is another pool's in every way.
+static poolMemPool_t any_pool(struct crew_member *member, int device) {
+    poolMemPool_t pool = NULL;
+    struct poolMemPoolProps props = test_pool_props(device);
+    props.maxSize = crew_draw(member, 3) * MIB(32);
+    EXPECT(poolMemPoolCreate(&pool, &props), poolSuccess);
+    return pool;
+}
+
 // A pool lives for one round: it becomes current, serves, and is given up with memory of it alive.
 static void live_a_pools_life(struct crew_member *member) {
-    poolMemPool_t pool = test_pool();
+    int device = (int)crew_draw(member, (uint64_t)test_device_count());
+    poolMemPool_t pool = any_pool(member, device);
     void *pointer = test_malloc(pool, 1 + crew_draw(member, MIB(3)), member->stream);
     if (crew_draw(member, 2))
-        EXPECT(poolDeviceSetMemPool(0, pool), poolSuccess);
+        EXPECT(poolDeviceSetMemPool(device, pool), poolSuccess);
     EXPECT(poolMemPoolDestroy(pool), poolSuccess);
     test_free(pointer, member->stream);
 }
@@ -125,8 +135,41 @@ void row_threads_make_and_destroy_pools(void) {
     crew_join(&crew);
     crew_close(&crew);
     EXPECT(poolDeviceSynchronize(), poolSuccess);
-    EXPECT(poolMemPoolTrimTo(test_default_pool(0), 0), poolSuccess);
+    for (int device = 0; device < test_device_count(); device++)
+        EXPECT(poolMemPoolTrimTo(test_default_pool(device), 0), poolSuccess);
     require_all_back(pool);
+}
+
+// The pool may be given up between two calls, which is told, and harms nothing.
+static void look_at_current(struct crew_member *member) {
+    static const enum poolMemPoolAttr looked_at[] = {
+        poolMemPoolAttrMaxPoolSize, poolMemPoolAttrUsedMemCurrent, poolMemPoolStatReuseSameStream};
+    uint64_t value;
+    poolMemPool_t pool = NULL;
+    EXPECT(poolDeviceGetMemPool(&pool, 0), poolSuccess);
+    poolError_t error = poolMemPoolGetAttribute(pool, looked_at[crew_draw(member, 3)], &value);
+    REQUIRE(error == poolSuccess || error == poolErrorInvalidValue);
+    error = poolDeviceSetMemPool(1, pool);
+    REQUIRE(error == poolErrorInvalidDevice || error == poolErrorInvalidValue);
+}
+
+// Half of the threads only look, many times while a pool lives, and have no lock in common with the others but where the
+// library takes one.
+static void replace_or_look_at_current(struct crew_member *member) {
+    enum { LOOKS = 100 };
+    if (member->number % 2 == 0)
+        live_a_pools_life(member);
+    for (int i = 0; member->number % 2 != 0 && i < LOOKS; i++)
+        look_at_current(member);
+}
+
+void row_threads_look_at_pools_that_others_destroy(void) {
+    crew_open(&crew, NULL);
+    crew_start(&crew, replace_or_look_at_current, ROUNDS / 4);
+    crew_join(&crew);
+    crew_close(&crew);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    require_all_back(test_default_pool(0));
 }
 
 void row_a_pool_is_destroyed_while_threads_free_into_it(void) {

@@ -99,7 +99,7 @@ static void load(void *shared) {
     look_at_entries(driver, seen);
     if (!driver)
         return;
-    seen->version = driver->version;
+    seen->version = driver->version == sp_driver_version() ? driver->version : 0;
     seen->api_version = driver->api_version;
     seen->path_as_named = strcmp(driver->path, getenv("STREAMPOOL_DRIVER")) == 0;
     look_at_lock_hook(seen);

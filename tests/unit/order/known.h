@@ -3,7 +3,12 @@
 #ifndef STREAMPOOL_TESTS_UNIT_KNOWN_H
 #define STREAMPOOL_TESTS_UNIT_KNOWN_H
 
-#include "order/progress.h"
+#include "order/chain.h"
+#include "order/end.h"
+#include "order/learn.h"
+#include "order/mark.h"
+#include "order/poll.h"
+#include "order/synchronize.h"
 #include "unit/order/simulated.h"
 
 static inline struct sp_stream *known(CUstream handle) {
@@ -29,6 +34,21 @@ static inline uint64_t free_on(struct sp_stream *stream) {
 static inline uint64_t free_behind_work_on(struct sp_stream *stream) {
     simulated_work(stream->handle);
     return free_on(stream);
+}
+
+// A mark of the stream, which the caller releases.
+static inline struct sp_mark *mark_on(struct sp_stream *stream) {
+    struct sp_mark *made = NULL;
+    assert_int_equal(sp_stream_mark(stream, &made), CUDA_SUCCESS);
+    assert_non_null(made);
+    return made;
+}
+
+// What poolEventRecord and poolStreamWaitEvent do between two streams.
+static inline void order_behind(struct sp_stream *later, struct sp_stream *earlier) {
+    struct sp_mark *between = mark_on(earlier);
+    assert_int_equal(sp_stream_wait_mark(later, between), CUDA_SUCCESS);
+    sp_mark_release(between);
 }
 
 static inline bool is_complete(const struct sp_stream *stream, uint64_t sequence) {

@@ -13,13 +13,6 @@
 
 static CUcontext primary;
 
-// The program is linked with the driver that the library then opens. What the dynamic linker allocates for that hangs on
-// its own early memory, in which the leak checker doesn't look.
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) {
-    return "leak:_dl_map_object_deps\nleak:add_name_to_object\n";
-}
-
 int simulated_begin(const char *settings) {
     const struct sp_driver *driver;
     simcudaConfig config;

@@ -236,6 +236,27 @@ static void a_used_slot_starts_with_an_empty_clock_and_no_marks(void **state) {
     assert_null(sp_stream_mark_covering(young, 0));
 }
 
+static void a_stream_that_is_destroyed_here_is_marked_first_and_then_gone(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t sequence = free_behind_work_on(stream);
+    assert_int_equal(sp_stream_destroy(stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(atomic_load(&stream->gone), stream->identified);
+    struct sp_mark *mark = sp_stream_mark_covering(stream, sequence);
+    assert_non_null(mark);
+    sp_mark_release(mark);
+}
+
+static void a_stream_that_the_driver_keeps_is_not_gone(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    simcudaFailCall("cuStreamDestroy", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(sp_stream_destroy(stream, stream->handle), CUDA_ERROR_LAUNCH_FAILED);
+    assert_false(atomic_load(&stream->gone));
+    assert_int_equal(sp_stream_destroy(NULL, stream->handle), CUDA_SUCCESS); // as if it captured
+    assert_false(atomic_load(&stream->gone));
+}
+
 static void a_gone_stream_of_another_context_keeps_its_slot(void **state) {
     (void)state;
     CUcontext context = NULL;
@@ -288,6 +309,111 @@ static void a_context_at_the_handle_of_an_earlier_one_shows_that_that_one_has_en
     assert_int_equal(sp_stream_record(young), CUDA_SUCCESS);
 }
 
+static struct sp_stream *known_in_new_context(CUcontext *context) {
+    assert_int_equal(sp_driver->cuCtxCreate(context, 0, 0), CUDA_SUCCESS);
+    struct sp_stream *stream = known_stream();
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    return stream;
+}
+
+static void destroy_context(CUcontext context) {
+    assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
+}
+
+static void the_frees_of_a_destroyed_context_are_complete_once_it_was_asked(void **state) {
+    (void)state;
+    CUcontext context = NULL;
+    struct sp_stream *here = known_stream();
+    struct sp_stream *there = known_in_new_context(&context);
+    uint64_t of_here = free_behind_work_on(here);
+    uint64_t of_there = free_on(there);
+    bool can_tell = sp_driver->cuCtxGetId != NULL;
+    if (can_tell)
+        assert_int_equal(sp_stream_record(there), CUDA_SUCCESS);
+    assert_false(sp_streams_end_with_gone_contexts(here));
+    destroy_context(context);
+    assert_false(is_complete(there, of_there));
+    assert_int_equal(sp_streams_end_with_gone_contexts(here), can_tell);
+    assert_int_equal(is_synchronized(there, of_there), can_tell);
+    assert_false(is_complete(here, of_here));
+    assert_false(sp_streams_end_with_gone_contexts(here));
+    if (!can_tell) // the event went with its context, and the teardown would destroy it
+        there->chain = NULL;
+}
+
+static void what_was_freed_before_a_reset_is_complete_though_the_handle_lives_on(void **state) {
+    (void)state;
+    CUcontext context = NULL;
+    struct sp_stream *old = known_stream();
+    if (!sp_driver->cuCtxGetId)
+        return;
+    uint64_t sequence = free_behind_work_on(old);
+    assert_int_equal(sp_driver->cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    assert_ptr_equal(context, simulated_context());
+    assert_true(sp_streams_end_with_gone_contexts(NULL));
+    assert_true(is_complete(old, sequence));
+}
+
+static void each_context_with_frees_pending_is_asked_once(void **state) {
+    (void)state;
+    enum { CONTEXTS = 3, STREAMS = 4 };
+    struct sp_stream *here = known_stream();
+    CUcontext contexts[CONTEXTS];
+    if (!sp_driver->cuCtxGetId)
+        return;
+    free_behind_work_on(here);
+    for (int i = 0; i < CONTEXTS; i++) {
+        assert_int_equal(sp_driver->cuCtxCreate(&contexts[i], 0, 0), CUDA_SUCCESS);
+        for (int j = 0; j < STREAMS; j++)
+            free_on(known_stream());
+    }
+    uint64_t asked = simcudaCallCount("cuCtxGetId");
+    assert_false(sp_streams_end_with_gone_contexts(here));
+    assert_int_equal(simcudaCallCount("cuCtxGetId"), asked + CONTEXTS);
+    for (int i = 0; i < CONTEXTS; i++)
+        destroy_context(contexts[i]);
+    assert_true(sp_streams_end_with_gone_contexts(here));
+    assert_int_equal(simcudaCallCount("cuCtxGetId"), asked + 2 * CONTEXTS);
+    assert_false(sp_streams_end_with_gone_contexts(here));
+    assert_int_equal(simcudaCallCount("cuCtxGetId"), asked + 2 * CONTEXTS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
+static void more_contexts_than_a_pass_remembers_are_all_ended(void **state) {
+    (void)state;
+    enum { CONTEXTS = 40 };
+    CUcontext contexts[CONTEXTS];
+    struct sp_stream *streams[CONTEXTS];
+    if (!sp_driver->cuCtxGetId)
+        return;
+    for (int i = 0; i < CONTEXTS; i++) {
+        streams[i] = known_in_new_context(&contexts[i]);
+        free_on(streams[i]);
+    }
+    assert_false(sp_streams_end_with_gone_contexts(NULL));
+    for (int i = 0; i < CONTEXTS; i += 2)
+        destroy_context(contexts[i]);
+    assert_true(sp_streams_end_with_gone_contexts(NULL));
+    for (int i = 0; i < CONTEXTS; i++)
+        assert_int_equal(is_complete(streams[i], 1), i % 2 == 0);
+}
+
+static void a_context_that_the_driver_can_not_tell_of_is_taken_for_alive(void **state) {
+    (void)state;
+    CUcontext context = NULL;
+    struct sp_stream *there = known_in_new_context(&context);
+    if (!sp_driver->cuCtxGetId)
+        return;
+    uint64_t sequence = free_on(there);
+    destroy_context(context);
+    simcudaFailCall("cuCtxGetId", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+    assert_false(sp_streams_end_with_gone_contexts(NULL));
+    assert_false(is_complete(there, sequence));
+    assert_true(sp_streams_end_with_gone_contexts(NULL));
+    assert_true(is_complete(there, sequence));
+}
+
 #define stream_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
@@ -305,9 +431,16 @@ int main(void) {
         stream_test(a_recycled_handle_is_another_stream_where_the_driver_can_tell),
         stream_test(the_slot_of_a_gone_stream_is_used_again_once_all_of_it_is_complete),
         stream_test(a_used_slot_starts_with_an_empty_clock_and_no_marks),
+        stream_test(a_stream_that_is_destroyed_here_is_marked_first_and_then_gone),
+        stream_test(a_stream_that_the_driver_keeps_is_not_gone),
         stream_test(a_gone_stream_of_another_context_keeps_its_slot),
         stream_test(streams_that_come_and_go_need_no_more_slots_than_there_are_at_a_time),
         stream_test(a_context_at_the_handle_of_an_earlier_one_shows_that_that_one_has_ended),
+        stream_test(the_frees_of_a_destroyed_context_are_complete_once_it_was_asked),
+        stream_test(what_was_freed_before_a_reset_is_complete_though_the_handle_lives_on),
+        stream_test(each_context_with_frees_pending_is_asked_once),
+        stream_test(more_contexts_than_a_pass_remembers_are_all_ended),
+        stream_test(a_context_that_the_driver_can_not_tell_of_is_taken_for_alive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

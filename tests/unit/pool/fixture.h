@@ -3,6 +3,7 @@
 #ifndef STREAMPOOL_TESTS_UNIT_FIXTURE_H
 #define STREAMPOOL_TESTS_UNIT_FIXTURE_H
 
+#include "order/poll.h"
 #include "pool/runtime.h"
 #include "unit/order/simulated.h"
 

@@ -179,13 +179,73 @@ static void a_pinned_pool_is_not_taken_apart_before_it_is_unpinned(void **state)
     (void)state;
     poolMemPool_t pool = fixture_pool();
     struct sp_pool *inside = fixture_inside(pool);
-    assert_true(sp_pool_pin(inside));
+    assert_true(sp_pool_pin(inside, pool));
     destroy(pool);
     assert_int_equal(given_up(), 1);
-    assert_false(sp_pool_pin(inside));
+    assert_false(sp_pool_pin(inside, pool));
     sp_pool_unpin(inside);
     assert_int_equal(given_up(), 0);
-    assert_false(sp_pool_pin(inside));
+    assert_false(sp_pool_pin(inside, pool));
+    poolMemPool_t young = fixture_pool();
+    assert_ptr_equal(fixture_inside(young), inside);
+    assert_false(sp_pool_pin(inside, pool));
+    assert_true(sp_pool_pin(inside, young));
+    sp_pool_unpin(inside);
+}
+
+static int setup_two_devices(void **state) {
+    (void)state;
+    return fixture_begin("devices=2");
+}
+
+static void a_struct_is_used_again_for_pools_of_its_device_alone(void **state) {
+    (void)state;
+    const struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
+                                           .location = {poolMemLocationTypeDevice, 1}};
+    poolMemPool_t first = fixture_pool();
+    struct sp_pool *inside = fixture_inside(first);
+    destroy(first);
+    poolMemPool_t elsewhere = NULL;
+    assert_int_equal(poolMemPoolCreate(&elsewhere, &props), poolSuccess);
+    assert_ptr_not_equal(fixture_inside(elsewhere), inside);
+    assert_ptr_equal(fixture_inside(fixture_pool()), inside);
+}
+
+static CUstream stream_of_next;
+static poolMemPool_t next_pool; // in the struct of the current one
+
+static void use_struct_of_current_again(void) {
+    poolMemPool_t current = current_pool();
+    struct sp_pool *inside = fixture_inside(current);
+    destroy(current);
+    fixture_synchronize(stream_of_next);
+    next_pool = fixture_pool_of_at_most(MIB(32));
+    assert_ptr_equal(fixture_inside(next_pool), inside);
+    fixture_free(fixture_malloc(next_pool, MIB(1), stream_of_next), stream_of_next);
+    fixture_free(fixture_malloc(next_pool, 100, stream_of_next), stream_of_next);
+}
+
+// The same struct, the same stream, even the same lane, and yet not the pool that was current.
+static void a_malloc_from_the_current_pool_takes_nothing_of_the_next_one_in_its_struct(void **state) {
+    (void)state;
+    const size_t sizes[] = {100, MIB(1), MIB(33)}; // the last is more than the next pool may have
+    stream_of_next = simulated_stream();
+    fixture_stream(stream_of_next);
+    for (int i = 0; i < 3; i++) {
+        void *pointer = NULL;
+        poolMemPool_t pool = fixture_pool();
+        fixture_free(fixture_malloc(pool, sizes[i], stream_of_next), stream_of_next);
+        assert_int_equal(poolDeviceSetMemPool(0, pool), poolSuccess);
+        fixture_at_next_lock(use_struct_of_current_again);
+        assert_int_equal(poolMallocAsync(&pointer, sizes[i], stream_of_next), poolSuccess);
+        sp_lock_set_hook(NULL);
+        assert_int_equal(fixture_used(next_pool), 0);
+        assert_ptr_equal(sp_pool_of_address((uintptr_t)pointer), fixture_inside(default_pool()));
+        fixture_free(pointer, stream_of_next);
+        destroy(next_pool);
+        fixture_synchronize(stream_of_next);
+        assert_int_equal(given_up(), 0);
+    }
 }
 
 static void a_struct_used_again_remembers_nothing_of_the_last_pool(void **state) {
@@ -258,6 +318,9 @@ int main(void) {
         life_test(a_malloc_from_the_current_pool_survives_its_destruction),
         life_test(a_pool_destroyed_during_its_last_free_is_taken_apart_all_the_same),
         life_test(a_pinned_pool_is_not_taken_apart_before_it_is_unpinned),
+        cmocka_unit_test_setup_teardown(a_struct_is_used_again_for_pools_of_its_device_alone,
+                                        setup_two_devices, fixture_teardown),
+        life_test(a_malloc_from_the_current_pool_takes_nothing_of_the_next_one_in_its_struct),
         life_test(a_struct_used_again_remembers_nothing_of_the_last_pool),
         life_test(a_pool_without_host_memory_is_not_created),
         life_test(a_limit_is_rounded_up_to_the_growth_unit),

@@ -133,6 +133,32 @@ static void without_the_opportunistic_policy_no_event_is_asked(void **state) {
     fixture_free(of_b, b);
 }
 
+// Small blocks of a's that b has freed are a's again by the cheapest thing that shows it, and count so.
+static void returned_small_blocks_are_counted_by_what_brought_them_back(void **state) {
+    (void)state;
+    enum { COUNT = 4 };
+    void *blocks[COUNT];
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = fixture_malloc(pool, SP_SMALL_MAX, a);
+    while (sp_list_first(&fixture_lane(pool, a)->slabs[sp_size_class_of(SP_SMALL_MAX)]))
+        fixture_malloc(pool, SP_SMALL_MAX, a);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    for (int i = 0; i < COUNT; i++)
+        fixture_free(blocks[i], b);
+    fixture_set(pool, poolMemPoolStatReuseSameStream, 0);
+    uint64_t growths = fixture_attribute(pool, poolMemPoolStatGrowths);
+    fixture_malloc(pool, SP_SMALL_MAX, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseFoundComplete), 1);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseSameStream), 0);
+    fixture_malloc(pool, SP_SMALL_MAX, a); // known by now
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseFoundComplete), 1);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseSameStream), 1);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatGrowths), growths);
+}
+
 // Random sizes on several streams, freed on any of them, at random times synchronised: the pool is in order after each
 // operation, and no two live blocks overlap.
 struct live {
@@ -192,6 +218,7 @@ int main(void) {
         malloc_test(a_sticky_error_of_the_driver_is_told_and_not_called_a_lack_of_memory),
         malloc_test(a_driver_error_keeps_its_number_whatever_it_is),
         malloc_test(without_the_opportunistic_policy_no_event_is_asked),
+        malloc_test(returned_small_blocks_are_counted_by_what_brought_them_back),
         malloc_test(random_operations_keep_the_pool_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

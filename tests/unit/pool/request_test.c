@@ -5,7 +5,9 @@
 
 #include <cmocka.h>
 
+#include "order/chain.h"
 #include "order/event.h"
+#include "order/learn.h"
 #include "pool/request.h"
 #include "unit/pool/fixture.h"
 

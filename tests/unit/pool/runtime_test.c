@@ -21,6 +21,19 @@ static int setup_mixed_devices(void **state) {
     return fixture_begin("devices=3,vmm.1=missing,vmm.2=refused");
 }
 
+static void a_start_that_failed_is_made_by_the_next_call(void **state) {
+    (void)state;
+    int native = 0;
+    const char *entry_point = "";
+    sp_runtime_teardown();
+    simcudaFailCall("cuDeviceGetCount", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+    assert_int_equal(sp_runtime_start(), poolErrorUnknown);
+    poolGetLastNativeError(&native, &entry_point);
+    assert_int_equal(native, CUDA_ERROR_UNKNOWN);
+    assert_string_equal(entry_point, "cuDeviceGetCount");
+    assert_int_equal(sp_runtime_start(), poolSuccess);
+}
+
 static void a_device_is_opened_at_its_first_use_and_has_a_default_pool(void **state) {
     (void)state;
     struct sp_device *device = NULL;
@@ -160,6 +173,7 @@ static void a_forked_child_is_refused_and_told_why(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        two_devices_test(a_start_that_failed_is_made_by_the_next_call),
         two_devices_test(a_device_is_opened_at_its_first_use_and_has_a_default_pool),
         two_devices_test(an_ordinal_that_there_is_not_is_invalid),
         two_devices_test(a_device_whose_opening_failed_is_opened_by_the_next_call),

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "order/synchronize.h"
 #include "pool/request.h"
 #include "pool/settle.h"
 #include "unit/pool/fixture.h"

@@ -212,6 +212,56 @@ static void the_host_waits_until_the_memory_is_complete_or_its_time_is_over(void
     put_back(block);
 }
 
+static void require_no_wait(void) {
+    struct sp_block *block = NULL;
+    fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
+    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_null(block);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 0);
+}
+
+static void the_host_does_not_wait_for_memory_with_no_record_behind_it(void **state) {
+    (void)state;
+    freed_on_a();
+    require_no_wait();
+}
+
+static void the_host_does_not_wait_for_streams_that_have_nothing_in_the_pool(void **state) {
+    (void)state;
+    CUstream c = simulated_stream();
+    poolMemPool_t other = fixture_pool();
+    void *freed = fixture_malloc(other, MIB(4), c);
+    freed_on_a();
+    simulated_work(c);
+    fixture_free(freed, c);
+    assert_int_equal(sp_stream_record(fixture_stream(c)), CUDA_SUCCESS);
+    require_no_wait();
+}
+
+static void a_deterministic_pool_does_not_wait_on_the_host(void **state) {
+    (void)state;
+    freed_on_a();
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    require_no_wait();
+}
+
+// The event has been passed and what there is doesn't do: nothing more can come.
+static void the_hosts_wait_ends_when_nothing_is_pending_any_more(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    freed_on_a();
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    simulated_finish(a);
+    fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
+    open_request(0);
+    request.size = GIB(1);
+    assert_int_equal(sp_take_after_host_wait(&request, &block), CUDA_SUCCESS);
+    sp_request_close(&request);
+    assert_null(block);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
+}
+
 static void a_driver_that_fails_ends_the_hosts_wait(void **state) {
     (void)state;
     struct sp_block *block = NULL;
@@ -238,6 +288,10 @@ int main(void) {
         wait_test(a_context_that_can_not_be_recorded_is_no_error),
         wait_test(the_host_waits_only_where_the_attribute_says_so),
         wait_test(the_host_waits_until_the_memory_is_complete_or_its_time_is_over),
+        wait_test(the_host_does_not_wait_for_memory_with_no_record_behind_it),
+        wait_test(the_host_does_not_wait_for_streams_that_have_nothing_in_the_pool),
+        wait_test(a_deterministic_pool_does_not_wait_on_the_host),
+        wait_test(the_hosts_wait_ends_when_nothing_is_pending_any_more),
         wait_test(a_driver_that_fails_ends_the_hosts_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -323,6 +323,18 @@ static void a_reset_primary_context_keeps_its_handle_and_gets_a_new_id(void **st
     OK(cuStreamSynchronize(NULL));
 }
 
+static void a_destroyed_context_has_no_id_and_may_be_asked_for_it(void **state) {
+    CUcontext context;
+    unsigned long long id;
+    (void)state;
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    OK(cuCtxGetId(context, &id));
+    OK(cuCtxDestroy_v2(context));
+    FAILS(cuCtxGetId(context, &id), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    FAILS(cuCtxGetId((CUcontext)(void *)&id, &id), CUDA_ERROR_INVALID_CONTEXT);
+    expect_report("use-of-destroyed-context");
+}
+
 static void the_last_release_ends_the_primary_context(void **state) {
     CUcontext context;
     unsigned flags;
@@ -394,6 +406,7 @@ int main(void) {
         STREAM_TEST(a_destroyed_context_completes_its_work),
         STREAM_TEST(a_context_that_is_gone_is_told_from_one_that_is_current),
         STREAM_TEST(a_reset_primary_context_keeps_its_handle_and_gets_a_new_id),
+        STREAM_TEST(a_destroyed_context_has_no_id_and_may_be_asked_for_it),
         STREAM_TEST(the_last_release_ends_the_primary_context),
         STREAM_TEST(a_failed_context_fails_its_streams_and_events_and_no_others),
         STREAM_TEST(pending_work_of_a_failed_context_ends_without_effect),

@@ -1,0 +1,30 @@
+// The chain of an anonymous stream: one event behind every free that there ever was under its name.
+//
+// Where the driver has no cuStreamGetId, a stream's name may stand for another stream at each call: see the
+// top of order/stream.h. So each free makes the stream wait for the chain's last record and records it anew,
+// and who takes memory under the name waits for it first. An identified stream has no chain, and these calls
+// make no driver call for it.
+#ifndef STREAMPOOL_ORDER_CHAIN_H
+#define STREAMPOOL_ORDER_CHAIN_H
+
+#include "order/progress.h"
+
+// Before taking memory that this stream freed: nothing for an identified stream, a wait for an anonymous one.
+CUresult sp_stream_before_reuse(struct sp_stream *stream);
+
+// The sequence number for memory that is freed now; records it where the stream is anonymous. Call it
+// before anything is changed: it may fail.
+CUresult sp_stream_free_point(struct sp_stream *stream, uint64_t *sequence);
+
+// Puts all work of an anonymous stream so far in front of its chain's end, and tells the number that this
+// closed.
+CUresult sp_stream_extend_chain(struct sp_stream *stream, uint64_t *closed);
+
+// Up to which number the chain is complete when the stream of this name is: 0 where the record was made by an earlier
+// one, as far as is known.
+uint64_t sp_stream_chain_end(struct sp_stream *stream);
+
+// The stream of this name was destroyed.
+void sp_stream_orphan_chain(struct sp_stream *stream);
+
+#endif

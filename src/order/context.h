@@ -1,0 +1,28 @@
+// Contexts: which one is current, and which incarnation a handle stands for.
+//
+// A context's handle can come back for another one: that of a device's primary context always does. Where
+// the driver has cuCtxGetId (12.0) the id tells them apart; elsewhere every id is 0.
+#ifndef STREAMPOOL_ORDER_CONTEXT_H
+#define STREAMPOOL_ORDER_CONTEXT_H
+
+#include "driver/driver.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Of a context that is alive.
+CUresult sp_context_id(CUcontext context, uint64_t *id);
+CUresult sp_context_device(CUcontext context, int *device);
+
+// What its device has free by the driver's account; 0 when that doesn't say.
+size_t sp_context_free_memory(CUcontext context);
+
+// Whether this incarnation was destroyed or reset: its work has completed then, and its events are gone. The driver can be
+// asked about any context that there ever was. Never true without cuCtxGetId.
+bool sp_context_is_gone(CUcontext context, uint64_t id);
+
+// The calling thread's current one, (null, 0) for none.
+CUresult sp_context_current(CUcontext *context, uint64_t *id);
+
+#endif

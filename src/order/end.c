@@ -1,0 +1,98 @@
+#include "order/end.h"
+
+#include "base/mutant.h"
+#include "order/chain.h"
+#include "order/mark.h"
+#include "order/private_event.h"
+
+#include <stdlib.h>
+
+// The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is no reason
+// to keep the stream.
+CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
+    if (stream)
+        sp_stream_record(stream);
+    CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
+    if (error != CUDA_SUCCESS || !stream)
+        return error;
+    sp_stream_orphan_chain(stream);
+    sp_stream_set_gone(stream);
+    return CUDA_SUCCESS;
+}
+
+// ------------------------------------------------------------------------------------------ slots
+
+void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
+    if (sp_fence_set_empty(fences) || SP_IS_MUTANT(AcquiredForgotten))
+        return;
+    sp_lock_acquire(&stream->lock);
+    sp_clock_prune(&stream->acquired, sp_fence_is_complete);
+    for (uint32_t i = 0; i < fences->count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(fences, i);
+        if (fence.slot != stream->slot && !sp_fence_is_complete(fence) &&
+            !sp_clock_raise(&stream->acquired, fence))
+            stream->acquired_more = true;
+    }
+    sp_lock_release(&stream->lock);
+}
+
+bool sp_stream_is_spent(struct sp_stream *stream) {
+    if (atomic_load(&stream->freed) > sp_stream_completed(stream))
+        return false;
+    sp_lock_acquire(&stream->lock);
+    sp_clock_prune(&stream->acquired, sp_fence_is_complete);
+    bool spent = stream->acquired.count == 0 && !stream->acquired_more;
+    sp_lock_release(&stream->lock);
+    return spent;
+}
+
+// Its spare events serve the next stream, which is of the same context. A mark that isn't complete says
+// what the old stream ran after, and the new one doesn't. Called with the registry's lock held.
+void sp_stream_forget(struct sp_stream *stream) {
+    sp_stream_drop_marks(stream, UINT64_MAX);
+    sp_lock_acquire(&stream->lock);
+    sp_clock_clear(&stream->clock);
+    sp_lock_release(&stream->lock);
+}
+
+static void free_spares(struct sp_mark *spare) {
+    while (spare) {
+        struct sp_mark *next = spare->next_spare;
+        free(spare);
+        spare = next;
+    }
+}
+
+// Marks that others still hold keep an event that nobody may touch: their number is complete, so nobody
+// will. The slot is never used again. Called with the registry's lock held.
+void sp_stream_end_with_context(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    bool ended = stream->ended;
+    struct sp_mark *spare = stream->spare_marks;
+    stream->ended = true;
+    stream->spare_marks = NULL;
+    stream->chain = NULL;
+    sp_clock_clear(&stream->clock);
+    sp_clock_clear(&stream->acquired);
+    sp_lock_release(&stream->lock);
+    free_spares(spare);
+    if (ended)
+        return;
+    sp_stream_publish(stream, sp_stream_close_sequence(stream), SP_SYNCHRONIZED);
+    sp_stream_drop_marks(stream, UINT64_MAX);
+}
+
+void sp_stream_destroy_events(struct sp_stream *stream) {
+    for (int i = 0; i < SP_STREAM_MARKS; i++)
+        sp_mark_release(stream->marks[i]);
+    while (stream->spare_marks) {
+        struct sp_mark *mark = stream->spare_marks;
+        stream->spare_marks = mark->next_spare;
+        sp_private_event_destroy(mark->event);
+        free(mark);
+    }
+    if (stream->chain)
+        sp_private_event_destroy(stream->chain);
+    sp_clock_clear(&stream->clock);
+    sp_clock_clear(&stream->acquired);
+}

@@ -1,0 +1,116 @@
+#include "order/learn.h"
+
+#include "base/mutant.h"
+#include "order/chain.h"
+#include "order/private_event.h"
+
+#include <stdlib.h>
+
+void sp_stream_copy_clock(struct sp_stream *stream, struct sp_clock *clock) {
+    sp_lock_acquire(&stream->lock);
+    sp_clock_copy(clock, &stream->clock);
+    sp_lock_release(&stream->lock);
+}
+
+static void join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock) {
+    sp_lock_acquire(&stream->lock);
+    sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
+    sp_clock_raise(&stream->clock, fence);
+    if (clock && !SP_IS_MUTANT(ClockJoinLeftOut))
+        sp_clock_join(&stream->clock, clock);
+    stream->clock_version++;
+    sp_lock_release(&stream->lock);
+}
+
+// What an anonymous stream is ordered behind is not true of a later stream with its handle, but for what
+// stands before the last record of its chain, which that one will wait for.
+static CUresult cover_join(struct sp_stream *stream) {
+    uint64_t closed;
+    return stream->identified || SP_IS_MUTANT(ChainUncovered) ? CUDA_SUCCESS
+                                                              : sp_stream_extend_chain(stream, &closed);
+}
+
+CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
+    struct sp_fence fence = {mark->stream->slot, mark->sequence};
+    if (mark->stream == stream)
+        return CUDA_SUCCESS;
+    if (SP_IS_MUTANT(JoinedEarly))
+        join(stream, fence, &mark->clock);
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error =
+        SP_MUTATED(EventTrusted, CUDA_SUCCESS, sp_private_event_wait(stream->handle, mark->event));
+    sp_relaxed_mode_leave(mode);
+    if (error == CUDA_SUCCESS)
+        error = cover_join(stream);
+    if (SP_IS_MUTANT(SnapshotLate))
+        fence.sequence = atomic_load(&mark->stream->sequence) - 1;
+    if (error == CUDA_SUCCESS || SP_IS_MUTANT(FailedWaitPublishes))
+        join(stream, fence, SP_MUTATED(SnapshotLate, &mark->stream->clock, &mark->clock));
+    return error;
+}
+
+// The chain covers every free that there was when it was recorded last, of whichever stream with the handle.
+static CUresult wait_for_chain(struct sp_stream *stream, struct sp_stream *owner, uint64_t sequence) {
+    sp_lock_acquire(&owner->lock);
+    CUevent chain = owner->chain_sequence >= sequence ? owner->chain : NULL;
+    uint64_t covered = owner->chain_sequence;
+    sp_lock_release(&owner->lock);
+    if (!chain)
+        return CUDA_ERROR_NOT_FOUND;
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = sp_private_event_wait(stream->handle, chain);
+    sp_relaxed_mode_leave(mode);
+    if (error == CUDA_SUCCESS)
+        error = cover_join(stream);
+    if (error == CUDA_SUCCESS)
+        join(stream, (struct sp_fence){owner->slot, covered}, NULL);
+    return error;
+}
+
+CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
+    struct sp_stream *owner = sp_stream_at(fence.slot);
+    struct sp_mark *mark = sp_stream_mark_covering(owner, fence.sequence);
+    if (!mark && SP_IS_MUTANT(UnfencedSeen))
+        return CUDA_SUCCESS;
+    if (!mark)
+        return sp_fence_is_complete(fence) ? CUDA_SUCCESS : wait_for_chain(stream, owner, fence.sequence);
+    CUresult error = sp_stream_wait_mark(stream, mark);
+    sp_mark_release(mark);
+    return error;
+}
+
+// -------------------------------------------------------------------------------------- a whole context
+
+static CUresult record_and_wait_context(struct sp_stream *stream, CUevent event) {
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = sp_native_noted(sp_driver->cuCtxRecordEvent(stream->context, event), "cuCtxRecordEvent");
+    if (error == CUDA_SUCCESS && !SP_IS_MUTANT(ContextFenceTrusted))
+        error = sp_private_event_wait(stream->handle, event);
+    sp_relaxed_mode_leave(mode);
+    return error;
+}
+
+CUresult sp_stream_wait_context(struct sp_stream *stream) {
+    CUevent event = NULL;
+    if (!sp_driver->cuCtxRecordEvent)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    uint32_t count = sp_stream_count();
+    uint64_t *closed = calloc(count, sizeof *closed);
+    CUresult error = closed ? sp_private_event_create(stream, &event) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (error != CUDA_SUCCESS) {
+        free(closed);
+        return error;
+    }
+    if (!SP_IS_MUTANT(ContextClosedLate))
+        sp_streams_close_sequences(stream->context, stream->context_id, closed, count);
+    error = record_and_wait_context(stream, event);
+    if (SP_IS_MUTANT(ContextClosedLate))
+        sp_streams_close_sequences(stream->context, stream->context_id, closed, count);
+    for (uint32_t slot = 0; slot < count && error == CUDA_SUCCESS; slot++) {
+        if (closed[slot] > 0 && slot != stream->slot)
+            join(stream, (struct sp_fence){slot, closed[slot]}, NULL);
+    }
+    sp_private_event_destroy(event);
+    free(closed);
+    return error;
+}

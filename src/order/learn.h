@@ -1,0 +1,25 @@
+// Learning of order: a stream that waits for a mark runs after what the mark stands for.
+//
+// The wait comes first and is learned from only when the driver has taken it. What is learned is joined to
+// the stream's clock. Only inside a call that was given the waiting stream.
+#ifndef STREAMPOOL_ORDER_LEARN_H
+#define STREAMPOOL_ORDER_LEARN_H
+
+#include "order/mark.h"
+
+// Makes the stream wait for a mark, and joins it to the stream's clock.
+CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
+
+// Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an anonymous
+// stream. Nothing when the fence is complete. CUDA_ERROR_NOT_FOUND when no event stands behind it.
+CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence);
+
+// Where the driver can record a whole context: makes the stream wait for all work of its context so far,
+// frees without a mark included. CUDA_ERROR_NOT_SUPPORTED where it can't. Only where nothing of the context
+// captures: the driver refuses, and invalidates the capture (measured on an H200).
+CUresult sp_stream_wait_context(struct sp_stream *stream);
+
+// A copy of what the stream runs after, into an empty clock. Without host memory it says less.
+void sp_stream_copy_clock(struct sp_stream *stream, struct sp_clock *clock);
+
+#endif

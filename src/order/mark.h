@@ -1,0 +1,43 @@
+// Marks: records of private events in a stream, behind its frees.
+//
+// A *mark* is (event, the number that its record closed, the stream's clock as it was then). It is never
+// changed once it is published, and counted: a stream keeps its newest ones, and a user's event keeps the one
+// that stands before its record (order/event.h). Two things can be learned from a mark:
+//
+//   complete   its event was found complete: then so are all frees up to its number, and all that its clock
+//              holds (order/poll.h)
+//   ordered    a stream waits for its event: then that stream runs after all frees up to its number, and
+//              after all that its clock holds. This is joined to the waiting stream's clock (order/learn.h)
+#ifndef STREAMPOOL_ORDER_MARK_H
+#define STREAMPOOL_ORDER_MARK_H
+
+#include "order/progress.h"
+
+struct sp_mark {
+    _Atomic uint32_t references;
+    CUevent event;
+    struct sp_stream *stream;
+    uint64_t sequence;
+    uint64_t clock_version; // of the stream, when the clock was copied
+    struct sp_clock clock;
+    struct sp_mark *next_spare;
+};
+
+// Records a mark behind all frees so far, or finds that the newest one does. Null when there is nothing to
+// mark: the stream never freed anything and is ordered behind nothing. The reference is the caller's. Only
+// inside a call that was given the stream.
+CUresult sp_stream_mark(struct sp_stream *stream, struct sp_mark **mark);
+void sp_mark_release(struct sp_mark *mark);
+void sp_mark_keep(struct sp_mark *mark);
+
+// The same for who needs no mark in hand.
+CUresult sp_stream_record(struct sp_stream *stream);
+
+// The oldest mark of a stream that covers a number, or null. The reference is the caller's.
+struct sp_mark *sp_stream_mark_covering(struct sp_stream *stream, uint64_t sequence);
+
+// The stream keeps one mark no longer, or none up to a number.
+void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark);
+void sp_stream_drop_marks(struct sp_stream *stream, uint64_t until);
+
+#endif

@@ -1,0 +1,123 @@
+#include "order/poll.h"
+
+#include "base/mutant.h"
+#include "order/context.h"
+#include "order/private_event.h"
+
+#include <string.h>
+
+static CUresult ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
+    bool complete = false;
+    CUresult error = sp_private_event_query(mark->event, &complete);
+    if (!complete)
+        return error;
+    sp_clock_publish(SP_MUTATED(CurrentClockPublished, &mark->stream->clock, &mark->clock), how);
+    sp_stream_publish(mark->stream, mark->sequence, how);
+    return CUDA_SUCCESS;
+}
+
+static CUresult ask_relaxed(struct sp_mark *mark, enum sp_knowledge how) {
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = ask_mark(mark, how);
+    sp_relaxed_mode_leave(mode);
+    return error;
+}
+
+CUresult sp_mark_confirm(struct sp_mark *mark) {
+    return ask_relaxed(mark, SP_SYNCHRONIZED);
+}
+
+CUresult sp_mark_ask(struct sp_mark *mark) {
+    return ask_relaxed(mark, SP_FOUND);
+}
+
+CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence) {
+    bool complete = false;
+    sp_lock_acquire(&stream->lock);
+    CUevent chain = stream->chain;
+    sp_lock_release(&stream->lock);
+    if (!chain || sp_fence_is_synchronized((struct sp_fence){stream->slot, sequence}))
+        return CUDA_SUCCESS;
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = sp_private_event_query(chain, &complete);
+    sp_relaxed_mode_leave(mode);
+    if (complete)
+        sp_stream_publish(stream, sequence, SP_SYNCHRONIZED);
+    return error;
+}
+
+// ------------------------------------------------------------------------------------ streams and contexts
+
+static CUresult poll_mark(struct sp_stream *stream, struct sp_mark *mark) {
+    CUresult error = CUDA_SUCCESS;
+    if (mark->sequence > sp_stream_completed(stream))
+        error = ask_mark(mark, SP_FOUND);
+    if (mark->sequence <= sp_stream_completed(stream))
+        sp_stream_drop_mark(stream, mark);
+    return error;
+}
+
+static CUresult poll_chain(struct sp_stream *stream, CUevent chain, uint64_t sequence) {
+    bool complete = false;
+    if (!chain || sequence <= sp_stream_completed(stream))
+        return CUDA_SUCCESS;
+    CUresult error = sp_private_event_query(chain, &complete);
+    if (complete)
+        sp_stream_publish(stream, sequence, SP_FOUND);
+    return error;
+}
+
+static CUresult poll(struct sp_stream *stream) {
+    struct sp_mark *marks[SP_STREAM_MARKS];
+    sp_lock_acquire(&stream->lock);
+    memcpy(marks, stream->marks, sizeof marks);
+    for (int i = 0; i < SP_STREAM_MARKS; i++) {
+        if (marks[i])
+            sp_mark_keep(marks[i]);
+    }
+    CUevent chain = stream->chain;
+    uint64_t chain_sequence = stream->chain_sequence;
+    sp_lock_release(&stream->lock);
+    CUresult first = poll_chain(stream, chain, chain_sequence);
+    for (int i = 0; i < SP_STREAM_MARKS; i++) {
+        if (!marks[i])
+            continue;
+        CUresult error = poll_mark(stream, marks[i]);
+        first = first == CUDA_SUCCESS ? error : first;
+        sp_mark_release(marks[i]);
+    }
+    return first;
+}
+
+CUresult sp_stream_poll(struct sp_stream *stream) {
+    if (!sp_stream_has_pending_events(stream))
+        return CUDA_SUCCESS;
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = poll(stream);
+    sp_relaxed_mode_leave(mode);
+    return error;
+}
+
+static CUresult poll_context(CUcontext context, uint64_t id) {
+    CUresult first = CUDA_SUCCESS;
+    uint32_t count = sp_stream_count();
+    for (uint32_t slot = 0; slot < count; slot++) {
+        struct sp_stream *stream = sp_stream_at(slot);
+        if (!sp_stream_is_of(stream, context, id))
+            continue;
+        CUresult error = sp_stream_poll(stream);
+        first = first == CUDA_SUCCESS ? error : first;
+    }
+    return first;
+}
+
+CUresult sp_streams_poll_context_of(const struct sp_stream *stream) {
+    return poll_context(stream->context, stream->context_id);
+}
+
+CUresult sp_streams_poll_current_context(void) {
+    CUcontext context = NULL;
+    uint64_t id;
+    CUresult error = sp_context_current(&context, &id);
+    return error == CUDA_SUCCESS && context ? poll_context(context, id) : error;
+}

@@ -1,0 +1,23 @@
+// Questions: asking the events of marks and chains what has completed by now.
+//
+// A mark that is complete completes its number and all that its clock holds. The context of what is asked
+// must be alive: that of a stream that the caller was just passed, or the current one. Each returns a driver's
+// failure that is neither complete nor pending.
+#ifndef STREAMPOOL_ORDER_POLL_H
+#define STREAMPOOL_ORDER_POLL_H
+
+#include "order/mark.h"
+
+// The marks and the chain of one stream, and of all streams of a context.
+CUresult sp_stream_poll(struct sp_stream *stream);
+CUresult sp_streams_poll_context_of(const struct sp_stream *stream);
+CUresult sp_streams_poll_current_context(void);
+
+// One mark; and one whose event a synchronise is known to have passed.
+CUresult sp_mark_ask(struct sp_mark *mark);
+CUresult sp_mark_confirm(struct sp_mark *mark);
+
+// The chain of a stream, of which a synchronise is known to have passed the record that closed this number.
+CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence);
+
+#endif

@@ -1,0 +1,42 @@
+// Private events: the driver's calls on events that nobody else can touch, which are all that order is learned
+// from.
+//
+// Under the default capture mode a query, or a record in another stream, would invalidate a capture elsewhere in
+// the process. So these calls are made in the thread's relaxed mode, which the caller enters before the first
+// of them and leaves after the last.
+#ifndef STREAMPOOL_ORDER_PRIVATE_EVENT_H
+#define STREAMPOOL_ORDER_PRIVATE_EVENT_H
+
+#include "order/stream.h"
+
+// Returns the mode to leave to.
+static inline CUstreamCaptureMode sp_relaxed_mode_enter(void) {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
+static inline void sp_relaxed_mode_leave(CUstreamCaptureMode mode) {
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+// An event belongs to the stream's context, which need not be the current one.
+CUresult sp_private_event_create(const struct sp_stream *stream, CUevent *event);
+void sp_private_event_destroy(CUevent event);
+
+static inline CUresult sp_private_event_record(CUevent event, CUstream handle) {
+    return sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
+}
+
+static inline CUresult sp_private_event_wait(CUstream handle, CUevent event) {
+    return sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, 0), "cuStreamWaitEvent");
+}
+
+// Pending is no failure.
+static inline CUresult sp_private_event_query(CUevent event, bool *complete) {
+    CUresult error = sp_driver->cuEventQuery(event);
+    *complete = error == CUDA_SUCCESS;
+    return error == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : sp_native_noted(error, "cuEventQuery");
+}
+
+#endif

@@ -1,0 +1,94 @@
+#include "order/synchronize.h"
+
+#include "base/mutant.h"
+#include "order/chain.h"
+#include "order/context.h"
+#include "order/learn.h"
+#include "order/poll.h"
+
+#include <stdlib.h>
+
+// Marks that are known to be complete have nothing more to tell.
+static void drop_complete_marks(struct sp_stream *stream) {
+    sp_stream_drop_marks(stream, sp_stream_completed(stream));
+}
+
+// What there was of a stream when it was synchronised or queried.
+struct view {
+    uint64_t sequence;
+    uint64_t chain_end;
+    struct sp_clock clock;
+};
+
+static void look_at(struct sp_stream *stream, struct view *view) {
+    *view = (struct view){.chain_end = sp_stream_chain_end(stream)};
+    sp_stream_copy_clock(stream, &view->clock);
+    view->sequence = sp_stream_close_sequence(stream);
+}
+
+// Of an anonymous stream a synchronise says nothing about the work of an earlier one with the same handle; the
+// chain does, and is asked. Where the same stream made the chain's last record the answer is certain, so what it
+// shows is what the synchronise has shown.
+static void publish_chain(struct sp_stream *stream, const struct view *view, enum sp_knowledge how) {
+    if (how == SP_SYNCHRONIZED)
+        sp_chain_confirm(stream, view->chain_end);
+    sp_stream_poll(stream);
+}
+
+static void publish_seen(struct sp_stream *stream, const struct view *view, enum sp_knowledge how) {
+    if (!stream->identified) {
+        publish_chain(stream, view, how);
+        return;
+    }
+    sp_clock_publish(&view->clock, how);
+    sp_stream_publish(stream, view->sequence, how);
+    drop_complete_marks(stream);
+}
+
+CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle) {
+    struct view view;
+    look_at(stream, &view);
+    CUresult error = sp_native_noted(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
+    view.sequence = SP_MUTATED(SynchronizeClosedLate, sp_stream_close_sequence(stream), view.sequence);
+    if (error == CUDA_SUCCESS || SP_IS_MUTANT(FailedSynchronizePublishes))
+        publish_seen(stream, &view, SP_SYNCHRONIZED);
+    sp_clock_clear(&view.clock);
+    return error;
+}
+
+CUresult sp_stream_query(struct sp_stream *stream, CUstream handle) {
+    struct view view;
+    look_at(stream, &view);
+    CUresult error = sp_driver->cuStreamQuery(handle);
+    if (error == CUDA_SUCCESS || SP_IS_MUTANT(QueryPublishes))
+        publish_seen(stream, &view, SP_FOUND);
+    sp_clock_clear(&view.clock);
+    return sp_native_noted(error, "cuStreamQuery");
+}
+
+static void publish_context(const uint64_t *closed, uint32_t count) {
+    for (uint32_t slot = 0; slot < count; slot++) {
+        if (closed[slot] == 0)
+            continue;
+        sp_stream_publish(sp_stream_at(slot), closed[slot], SP_SYNCHRONIZED);
+        drop_complete_marks(sp_stream_at(slot));
+    }
+}
+
+// A context's synchronise covers all of its streams, those destroyed since included.
+CUresult sp_context_synchronize(void) {
+    CUcontext context = NULL;
+    uint64_t id;
+    CUresult error = sp_context_current(&context, &id);
+    if (error != CUDA_SUCCESS)
+        return error;
+    uint32_t count = sp_stream_count();
+    uint64_t *closed = calloc(count ? count : 1, sizeof *closed);
+    if (closed)
+        sp_streams_close_sequences(context, id, closed, count);
+    error = sp_native_noted(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
+    if (error == CUDA_SUCCESS && closed)
+        publish_context(closed, count);
+    free(closed);
+    return error;
+}

@@ -1,0 +1,17 @@
+// The program's synchronises and queries: the driver's calls, and what they have shown.
+//
+// What a synchronise shows depends on the program alone, so it counts as synchronised; what a query shows
+// depends on the device as well, and counts as found.
+#ifndef STREAMPOOL_ORDER_SYNCHRONIZE_H
+#define STREAMPOOL_ORDER_SYNCHRONIZE_H
+
+#include "order/progress.h"
+
+// `handle` is what the caller named the stream by.
+CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle);
+CUresult sp_stream_query(struct sp_stream *stream, CUstream handle);
+
+// Of the current context.
+CUresult sp_context_synchronize(void);
+
+#endif

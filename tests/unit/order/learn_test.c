@@ -1,0 +1,195 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fault/host_memory.h"
+#include "unit/order/known.h"
+
+static void a_stream_that_waits_for_a_mark_runs_after_the_frees_before_it(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    uint64_t before = free_behind_work_on(a);
+    struct sp_mark *between = mark_on(a);
+    uint64_t after = free_behind_work_on(a);
+    assert_false(runs_after(b, a, before));
+    assert_int_equal(sp_stream_wait_mark(b, between), CUDA_SUCCESS);
+    assert_true(runs_after(b, a, before));
+    assert_false(runs_after(b, a, after));
+    assert_false(runs_after(a, b, 1));
+    assert_int_equal(sp_driver->cuStreamQuery(b->handle), CUDA_ERROR_NOT_READY);
+    sp_mark_release(between);
+}
+
+static void a_wait_that_fails_publishes_nothing(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    uint64_t sequence = free_behind_work_on(a);
+    struct sp_mark *between = mark_on(a);
+    simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(sp_stream_wait_mark(b, between), CUDA_ERROR_LAUNCH_FAILED);
+    assert_false(runs_after(b, a, sequence));
+    sp_mark_release(between);
+}
+
+static void a_stream_waits_for_no_mark_of_its_own(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    free_behind_work_on(a);
+    struct sp_mark *own = mark_on(a);
+    uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
+    assert_int_equal(sp_stream_wait_mark(a, own), CUDA_SUCCESS);
+    assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits);
+    sp_mark_release(own);
+}
+
+static void order_is_transitive_along_a_chain(void **state) {
+    (void)state;
+    enum { MANY = 100 };
+    struct sp_stream *streams[MANY];
+    uint64_t sequence = 0;
+    for (int i = 0; i < MANY; i++) {
+        streams[i] = known_stream();
+        if (i == 0)
+            sequence = free_behind_work_on(streams[0]);
+        else
+            order_behind(streams[i], streams[i - 1]);
+        assert_true(i == 0 || runs_after(streams[i], streams[0], sequence));
+    }
+}
+
+// What the earlier stream comes to run after once it is recorded is not handed on.
+static void a_mark_hands_on_the_order_of_its_record_and_no_later_one(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    struct sp_stream *c = known_stream();
+    uint64_t of_c = free_behind_work_on(c);
+    free_behind_work_on(a);
+    struct sp_mark *between = mark_on(a);
+    order_behind(a, c);
+    assert_true(runs_after(a, c, of_c));
+    assert_int_equal(sp_stream_wait_mark(b, between), CUDA_SUCCESS);
+    assert_false(runs_after(b, c, of_c));
+    sp_mark_release(between);
+}
+
+static void a_later_wait_for_an_earlier_mark_takes_nothing_back(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    free_behind_work_on(a);
+    struct sp_mark *early = mark_on(a);
+    uint64_t sequence = free_behind_work_on(a);
+    struct sp_mark *late = mark_on(a);
+    assert_int_equal(sp_stream_wait_mark(b, late), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_wait_mark(b, early), CUDA_SUCCESS);
+    assert_true(runs_after(b, a, sequence));
+    sp_mark_release(early);
+    sp_mark_release(late);
+}
+
+static void what_is_complete_leaves_the_clocks(void **state) {
+    (void)state;
+    enum { MANY = 50 };
+    struct sp_stream *b = known_stream();
+    for (int i = 0; i < MANY; i++) {
+        struct sp_stream *a = known_stream();
+        free_behind_work_on(a);
+        order_behind(b, a);
+        assert_int_equal(sp_stream_synchronize(a, a->handle), CUDA_SUCCESS);
+        assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+        assert_true(b->clock.count <= 2);
+    }
+}
+
+static void without_host_memory_a_stream_knows_less_and_nothing_wrong(void **state) {
+    (void)state;
+    struct sp_clock clock = {0, 0, NULL};
+    uint64_t failed = 0;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    uint64_t sequence = free_behind_work_on(a);
+    struct sp_mark *between = mark_on(a);
+    free_on(b); // an anonymous stream has its chain by now
+    host_memory_enter(1, true);
+    CUresult error = sp_stream_wait_mark(b, between);
+    host_memory_leave(&failed);
+    assert_int_equal(error, CUDA_SUCCESS);
+    assert_true(failed > 0);
+    assert_false(runs_after(b, a, sequence));
+    assert_int_equal(sp_stream_wait_mark(b, between), CUDA_SUCCESS);
+    host_memory_enter(1, true);
+    sp_stream_copy_clock(b, &clock);
+    host_memory_leave(&failed);
+    assert_int_equal(sp_clock_at(&clock, a->slot), 0);
+    sp_clock_clear(&clock);
+    sp_mark_release(between);
+}
+
+static void waiting_for_the_context_orders_a_stream_behind_frees_that_no_mark_covers(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    uint64_t sequence = free_behind_work_on(a);
+    uint64_t events = live_events();
+    CUresult error = sp_stream_wait_context(b);
+    assert_int_equal(error, sp_driver->cuCtxRecordEvent ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(runs_after(b, a, sequence), error == CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamQuery(b->handle),
+                     error == CUDA_SUCCESS ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+    assert_false(runs_after(b, a, free_behind_work_on(a)));
+    assert_true(live_events() <= events + 1); // the chain of an anonymous stream
+}
+
+static void waiting_for_the_context_says_nothing_of_another_context(void **state) {
+    (void)state;
+    CUcontext context = NULL;
+    struct sp_stream *b = known_stream();
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+    struct sp_stream *elsewhere = known_stream();
+    uint64_t sequence = free_behind_work_on(elsewhere);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    sp_stream_wait_context(b);
+    assert_false(runs_after(b, elsewhere, sequence));
+}
+
+static void a_wait_for_the_context_that_fails_publishes_nothing(void **state) {
+    (void)state;
+    static const char *const calls[] = {"cuCtxPushCurrent", "cuEventCreate", "cuCtxRecordEvent",
+                                        "cuStreamWaitEvent"};
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    if (!sp_driver->cuCtxRecordEvent)
+        return;
+    uint64_t sequence = free_behind_work_on(a);
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+        assert_int_equal(sp_stream_wait_context(b), CUDA_ERROR_LAUNCH_FAILED);
+        assert_false(runs_after(b, a, sequence));
+        assert_int_equal(live_events(), 0);
+    }
+}
+
+#define learn_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        learn_test(a_stream_that_waits_for_a_mark_runs_after_the_frees_before_it),
+        learn_test(a_wait_that_fails_publishes_nothing),
+        learn_test(a_stream_waits_for_no_mark_of_its_own),
+        learn_test(order_is_transitive_along_a_chain),
+        learn_test(a_mark_hands_on_the_order_of_its_record_and_no_later_one),
+        learn_test(a_later_wait_for_an_earlier_mark_takes_nothing_back),
+        learn_test(what_is_complete_leaves_the_clocks),
+        learn_test(without_host_memory_a_stream_knows_less_and_nothing_wrong),
+        learn_test(waiting_for_the_context_orders_a_stream_behind_frees_that_no_mark_covers),
+        learn_test(waiting_for_the_context_says_nothing_of_another_context),
+        learn_test(a_wait_for_the_context_that_fails_publishes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

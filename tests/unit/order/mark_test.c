@@ -1,0 +1,188 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fault/host_memory.h"
+#include "unit/order/known.h"
+
+static void a_record_before_a_free_says_nothing_about_the_free(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t before = free_on(stream);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    uint64_t after = free_behind_work_on(stream);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_true(is_complete(stream, before));
+    assert_false(is_complete(stream, after));
+}
+
+static void a_stream_that_freed_nothing_and_runs_after_nothing_is_not_marked(void **state) {
+    (void)state;
+    struct sp_mark *mark = NULL;
+    struct sp_stream *stream = known_stream();
+    simulated_work(stream->handle);
+    assert_int_equal(sp_stream_mark(stream, &mark), CUDA_SUCCESS);
+    assert_null(mark);
+    assert_int_equal(live_events(), 0);
+    free_on(stream);
+    assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+    uint64_t events = live_events();
+    assert_int_equal(sp_stream_mark(stream, &mark), CUDA_SUCCESS); // what it freed is complete
+    assert_null(mark);
+    assert_int_equal(live_events(), events);
+}
+
+static void a_mark_behind_which_nothing_was_freed_serves_again(void **state) {
+    (void)state;
+    struct sp_mark *first = NULL;
+    struct sp_mark *second = NULL;
+    struct sp_stream *stream = known_stream();
+    uint64_t sequence = free_behind_work_on(stream);
+    assert_int_equal(sp_stream_mark(stream, &first), CUDA_SUCCESS);
+    assert_true(first->sequence >= sequence);
+    uint64_t records = simcudaCallCount("cuEventRecord");
+    simulated_work(stream->handle);
+    assert_int_equal(sp_stream_mark(stream, &second), CUDA_SUCCESS);
+    assert_ptr_equal(first, second);
+    assert_int_equal(simcudaCallCount("cuEventRecord"), records);
+    sp_mark_release(second);
+    uint64_t later = free_on(stream);
+    assert_int_equal(sp_stream_mark(stream, &second), CUDA_SUCCESS);
+    assert_ptr_not_equal(first, second);
+    assert_true(second->sequence >= later && later > first->sequence);
+    sp_mark_release(first);
+    sp_mark_release(second);
+}
+
+static void a_mark_from_before_a_join_does_not_serve_after_it(void **state) {
+    (void)state;
+    struct sp_mark *of_a = NULL;
+    struct sp_mark *first = NULL;
+    struct sp_mark *second = NULL;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    uint64_t sequence = free_behind_work_on(a);
+    free_behind_work_on(b);
+    assert_int_equal(sp_stream_mark(a, &of_a), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_mark(b, &first), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_wait_mark(b, of_a), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_mark(b, &second), CUDA_SUCCESS);
+    assert_ptr_not_equal(first, second);
+    assert_int_equal(sp_clock_at(&first->clock, a->slot), 0);
+    assert_true(sp_clock_at(&second->clock, a->slot) >= sequence);
+    sp_mark_release(of_a);
+    sp_mark_release(first);
+    sp_mark_release(second);
+}
+
+static void the_oldest_mark_that_covers_a_number_is_found(void **state) {
+    (void)state;
+    uint64_t sequences[SP_STREAM_MARKS];
+    struct sp_stream *stream = known_stream();
+    for (int i = 0; i < SP_STREAM_MARKS; i++) {
+        sequences[i] = free_behind_work_on(stream);
+        assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    }
+    for (int i = 0; i < SP_STREAM_MARKS; i++) {
+        struct sp_mark *mark = sp_stream_mark_covering(stream, sequences[i]);
+        assert_non_null(mark);
+        assert_true(mark->sequence >= sequences[i]);
+        assert_true(i == SP_STREAM_MARKS - 1 || mark->sequence < sequences[i + 1]);
+        sp_mark_release(mark);
+    }
+    assert_null(sp_stream_mark_covering(stream, free_on(stream)));
+}
+
+static void many_records_need_few_events_and_the_latest_covers_all(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t sequence = 0;
+    simulated_work(stream->handle);
+    for (int i = 0; i < 50; i++) {
+        sequence = free_on(stream);
+        assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+        assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+        assert_false(is_complete(stream, 1));
+    }
+    assert_true(live_events() <= SP_STREAM_MARKS + 2);
+    simulated_finish(stream->handle);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_true(is_complete(stream, sequence));
+}
+
+static void each_of_the_newest_records_is_known_by_itself(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t sequences[SP_STREAM_MARKS];
+    uint64_t pieces[SP_STREAM_MARKS];
+    for (int i = 0; i < SP_STREAM_MARKS; i++) {
+        uint64_t before = simcudaPending(stream->handle);
+        sequences[i] = free_behind_work_on(stream);
+        assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+        pieces[i] = simcudaPending(stream->handle) - before;
+    }
+    for (int done = 0; done < SP_STREAM_MARKS; done++) {
+        assert_int_equal(simcudaComplete(stream->handle, pieces[done]), CUDA_SUCCESS);
+        assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+        for (int i = 0; i < SP_STREAM_MARKS; i++)
+            assert_int_equal(is_complete(stream, sequences[i]), i <= done);
+    }
+}
+
+static void a_record_that_fails_publishes_nothing_and_leaves_no_event_but_a_spare(void **state) {
+    (void)state;
+    static const char *const calls[] = {"cuCtxPushCurrent", "cuEventCreate", "cuEventRecord"};
+    struct sp_stream *stream = known_stream();
+    uint64_t sequence = free_behind_work_on(stream);
+    uint64_t covered = sp_stream_covered(stream);
+    uint64_t before = live_events();
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        uint64_t failed = simcudaFailCount();
+        simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+        assert_int_equal(sp_stream_record(stream), CUDA_ERROR_UNKNOWN);
+        assert_int_equal(simcudaFailCount(), failed + 1);
+        assert_int_equal(live_events(), i < 2 ? before : before + 1);
+        assert_int_equal(sp_stream_covered(stream), covered);
+        assert_null(sp_stream_mark_covering(stream, sequence));
+        assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+        assert_false(is_complete(stream, sequence));
+    }
+    simulated_finish(stream->handle);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(live_events(), before + 1);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_true(is_complete(stream, sequence));
+}
+
+static void without_host_memory_a_record_fails_and_publishes_nothing(void **state) {
+    (void)state;
+    uint64_t failed = 0;
+    struct sp_stream *stream = known_stream();
+    uint64_t sequence = free_behind_work_on(stream);
+    host_memory_enter(1, true);
+    CUresult error = sp_stream_record(stream);
+    host_memory_leave(&failed);
+    assert_int_equal(failed, 1);
+    assert_int_equal(error, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_null(sp_stream_mark_covering(stream, sequence));
+}
+
+#define mark_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        mark_test(a_record_before_a_free_says_nothing_about_the_free),
+        mark_test(a_stream_that_freed_nothing_and_runs_after_nothing_is_not_marked),
+        mark_test(a_mark_behind_which_nothing_was_freed_serves_again),
+        mark_test(a_mark_from_before_a_join_does_not_serve_after_it),
+        mark_test(the_oldest_mark_that_covers_a_number_is_found),
+        mark_test(many_records_need_few_events_and_the_latest_covers_all),
+        mark_test(each_of_the_newest_records_is_known_by_itself),
+        mark_test(a_record_that_fails_publishes_nothing_and_leaves_no_event_but_a_spare),
+        mark_test(without_host_memory_a_record_fails_and_publishes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/order/known.h"
+
+static void begin_capture(CUstream stream, CUstreamCaptureMode mode) {
+    assert_int_equal(sp_driver->cuStreamBeginCapture(stream, mode), CUDA_SUCCESS);
+}
+
+static CUresult end_capture(CUstream stream) {
+    CUgraph graph = NULL;
+    CUresult error = sp_driver->cuStreamEndCapture(stream, &graph);
+    if (graph)
+        sp_driver->cuGraphDestroy(graph);
+    return error;
+}
+
+static void records_and_polls_leave_a_capture_elsewhere_alone(void **state) {
+    (void)state;
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    struct sp_stream *stream = known(b);
+    begin_capture(a, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    free_on(stream);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
+    assert_int_equal(sp_streams_poll_context_of(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_before_reuse(stream), CUDA_SUCCESS);
+    assert_int_equal(end_capture(a), CUDA_SUCCESS);
+}
+
+static void the_capture_mode_of_the_thread_is_put_back(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
+    free_behind_work_on(stream);
+    sp_stream_record(stream);
+    sp_stream_poll(stream);
+    free_on(stream);
+    simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+    sp_stream_record(stream);
+    free_on(stream);
+    simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+    sp_stream_poll(stream);
+    assert_int_equal(simcudaFailCount(), 2);
+    sp_stream_wait_context(stream);
+    mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
+    assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+}
+
+static void nothing_is_complete_that_nobody_has_asked_about(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t sequence = free_on(stream);
+    assert_false(is_complete(stream, sequence));
+    assert_int_equal(sp_driver->cuStreamSynchronize(stream->handle), CUDA_SUCCESS);
+    assert_false(is_complete(stream, sequence));
+}
+
+static void a_record_is_known_complete_once_it_is_and_was_asked(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    simulated_work(stream->handle);
+    uint64_t sequence = free_on(stream);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_false(is_complete(stream, sequence));
+    simulated_finish(stream->handle);
+    assert_false(is_complete(stream, sequence));
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_true(is_complete(stream, sequence));
+}
+
+static void a_query_that_fails_is_returned_and_publishes_nothing(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t sequence = free_on(stream);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    simcudaFailCall("cuEventQuery", 1, simcudaFaultOnwards, CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(sp_stream_poll(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_false(is_complete(stream, sequence));
+    assert_int_equal(sp_streams_poll_current_context(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_false(is_complete(stream, sequence));
+}
+
+static void what_is_known_complete_is_not_asked_again(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    free_on(stream);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    uint64_t queries = simcudaCallCount("cuEventQuery");
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_equal(simcudaCallCount("cuEventQuery"), queries);
+}
+
+static void events_of_other_contexts_are_not_asked(void **state) {
+    (void)state;
+    CUcontext context = NULL;
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+    struct sp_stream *elsewhere = known_stream();
+    uint64_t sequence = free_on(elsewhere);
+    assert_int_equal(sp_stream_record(elsewhere), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
+    assert_false(is_complete(elsewhere, sequence));
+    assert_int_equal(sp_driver->cuCtxSetCurrent(context), CUDA_SUCCESS);
+    assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
+    assert_true(is_complete(elsewhere, sequence));
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
+static void with_no_current_context_nothing_is_asked(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    free_on(stream);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
+    assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
+    assert_false(is_complete(stream, 1));
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
+static void what_a_complete_mark_ran_after_is_complete_too(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    uint64_t of_a = free_behind_work_on(a);
+    order_behind(b, a);
+    uint64_t of_b = free_on(b);
+    assert_int_equal(sp_stream_record(b), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_poll(b), CUDA_SUCCESS);
+    assert_false(is_complete(a, of_a) || is_complete(b, of_b));
+    simulated_finish(a->handle);
+    simulated_finish(b->handle);
+    assert_int_equal(sp_stream_poll(b), CUDA_SUCCESS);
+    assert_true(is_complete(b, of_b));
+    assert_true(is_complete(a, of_a));
+}
+
+static void what_a_stream_came_to_run_after_later_is_not_complete_with_its_mark(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    uint64_t of_a = free_behind_work_on(a);
+    uint64_t of_b = free_on(b);
+    struct sp_mark *early = mark_on(b);
+    order_behind(b, a);
+    assert_int_equal(sp_mark_ask(early), CUDA_SUCCESS);
+    assert_true(is_complete(b, of_b));
+    assert_false(is_complete(a, of_a));
+    sp_mark_release(early);
+}
+
+static void whatever_becomes_known_is_news(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t news = sp_streams_news();
+    free_behind_work_on(stream);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_streams_news(), news);
+    simulated_finish(stream->handle);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_not_equal(sp_streams_news(), news);
+    news = sp_streams_news();
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_streams_news(), news);
+}
+
+#define poll_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        poll_test(records_and_polls_leave_a_capture_elsewhere_alone),
+        poll_test(the_capture_mode_of_the_thread_is_put_back),
+        poll_test(nothing_is_complete_that_nobody_has_asked_about),
+        poll_test(a_record_is_known_complete_once_it_is_and_was_asked),
+        poll_test(a_query_that_fails_is_returned_and_publishes_nothing),
+        poll_test(what_is_known_complete_is_not_asked_again),
+        poll_test(events_of_other_contexts_are_not_asked),
+        poll_test(with_no_current_context_nothing_is_asked),
+        poll_test(what_a_complete_mark_ran_after_is_complete_too),
+        poll_test(what_a_stream_came_to_run_after_later_is_not_complete_with_its_mark),
+        poll_test(whatever_becomes_known_is_news),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
