@@ -5,6 +5,7 @@
 #include "order/context.h"
 #include "order/learn.h"
 #include "order/poll.h"
+#include "order/private_event.h"
 
 #include <stdlib.h>
 
@@ -56,14 +57,25 @@ CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle) {
     return error;
 }
 
-CUresult sp_stream_query(struct sp_stream *stream, CUstream handle) {
+static CUresult query(struct sp_stream *stream, CUstream handle) {
     struct view view;
     look_at(stream, &view);
     CUresult error = sp_driver->cuStreamQuery(handle);
     if (error == CUDA_SUCCESS || SP_IS_MUTANT(QueryPublishes))
         publish_seen(stream, &view, SP_FOUND);
     sp_clock_clear(&view.clock);
-    return sp_native_noted(error, "cuStreamQuery");
+    return error;
+}
+
+CUresult sp_stream_query(struct sp_stream *stream, CUstream handle) {
+    return sp_native_noted(query(stream, handle), "cuStreamQuery");
+}
+
+CUresult sp_stream_ask(struct sp_stream *stream) {
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = query(stream, stream->handle);
+    sp_relaxed_mode_leave(mode);
+    return error;
 }
 
 static void publish_context(const uint64_t *closed, uint32_t count) {

@@ -11,6 +11,9 @@
 CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle);
 CUresult sp_stream_query(struct sp_stream *stream, CUstream handle);
 
+// The same as a question of ours, inside a call that was made with the stream: no capture is touched by it.
+CUresult sp_stream_ask(struct sp_stream *stream);
+
 // Of the current context.
 CUresult sp_context_synchronize(void);
 

@@ -1,6 +1,7 @@
 // The ladder: what a request that its lane can't serve tries, from the cheapest to the dearest.
 #include "order/end.h"
 #include "order/poll.h"
+#include "order/synchronize.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -53,9 +54,37 @@ static CUresult remapped(struct sp_request *request, struct sp_block **block) {
     return out_of_memory_is_no_error(sp_remap(request, block));
 }
 
+// True when all that the pool has free is known to be complete.
+static bool is_idle(struct sp_pool *pool) {
+    bool idle = true;
+    sp_lock_acquire(&pool->lock);
+    sp_pool_settle(pool);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        idle = idle && pool->regions[kind].waiting.bytes == 0;
+        SP_LIST_FOR_EACH(link, &pool->lanes)
+        idle = idle && SP_CONTAINER_OF(link, struct sp_lane, link)->tiers[kind].bytes == 0;
+    }
+    sp_lock_release(&pool->lock);
+    return idle;
+}
+
+// CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own calls nothing is heard, so
+// the threshold is applied here, if the stream turns out to be idle and nothing of the pool is pending: when it was
+// synchronised it looks like that. Only before a growth, for which none of the memory that goes was of any use.
+static void apply_threshold_unasked(const struct sp_request *request) {
+    struct sp_pool *pool = request->pool;
+    if (sp_runtime_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
+        atomic_load_explicit(&pool->reserved, memory_order_relaxed) <=
+            atomic_load_explicit(&pool->release_threshold, memory_order_relaxed))
+        return;
+    if (sp_stream_ask(request->lane->stream) == CUDA_SUCCESS && is_idle(pool))
+        sp_pool_trim_to_threshold(pool);
+}
+
 static CUresult grown(struct sp_request *request, struct sp_block **block) {
     if (request->flags & poolMallocNoGrowth)
         return CUDA_SUCCESS;
+    apply_threshold_unasked(request);
     CUresult error = sp_grow(request, block);
     atomic_store_explicit(&request->pool->is_short, error == CUDA_ERROR_OUT_OF_MEMORY, memory_order_relaxed);
     return out_of_memory_is_no_error(error);

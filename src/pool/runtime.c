@@ -11,6 +11,7 @@ _Atomic bool sp_runtime_started;
 static struct {
     struct sp_lock lock;
     int device_count;
+    _Atomic bool hears_synchronizes;
     struct sp_device devices[SP_MAX_DEVICES];
 } runtime;
 
@@ -185,7 +186,13 @@ static void after_synchronize_on(struct sp_device *device, const struct sp_strea
     sp_device_reap(device);
 }
 
+bool sp_runtime_hears_synchronizes(void) {
+    return atomic_load_explicit(&runtime.hears_synchronizes, memory_order_relaxed);
+}
+
 void sp_runtime_after_synchronize(const struct sp_stream *stream) {
+    if (!sp_runtime_hears_synchronizes())
+        atomic_store_explicit(&runtime.hears_synchronizes, true, memory_order_relaxed);
     struct sp_device *device = NULL;
     while ((device = sp_runtime_next_device(device)))
         after_synchronize_on(device, stream);
@@ -209,5 +216,6 @@ void sp_runtime_teardown(void) {
     sp_streams_close();
     sp_page_map_clear();
     runtime.device_count = 0;
+    atomic_store(&runtime.hears_synchronizes, false);
     atomic_store(&sp_runtime_started, false);
 }

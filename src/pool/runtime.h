@@ -59,6 +59,9 @@ bool sp_device_make_room(struct sp_device *device, const struct sp_stream *strea
 // pools apart.
 void sp_runtime_after_synchronize(const struct sp_stream *stream);
 
+// Whether the program synchronises through the library at all.
+bool sp_runtime_hears_synchronizes(void);
+
 // For tests, with no other thread about: unmaps and frees everything that the library holds, address ranges
 // and events included, and is as it was before the first call.
 void sp_runtime_teardown(void);

@@ -176,7 +176,9 @@
     X(trap_7_pending_memory_in_pieces_is_found_too, "pending memory in pieces, of streams that the taker runs after: found") \
     X(trap_8_a_threshold_that_holds_what_is_used_ends_the_growing, "with a threshold that holds the working set no synchronise makes the pool grow again") \
     X(a_program_that_calls_no_hook_needs_no_more_memory_than_it_uses, "a program that waits by CUDA's own calls: memory is found again") \
-    X(a_program_that_calls_no_hook_can_trim, "and goes back to the device")
+    X(a_program_that_calls_no_hook_can_trim, "and goes back to the device") \
+    X(a_program_that_calls_no_hook_gives_memory_back_when_it_grows, "down to the threshold, when its stream is idle") \
+    X(pending_memory_of_a_program_that_calls_no_hook_is_kept, "and not before")
 
 #define CAPTURE_ROWS(X) \
     X(growth_leaves_a_capture_valid, "a capture in this or another thread stays valid while pools grow") \

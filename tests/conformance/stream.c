@@ -421,3 +421,27 @@ void row_a_program_that_calls_no_hook_can_trim(void) {
     EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
+
+// Large memory is of no use for small blocks, so the second allocation grows.
+void row_a_program_that_calls_no_hook_gives_memory_back_when_it_grows(void) {
+    poolMemPool_t pool = test_pool();
+    CUstream stream = test_stream();
+    void *block = test_malloc(pool, MIB(48), stream);
+    test_fill(block, 1, MIB(48), stream);
+    test_free(block, stream);
+    test_finish(stream);
+    test_malloc(pool, 1000, stream);
+    REQUIRE(test_reserved(pool) <= MIB(32));
+}
+
+void row_pending_memory_of_a_program_that_calls_no_hook_is_kept(void) {
+    poolMemPool_t pool = test_pool();
+    CUstream stream = test_stream();
+    struct test_spin spin;
+    void *block = test_malloc(pool, MIB(48), stream);
+    test_spin(&spin, stream);
+    test_free(block, stream);
+    test_malloc(pool, 1000, stream);
+    REQUIRE(test_reserved(pool) >= MIB(48));
+    test_stop_spinning(&spin);
+}
