@@ -13,6 +13,8 @@ static const uint64_t calls[SIM_ENTRY_COUNT] = {
     [SIM_ENTRY_cuLaunchHostFunc] = 2000,   [SIM_ENTRY_cuLaunchKernel] = 4000,
     [SIM_ENTRY_cuMemsetD8Async] = 4000,    [SIM_ENTRY_cuMemGetInfo] = 3700,
     [SIM_ENTRY_cuMemAddressReserve] = 500, [SIM_ENTRY_cuMemAddressFree] = 400,
+    [SIM_ENTRY_cuMemHostAlloc] = 40000,    [SIM_ENTRY_cuMemFreeHost] = 40000,
+    [SIM_ENTRY_cuPointerGetAttribute] = 26,
 };
 
 // Fixed part, and the part that grows with the size, for each GiB.
