@@ -81,9 +81,8 @@ static CUresult ask(void *memory, uint64_t *id) {
 }
 
 // The id of the latest context that is known at a handle, 0 for none, and whether it is alive.
-static CUresult look_up(CUcontext context, uint64_t *id, bool *alive) {
+static CUresult look_at(const struct sentinel *sentinel, uint64_t *id, bool *alive) {
     uint64_t now = 0;
-    const struct sentinel *sentinel = find(context);
     *id = sentinel ? atomic_load_explicit(&sentinel->id, memory_order_acquire) : 0;
     *alive = *id != 0;
     if (*id == 0 || SP_IS_MUTANT(SentinelBelieved))
@@ -123,13 +122,13 @@ static CUresult make(CUcontext context, uint64_t before, uint64_t *id) {
 
 CUresult sp_sentinel_id(CUcontext context, uint64_t *id) {
     bool alive;
-    CUresult error = look_up(context, id, &alive);
+    CUresult error = look_at(find(context), id, &alive);
     return error == CUDA_SUCCESS && !alive ? make(context, *id, id) : error;
 }
 
 CUresult sp_sentinel_known_id(CUcontext context, uint64_t *id) {
     bool alive;
-    CUresult error = look_up(context, id, &alive);
+    CUresult error = look_at(find(context), id, &alive);
     if (!alive)
         *id = 0;
     return error;
@@ -139,14 +138,14 @@ CUresult sp_sentinel_known_id(CUcontext context, uint64_t *id) {
 bool sp_sentinel_is_gone(CUcontext context, uint64_t id) {
     uint64_t latest;
     bool alive;
-    return look_up(context, &latest, &alive) == CUDA_SUCCESS && (latest != id || !alive);
+    return look_at(find(context), &latest, &alive) == CUDA_SUCCESS && (latest != id || !alive);
 }
 
 static void destroy(struct sentinel *sentinel) {
     uint64_t id;
     bool alive;
     CUcontext popped;
-    if (look_up(sentinel->context, &id, &alive) == CUDA_SUCCESS && alive &&
+    if (look_at(sentinel, &id, &alive) == CUDA_SUCCESS && alive &&
         sp_driver->cuCtxPushCurrent(sentinel->context) == CUDA_SUCCESS) {
         sp_driver->cuMemFreeHost(sentinel->memory);
         sp_driver->cuCtxPopCurrent(&popped);
