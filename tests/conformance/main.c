@@ -16,11 +16,8 @@ static const struct test_row helper_rows[] = {HELPER_ROWS(TEST_ROW_ENTRY)};
     { name, rows, sizeof(rows) / sizeof(rows)[0] }
 
 static const struct test_group groups[] = {
-    GROUP("common", common_rows),
-    GROUP("two-devices", two_device_rows),
-    GROUP("simulated", simulated_rows),
-    GROUP("gpu", gpu_rows),
-    GROUP(TEST_HELPERS, helper_rows),
+    GROUP("common", common_rows), GROUP("two-devices", two_device_rows), GROUP("simulated", simulated_rows),
+    GROUP("gpu", gpu_rows),       GROUP(TEST_HELPERS, helper_rows),
 };
 
 static void prepare(void) {
