@@ -5,6 +5,7 @@
 #include "conformance/rows.h"
 #include "conformance/scene.h"
 #include "support/check.h"
+#include "support/simulated.h"
 
 static CUcontext current(void) {
     CUcontext context = NULL;
@@ -153,6 +154,26 @@ void row_memory_of_a_context_that_was_destroyed_is_trimmed(void) {
     open_gone(&two);
     EXPECT(poolMemPoolTrimTo(two.scene.pool, 0), poolSuccess);
     REQUIRE_EQUAL(test_reserved(two.scene.pool), 0);
+}
+
+// Lets the driver no longer tell whether a context is gone. Of a known stream's context it still does where that is what a
+// call asks first.
+static void hide_the_ends_of_contexts(void) {
+    const bool has_ids = test_driver()->cuCtxGetId != NULL;
+    REQUIRE(test_require_simulated()->simcudaFailCall(has_ids ? "cuCtxGetId" : "cuPointerGetAttribute",
+                                                      has_ids ? 1 : 2, simcudaFaultOnwards,
+                                                      CUDA_ERROR_UNKNOWN) == 0);
+}
+
+void row_a_context_that_the_driver_can_not_tell_of_is_taken_for_alive_and_left_alone(void) {
+    struct two two;
+    open_gone(&two);
+    EXPECT(poolStreamQuery(two.scene.b), poolSuccess);
+    test_set_all_policies(two.scene.pool, 1);
+    hide_the_ends_of_contexts();
+    REQUIRE(!scene_gives(&two.scene, two.scene.b));
+    test_require_simulated()->simcudaFailClear();
+    REQUIRE(scene_gives(&two.scene, two.scene.b));
 }
 
 // What is freed where a context is alive is pending as ever.

@@ -218,10 +218,8 @@ static void free_elsewhere(struct thread *thread, struct block *block, struct st
     struct stream *stream = thread_claim_stream(thread);
     if (!stream)
         return;
-    if (!block->used || order(thread, last, stream)) {
-        block->last = stream;
+    if (!block->used || order(thread, last, stream))
         free_on(thread, block, stream);
-    }
     claim_return(&stream->claim);
 }
 
@@ -428,6 +426,34 @@ static void renew_event(struct thread *thread) {
     claim_return(&event->claim);
 }
 
+// -------------------------------------------------------------------------------------------------- faults
+
+static void set_fault(struct thread *thread) {
+    static const char *const entries[] = {"cuStreamWaitEvent",    "cuEventRecord",      "cuEventQuery",
+                                          "cuStreamSynchronize",  "cuStreamQuery",      "cuCtxSynchronize",
+                                          "cuCtxRecordEvent",     "cuEventSynchronize", "cuCtxGetId",
+                                          "cuPointerGetAttribute"};
+    const struct world *world = thread->world;
+    thread->faulty = world->plan.faults > 0 && world->simulated &&
+                     numbers_below(&thread->numbers, 1000) < world->plan.faults;
+    if (thread->faulty)
+        world->simulated->simcudaFailCall(
+            entries[numbers_below(&thread->numbers, sizeof entries / sizeof entries[0])],
+            1 + numbers_below(&thread->numbers, 2), simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+}
+
+static void clear_fault(struct thread *thread) {
+    if (thread->faulty)
+        thread->world->simulated->simcudaFailClear();
+    thread->faulty = false;
+}
+
+static void perform(struct thread *thread, operation *run) {
+    set_fault(thread);
+    run(thread);
+    clear_fault(thread);
+}
+
 // ------------------------------------------------------------------------------------------------ contexts
 
 // A destroyed context has completed its work: its blocks are anybody's.
@@ -442,9 +468,9 @@ static void abandon_context(struct world *world, unsigned context) {
 
 static void malloc_and_free(struct thread *thread) {
     for (unsigned i = 0; i < BLOCKS / 4; i++) {
-        malloc_block(thread);
+        perform(thread, malloc_block);
         if (numbers_once_in(&thread->numbers, 2))
-            free_block(thread);
+            perform(thread, free_block);
     }
 }
 
@@ -482,27 +508,6 @@ static void renew_context(struct thread *thread) {
         if (world->events[i].context == context)
             world_make_event(thread, &world->events[i]);
     }
-}
-
-// -------------------------------------------------------------------------------------------------- faults
-
-static void set_fault(struct thread *thread) {
-    static const char *const entries[] = {"cuStreamWaitEvent",   "cuEventRecord",     "cuEventQuery",
-                                          "cuStreamSynchronize", "cuStreamQuery",     "cuCtxSynchronize",
-                                          "cuCtxRecordEvent",    "cuEventSynchronize"};
-    const struct world *world = thread->world;
-    thread->faulty = world->plan.faults > 0 && world->simulated &&
-                     numbers_below(&thread->numbers, 1000) < world->plan.faults;
-    if (thread->faulty)
-        world->simulated->simcudaFailCall(
-            entries[numbers_below(&thread->numbers, sizeof entries / sizeof entries[0])],
-            1 + numbers_below(&thread->numbers, 2), simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-}
-
-static void clear_fault(struct thread *thread) {
-    if (thread->faulty)
-        thread->world->simulated->simcudaFailClear();
-    thread->faulty = false;
 }
 
 // ------------------------------------------------------------------------------------------------- choosing
@@ -547,9 +552,7 @@ void operations_next(struct thread *thread) {
     }
     size_t chosen = choose(thread);
     thread->name = table[chosen].name;
-    set_fault(thread);
-    table[chosen].run(thread);
-    clear_fault(thread);
+    perform(thread, table[chosen].run);
     thread_require_no_reports(thread);
 }
 
