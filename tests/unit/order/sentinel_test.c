@@ -183,6 +183,7 @@ int main(void) {
         sentinel_test(a_driver_that_has_no_number_for_it_is_not_supported),
         sentinel_test(a_context_under_an_error_is_not_taken_for_gone),
         sentinel_test(making_one_leaves_a_capture_valid),
+        sentinel_test(threads_that_meet_a_context_at_once_agree_on_its_id),
         cmocka_unit_test_setup_teardown(threads_that_meet_a_context_at_once_agree_on_its_id, setup_scheduled,
                                         simulated_teardown),
     };
