@@ -40,7 +40,7 @@
 #define SP_SLACK_MIN   ((uint64_t)8 << 20)
 
 // The default of poolMemPoolAttrRemapTimeMax, and what each extent counts of it.
-#define SP_REMAP_TIME_MAX  ((uint64_t)1000000)
+#define SP_REMAP_TIME_MAX  ((uint64_t)2000000)
 #define SP_REMAP_TIME_EACH ((uint64_t)25000)
 
 // Free memory is put together with new memory where that saves at least this part of the new.
