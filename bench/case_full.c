@@ -12,7 +12,7 @@
 #define WANTED_MAX  ((size_t)32 << 30)
 #define RESERVE_MAX ((size_t)4 << 30) // left free, for what driver and program need besides
 
-enum { ROUNDS = 3, BLOCKS_MIN = 4 };
+enum { ROUNDS = 3, BLOCKS_MIN = 6 };
 
 struct plan {
     size_t count; // of blocks

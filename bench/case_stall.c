@@ -1,10 +1,10 @@
 // Nothing waits: what others notice while one thread remaps.
 //
 // The *remapper* holds 32 blocks of 16 MiB. It frees four or five of them, drawn at random, and wants their memory in one
-// block; frees that, and takes as many small ones again. Since it never holds the same ones, each large block is a new
-// remap. Meanwhile four *users* with a stream each malloc and free in a pool: small blocks, which their lists have
-// (*hits*), and large ones of drawn sizes, which no list has (*misses*). And a stream fills memory over and over, bound
-// by the memory's bandwidth. The remapper has a pool of its own, or shares that of the users.
+// block; frees that, and takes as many small ones again. Since these are hardly ever the ones that it had drawn before,
+// each large block is a new remap. Meanwhile four *users* with a stream each malloc and free in a pool: small blocks,
+// which their lists have (*hits*), and blocks of drawn sizes, which no list has (*misses*). And a stream fills memory over
+// and over, bound by the memory's bandwidth. The remapper has a pool of its own, or shares that of the users.
 //
 // A slice is a quarter of a second in which all of them run, or all but the remapper. The two take turns. Threads are
 // started for each slice, so no call of one slice is counted in another, however long it takes.
@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <streampool/streampool.h>
 #include <string.h>
 #include <time.h>
 
@@ -24,13 +25,17 @@ enum {
     SLICE_MS = 250,
     USERS = 4,
     ACTORS = USERS + 2,
-    HELD = 8,              // large blocks of each user
-    LARGE_STEP = 4 << 10,  // their sizes
-    LARGE_STEPS = 4 << 10, // 16 MiB
-    BLOCKS = 32,           // of the remapper
+    // Of each user:
+    HELD = 8,
+    LARGE_STEP = 4 << 10,
+    LARGE_STEPS = 1 << 10, // 4 MiB at most
+    // Of the remapper:
+    BLOCKS = 32,
     BLOCK = 16 << 20,
-    PIECES = 4, // in one large block, and one more in every second
-    BATCH = 8,  // fills between two looks at the clock
+    PIECES_MIN = 4, // in one large block, and one more in every second
+    PIECES_MAX = 24,
+    // Of the filler:
+    BATCH = 8, // fills between two looks at the clock
     FILLED = 512 << 20,
     FILLED_SIMULATED = 1 << 20,
 };
@@ -139,7 +144,7 @@ static int use(struct actor *actor) {
 
 static int release_drawn(struct remapper *remapper, size_t drawn[], size_t count) {
     struct actor *actor = &remapper->actor;
-    uint64_t index = actor->rounds * 2 * PIECES;
+    uint64_t index = actor->rounds * PIECES_MAX;
     int error = 0;
     for (size_t i = 0; i < count && !error; i++) {
         drawn[i] = sp_draw(actor->seed, index + i) % BLOCKS;
@@ -151,9 +156,19 @@ static int release_drawn(struct remapper *remapper, size_t drawn[], size_t count
     return error;
 }
 
+// What the pool has free anyway could serve a large block by itself, so as many pieces are freed on top.
+static size_t pieces_of(const struct actor *actor) {
+    uint64_t reserved = 0, used = 0;
+    poolMemPoolGetAttribute(actor->subject->pool, poolMemPoolAttrReservedMemCurrent, &reserved);
+    poolMemPoolGetAttribute(actor->subject->pool, poolMemPoolAttrUsedMemCurrent, &used);
+    size_t spare = reserved > used ? (size_t)(reserved - used) / BLOCK : 0;
+    size_t count = PIECES_MIN + actor->rounds % 2 + spare;
+    return count < PIECES_MAX ? count : PIECES_MAX;
+}
+
 static int remap(struct actor *actor) {
     struct remapper *remapper = (struct remapper *)actor;
-    size_t drawn[PIECES + 1], count = PIECES + actor->rounds % 2;
+    size_t drawn[PIECES_MAX], count = pieces_of(actor);
     const struct subject *subject = actor->subject;
     int error = release_drawn(remapper, drawn, count);
     if (!error)
