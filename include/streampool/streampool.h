@@ -178,9 +178,11 @@ struct poolMemPoolProps {
 // frees; with several threads at once they may miss a peak shorter than one call. 9 to 14 are read only and
 // tell what the pool was made with.
 //
-//   UnfencedBytesMax  A free is known to other streams only once an event has been recorded behind it. The
-//                     free that brings the bytes freed on one stream since its last event above this number
-//                     records one, in that call. 0 records at every free. Default 8 MiB.
+//   UnfencedBytesMax  A free is known to other streams only once an event has been recorded behind it. So many
+//                     bytes of the pool may lie free with no event behind them: each of its streams has an
+//                     equal share (but 1 MiB at least, or all if that is less), and the free that brings a
+//                     stream above its share records an event, in that call. Memory that its stream has taken
+//                     again doesn't count. 0 records at every free. Default 8 MiB.
 //   HostWaitMax       An allocation that would fail, since the device is full and what is free is still in
 //                     use, waits on the host for at most so many nanoseconds: as long as events are pending
 //                     behind such memory, and not in a Deterministic pool. Default 0.
@@ -193,6 +195,17 @@ struct poolMemPoolProps {
 //                     that the context has been given so far, which also gets at frees with no event behind
 //                     them (drivers from CUDA 12.5 on). The program promises that no stream of the context
 //                     captures while it allocates: the driver would invalidate such a capture. Default 0.
+//   Defragmentation   When free memory that lies in pieces is mapped a second time, side by side, to serve an
+//                     allocation that is larger than each piece (no byte is copied, and nothing waits):
+//                     poolDefragmentNever, poolDefragmentUnderPressure (when the device or the pool's limit
+//                     gives no more memory) or poolDefragmentBeforeGrowth (also rather than to take memory
+//                     that the program was never seen to need: 4 % more, or 8 MiB, than it ever used at once).
+//                     Blocks that were allocated with poolMallocFixed have no part in it.
+//                     Default poolDefragmentBeforeGrowth.
+//   RemapTimeMax      Nanoseconds that one call may spend on such mapping before the pool grows instead. It is
+//                     counted, not measured, so that a pool's doings don't depend on a clock: 25,000 for each
+//                     extent, which is what it takes on an H200. Under pressure there is no limit. Default
+//                     1,000,000.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \
@@ -212,8 +225,17 @@ struct poolMemPoolProps {
     X(poolMemPoolAttrUnfencedBytesMax, 1000, uint64_t) \
     X(poolMemPoolAttrHostWaitMax, 1001, uint64_t) \
     X(poolMemPoolAttrDeterministic, 1002, int) \
-    X(poolMemPoolAttrContextFence, 1003, int)
+    X(poolMemPoolAttrContextFence, 1003, int) \
+    X(poolMemPoolAttrDefragmentation, 1004, int) \
+    X(poolMemPoolAttrRemapTimeMax, 1005, uint64_t)
 // clang-format on
+
+// The values of poolMemPoolAttrDefragmentation.
+enum poolDefragmentation {
+    poolDefragmentNever = 0,
+    poolDefragmentUnderPressure = 1,
+    poolDefragmentBeforeGrowth = 2
+};
 
 // What a pool counts: attributes too, read as uint64_t, and set to 0 to count anew.
 // poolMemPoolGetStatisticName() gives the name that stands here without its prefix. Each allocation counts
@@ -242,7 +264,26 @@ struct poolMemPoolProps {
     X(OtherRegion, 1110, "allocations from memory that is kept for blocks of another size") \
     X(EventsRecorded, 1111, "private events recorded by allocations and frees") \
     X(Failures, 1112, "allocations that found no memory") \
-    X(Remaps, 1113, "allocations from memory in pieces that was mapped once more, side by side")
+    X(Remaps, 1113, "allocations from memory in pieces that was mapped once more, side by side") \
+    X(KeptViewsUsed, 1114, "of these, the ones for which an earlier mapping was used again, with no driver call") \
+    X(RemappedExtents, 1115, "extents that were mapped once more") \
+    X(RemappedBytes, 1116, "bytes of these extents") \
+    X(RemapTime, 1117, "nanoseconds that allocations spent on mapping them")
+// clang-format on
+
+// How a pool stands just now: attributes too, read only, as uint64_t; poolMemPoolGetStatisticName() knows
+// their names. Reading one looks through what the pool has free and may take as long as there are free blocks.
+//
+//   X(name without its prefix poolMemPoolStat, number, what it tells)
+// clang-format off
+#define STREAMPOOL_POOL_GAUGES(X) \
+    X(KeptViews, 1200, "views of memory in pieces that are kept mapped") \
+    X(KeptMappings, 1201, "mappings of extents in them") \
+    X(Zombies, 1202, "views that wait for their work to complete before they are unmapped") \
+    X(AddressSpace, 1203, "bytes of address space that the pool holds") \
+    X(LargestFree, 1204, "the largest block that any stream could be given without mapping anything") \
+    X(LargestRemapped, 1205, "the same with remapping") \
+    X(PinnedBytes, 1206, "free bytes in extents that are partly in use")
 // clang-format on
 
 enum poolMemPoolAttr {
@@ -251,10 +292,11 @@ enum poolMemPoolAttr {
 #undef STREAMPOOL_DEFINE_ATTRIBUTE
 #define STREAMPOOL_DEFINE_STATISTIC(name, number, text) poolMemPoolStat##name = number,
         STREAMPOOL_POOL_STATISTICS(STREAMPOOL_DEFINE_STATISTIC)
+            STREAMPOOL_POOL_GAUGES(STREAMPOOL_DEFINE_STATISTIC)
 #undef STREAMPOOL_DEFINE_STATISTIC
 };
 
-// The name of a statistic ("ReuseOrdered") by its attribute's number, or null for any other number.
+// The name of a statistic ("ReuseOrdered", "KeptViews") by its attribute's number, or null for any other number.
 STREAMPOOL_API const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr);
 
 // Makes a pool. It reserves no memory yet, and calls the driver only to look at the device. The new pool is

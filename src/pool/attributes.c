@@ -35,6 +35,9 @@ static bool read_u64(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
     case poolMemPoolAttrHostWaitMax:
         *value = read_figure(&pool->host_wait_max);
         return true;
+    case poolMemPoolAttrRemapTimeMax:
+        *value = read_figure(&pool->remap_time_max);
+        return true;
     default:
         return false;
     }
@@ -52,6 +55,9 @@ static bool read_int(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
         return true;
     case poolMemPoolAttrContextFence:
         *value = atomic_load_explicit(&pool->context_fence, memory_order_relaxed);
+        return true;
+    case poolMemPoolAttrDefragmentation:
+        *value = atomic_load_explicit(&pool->defragmentation, memory_order_relaxed);
         return true;
     case poolMemPoolAttrAllocationType:
         *value = (int)pool->props.allocType;
@@ -93,7 +99,7 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
 #undef STATISTIC_NAME
     };
     enum sp_statistic statistic = statistic_of(attribute);
-    return statistic < SP_STATISTIC_COUNT ? names[statistic] : NULL;
+    return statistic < SP_STATISTIC_COUNT ? names[statistic] : sp_gauge_name(attribute);
 }
 
 // What the lanes served from their own lists is counted by each of them.
@@ -129,7 +135,7 @@ poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
         memcpy(value, &number, sizeof number);
         return poolSuccess;
     }
-    if (read_u64(pool, attribute, &number)) {
+    if (read_u64(pool, attribute, &number) || sp_pool_survey(pool, attribute, &number)) {
         memcpy(value, &number, sizeof number);
         return poolSuccess;
     }
@@ -165,6 +171,13 @@ static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
     return poolSuccess;
 }
 
+static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
+    if (policy < poolDefragmentNever || policy > poolDefragmentBeforeGrowth)
+        return sp_fail(poolErrorInvalidValue, "%d is not a policy of defragmentation", policy);
+    atomic_store_explicit(&pool->defragmentation, policy, memory_order_relaxed);
+    return poolSuccess;
+}
+
 poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, const void *value) {
     enum sp_statistic statistic = statistic_of(attribute);
     if (statistic < SP_STATISTIC_COUNT)
@@ -190,6 +203,11 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
         return set_deterministic(pool, flag_at(value) != 0);
     case poolMemPoolAttrContextFence:
         atomic_store_explicit(&pool->context_fence, flag_at(value) != 0, memory_order_relaxed);
+        return poolSuccess;
+    case poolMemPoolAttrDefragmentation:
+        return set_defragmentation(pool, flag_at(value));
+    case poolMemPoolAttrRemapTimeMax:
+        atomic_store_explicit(&pool->remap_time_max, number_at(value), memory_order_relaxed);
         return poolSuccess;
     case poolMemPoolAttrReservedMemHigh:
         return reset_high(&pool->reserved_high, &pool->reserved, number_at(value));

@@ -48,10 +48,23 @@ static CUresult out_of_memory_is_no_error(CUresult error) {
     return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
 }
 
-static CUresult remapped(struct sp_request *request, struct sp_block **block) {
-    if (request->kind != SP_REGION_LARGE || sp_growth_is_due(request->pool, request->size))
+static CUresult remap_if(struct sp_request *request, enum poolDefragmentation least, uint64_t time_max,
+                         struct sp_block **block) {
+    int policy = atomic_load_explicit(&request->pool->defragmentation, memory_order_relaxed);
+    if (request->kind != SP_REGION_LARGE || policy < (int)least)
         return CUDA_SUCCESS;
-    return out_of_memory_is_no_error(sp_remap(request, block));
+    return out_of_memory_is_no_error(sp_remap(request, time_max, block));
+}
+
+static CUresult remapped(struct sp_request *request, struct sp_block **block) {
+    if (sp_growth_is_due(request->pool, request->size))
+        return CUDA_SUCCESS;
+    uint64_t most = atomic_load_explicit(&request->pool->remap_time_max, memory_order_relaxed);
+    return remap_if(request, poolDefragmentBeforeGrowth, most, block);
+}
+
+static CUresult remapped_under_pressure(struct sp_request *request, struct sp_block **block) {
+    return remap_if(request, poolDefragmentUnderPressure, UINT64_MAX, block);
 }
 
 // True when all that the pool has free is known to be complete.
@@ -141,6 +154,7 @@ static const struct {
     {collected, SP_STATISTIC_COUNT},
     {remapped, SP_STATISTIC_Remaps},
     {grown, SP_STATISTIC_Growths},
+    {remapped_under_pressure, SP_STATISTIC_Remaps},
     {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
     {from_other_region, SP_STATISTIC_OtherRegion},
     {sp_take_made_ordered, SP_STATISTIC_ReuseMadeOrdered},

@@ -114,6 +114,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->host_wait_max, 0);
     atomic_store(&pool->deterministic, false);
     atomic_store(&pool->context_fence, false);
+    atomic_store(&pool->defragmentation, poolDefragmentBeforeGrowth);
+    atomic_store(&pool->remap_time_max, SP_REMAP_TIME_MAX);
     atomic_store(&pool->is_short, false);
     atomic_store(&pool->is_complete, sp_fence_is_complete);
     for (int i = 0; i < SP_STATISTIC_COUNT; i++)

@@ -39,6 +39,10 @@
 #define SP_SLACK_SHARE 25
 #define SP_SLACK_MIN   ((uint64_t)8 << 20)
 
+// The default of poolMemPoolAttrRemapTimeMax, and what each extent counts of it.
+#define SP_REMAP_TIME_MAX  ((uint64_t)1000000)
+#define SP_REMAP_TIME_EACH ((uint64_t)25000)
+
 // Free memory is put together with new memory where that saves at least this part of the new.
 #define SP_SAVING_SHARE 4
 
@@ -134,6 +138,8 @@ struct sp_pool {
     _Atomic uint64_t host_wait_max;  // nanoseconds
     _Atomic bool deterministic;
     _Atomic bool context_fence;
+    _Atomic int defragmentation; // enum poolDefragmentation
+    _Atomic uint64_t remap_time_max;
     _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it
     bool (*_Atomic is_complete)(
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
@@ -177,8 +183,12 @@ static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->deterministic, memory_order_relaxed);
 }
 
+static inline void sp_pool_count_by(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
+    atomic_fetch_add_explicit(&pool->statistics[statistic], number, memory_order_relaxed);
+}
+
 static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statistic) {
-    atomic_fetch_add_explicit(&pool->statistics[statistic], 1, memory_order_relaxed);
+    sp_pool_count_by(pool, statistic, 1);
 }
 
 // Several streams have used the pool. A hint: read without the lock.
@@ -305,6 +315,12 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
 
 // The name of a statistic, or null when the attribute is none.
 const char *sp_statistic_name(enum poolMemPoolAttr attribute);
+
+// ---- survey.c
+
+// The value of a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute.
+bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
+const char *sp_gauge_name(enum poolMemPoolAttr attribute);
 
 // ---- figures.h has the counting
 

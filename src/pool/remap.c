@@ -20,6 +20,7 @@
 
 #include "base/checked.h"
 #include "base/mutant.h"
+#include "base/time.h"
 
 #include <stdlib.h>
 
@@ -49,6 +50,7 @@ struct plan {
     bool failed;            // for want of host memory
     struct sp_block *fresh; // what was mapped for them
     uint64_t fresh_size;
+    uint64_t extents_max; // of the view
     // By extent, in the view's order:
     struct sp_extent **extents;
     struct sp_block **blocks;
@@ -236,7 +238,10 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
 
 // New memory is of as many extents as it has granules at most.
 static bool set_aside_locked(const struct sp_request *request, struct plan *plan) {
-    size_t count = count_extents(plan) + plan->missing / request->pool->device->vmm.granule + 1;
+    size_t count = count_extents(plan);
+    if (count > plan->extents_max)
+        return false;
+    count += plan->missing / request->pool->device->vmm.granule + 1;
     plan->extents = malloc(count * sizeof(struct sp_extent *));
     plan->blocks = malloc(count * sizeof(struct sp_block *));
     if (!plan->extents || !plan->blocks)
@@ -337,6 +342,17 @@ static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struc
     return CUDA_SUCCESS;
 }
 
+static CUresult make_stitch_counted(struct sp_pool *pool, const struct plan *plan, struct sp_stitch **made) {
+    uint64_t begin = sp_time_now();
+    CUresult error = make_stitch(pool, plan, made);
+    sp_pool_count_by(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_pool_count_by(pool, SP_STATISTIC_RemappedExtents, plan->extent_count);
+    sp_pool_count_by(pool, SP_STATISTIC_RemappedBytes, (*made)->alias->size);
+    return CUDA_SUCCESS;
+}
+
 static void keep_locked(struct sp_pool *pool, struct sp_stitch *stitch) {
     sp_list_push_front(&pool->kept, &stitch->by_use);
     pool->kept_views++;
@@ -391,7 +407,7 @@ static CUresult stitch_mapping(const struct sp_request *request, struct plan *pl
     struct sp_stitch *stitch = NULL;
     CUresult error = add_fresh(pool, plan);
     if (error == CUDA_SUCCESS)
-        error = make_stitch(pool, plan, &stitch);
+        error = make_stitch_counted(pool, plan, &stitch);
     if (error != CUDA_SUCCESS) {
         undo(pool, plan, stitch);
         return error;
@@ -402,8 +418,8 @@ static CUresult stitch_mapping(const struct sp_request *request, struct plan *pl
     return CUDA_SUCCESS;
 }
 
-static CUresult remap_mapping(const struct sp_request *request, struct sp_block **block) {
-    struct plan plan = {0};
+static CUresult remap_mapping(const struct sp_request *request, uint64_t time_max, struct sp_block **block) {
+    struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
     CUresult error = prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
     free_plan(&plan);
     sp_zombies_bury(request->pool); // those that can be by now
@@ -417,12 +433,14 @@ static struct sp_block *take_kept(const struct sp_request *request) {
     return block;
 }
 
-CUresult sp_remap(const struct sp_request *request, struct sp_block **block) {
+CUresult sp_remap(const struct sp_request *request, uint64_t time_max, struct sp_block **block) {
     *block = take_kept(request);
-    if (*block)
+    if (*block) {
+        sp_pool_count(request->pool, SP_STATISTIC_KeptViewsUsed);
         return CUDA_SUCCESS;
+    }
     sp_lock_acquire(&request->pool->map_lock);
-    CUresult error = remap_mapping(request, block);
+    CUresult error = remap_mapping(request, time_max, block);
     sp_lock_release(&request->pool->map_lock);
     return error;
 }

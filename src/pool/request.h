@@ -59,8 +59,8 @@ void sp_for_each_row(const struct sp_request *request, sp_row_visit *visit, void
 // ---- remap.c
 
 // Takes memory out of a kept view, or by mapping free memory that lies in pieces once more, side by side. Sets null
-// when there is not enough of it.
-CUresult sp_remap(const struct sp_request *request, struct sp_block **block);
+// when there is not enough of it, or when that would count for more than `time_max` nanoseconds.
+CUresult sp_remap(const struct sp_request *request, uint64_t time_max, struct sp_block **block);
 
 // ---- grow.c
 

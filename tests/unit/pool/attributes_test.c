@@ -33,6 +33,8 @@ static bool is_writable(enum poolMemPoolAttr attribute) {
     case poolMemPoolAttrHostWaitMax:
     case poolMemPoolAttrDeterministic:
     case poolMemPoolAttrContextFence:
+    case poolMemPoolAttrDefragmentation:
+    case poolMemPoolAttrRemapTimeMax:
         return true;
     default:
         return false;
@@ -118,15 +120,60 @@ static void any_number_but_0_is_a_flag_of_1(void **state) {
 static void numbers_read_back_as_they_were_written(void **state) {
     (void)state;
     static const enum poolMemPoolAttr attributes[] = {
-        poolMemPoolAttrReleaseThreshold, poolMemPoolAttrUnfencedBytesMax, poolMemPoolAttrHostWaitMax};
+        poolMemPoolAttrReleaseThreshold, poolMemPoolAttrUnfencedBytesMax, poolMemPoolAttrHostWaitMax,
+        poolMemPoolAttrRemapTimeMax};
     poolMemPool_t pool = fixture_pool();
     const uint64_t numbers[] = {0, 1, 12345678901234, UINT64_MAX};
-    for (int which = 0; which < 3; which++) {
+    for (int which = 0; which < 4; which++) {
         for (int i = 0; i < 4; i++) {
             fixture_set(pool, attributes[which], numbers[i]);
             assert_int_equal(fixture_attribute(pool, attributes[which]), numbers[i]);
         }
     }
+}
+
+static void a_policy_of_defragmentation_is_one_of_three(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    int value = -1;
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDefragmentation, &value), poolSuccess);
+    assert_int_equal(value, poolDefragmentBeforeGrowth);
+    for (int policy = 0; policy <= 2; policy++) {
+        assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrDefragmentation, &policy), poolSuccess);
+        assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDefragmentation, &value), poolSuccess);
+        assert_int_equal(value, policy);
+    }
+    for (int policy = -1; policy <= 3; policy += 4)
+        assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrDefragmentation, &policy),
+                         poolErrorInvalidValue);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDefragmentation, &value), poolSuccess);
+    assert_int_equal(value, 2);
+}
+
+static void gauges_tell_how_the_pool_stands(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    void *blocks[4];
+    for (int i = 0; i < 4; i++)
+        blocks[i] = fixture_malloc(pool, MIB(16), a);
+    fixture_free(blocks[0], a);
+    fixture_free(blocks[2], a);
+    fixture_synchronize(a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), MIB(16));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), MIB(32));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinnedBytes), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 0);
+    uint64_t space = fixture_attribute(pool, poolMemPoolStatAddressSpace);
+    assert_true(space >= MIB(64));
+    fixture_malloc(pool, MIB(32), a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 1);
+    assert_true(fixture_attribute(pool, poolMemPoolStatKeptMappings) >= 2);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatAddressSpace), space + MIB(32));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombies), 0);
+    assert_string_equal(poolMemPoolGetStatisticName(poolMemPoolStatKeptViews), "KeptViews");
+    assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr)1207));
 }
 
 static void what_is_read_only_can_not_be_written(void **state) {
@@ -142,8 +189,8 @@ static void what_is_read_only_can_not_be_written(void **state) {
 static void an_attribute_that_there_is_not_is_invalid(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
-    const int numbers[] = {0, -1, 15, 999, 1004, 1099, 1100 + STATISTICS};
-    for (int i = 0; i < 7; i++) {
+    const int numbers[] = {0, -1, 15, 999, 1008, 1099, 1100 + STATISTICS, 1199, 1207};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         uint64_t value = 77;
         assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)numbers[i], &value),
                          poolErrorInvalidValue);
@@ -227,6 +274,8 @@ int main(void) {
         attribute_test(what_a_pool_was_made_with_can_be_read),
         attribute_test(any_number_but_0_is_a_flag_of_1),
         attribute_test(numbers_read_back_as_they_were_written),
+        attribute_test(a_policy_of_defragmentation_is_one_of_three),
+        attribute_test(gauges_tell_how_the_pool_stands),
         attribute_test(what_is_read_only_can_not_be_written),
         attribute_test(an_attribute_that_there_is_not_is_invalid),
         attribute_test(every_statistic_has_the_name_of_its_attribute_and_starts_at_0),
