@@ -70,7 +70,10 @@ static bool statistic(const struct subject *subject, const char *wanted, uint64_
 
 static struct remapped remapped_ours(const struct subject *subject) {
     struct remapped remapped = {0};
+    uint64_t without_mapping = 0;
     statistic(subject, "Remaps", &remapped.calls);
+    statistic(subject, "KeptViewsUsed", &without_mapping);
+    remapped.calls -= without_mapping;
     remapped.has_extents = statistic(subject, "RemappedExtents", &remapped.extents) &&
                            statistic(subject, "RemappedBytes", &remapped.bytes);
     return remapped;

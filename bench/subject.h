@@ -10,7 +10,7 @@
 
 // What a pool has mapped a second time so far, as far as it counts that.
 struct remapped {
-    uint64_t calls;
+    uint64_t calls; // mallocs that did
     uint64_t extents;
     uint64_t bytes;
     bool has_extents; // and bytes
