@@ -358,12 +358,20 @@ static void close_filler(struct scene *scene) {
         driver->cuMemFree(scene->filler.memory);
 }
 
+// Else a pool whose extents are small would grow until it need not remap any more.
+static int remap_without_limit(const struct subject *subject) {
+    uint64_t limit = UINT64_MAX;
+    return (int)poolMemPoolSetAttribute(subject->pool, poolMemPoolAttrRemapTimeMax, &limit);
+}
+
 // The blocks come first, while the pool has small extents: so that each of them is made of whole ones.
 static int open_pools(struct scene *scene) {
     struct actor *actor = &scene->remapper.actor;
     int error = scene->bench->subjects[SUBJECT_OURS].open(&scene->bench->subjects[SUBJECT_OURS], UINT64_MAX);
     if (!error && actor->subject == &scene->own)
         error = scene->own.open(&scene->own, UINT64_MAX);
+    if (!error)
+        error = remap_without_limit(actor->subject);
     for (int i = 0; i < BLOCKS && !error; i++)
         error = actor->subject->allocate(actor->subject, &scene->remapper.blocks[i], BLOCK, actor->stream);
     return error;
