@@ -32,6 +32,7 @@ struct candidate {
     struct sp_segment *segment;
     uint64_t begin, end;
     uint64_t first, last; // first > end: no extent begins here; last < begin: none ends here
+    uint64_t extent_size; // of the whole ones, in the mean
     bool used;
 };
 
@@ -80,14 +81,24 @@ static uint64_t tail(const struct candidate *candidate) {
     return candidate->last > candidate->begin ? candidate->last - candidate->begin : 0;
 }
 
+static uint64_t mean_extent_size(const struct sp_view *view, const struct candidate *candidate) {
+    uint64_t count = 0;
+    const struct sp_extent *extent = sp_view_extent_from(view, candidate->first);
+    for (; extent && extent->address < candidate->last; extent = sp_view_extent_next(extent))
+        count++;
+    return count > 0 ? whole(candidate) / count : 0;
+}
+
 static void add_candidate(void *context, struct sp_block *first, uint64_t size) {
     struct plan *plan = context;
-    struct candidate candidate = {sp_segment_of(first), first->address, first->address + size, 0, 0, false};
+    struct candidate candidate = {
+        sp_segment_of(first), first->address, first->address + size, 0, 0, 0, false};
     const struct sp_view *view = &candidate.segment->view;
     const struct sp_extent *low = sp_view_extent_at(view, candidate.begin);
     const struct sp_extent *high = sp_view_extent_at(view, candidate.end - 1);
     candidate.first = low->address == candidate.begin ? candidate.begin : low->address + low->size;
     candidate.last = high->address + high->size == candidate.end ? candidate.end : high->address;
+    candidate.extent_size = mean_extent_size(view, &candidate);
     if (front(&candidate) == 0 && tail(&candidate) == 0)
         return;
     if (plan->candidate_count == plan->candidate_capacity) {
@@ -102,10 +113,13 @@ static void add_candidate(void *context, struct sp_block *first, uint64_t size) 
     plan->candidates[plan->candidate_count++] = candidate;
 }
 
-// Most whole extents first, then by address, so that equal pools choose alike.
+// The largest whole extents first, for each costs a call; then the most of them; then by address, so that equal pools
+// choose alike.
 static int compare_candidates(const void *a, const void *b) {
     const struct candidate *left = a;
     const struct candidate *right = b;
+    if (left->extent_size != right->extent_size)
+        return left->extent_size > right->extent_size ? -1 : 1;
     if (whole(left) != whole(right))
         return whole(left) > whole(right) ? -1 : 1;
     return left->begin < right->begin ? -1 : left->begin > right->begin;
