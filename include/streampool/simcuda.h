@@ -158,7 +158,7 @@ SIMCUDA_API uint64_t simcudaTraceDigest(void);
     X(notReserved, "not-reserved", "an address outside every reserved range, or not a range as it was reserved") \
     X(freeMappedRange, "free-mapped-range", "cuMemAddressFree of a range that holds mappings") \
     X(badMemoryHandle, "bad-memory-handle", "a memory handle that does not exist or was released") \
-    X(badFree, "bad-free", "cuMemFree of an address that cuMemAlloc did not give, or twice") \
+    X(badFree, "bad-free", "cuMemFree of an address that cuMemAlloc did not give, or twice; likewise cuMemFreeHost") \
     X(useOfDestroyedStream, "use-of-destroyed-stream", "a stream that was destroyed, or never existed") \
     X(useOfDestroyedEvent, "use-of-destroyed-event", "an event that was destroyed, or never existed") \
     X(useOfDestroyedContext, "use-of-destroyed-context", "a context that was destroyed, or never existed") \
@@ -193,6 +193,7 @@ typedef struct simcudaLive {
     uint64_t handles;     // of cuMemCreate, not yet released
     uint64_t mappings;
     uint64_t extents; // physical memory of cuMemCreate, released or not
+    uint64_t pinned;  // of cuMemHostAlloc
 } simcudaLive;
 
 SIMCUDA_API void simcudaGetLive(simcudaLive *live);

@@ -12,6 +12,10 @@
 //              (CUstream)0x1 always the legacy and (CUstream)0x2 always the per-thread default stream.
 //              Default streams are those of the calling thread's current context; any other stream works
 //              with no context current.
+// Contexts.    What was freed in a context that was destroyed or reset is complete. To tell contexts apart on a
+//              driver older than CUDA 12.0, the first call with a stream of a context allocates 64 bytes of
+//              pinned host memory there, for which the driver may wait for work of the device; the driver
+//              frees them with the context. That call fails when they can't be had.
 // Order.       A call that takes a stream acts at that point of the stream's order. No byte is handed to a
 //              stream while work that was ordered before its free may still run elsewhere.
 // Threads.     Every call may be made from any thread at any time, except from a function that the driver

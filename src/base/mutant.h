@@ -48,7 +48,8 @@
     X(UnmappedEarly, 37, "a stitched view is unmapped while work through it is pending") \
     X(AliasWithoutAccess, 38, "a stitched view is mapped without the access call") \
     X(SurplusTwice, 39, "what is left over of a stitched view's last extent stays free and is handed out with it") \
-    X(KeptWhileBusy, 40, "a kept view is used while one of its extents is busy")
+    X(KeptWhileBusy, 40, "a kept view is used while one of its extents is busy") \
+    X(SentinelBelieved, 60, "without ids, a context is taken to be the one that it was, without asking")
 // clang-format on
 
 enum sp_mutant {

@@ -47,6 +47,8 @@ typedef enum CUdevice_attribute_enum {
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED = 110
 } CUdevice_attribute;
 
+typedef enum CUpointer_attribute_enum { CU_POINTER_ATTRIBUTE_BUFFER_ID = 7 } CUpointer_attribute;
+
 typedef enum CUmemLocationType_enum {
     CU_MEM_LOCATION_TYPE_INVALID = 0,
     CU_MEM_LOCATION_TYPE_DEVICE = 1,

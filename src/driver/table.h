@@ -45,6 +45,9 @@
     X(cuEventSynchronize, cuEventSynchronize, 2000, SP_NEED_REQUIRED, (CUevent event)) \
     X(cuEventDestroy, cuEventDestroy_v2, 4000, SP_NEED_REQUIRED, (CUevent event)) \
     X(cuMemGetInfo, cuMemGetInfo_v2, 3020, SP_NEED_REQUIRED, (size_t *free, size_t *total)) \
+    X(cuMemHostAlloc, cuMemHostAlloc, 2020, SP_NEED_REQUIRED, (void **memory, size_t size, unsigned int flags)) \
+    X(cuMemFreeHost, cuMemFreeHost, 2000, SP_NEED_REQUIRED, (void *memory)) \
+    X(cuPointerGetAttribute, cuPointerGetAttribute, 4000, SP_NEED_REQUIRED, (void *value, CUpointer_attribute attribute, CUdeviceptr address)) \
     X(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity, 10020, SP_NEED_REQUIRED, (size_t *granularity, const CUmemAllocationProp *prop, CUmemAllocationGranularity_flags option)) \
     X(cuMemAddressReserve, cuMemAddressReserve, 10020, SP_NEED_REQUIRED, (CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint, unsigned long long flags)) \
     X(cuMemAddressFree, cuMemAddressFree, 10020, SP_NEED_REQUIRED, (CUdeviceptr address, size_t size)) \

@@ -1,20 +1,27 @@
 #include "order/context.h"
 
-CUresult sp_context_id(CUcontext context, uint64_t *id) {
+#include "order/sentinel.h"
+
+static CUresult ask_driver(CUcontext context, uint64_t *id) {
     unsigned long long value = 0;
-    *id = 0;
-    if (!sp_driver->cuCtxGetId)
-        return CUDA_SUCCESS;
     CUresult error = sp_native_noted(sp_driver->cuCtxGetId(context, &value), "cuCtxGetId");
     *id = value;
     return error;
+}
+
+CUresult sp_context_id(CUcontext context, uint64_t *id) {
+    return sp_driver->cuCtxGetId ? ask_driver(context, id) : sp_sentinel_id(context, id);
+}
+
+static CUresult known_id(CUcontext context, uint64_t *id) {
+    return sp_driver->cuCtxGetId ? ask_driver(context, id) : sp_sentinel_known_id(context, id);
 }
 
 // Any other answer says nothing, and a context that nothing is known of is taken for alive.
 bool sp_context_is_gone(CUcontext context, uint64_t id) {
     unsigned long long now = 0;
     if (!sp_driver->cuCtxGetId)
-        return false;
+        return sp_sentinel_is_gone(context, id);
     CUresult error = sp_driver->cuCtxGetId(context, &now);
     return error == CUDA_ERROR_CONTEXT_IS_DESTROYED || (error == CUDA_SUCCESS && now != id);
 }
@@ -44,5 +51,5 @@ size_t sp_context_free_memory(CUcontext context) {
 CUresult sp_context_current(CUcontext *context, uint64_t *id) {
     *id = 0;
     CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
-    return error == CUDA_SUCCESS && *context ? sp_context_id(*context, id) : error;
+    return error == CUDA_SUCCESS && *context ? known_id(*context, id) : error;
 }

@@ -1,6 +1,6 @@
 // Who a stream is: what the driver tells of a handle that a caller has just passed to us.
 //
-// A *name* is what a stream is looked up by: the id of an identified stream; context, handle and, for a
+// A *name* is what a stream is looked up by: the id of an identified stream; context id, handle and, for a
 // per-thread default stream, host thread of an anonymous one: see the top of order/stream.h. A *description*
 // is what else there is to know of a stream that is new to us.
 #ifndef STREAMPOOL_ORDER_IDENTITY_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// (id, 0, 0) of an identified stream; (context, handle, thread number or 0) of an anonymous one.
+// (id, 0, 0) of an identified stream; (context id, handle, thread number or 0) of an anonymous one.
 struct sp_stream_name {
     uint64_t word[3];
 };
@@ -35,7 +35,7 @@ CUresult sp_stream_check_capture(CUstream handle);
 
 bool sp_stream_is_default(CUstream handle);
 
-// The name of a stream. The common case is one driver call; the other one is for drivers without ids.
+// The name of a stream. The common case is one driver call; the other one, of two, is for drivers without ids.
 CUresult sp_stream_name_anonymously(CUstream handle, struct sp_stream_name *name);
 static inline CUresult sp_stream_identify(CUstream handle, struct sp_stream_name *name) {
     if (!sp_driver->cuStreamGetId || SP_IS_MUTANT(HandleForId))

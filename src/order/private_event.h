@@ -2,23 +2,12 @@
 // from.
 //
 // Under the default capture mode a query, or a record in another stream, would invalidate a capture elsewhere in
-// the process. So these calls are made in the thread's relaxed mode, which the caller enters before the first
-// of them and leaves after the last.
+// the process. So these calls are made in the relaxed mode (capture_mode.h), which the caller enters and leaves.
 #ifndef STREAMPOOL_ORDER_PRIVATE_EVENT_H
 #define STREAMPOOL_ORDER_PRIVATE_EVENT_H
 
+#include "order/capture_mode.h"
 #include "order/stream.h"
-
-// Returns the mode to leave to.
-static inline CUstreamCaptureMode sp_relaxed_mode_enter(void) {
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
-    return mode;
-}
-
-static inline void sp_relaxed_mode_leave(CUstreamCaptureMode mode) {
-    sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
-}
 
 // An event belongs to the stream's context, which need not be the current one.
 CUresult sp_private_event_create(const struct sp_stream *stream, CUevent *event);

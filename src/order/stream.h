@@ -7,7 +7,7 @@
 //
 //   identified   the driver has cuStreamGetId (12.0): the id tells incarnations, contexts and per-thread
 //                default streams apart, and is all that is looked up.
-//   anonymous    it has not: (context, handle, host thread for a per-thread stream) names a stream and every
+//   anonymous    it has not: (context id, handle, host thread for a per-thread stream) names a stream and every
 //                later stream with its handle. All that they free is chained through one event: before each
 //                record the stream waits for the event's last record, so the event covers every free there
 //                ever was under this name, and whoever takes memory here waits on it first. On one and the
@@ -41,7 +41,7 @@
 
 #include <stdatomic.h>
 
-// (id, 0, 0) of an identified stream; (context, handle, thread number or 0) of an anonymous one. The words
+// (id, 0, 0) of an identified stream; (context id, handle, thread number or 0) of an anonymous one. The words
 // are written when a slot is given to a stream, and read by threads that look whether it is theirs.
 struct sp_stream_key {
     _Atomic uint64_t word[3];
@@ -63,7 +63,7 @@ struct sp_stream {
     _Atomic int kind; // enum sp_stream_kind; of an anonymous stream non-blocking if one of its name ever was
     CUstream handle;
     CUcontext context;
-    uint64_t context_id; // cuCtxGetId's, or 0 without it
+    uint64_t context_id; // sp_context_id's
     _Atomic bool gone;   // destroyed: nothing new comes of it
 
     // Guarded by the registry's lock:

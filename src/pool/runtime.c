@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "order/context.h"
 #include "order/event.h"
+#include "order/sentinel.h"
 
 #include <string.h>
 
@@ -214,6 +215,7 @@ void sp_runtime_teardown(void) {
         close_device(device);
     sp_events_close();
     sp_streams_close();
+    sp_sentinels_close();
     sp_page_map_clear();
     runtime.device_count = 0;
     atomic_store(&runtime.hears_synchronizes, false);

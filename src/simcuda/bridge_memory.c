@@ -1,4 +1,4 @@
-// Memory: the virtual memory calls, and cuMemAlloc with its copies.
+// Memory: the virtual memory calls, cuMemAlloc with its copies, and pinned host memory.
 #include "simcuda/allocation.h"
 #include "simcuda/bridge.h"
 #include "simcuda/capture.h"
@@ -7,6 +7,7 @@
 #include "simcuda/kernel.h"
 #include "simcuda/launch.h"
 #include "simcuda/mapping.h"
+#include "simcuda/pinned.h"
 #include "simcuda/thread.h"
 #include "simcuda/virtual.h"
 #include "simcuda/work.h"
@@ -118,6 +119,52 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     SIM_BEGIN(cuMemFree);
     SIM_END(cuMemFree, free_allocation(address));
 }
+
+// ------------------------------------------------------------------------------------------ pinned memory
+
+static CUresult allocate_pinned(void **memory, size_t size, unsigned int flags) {
+    struct sim_context *context;
+    if (!memory || flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = current_healthy_context(&context);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_check_unsafe("cuMemHostAlloc");
+    return result == CUDA_SUCCESS ? sim_pinned_create(context, size, memory) : result;
+}
+
+CUresult cuMemHostAlloc(void **memory, size_t size, unsigned int flags) {
+    SIM_BEGIN(cuMemHostAlloc);
+    SIM_END(cuMemHostAlloc, allocate_pinned(memory, size, flags));
+}
+
+static CUresult free_pinned(void *memory) {
+    struct sim_context *context;
+    CUresult result = sim_context_current(sim_thread_self(), &context);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_check_unsafe("cuMemFreeHost");
+    return result == CUDA_SUCCESS ? sim_pinned_free(memory) : result;
+}
+
+CUresult cuMemFreeHost(void *memory) {
+    SIM_BEGIN(cuMemFreeHost);
+    SIM_END(cuMemFreeHost, free_pinned(memory));
+}
+
+// One attribute, of pinned memory. Needs no current context: seen on an H200.
+static CUresult describe_pointer(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (attribute != CU_POINTER_ATTRIBUTE_BUFFER_ID || sim_mapping_at(address))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return sim_pinned_identify(address, value);
+}
+
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
+    SIM_BEGIN(cuPointerGetAttribute);
+    SIM_END(cuPointerGetAttribute, describe_pointer(value, attribute, address));
+}
+
+// ------------------------------------------------------------------------------------------------- copies
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
     struct sim_job job = {0};

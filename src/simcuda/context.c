@@ -8,6 +8,7 @@
 #include "simcuda/event.h"
 #include "simcuda/host.h"
 #include "simcuda/kernel.h"
+#include "simcuda/pinned.h"
 #include "simcuda/queue.h"
 #include "simcuda/stream.h"
 #include "simcuda/work.h"
@@ -115,6 +116,7 @@ static void end(struct sim_context *context) {
     sim_event_destroy_all(context);
     sim_kernel_unload_all(context);
     sim_allocation_free_all(context);
+    sim_pinned_free_all(context);
     drop_queues(context);
     sp_list_remove(&context->link);
     if (!context->is_primary) {

@@ -1,5 +1,5 @@
 // Contexts: the primary one of each device, and those that cuCtxCreate makes. A context owns its queues (and
-// with them its streams), its events, its allocations and its modules; memory of the virtual memory calls
+// with them its streams), its events, its allocations (device and pinned host memory) and its modules; memory of the virtual memory calls
 // belongs to none.
 //
 // A context's handle is the address of its struct, which stays readable when the context is gone. The primary

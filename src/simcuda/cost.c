@@ -4,15 +4,17 @@
 
 // What is not here costs DEFAULT_CALL.
 static const uint64_t calls[SIM_ENTRY_COUNT] = {
-    [SIM_ENTRY_cuCtxGetCurrent] = 12,      [SIM_ENTRY_cuCtxGetDevice] = 15,
-    [SIM_ENTRY_cuStreamGetId] = 25,        [SIM_ENTRY_cuStreamGetCtx] = 25,
-    [SIM_ENTRY_cuStreamIsCapturing] = 25,  [SIM_ENTRY_cuThreadExchangeStreamCaptureMode] = 10,
-    [SIM_ENTRY_cuEventRecord] = 200,       [SIM_ENTRY_cuStreamWaitEvent] = 200,
-    [SIM_ENTRY_cuEventQuery] = 275,        [SIM_ENTRY_cuStreamQuery] = 275,
-    [SIM_ENTRY_cuStreamSynchronize] = 370, [SIM_ENTRY_cuCtxSynchronize] = 595,
-    [SIM_ENTRY_cuLaunchHostFunc] = 2000,   [SIM_ENTRY_cuLaunchKernel] = 4000,
-    [SIM_ENTRY_cuMemsetD8Async] = 4000,    [SIM_ENTRY_cuMemGetInfo] = 3700,
-    [SIM_ENTRY_cuMemAddressReserve] = 500, [SIM_ENTRY_cuMemAddressFree] = 400,
+    [SIM_ENTRY_cuCtxGetCurrent] = 12,       [SIM_ENTRY_cuCtxGetDevice] = 15,
+    [SIM_ENTRY_cuStreamGetId] = 25,         [SIM_ENTRY_cuStreamGetCtx] = 25,
+    [SIM_ENTRY_cuStreamIsCapturing] = 25,   [SIM_ENTRY_cuThreadExchangeStreamCaptureMode] = 10,
+    [SIM_ENTRY_cuEventRecord] = 200,        [SIM_ENTRY_cuStreamWaitEvent] = 200,
+    [SIM_ENTRY_cuEventQuery] = 275,         [SIM_ENTRY_cuStreamQuery] = 275,
+    [SIM_ENTRY_cuStreamSynchronize] = 370,  [SIM_ENTRY_cuCtxSynchronize] = 595,
+    [SIM_ENTRY_cuLaunchHostFunc] = 2000,    [SIM_ENTRY_cuLaunchKernel] = 4000,
+    [SIM_ENTRY_cuMemsetD8Async] = 4000,     [SIM_ENTRY_cuMemGetInfo] = 3700,
+    [SIM_ENTRY_cuMemAddressReserve] = 500,  [SIM_ENTRY_cuMemAddressFree] = 400,
+    [SIM_ENTRY_cuMemHostAlloc] = 40000,     [SIM_ENTRY_cuMemFreeHost] = 40000,
+    [SIM_ENTRY_cuPointerGetAttribute] = 26,
 };
 
 // Fixed part, and the part that grows with the size, for each GiB.

@@ -18,6 +18,7 @@
 #include "simcuda/kernel.h"
 #include "simcuda/live.h"
 #include "simcuda/mapping.h"
+#include "simcuda/pinned.h"
 #include "simcuda/report.h"
 #include "simcuda/schedule.h"
 #include "simcuda/stream.h"
@@ -204,6 +205,7 @@ static void forget(void) {
     sim_capture_reset();
     sim_kernel_reset();
     sim_allocation_reset();
+    sim_pinned_reset();
     sim_mapping_reset();
     sim_address_reset();
     sim_device_reset();

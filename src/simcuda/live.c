@@ -9,6 +9,7 @@
 #include "simcuda/event.h"
 #include "simcuda/kernel.h"
 #include "simcuda/mapping.h"
+#include "simcuda/pinned.h"
 #include "simcuda/report.h"
 #include "simcuda/stream.h"
 
@@ -28,6 +29,7 @@ void sim_live_count(simcudaLive *live) {
         .modules = sim_kernel_module_count(),
         .graphs = sim_graph_count(),
         .allocations = sim_allocation_count(),
+        .pinned = sim_pinned_count(),
         .ranges = sim_range_count(),
         .mappings = sim_mapping_count() - sim_allocation_count(),
     };
@@ -76,6 +78,7 @@ uint64_t sim_live_check(void) {
     report_count("event", live.events);
     report_count("module", live.modules);
     report_count("graph", live.graphs);
+    report_count("pinned host memory", live.pinned);
     return live.handles + live.mappings + live.allocations + live.ranges + live.streams + live.events +
-           live.modules + live.graphs;
+           live.modules + live.graphs + live.pinned;
 }

@@ -130,14 +130,8 @@ void row_a_context_may_be_destroyed_with_frees_pending(void) {
     scene_for_each_size(destroy_context);
 }
 
-static void require_identities(void) {
-    if (!test_driver()->cuCtxGetId)
-        test_skip("this driver doesn't tell a context from an earlier one at its handle");
-}
-
 // A pool with memory that was freed, behind work, in a context that is gone; another one is current.
 static void open_gone(struct two *two) {
-    require_identities();
     open_two(two, SCENE_LARGE);
     test_fill(two->scene.block, 2, SCENE_LARGE, two->scene.a);
     test_free(two->scene.block, two->scene.a);
@@ -164,7 +158,6 @@ void row_memory_of_a_context_that_was_destroyed_is_trimmed(void) {
 // What is freed where a context is alive is pending as ever.
 void row_memory_of_another_context_that_is_alive_is_left(void) {
     struct two two;
-    require_identities();
     open_two(&two, SCENE_LARGE);
     scene_free_held(&two.scene, two.scene.a);
     use(two.first);
@@ -178,7 +171,6 @@ void row_memory_of_another_context_that_is_alive_is_left(void) {
 static void reset_context(size_t size) {
     struct scene scene;
     CUcontext context;
-    require_identities();
     scene_open(&scene, size);
     CUevent event = test_event();
     test_fill(scene.block, 2, size, scene.a);
@@ -200,7 +192,6 @@ void row_a_context_may_be_reset_with_frees_pending(void) {
 void row_memory_of_a_context_that_was_reset_is_given_again(void) {
     struct scene scene;
     CUcontext context;
-    require_identities();
     scene_open(&scene, SCENE_LARGE);
     test_fill(scene.block, 2, SCENE_LARGE, scene.a);
     test_free(scene.block, scene.a);

@@ -9,21 +9,21 @@
 static const struct test_row common_rows[] = {COMMON_ROWS(TEST_ROW_ENTRY)};
 static const struct test_row two_device_rows[] = {TWO_DEVICE_ROWS(TEST_ROW_ENTRY)};
 static const struct test_row simulated_rows[] = {SIMULATED_ROWS(TEST_ROW_ENTRY)};
-static const struct test_row identity_rows[] = {IDENTITY_ROWS(TEST_ROW_ENTRY)};
 static const struct test_row gpu_rows[] = {GPU_ROWS(TEST_ROW_ENTRY)};
 static const struct test_row helper_rows[] = {HELPER_ROWS(TEST_ROW_ENTRY)};
 
 #define GROUP(name, rows)                                                                                    \
     { name, rows, sizeof(rows) / sizeof(rows)[0] }
 
+// clang-format off
 static const struct test_group groups[] = {
     GROUP("common", common_rows),
     GROUP("two-devices", two_device_rows),
     GROUP("simulated", simulated_rows),
-    GROUP("identities", identity_rows),
     GROUP("gpu", gpu_rows),
     GROUP(TEST_HELPERS, helper_rows),
 };
+// clang-format on
 
 static void prepare(void) {
     test_use_device(0);

@@ -2,9 +2,8 @@
 // tests, which is that of CUDA's own pool unless the public header says otherwise.
 //
 // COMMON rows run on any driver and any device, and print the same on all of them. TWO_DEVICE rows need a
-// second device. SIMULATED rows bring about what no real device does on demand. IDENTITY rows hold where
-// the driver tells contexts and streams apart (CUDA 12.0 and later). GPU rows need what the simulated
-// driver doesn't have. HELPERS are the other processes that rows start.
+// second device. SIMULATED rows bring about what no real device does on demand. GPU rows need what the
+// simulated driver doesn't have. HELPERS are the other processes that rows start.
 #ifndef STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
 #define STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
 
@@ -200,7 +199,12 @@
     X(two_contexts_of_a_device_share_a_pool, "two contexts on one device: memory freed in one is not reused in the other before it is complete") \
     X(an_event_orders_streams_of_two_contexts, "two contexts on one device: an event orders their streams") \
     X(default_streams_of_two_contexts_are_two_streams, "two contexts on one device: the default streams of each are its own") \
-    X(a_context_may_be_destroyed_with_frees_pending, "a context destroyed with frees pending: the pool goes on, and touches none of its events")
+    X(a_context_may_be_destroyed_with_frees_pending, "a context destroyed with frees pending: the pool goes on, and touches none of its events") \
+    X(a_context_may_be_reset_with_frees_pending, "the primary context reset with frees pending: likewise") \
+    X(memory_of_a_context_that_was_reset_is_given_again, "what was freed before the reset is complete after it") \
+    X(memory_of_a_context_that_was_destroyed_is_given_again, "what was freed in a context that was destroyed is complete") \
+    X(memory_of_a_context_that_was_destroyed_is_trimmed, "and goes back to the device") \
+    X(memory_of_another_context_that_is_alive_is_left, "what is pending in a context that is alive is neither given again nor trimmed")
 
 #define TRAP_ROWS(X) \
     X(trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew, "a failed allocation leaks nothing, keeps nothing, and frees nothing twice later") \
@@ -242,13 +246,6 @@
     X(trap_12_a_device_without_virtual_memory_is_named, "no virtual memory management: NotSupported, and the detail names it") \
     X(trap_12_a_device_that_refuses_what_it_says_it_supports_is_named, "the device says it can and then refuses: NotSupported, and the detail names what")
 
-#define IDENTITY_ROWS(X) \
-    X(a_context_may_be_reset_with_frees_pending, "the primary context reset with frees pending: likewise") \
-    X(memory_of_a_context_that_was_reset_is_given_again, "what was freed before the reset is complete after it") \
-    X(memory_of_a_context_that_was_destroyed_is_given_again, "what was freed in a context that was destroyed is complete") \
-    X(memory_of_a_context_that_was_destroyed_is_trimmed, "and goes back to the device") \
-    X(memory_of_another_context_that_is_alive_is_left, "what is pending in a context that is alive is neither given again nor trimmed")
-
 #define GPU_ROWS(X) \
     X(programmatic_dependent_launch_keeps_every_byte, "kernels that start before those in front of them have ended, and wait for them: no byte is wrong")
 
@@ -259,7 +256,6 @@
 COMMON_ROWS(TEST_ROW_DECLARE)
 TWO_DEVICE_ROWS(TEST_ROW_DECLARE)
 SIMULATED_ROWS(TEST_ROW_DECLARE)
-IDENTITY_ROWS(TEST_ROW_DECLARE)
 GPU_ROWS(TEST_ROW_DECLARE)
 HELPER_ROWS(TEST_ROW_DECLARE)
 

@@ -67,6 +67,7 @@ static poolError_t act_watched(struct scene *scene, const struct step *step, str
     X("cuStreamIsCapturing", "", "a record of the caller's event tells us nothing then") \
     X("cuCtxGetCurrent", "", "events that nobody knows to be alive are not asked") \
     X("cuCtxGetId", "", "likewise") \
+    X("cuPointerGetAttribute", "", "likewise, on a driver without cuCtxGetId") \
     X("cuEventQuery", "", "likewise; what a query was called for is a row of the conformance program") \
     X("cuStreamWaitEvent", "record_an_event", "a record of the caller's event tells us nothing then") \
     X("cuStreamQuery", "", "a stream that doesn't say so isn't idle: the threshold waits") \

@@ -27,6 +27,7 @@
     X(CUhostFn)                                                                                              \
     X(CUresult)                                                                                              \
     X(CUdevice_attribute)                                                                                    \
+    X(CUpointer_attribute)                                                                                   \
     X(CUmemLocationType)                                                                                     \
     X(CUmemAllocationType)                                                                                   \
     X(CUmemAllocationHandleType)                                                                             \

@@ -68,6 +68,11 @@ static inline bool runs_after(struct sp_stream *stream, const struct sp_stream *
     return after;
 }
 
+// The call that tells whether a context is alive.
+static inline const char *context_question(void) {
+    return sp_driver->cuCtxGetId ? "cuCtxGetId" : "cuPointerGetAttribute";
+}
+
 static inline uint64_t live_events(void) {
     simcudaLive live;
     simcudaGetLive(&live);

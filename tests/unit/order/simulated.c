@@ -46,8 +46,8 @@ int simulated_teardown(void **state) {
         print_error("%s: %s\n", simcudaReportName(i), simcudaReportText(i));
     simcudaLive live;
     simcudaGetLive(&live);
-    bool left =
-        live.events || live.allocations || live.ranges || live.handles || live.mappings || live.extents;
+    bool left = live.events || live.pinned || live.allocations || live.ranges || live.handles ||
+                live.mappings || live.extents;
     if (left)
         print_error("left: %llu events, %llu ranges, %llu handles, %llu mappings\n",
                     (unsigned long long)live.events, (unsigned long long)live.ranges,

@@ -389,6 +389,68 @@ static void a_bad_free_has_a_name(void **state) {
     OK(cuMemFree_v2(0));
 }
 
+static CUresult buffer_at(void *memory, unsigned long long *id) {
+    return cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, (uintptr_t)memory);
+}
+
+static void pinned_memory_has_a_number_that_never_comes_back(void **state) {
+    (void)state;
+    void *memory, *again;
+    unsigned long long first, second;
+    OK(cuMemHostAlloc(&memory, 64, 0));
+    memset(memory, 1, 64);
+    OK(buffer_at(memory, &first));
+    OK(buffer_at((char *)memory + 63, &second));
+    assert_int_equal(first, second);
+    OK(cuMemFreeHost(memory));
+    FAILS(buffer_at(memory, &second), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemHostAlloc(&again, 64, 0));
+    assert_ptr_equal(again, memory);
+    OK(buffer_at(again, &second));
+    assert_int_not_equal(first, second);
+    OK(cuMemFreeHost(again));
+}
+
+static void pinned_memory_goes_with_its_context(void **state) {
+    (void)state;
+    CUcontext context;
+    void *here, *there;
+    unsigned long long id;
+    simcudaLive live;
+    OK(cuMemHostAlloc(&here, 64, 0));
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    OK(cuMemHostAlloc(&there, 64, 0));
+    simcudaGetLive(&live);
+    assert_int_equal(live.pinned, 2);
+    OK(simcudaContextFail(context, CUDA_ERROR_ILLEGAL_ADDRESS));
+    FAILS(buffer_at(there, &id), CUDA_ERROR_ILLEGAL_ADDRESS);
+    OK(cuCtxDestroy_v2(context));
+    FAILS(buffer_at(there, &id), CUDA_ERROR_INVALID_VALUE);
+    OK(buffer_at(here, &id));
+    assert_int_equal(simcudaLeakCheck(), 1);
+    assert_int_equal(simcudaReportCount("leak"), 1);
+    simcudaReportClear();
+    OK(cuMemFreeHost(here));
+}
+
+static void misuse_of_pinned_memory_has_a_name(void **state) {
+    (void)state;
+    void *memory;
+    unsigned long long id;
+    CUdeviceptr address;
+    FAILS(cuMemHostAlloc(NULL, 64, 0), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuMemHostAlloc(&memory, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemHostAlloc(&memory, 64, 0));
+    FAILS(buffer_at(memory, NULL), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuMemFreeHost((char *)memory + 1), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(simcudaReportCount("bad-free"), 1);
+    simcudaReportClear();
+    OK(cuMemFreeHost(memory));
+    OK(cuMemAlloc_v2(&address, 64));
+    FAILS(cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address), CUDA_ERROR_NOT_SUPPORTED);
+    OK(cuMemFree_v2(address));
+}
+
 static void many_small_allocations_take_little_of_the_device(void **state) {
     static CUdeviceptr addresses[2000];
     size_t before, after, total;
@@ -467,6 +529,9 @@ int main(void) {
         MEMORY_TEST(an_allocation_ends_at_its_last_byte_rounded_to_512),
         MEMORY_TEST(freeing_waits_for_the_device),
         MEMORY_TEST(a_bad_free_has_a_name),
+        MEMORY_TEST(pinned_memory_has_a_number_that_never_comes_back),
+        MEMORY_TEST(pinned_memory_goes_with_its_context),
+        MEMORY_TEST(misuse_of_pinned_memory_has_a_name),
         MEMORY_TEST(many_small_allocations_take_little_of_the_device),
         MEMORY_TEST(the_drivers_own_pools_are_not_there),
         MEMORY_TEST(a_device_can_lack_or_refuse_virtual_memory),
