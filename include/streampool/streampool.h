@@ -193,6 +193,18 @@ struct poolMemPoolProps {
 //                     that the context has been given so far, which also gets at frees with no event behind
 //                     them (drivers from CUDA 12.5 on). The program promises that no stream of the context
 //                     captures while it allocates: the driver would invalidate such a capture. Default 0.
+//   TrimByReaper      What a synchronise would release, down to ReleaseThreshold, is released by the library's
+//                     own thread, an extent at a time, and the synchronise returns at once. Until then it is
+//                     reserved, ReservedMemCurrent says so, and it is free memory: an allocation may have it
+//                     back. An allocation that has to map waits for one extent at most. poolMemPoolTrimTo still
+//                     releases before it returns. Without effect where Reaper is 0, and in a Deterministic
+//                     pool. Default 0: on the calling thread, as CUDA does it.
+//   Reaper            The library may use a thread of its own for the pool: one for the process, started when
+//                     it first has something to do and asleep when it has nothing. It unmaps views of memory
+//                     in pieces that are not kept any longer, once the work through them is known to have
+//                     completed. 0: that is done on the calling thread, by the next allocation that makes such
+//                     a view, at a synchronise, by poolMemPoolTrimTo, before an allocation fails, and when the
+//                     pool ends; so it is in a Deterministic pool. The thread takes no signals. Default 1.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \
@@ -212,7 +224,9 @@ struct poolMemPoolProps {
     X(poolMemPoolAttrUnfencedBytesMax, 1000, uint64_t) \
     X(poolMemPoolAttrHostWaitMax, 1001, uint64_t) \
     X(poolMemPoolAttrDeterministic, 1002, int) \
-    X(poolMemPoolAttrContextFence, 1003, int)
+    X(poolMemPoolAttrContextFence, 1003, int) \
+    X(poolMemPoolAttrTrimByReaper, 1006, int) \
+    X(poolMemPoolAttrReaper, 1007, int)
 // clang-format on
 
 // What a pool counts: attributes too, read as uint64_t, and set to 0 to count anew.
@@ -242,7 +256,10 @@ struct poolMemPoolProps {
     X(OtherRegion, 1110, "allocations from memory that is kept for blocks of another size") \
     X(EventsRecorded, 1111, "private events recorded by allocations and frees") \
     X(Failures, 1112, "allocations that found no memory") \
-    X(Remaps, 1113, "allocations from memory in pieces that was mapped once more, side by side")
+    X(Remaps, 1113, "allocations from memory in pieces that was mapped once more, side by side") \
+    X(ZombiesBuried, 1120, "views of memory in pieces that were unmapped, by whatever thread") \
+    X(BytesReleasedByReaper, 1121, "bytes that the library's own thread gave back to the device") \
+    X(ReaperTime, 1122, "nanoseconds that it spent in unmapping and releasing")
 // clang-format on
 
 enum poolMemPoolAttr {

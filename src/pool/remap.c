@@ -14,6 +14,7 @@
 // A call costs about the same for each extent, so large rows go first, and the row that fits what is left best goes last. The
 // tail of one extent is only asked for where it doesn't go without.
 #include "pool/figures.h"
+#include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 #include "pool/stitch.h"
@@ -368,7 +369,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
 static void discard(struct sp_pool *pool, struct sp_stitch *stitch) {
     if (stitch->alias && sp_alias_unmap_all(stitch->alias) != CUDA_SUCCESS) {
         sp_lock_acquire(&pool->lock);
-        sp_list_push_back(&pool->zombies, &stitch->by_use);
+        sp_zombies_add(pool, stitch);
         sp_lock_release(&pool->lock);
         return;
     }
@@ -406,7 +407,6 @@ static CUresult remap_mapping(const struct sp_request *request, struct sp_block 
     struct plan plan = {0};
     CUresult error = prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
     free_plan(&plan);
-    sp_zombies_bury(request->pool); // those that can be by now
     return error;
 }
 
@@ -421,8 +421,9 @@ CUresult sp_remap(const struct sp_request *request, struct sp_block **block) {
     *block = take_kept(request);
     if (*block)
         return CUDA_SUCCESS;
-    sp_lock_acquire(&request->pool->map_lock);
+    sp_pool_begin_mapping(request->pool);
     CUresult error = remap_mapping(request, block);
-    sp_lock_release(&request->pool->map_lock);
+    sp_pool_end_mapping(request->pool);
+    sp_reaper_take_zombies(request->pool); // those that can be buried by now
     return error;
 }

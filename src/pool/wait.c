@@ -5,8 +5,7 @@
 #include "pool/settle.h"
 
 #include "base/mutant.h"
-
-#include <time.h>
+#include "base/time.h"
 
 // What the clock tells needs no second wait, whatever the policy on events is.
 static bool is_in_the_way(const struct sp_request *request, struct sp_fence fence) {
@@ -85,12 +84,6 @@ CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **bl
     return CUDA_SUCCESS;
 }
 
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static CUresult poll_and_take(struct sp_request *request, struct sp_block **block) {
     CUresult error = sp_streams_poll_context_of(request->lane->stream);
     if (error == CUDA_SUCCESS)
@@ -122,11 +115,11 @@ CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **b
     if (limit == 0 || !is_worth_waiting(request))
         return CUDA_SUCCESS;
     sp_pool_count(request->pool, SP_STATISTIC_HostWaits);
-    uint64_t begin = now();
+    uint64_t begin = sp_time_now();
     bool pending =
         true; // as of the last look: what another thread has found complete since then is taken, too
     CUresult error = poll_and_take(request, block);
-    while (error == CUDA_SUCCESS && !*block && pending && now() - begin < limit) {
+    while (error == CUDA_SUCCESS && !*block && pending && sp_time_now() - begin < limit) {
         nanosleep(&pause, NULL);
         pending = is_worth_waiting(request);
         error = poll_and_take(request, block);

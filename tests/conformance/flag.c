@@ -279,7 +279,7 @@ void row_statistics_are_read_by_name_and_set_to_0_alone(void) {
         EXPECT(poolMemPoolSetAttribute(pool, statistics[i], &one), poolErrorInvalidValue);
     }
     REQUIRE(!poolMemPoolGetStatisticName(poolMemPoolAttrReleaseThreshold));
-    REQUIRE(!poolMemPoolGetStatisticName((enum poolMemPoolAttr)(1100 + STATISTICS)));
+    REQUIRE(!poolMemPoolGetStatisticName((enum poolMemPoolAttr)(statistics[STATISTICS - 1] + 1)));
 }
 
 void row_statistic_reuse_same_stream_counts_the_streams_own_memory(void) {

@@ -33,6 +33,8 @@ static bool is_writable(enum poolMemPoolAttr attribute) {
     case poolMemPoolAttrHostWaitMax:
     case poolMemPoolAttrDeterministic:
     case poolMemPoolAttrContextFence:
+    case poolMemPoolAttrTrimByReaper:
+    case poolMemPoolAttrReaper:
         return true;
     default:
         return false;
@@ -71,6 +73,10 @@ static void the_defaults_are_cudas(void **state) {
     assert_int_equal(flag, 0);
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrContextFence, &flag), poolSuccess);
     assert_int_equal(flag, 0);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrTrimByReaper, &flag), poolSuccess);
+    assert_int_equal(flag, 0);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrReaper, &flag), poolSuccess);
+    assert_int_equal(flag, 1);
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrHwDecompressEnabled, &flag), poolSuccess);
     assert_int_equal(flag, 0);
 }
