@@ -11,7 +11,7 @@
 //   device.lock   the list of the device's pools. Never held across a driver call.
 //   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time for each
 //                 pool. Whoever finds memory without them never waits for it. The reaper alone gives it back
-//                 after each extent or view, and leaves it to others that want it.
+//                 after each extent or view, and makes way for others that want it.
 //   lane.lock     the slabs, quick lists and the unfenced count of one lane. Held for a few instructions;
 //                 never across a driver call, never together with another lane's.
 //   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.

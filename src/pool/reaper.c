@@ -22,7 +22,7 @@ enum outcome {
     IDLE,    // nothing is left to do
     PENDING, // for zombies whose work isn't known to have completed
     REFUSED, // by the driver
-    BUSY,    // others map
+    BUSY,    // others map, and have had no pause yet
     PROGRESS
 };
 
@@ -72,8 +72,17 @@ static enum outcome release_one(struct sp_pool *pool) {
     return released > 0 ? PROGRESS : REFUSED;
 }
 
+// It makes way for others that map, but after a pause it takes its turn: zombies must not pile up.
+static bool begin_work(struct sp_pool *pool) {
+    if (reaper.outcome == BUSY) {
+        sp_lock_acquire(&pool->map_lock);
+        return true;
+    }
+    return atomic_load_explicit(&pool->mappers, memory_order_relaxed) == 0 && sp_lock_try(&pool->map_lock);
+}
+
 static enum outcome work_on(struct sp_pool *pool) {
-    if (atomic_load_explicit(&pool->mappers, memory_order_relaxed) > 0 || !sp_lock_try(&pool->map_lock))
+    if (!begin_work(pool))
         return BUSY;
     uint64_t begin = sp_time_now();
     enum outcome buried = bury_one(pool);
@@ -238,6 +247,7 @@ void sp_reaper_stop(void) {
     reaper.started = false;
     reaper.ending = false;
     reaper.called = false;
+    reaper.outcome = IDLE;
 }
 
 // What is known to be new must have been seen, too, unless it is of no use.

@@ -5,7 +5,7 @@
 // extent of a trim that was left to it. Of a trim it is told no more than that: what it releases is chosen at each visit, so
 // memory that waits for it is free memory, and an allocation takes it back by taking it.
 //
-//   - It takes a pool's map lock for one view or extent at a time, and only while nobody else wants it.
+//   - It takes a pool's map lock for one view or extent at a time, and where others want it, once in a millisecond at most.
 //   - It asks no event, for it can't know that the event's context is alive. Whoever learns of something wakes it.
 //   - What the driver refuses stays what it was, and is tried again after a pause that grows.
 //   - It holds no lock while it sleeps or waits.

@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <sched.h>
+
 #include "pool/reaper.h"
 #include "pool/stitch.h"
 #include "unit/pool/fixture.h"
@@ -231,13 +234,25 @@ static void a_trim_that_is_left_to_the_reaper_ends_at_the_threshold(void **state
     }
 }
 
-// As another thread would that maps.
+static pthread_t here;
+static _Atomic bool kept_off;
+
+static void wait_elsewhere(int contended) {
+    (void)contended;
+    while (!pthread_equal(pthread_self(), here) && kept_off)
+        sched_yield();
+}
+
+// The reaper gets no further than to its next lock.
 static void keep_reaper_off(void) {
-    atomic_fetch_add(&inside->mappers, 1);
+    here = pthread_self();
+    kept_off = true;
+    sp_lock_set_hook(wait_elsewhere);
 }
 
 static void let_reaper_in(void) {
-    atomic_fetch_sub(&inside->mappers, 1);
+    sp_lock_set_hook(NULL);
+    kept_off = false;
     sp_reaper_rest();
 }
 
@@ -316,9 +331,20 @@ static void a_trim_that_waits_ends_with_its_pool(void **state) {
     keep_reaper_off();
     fixture_synchronize(a);
     assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
-    sp_reaper_rest();
     assert_int_equal(simcudaMemoryInUse(0), 0);
     let_reaper_in();
+}
+
+// A thread that maps without end has to wait for a view or an extent now and then.
+static void others_that_map_do_not_keep_the_reaper_off_for_ever(void **state) {
+    (void)state;
+    leave_trims_to_reaper(0);
+    free_all();
+    atomic_fetch_add(&inside->mappers, 1);
+    fixture_synchronize(a);
+    sp_reaper_rest();
+    atomic_fetch_sub(&inside->mappers, 1);
+    assert_int_equal(fixture_reserved(pool), 0);
 }
 
 static void a_device_that_is_full_does_not_wait_for_the_reaper(void **state) {
@@ -399,6 +425,7 @@ int main(void) {
         scheduled_test(where_the_driver_schedules_the_threads_a_synchronise_trims),
         reaper_test(a_trim_that_is_asked_for_is_done_when_it_returns),
         reaper_test(a_trim_that_waits_ends_with_its_pool),
+        reaper_test(others_that_map_do_not_keep_the_reaper_off_for_ever),
         reaper_test(a_device_that_is_full_does_not_wait_for_the_reaper),
         reaper_test(what_the_driver_does_not_release_stays_and_goes_later),
         reaper_test(a_zombie_that_the_driver_does_not_unmap_is_tried_again),
