@@ -186,6 +186,7 @@ bool sp_device_bury(struct sp_device *device) {
         sp_zombies_bury(pool, &buried);
         sum += buried;
     }
+    sp_device_reap(device); // what was destroyed while the walk stood on it
     return sum > 0;
 }
 
