@@ -340,9 +340,9 @@ static CUresult grow_mapping(const struct sp_request *request, struct sp_block *
 }
 
 CUresult sp_grow(const struct sp_request *request, struct sp_block **block) {
-    sp_lock_acquire(&request->pool->map_lock);
+    sp_pool_begin_mapping(request->pool);
     CUresult error = grow_mapping(request, block);
-    sp_lock_release(&request->pool->map_lock);
+    sp_pool_end_mapping(request->pool);
     return error;
 }
 

@@ -118,7 +118,10 @@ static bool make_room(const struct sp_request *request) {
 }
 
 static CUresult grown_after_trim(struct sp_request *request, struct sp_block **block) {
-    if (request->flags & poolMallocNoGrowth || !make_room(request))
+    if (request->flags & poolMallocNoGrowth)
+        return CUDA_SUCCESS;
+    bool buried = sp_device_bury(request->pool->device); // they hold no memory, but mappings
+    if (!make_room(request) && !buried)
         return CUDA_SUCCESS;
     CUresult error = sp_grow(request, block);
     if (error == CUDA_SUCCESS)

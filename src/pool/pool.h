@@ -10,10 +10,12 @@
 //
 //   device.lock   the list of the device's pools. Never held across a driver call.
 //   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time for each
-//                 pool. Whoever finds memory without them never waits for it.
+//                 pool. Whoever finds memory without them never waits for it. The reaper alone gives it back
+//                 after each extent or view, and makes way for others that want it.
 //   lane.lock     the slabs, quick lists and the unfenced count of one lane. Held for a few instructions;
 //                 never across a driver call, never together with another lane's.
 //   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.
+//   the reaper's  its queue; see pool/reaper.h. Nothing is taken while it is held.
 //
 // A malloc or free that finds what it wants in its lane takes lane.lock alone.
 #ifndef STREAMPOOL_POOL_POOL_H
@@ -144,6 +146,8 @@ struct sp_pool {
     _Atomic bool context_fence;
     _Atomic int defragmentation; // enum poolDefragmentation
     _Atomic uint64_t remap_time_max;
+    _Atomic bool reaper;
+    _Atomic bool trim_by_reaper;
     _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it
     bool (*_Atomic is_complete)(
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
@@ -159,6 +163,7 @@ struct sp_pool {
     _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
 
+    _Atomic uint32_t mappers; // threads that hold the map lock or want it, but for the reaper
     struct sp_lock map_lock;
     struct sp_lock lock;
     struct sp_region regions[SP_REGION_COUNT];
@@ -166,9 +171,14 @@ struct sp_pool {
     struct sp_list zombies; // stitched views that wait for their work to complete
     uint32_t kept_views;
     size_t kept_mappings;
+    _Atomic uint32_t zombie_count; // written under `lock`
     struct sp_list lanes;
     _Atomic uint32_t lane_count; // written under `lock`
     uint64_t settled;            // sp_streams_news() when the tiers were last looked through
+
+    // The reaper's:
+    _Atomic bool trim_due;      // a trim to the threshold was left to it
+    struct sp_list reaper_link; // in its queue; guarded by its lock
 
     // Guarded by the device's lock:
     struct sp_list link; // in device.pools
@@ -187,12 +197,23 @@ static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->deterministic, memory_order_relaxed);
 }
 
-static inline void sp_pool_count_by(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
+static inline void sp_pool_add(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
     atomic_fetch_add_explicit(&pool->statistics[statistic], number, memory_order_relaxed);
 }
 
 static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statistic) {
-    sp_pool_count_by(pool, statistic, 1);
+    sp_pool_add(pool, statistic, 1);
+}
+
+// The map lock, taken so that the reaper sees that it is wanted.
+static inline void sp_pool_begin_mapping(struct sp_pool *pool) {
+    atomic_fetch_add_explicit(&pool->mappers, 1, memory_order_relaxed);
+    sp_lock_acquire(&pool->map_lock);
+}
+
+static inline void sp_pool_end_mapping(struct sp_pool *pool) {
+    sp_lock_release(&pool->map_lock);
+    atomic_fetch_sub_explicit(&pool->mappers, 1, memory_order_relaxed);
 }
 
 // Several streams have used the pool. A hint: read without the lock.
@@ -270,11 +291,16 @@ void sp_pool_free_slabs(struct sp_pool *pool);
 
 // ---- trim.c
 
-// Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved.
+// Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved, and buries zombies.
 CUresult sp_pool_trim(struct sp_pool *pool, size_t keep);
 
-// Trims to the release threshold if the pool holds more.
+// What a synchronise does to a pool: it is trimmed to the release threshold if it holds more, and zombies are buried; or
+// the reaper is told to.
 void sp_pool_trim_to_threshold(struct sp_pool *pool);
+
+// With the map lock held: releases one extent of what a trim to the threshold would release now. How many bytes that was, 0
+// for none.
+CUresult sp_pool_trim_extent(struct sp_pool *pool, uint64_t *released);
 
 // Releases whole free extents of `bytes` or more together, if there are as many; else does nothing. True when
 // something was released.

@@ -14,6 +14,7 @@
 // A call costs about the same for each extent, so large rows go first, and the row that fits what is left best goes last. The
 // tail of one extent is only asked for where it doesn't go without.
 #include "pool/figures.h"
+#include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 #include "pool/stitch.h"
@@ -359,11 +360,11 @@ static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struc
 static CUresult make_stitch_counted(struct sp_pool *pool, const struct plan *plan, struct sp_stitch **made) {
     uint64_t begin = sp_time_now();
     CUresult error = make_stitch(pool, plan, made);
-    sp_pool_count_by(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
+    sp_pool_add(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
     if (error != CUDA_SUCCESS)
         return error;
-    sp_pool_count_by(pool, SP_STATISTIC_RemappedExtents, plan->extent_count);
-    sp_pool_count_by(pool, SP_STATISTIC_RemappedBytes, (*made)->alias->size);
+    sp_pool_add(pool, SP_STATISTIC_RemappedExtents, plan->extent_count);
+    sp_pool_add(pool, SP_STATISTIC_RemappedBytes, (*made)->alias->size);
     return CUDA_SUCCESS;
 }
 
@@ -398,7 +399,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
 static void discard(struct sp_pool *pool, struct sp_stitch *stitch) {
     if (stitch->alias && sp_alias_unmap_all(stitch->alias) != CUDA_SUCCESS) {
         sp_lock_acquire(&pool->lock);
-        sp_list_push_back(&pool->zombies, &stitch->by_use);
+        sp_zombies_add(pool, stitch);
         sp_lock_release(&pool->lock);
         return;
     }
@@ -436,7 +437,6 @@ static CUresult remap_mapping(const struct sp_request *request, uint64_t time_ma
     struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
     CUresult error = prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
     free_plan(&plan);
-    sp_zombies_bury(request->pool); // those that can be by now
     return error;
 }
 
@@ -453,8 +453,9 @@ CUresult sp_remap(const struct sp_request *request, uint64_t time_max, struct sp
         sp_pool_count(request->pool, SP_STATISTIC_KeptViewsUsed);
         return CUDA_SUCCESS;
     }
-    sp_lock_acquire(&request->pool->map_lock);
+    sp_pool_begin_mapping(request->pool);
     CUresult error = remap_mapping(request, time_max, block);
-    sp_lock_release(&request->pool->map_lock);
+    sp_pool_end_mapping(request->pool);
+    sp_reaper_take_zombies(request->pool); // those that can be buried by now
     return error;
 }

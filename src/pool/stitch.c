@@ -262,9 +262,14 @@ void sp_stitches_invalidate(struct sp_extent *extent) {
     }
 }
 
+void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch) {
+    sp_list_push_back(&pool->zombies, &stitch->by_use);
+    atomic_fetch_add_explicit(&pool->zombie_count, 1, memory_order_relaxed);
+}
+
 static void make_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
     sp_list_remove(&stitch->by_use);
-    sp_list_push_back(&pool->zombies, &stitch->by_use);
+    sp_zombies_add(pool, stitch);
     pool->kept_views--;
     pool->kept_mappings -= stitch->count;
 }
@@ -295,6 +300,7 @@ static struct sp_stitch *next_to_bury(struct sp_pool *pool) {
             continue;
         found = stitch_at(link);
         sp_list_remove(link);
+        atomic_fetch_sub_explicit(&pool->zombie_count, 1, memory_order_relaxed);
         break;
     }
     sp_lock_release(&pool->lock);
@@ -308,20 +314,38 @@ static void close_stitch(struct sp_stitch *stitch) {
     free(stitch);
 }
 
-CUresult sp_zombies_bury(struct sp_pool *pool) {
-    struct sp_stitch *stitch;
-    while ((stitch = next_to_bury(pool))) {
-        CUresult error = sp_alias_unmap_all(stitch->alias);
-        if (error == CUDA_SUCCESS) {
-            close_stitch(stitch);
-            continue;
-        }
-        sp_lock_acquire(&pool->lock);
-        sp_list_push_back(&pool->zombies, &stitch->by_use);
-        sp_lock_release(&pool->lock);
-        return error;
+CUresult sp_zombies_bury_one(struct sp_pool *pool, bool *buried) {
+    struct sp_stitch *stitch = next_to_bury(pool);
+    *buried = false;
+    if (!stitch)
+        return CUDA_SUCCESS;
+    CUresult error = sp_alias_unmap_all(stitch->alias);
+    if (error == CUDA_SUCCESS) {
+        close_stitch(stitch);
+        sp_pool_count(pool, SP_STATISTIC_ZombiesBuried);
+        *buried = true;
+        return CUDA_SUCCESS;
     }
-    return CUDA_SUCCESS;
+    sp_lock_acquire(&pool->lock);
+    sp_zombies_add(pool, stitch);
+    sp_lock_release(&pool->lock);
+    return error;
+}
+
+CUresult sp_zombies_bury(struct sp_pool *pool, size_t *buried) {
+    CUresult error = CUDA_SUCCESS;
+    bool more = sp_pool_has_zombies(pool);
+    *buried = 0;
+    if (!more)
+        return CUDA_SUCCESS;
+    sp_streams_end_with_gone_contexts(NULL);
+    sp_pool_begin_mapping(pool);
+    while (more) {
+        error = sp_zombies_bury_one(pool, &more);
+        *buried += more;
+    }
+    sp_pool_end_mapping(pool);
+    return error;
 }
 
 static void close_list(struct sp_list *list) {

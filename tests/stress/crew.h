@@ -57,6 +57,9 @@ void crew_join(struct crew *crew);
 // Frees what is in the box, and destroys the streams.
 void crew_close(struct crew *crew);
 
+// With all threads gone and everything freed: the pool is in order and empty, and the device has every byte back.
+void crew_require_all_back(poolMemPool_t pool);
+
 uint64_t crew_draw(struct crew_member *member, uint64_t below);
 
 // What members do. A place is taken or empty by turns: allocate_or_free fills an empty one and frees a taken

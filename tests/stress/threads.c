@@ -1,5 +1,4 @@
 // Rows of threads in one process.
-#include "pool/check.h"
 #include "pool/runtime.h"
 #include "stress/crew.h"
 #include "stress/rows.h"
@@ -12,30 +11,11 @@ enum { ROUNDS = 6000 };
 
 static struct crew crew;
 
-static void require_sound(poolMemPool_t pool) {
-    char why[256] = "";
-    if (!sp_pool_check(pool, why, sizeof why))
-        test_fail(__FILE__, __LINE__, "an invariant of the pool is broken: %s", why);
-}
-
-// All threads are gone and everything was freed: the pool is empty, and the device has every byte back.
-static void require_all_back(poolMemPool_t pool) {
-    EXPECT(poolDeviceSynchronize(), poolSuccess);
-    require_sound(pool);
-    REQUIRE_EQUAL(test_used(pool), 0);
-    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
-    REQUIRE_EQUAL(test_reserved(pool), 0);
-    test_unload_kernels();
-    REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
-    sp_runtime_teardown();
-    test_require_no_leaks();
-}
-
 static void run_crew(poolMemPool_t pool, void (*work)(struct crew_member *member)) {
     crew_start(&crew, work, ROUNDS);
     crew_join(&crew);
     crew_close(&crew);
-    require_all_back(pool);
+    crew_require_all_back(pool);
 }
 
 void row_threads_on_streams_of_their_own_share_a_pool(void) {
@@ -137,7 +117,7 @@ void row_threads_make_and_destroy_pools(void) {
     EXPECT(poolDeviceSynchronize(), poolSuccess);
     for (int device = 0; device < test_device_count(); device++)
         EXPECT(poolMemPoolTrimTo(test_default_pool(device), 0), poolSuccess);
-    require_all_back(pool);
+    crew_require_all_back(pool);
 }
 
 // The pool may be given up between two calls, which is told, and harms nothing.
@@ -169,7 +149,7 @@ void row_threads_look_at_pools_that_others_destroy(void) {
     crew_join(&crew);
     crew_close(&crew);
     EXPECT(poolDeviceSynchronize(), poolSuccess);
-    require_all_back(test_default_pool(0));
+    crew_require_all_back(test_default_pool(0));
 }
 
 void row_a_pool_is_destroyed_while_threads_free_into_it(void) {
@@ -183,7 +163,7 @@ void row_a_pool_is_destroyed_while_threads_free_into_it(void) {
         crew_join(&crew);
         crew_close(&crew);
     }
-    require_all_back(test_default_pool(0));
+    crew_require_all_back(test_default_pool(0));
 }
 
 // ------------------------------------------------------------------------------------------- short threads
@@ -209,5 +189,5 @@ void row_threads_that_end_leave_nothing_behind(void) {
         for (unsigned i = 0; i < CREW; i++)
             REQUIRE(pthread_join(threads[i], NULL) == 0);
     }
-    require_all_back(pool);
+    crew_require_all_back(pool);
 }
