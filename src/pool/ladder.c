@@ -48,8 +48,20 @@ static CUresult out_of_memory_is_no_error(CUresult error) {
     return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
 }
 
+// Growing comes before remapping as long as the program is known to need the memory, if it may grow at all.
+static bool grows_first(const struct sp_request *request) {
+    return !(request->flags & poolMallocNoGrowth) && sp_growth_is_due(request->pool, request->size);
+}
+
 static CUresult remapped(struct sp_request *request, struct sp_block **block) {
-    if (request->kind != SP_REGION_LARGE || sp_growth_is_due(request->pool, request->size))
+    if (request->kind != SP_REGION_LARGE || grows_first(request))
+        return CUDA_SUCCESS;
+    return out_of_memory_is_no_error(sp_remap(request, block));
+}
+
+// Growing was due, and the device or the pool's limit has no more.
+static CUresult remapped_after_all(struct sp_request *request, struct sp_block **block) {
+    if (request->kind != SP_REGION_LARGE || !grows_first(request))
         return CUDA_SUCCESS;
     return out_of_memory_is_no_error(sp_remap(request, block));
 }
@@ -141,6 +153,7 @@ static const struct {
     {collected, SP_STATISTIC_COUNT},
     {remapped, SP_STATISTIC_Remaps},
     {grown, SP_STATISTIC_Growths},
+    {remapped_after_all, SP_STATISTIC_Remaps},
     {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
     {from_other_region, SP_STATISTIC_OtherRegion},
     {sp_take_made_ordered, SP_STATISTIC_ReuseMadeOrdered},
