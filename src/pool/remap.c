@@ -174,8 +174,8 @@ static void choose_behind(struct plan *plan, struct candidate *begin, uint64_t s
 // Where the free memory is not enough, it is put together with new memory if that saves much of what growing alone would
 // take; a call's time is not spent on little.
 static bool is_worth_it(const struct sp_request *request, const struct plan *plan) {
-    if (plan->missing == 0)
-        return true;
+    if (plan->missing == 0 || plan->piece_count == 0)
+        return plan->missing == 0;
     uint64_t otherwise = sp_growth_least(request);
     return !(request->flags & poolMallocNoGrowth) &&
            sp_round_up(plan->missing, request->pool->device->vmm.granule) <
@@ -325,11 +325,11 @@ static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struc
     stitch->segment.kind = SP_STITCHED;
     stitch->count = plan->extent_count;
     sp_list_init(&stitch->by_use);
-    CUresult error = sp_alias_open(&stitch->alias, &pool->device->space, plan->extents, plan->extent_count);
+    CUresult error =
+        sp_alias_open(&stitch->alias, stitch, &pool->device->space, plan->extents, plan->extent_count);
     *made = stitch;
     if (error != CUDA_SUCCESS)
         return error;
-    stitch->alias->owner = stitch;
     describe_runs(stitch, plan);
     if (!sp_chain_open(&stitch->segment.chain, stitch->alias->address, stitch->alias->size))
         return CUDA_ERROR_OUT_OF_MEMORY;
