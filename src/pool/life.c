@@ -136,6 +136,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_list_init(&pool->zombies);
     pool->kept_views = 0;
     pool->kept_mappings = 0;
+    pool->kept_views_max = SP_KEPT_VIEWS_MAX;
+    pool->kept_mappings_max = SP_KEPT_MAPPINGS_MAX;
     sp_list_init(&pool->lanes);
     sp_list_init(&pool->link);
 }

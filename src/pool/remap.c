@@ -23,9 +23,6 @@
 
 #include <stdlib.h>
 
-// Kept views of one pool at most, and their mappings.
-enum { KEPT_VIEWS_MAX = 64, KEPT_MAPPINGS_MAX = 8192 };
-
 // A row of free memory, with the bounds of the whole extents in it.
 struct candidate {
     struct sp_segment *segment;
@@ -360,7 +357,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
     keep_locked(pool, stitch);
     struct sp_block *block =
         sp_stitch_lend(stitch, stitch->alias->address + offset, request->size, plan->blocks);
-    sp_kept_limit(pool, KEPT_VIEWS_MAX, KEPT_MAPPINGS_MAX);
+    sp_kept_limit(pool, pool->kept_views_max, pool->kept_mappings_max);
     return block;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "pool/check.h"
+#include "pool/pool.h"
 #include "random/operations.h"
 #include "random/work.h"
 #include "support/check.h"
@@ -224,6 +225,13 @@ static void choose_large_sizes(struct world *world, struct numbers *numbers) {
         world->sizes[i] = MIB(1) + numbers_below(numbers, world->largest >> numbers_below(numbers, 5));
 }
 
+// Few views are kept, so that some go that were used a moment ago.
+static void keep_few_views(const struct world *world, struct numbers *numbers) {
+    struct sp_pool *pool = sp_pool_from_handle(world->pool);
+    pool->kept_views_max = (uint32_t)numbers_below(numbers, 6);
+    pool->kept_mappings_max = 4 + numbers_below(numbers, 60);
+}
+
 // Figures that let a pool of any policy come to all its decisions: how much may go unfenced is part of them.
 static void make_pool(struct world *world, struct numbers *numbers) {
     static const uint64_t unfenced[] = {0, 64 << 10, 1 << 20, 8 << 20};
@@ -265,6 +273,8 @@ void world_open(struct world *world, const struct plan *plan) {
     else
         choose_sizes(world, &thread.numbers);
     make_pool(world, &thread.numbers);
+    if (plan->large)
+        keep_few_views(world, &thread.numbers);
     thread_enter(&thread, 0);
 }
 
