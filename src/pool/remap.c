@@ -349,16 +349,27 @@ static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) 
         sp_pool_insert(pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->missing));
 }
 
-// The block in the new view. Null without host memory; then the view is kept for a later request.
+// The block in the new view. Null without host memory; then nothing is published.
 static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_request *request,
                                        const struct plan *plan, struct sp_stitch *stitch) {
     uint64_t offset = plan->pieces[0].begin - plan->extents[0]->address;
-    publish_fresh_locked(pool, plan);
-    keep_locked(pool, stitch);
     struct sp_block *block =
         sp_stitch_lend(stitch, stitch->alias->address + offset, request->size, plan->blocks);
+    if (!block)
+        return NULL;
+    publish_fresh_locked(pool, plan);
+    keep_locked(pool, stitch);
     sp_kept_limit(pool, pool->kept_views_max, pool->kept_mappings_max);
     return block;
+}
+
+static CUresult publish(const struct sp_request *request, const struct plan *plan, struct sp_stitch *stitch,
+                        struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
+    sp_lock_acquire(&pool->lock);
+    *block = publish_locked(pool, request, plan, stitch);
+    sp_lock_release(&pool->lock);
+    return *block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 // A view that was not used yet goes at once; what the driver doesn't unmap is tried again as a zombie.
@@ -371,6 +382,7 @@ static void discard(struct sp_pool *pool, struct sp_stitch *stitch) {
     }
     if (stitch->alias)
         sp_alias_close(stitch->alias);
+    sp_chain_close(&stitch->segment.chain);
     free(stitch);
 }
 
@@ -389,14 +401,11 @@ static CUresult stitch_mapping(const struct sp_request *request, struct plan *pl
     CUresult error = add_fresh(pool, plan);
     if (error == CUDA_SUCCESS)
         error = make_stitch(pool, plan, &stitch);
-    if (error != CUDA_SUCCESS) {
+    if (error == CUDA_SUCCESS)
+        error = publish(request, plan, stitch, block);
+    if (error != CUDA_SUCCESS)
         undo(pool, plan, stitch);
-        return error;
-    }
-    sp_lock_acquire(&pool->lock);
-    *block = publish_locked(pool, request, plan, stitch);
-    sp_lock_release(&pool->lock);
-    return CUDA_SUCCESS;
+    return error;
 }
 
 static CUresult remap_mapping(const struct sp_request *request, struct sp_block **block) {

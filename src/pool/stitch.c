@@ -147,7 +147,6 @@ struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint
     struct sp_block *block = cut_vacant(stitch, address, size);
     if (!block || !gather_fences(block, pieces, count) || !make_room(block, pieces, count)) {
         vacate(sp_chain_find(&stitch->segment.chain, address));
-        give_back(stitch->segment.pool, pieces, count);
         return NULL;
     }
     for (size_t i = 0; i < count; i++)
@@ -219,9 +218,10 @@ static uint64_t find_in(const struct sp_request *request, const struct sp_stitch
     return 0;
 }
 
-// Takes the home memory under a range, run by run. False, and nothing changed, when it can't be had.
-static bool take_pieces(const struct sp_request *request, const struct sp_stitch *stitch, uint64_t address,
-                        struct sp_block **pieces) {
+// Takes the home memory under a range, run by run. Returns how many pieces it is; 0, and nothing changed, when it can't be
+// had.
+static size_t take_pieces(const struct sp_request *request, const struct sp_stitch *stitch, uint64_t address,
+                          struct sp_block **pieces) {
     uint64_t end = address + request->size;
     size_t taken = 0;
     for (size_t i = run_at(stitch, address); i < stitch->count && stitch->runs[i].address < end; i++) {
@@ -229,11 +229,11 @@ static bool take_pieces(const struct sp_request *request, const struct sp_stitch
         pieces[taken] = sp_home_take(request, stitch->runs[i].chain, part.home, part.size);
         if (!pieces[taken]) {
             give_back(request->pool, pieces, taken);
-            return false;
+            return 0;
         }
         taken++;
     }
-    return true;
+    return taken;
 }
 
 static struct sp_block *take_from(const struct sp_request *request, struct sp_stitch *stitch,
@@ -241,9 +241,10 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
     struct sp_block **pieces = malloc(stitch->count * sizeof *pieces);
     if (!pieces)
         return NULL;
-    struct sp_block *block = take_pieces(request, stitch, address, pieces)
-                                 ? sp_stitch_lend(stitch, address, request->size, pieces)
-                                 : NULL;
+    size_t taken = take_pieces(request, stitch, address, pieces);
+    struct sp_block *block = taken > 0 ? sp_stitch_lend(stitch, address, request->size, pieces) : NULL;
+    if (!block)
+        give_back(request->pool, pieces, taken);
     free(pieces);
     return block;
 }
@@ -253,11 +254,12 @@ struct sp_block *sp_kept_take(const struct sp_request *request) {
     SP_LIST_FOR_EACH(link, &pool->kept) {
         struct sp_stitch *stitch = stitch_at(link);
         uint64_t address = stitch->segment.chain.size >= request->size ? find_in(request, stitch) : 0;
-        if (!address)
-            continue;
+        struct sp_block *block = address ? take_from(request, stitch, address) : NULL;
+        if (!block)
+            continue; // what was found can't be had where an extent is in the view twice
         sp_list_remove(&stitch->by_use);
         sp_list_push_front(&pool->kept, &stitch->by_use);
-        return take_from(request, stitch, address);
+        return block;
     }
     return NULL;
 }

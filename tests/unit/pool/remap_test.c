@@ -338,6 +338,33 @@ static void a_kept_view_is_for_those_who_may_have_all_of_its_memory(void **state
     fixture_check(pool);
 }
 
+// The view begins with the tail of an extent and ends with the front of the same.
+static void a_view_that_has_an_extent_twice_is_never_used_for_both(void **state) {
+    (void)state;
+    void *thirds[3];
+    fill_with(EXTENT);
+    drop(0, a);
+    collect();
+    for (int i = 0; i < 3; i++)
+        thirds[i] = fixture_malloc(pool, i < 2 ? MIB(1) + KIB(256) : EXTENT - 2 * (MIB(1) + KIB(256)), a);
+    fixture_free(thirds[0], a);
+    fixture_free(thirds[2], a);
+    collect();
+    void *joined = fixture_malloc(pool, MIB(2) + KIB(256), a);
+    assert_true(lies_in_a_stitched_view(joined));
+    assert_int_equal(fixture_inside(pool)->kept_mappings, 2);
+    fixture_free(joined, a);
+    fixture_free(thirds[1], a);
+    collect();
+    fixture_check(pool);
+    drop(2, a);
+    joined = fixture_malloc(pool, 2 * EXTENT, a); // all of the view, if it were two extents
+    fixture_check(pool);
+    assert_true(lies_in_a_stitched_view(joined));
+    fixture_refuse(MIB(1) + KIB(1), a, poolMallocDefault);
+    fixture_free(joined, a);
+}
+
 // A piece that was used through the view carries that use home.
 static void the_home_of_a_block_is_not_free_before_the_work_through_the_view(void **state) {
     (void)state;
@@ -693,6 +720,7 @@ int main(void) {
         TEST(a_kept_view_serves_the_same_request_without_a_driver_call),
         TEST(a_pattern_that_repeats_makes_no_driver_call_after_its_first_round),
         TEST(a_kept_view_with_a_busy_part_is_not_used_for_more_than_the_rest),
+        TEST(a_view_that_has_an_extent_twice_is_never_used_for_both),
         TEST(a_kept_view_is_for_those_who_may_have_all_of_its_memory),
         TEST(the_home_of_a_block_is_not_free_before_the_work_through_the_view),
         TEST(the_view_that_was_used_longest_ago_goes_first),
