@@ -40,6 +40,7 @@ struct piece {
 struct plan {
     struct candidate *candidates;
     size_t candidate_count, candidate_capacity;
+    uint64_t longest_front;
     struct piece *pieces; // as many as candidates at most
     size_t piece_count;
     uint64_t missing;       // bytes that no candidate has: new memory at the view's end
@@ -95,6 +96,8 @@ static void add_candidate(void *context, struct sp_block *first, uint64_t size) 
         plan->candidate_capacity = capacity;
     }
     plan->candidates[plan->candidate_count++] = candidate;
+    if (front(&candidate) > plan->longest_front)
+        plan->longest_front = front(&candidate);
 }
 
 // Most whole extents first, then by address, so that equal pools choose alike.
@@ -113,10 +116,10 @@ static void use(struct plan *plan, struct candidate *candidate, uint64_t begin, 
     plan->pieces[plan->piece_count++] = (struct piece){candidate->segment, begin, end};
 }
 
-// The candidate whose front fits best.
+// The candidate whose front fits best. Asked again and again while a request is longer than any, so that costs nothing.
 static struct candidate *best_last(const struct plan *plan, uint64_t size) {
     struct candidate *best = NULL;
-    for (size_t i = 0; i < plan->candidate_count; i++) {
+    for (size_t i = 0; i < plan->candidate_count && size <= plan->longest_front; i++) {
         struct candidate *candidate = &plan->candidates[i];
         if (!candidate->used && front(candidate) >= size && (!best || front(candidate) < front(best)))
             best = candidate;
