@@ -183,6 +183,7 @@
 #define CAPTURE_ROWS(X) \
     X(growth_leaves_a_capture_valid, "a capture in this or another thread stays valid while pools grow") \
     X(a_trim_leaves_a_capture_valid, "while a pool is trimmed") \
+    X(remapping_leaves_a_capture_valid, "while memory in pieces is joined, and trimmed") \
     X(records_and_waits_leave_a_capture_valid, "while events are recorded and waited for on other streams") \
     X(questions_leave_a_capture_valid, "while events are asked") \
     X(inserted_waits_leave_a_capture_valid, "while waits are inserted into other streams") \
