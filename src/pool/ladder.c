@@ -54,14 +54,15 @@ static bool grows_first(const struct sp_request *request) {
 }
 
 static CUresult remapped(struct sp_request *request, struct sp_block **block) {
-    if (request->kind != SP_REGION_LARGE || grows_first(request))
+    request->remap_put_off = grows_first(request);
+    if (request->kind != SP_REGION_LARGE || request->remap_put_off)
         return CUDA_SUCCESS;
     return out_of_memory_is_no_error(sp_remap(request, block));
 }
 
-// Growing was due, and the device or the pool's limit has no more.
+// The device or the pool's limit has no more.
 static CUresult remapped_after_all(struct sp_request *request, struct sp_block **block) {
-    if (request->kind != SP_REGION_LARGE || !grows_first(request))
+    if (request->kind != SP_REGION_LARGE || !request->remap_put_off)
         return CUDA_SUCCESS;
     return out_of_memory_is_no_error(sp_remap(request, block));
 }

@@ -16,6 +16,7 @@ struct sp_request {
     unsigned int flags;    // poolMallocSameStreamOnly, ...
     enum sp_rule reach;    // the dearest rule by which memory may be taken now: 2, 3 or 5
     bool brought_news;     // its question has shown something to be complete
+    bool remap_put_off;    // growing comes first
     bool made_order;       // by a wait of its own, so the order that the clock tells of needs no policy
     struct sp_clock clock; // what the lane's stream runs after
 };
