@@ -90,6 +90,21 @@ void row_threads_synchronise_and_trim_while_others_allocate(void) {
     run_crew(pool, synchronise_or_trim_or_allocate);
 }
 
+// Its last memory is a block of pieces.
+static void join_in_a_pool_that_is_given_up(struct crew_member *member) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(64));
+    void *blocks[8];
+    for (unsigned i = 0; i < 8; i++)
+        blocks[i] = test_malloc(pool, MIB(8), member->stream);
+    for (unsigned i = 0; i < 8; i += 2)
+        test_free(blocks[i], member->stream);
+    void *joined = test_malloc(pool, MIB(20), member->stream);
+    EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+    for (unsigned i = 1; i < 8; i += 2)
+        test_free(blocks[i], member->stream);
+    test_free(joined, member->stream);
+}
+
 static void join_or_trim(struct crew_member *member) {
     poolMemPool_t pool = member->crew->pool;
     switch (crew_draw(member, 60)) {
@@ -98,6 +113,9 @@ static void join_or_trim(struct crew_member *member) {
         break;
     case 1:
         EXPECT(poolStreamSynchronize(member->stream), poolSuccess);
+        break;
+    case 2:
+        join_in_a_pool_that_is_given_up(member);
         break;
     default:
         crew_allocate_large_or_free(member);
