@@ -144,6 +144,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->kept_views = 0;
     pool->kept_mappings = 0;
     atomic_store(&pool->zombie_count, 0);
+    pool->kept_views_max = SP_KEPT_VIEWS_MAX;
+    pool->kept_mappings_max = SP_KEPT_MAPPINGS_MAX;
     sp_list_init(&pool->lanes);
     sp_list_init(&pool->link);
 }

@@ -52,6 +52,10 @@
 // Free memory is put together with new memory where that saves at least this part of the new.
 #define SP_SAVING_SHARE 4
 
+// Kept stitched views of one pool at most, and their mappings.
+#define SP_KEPT_VIEWS_MAX    64
+#define SP_KEPT_MAPPINGS_MAX 8192
+
 // The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
 #define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
 #define SP_UNFENCED_SHARE_MIN ((uint64_t)1 << 20)
@@ -172,6 +176,8 @@ struct sp_pool {
     uint32_t kept_views;
     size_t kept_mappings;
     _Atomic uint32_t zombie_count; // written under `lock`
+    uint32_t kept_views_max;       // a test may set fewer
+    size_t kept_mappings_max;
     struct sp_list lanes;
     _Atomic uint32_t lane_count; // written under `lock`
     uint64_t settled;            // sp_streams_news() when the tiers were last looked through

@@ -25,9 +25,6 @@
 
 #include <stdlib.h>
 
-// Kept views of one pool at most, and their mappings.
-enum { KEPT_VIEWS_MAX = 64, KEPT_MAPPINGS_MAX = 8192 };
-
 // A row of free memory, with the bounds of the whole extents in it.
 struct candidate {
     struct sp_segment *segment;
@@ -46,6 +43,7 @@ struct piece {
 struct plan {
     struct candidate *candidates;
     size_t candidate_count, candidate_capacity;
+    uint64_t longest_front;
     struct piece *pieces; // as many as candidates at most
     size_t piece_count;
     uint64_t missing;       // bytes that no candidate has: new memory at the view's end
@@ -112,6 +110,8 @@ static void add_candidate(void *context, struct sp_block *first, uint64_t size) 
         plan->candidate_capacity = capacity;
     }
     plan->candidates[plan->candidate_count++] = candidate;
+    if (front(&candidate) > plan->longest_front)
+        plan->longest_front = front(&candidate);
 }
 
 // The largest whole extents first, for each costs a call; then the most of them; then by address, so that equal pools
@@ -133,10 +133,10 @@ static void use(struct plan *plan, struct candidate *candidate, uint64_t begin, 
     plan->pieces[plan->piece_count++] = (struct piece){candidate->segment, begin, end};
 }
 
-// The candidate whose front fits best.
+// The candidate whose front fits best. Asked again and again while a request is longer than any, so that costs nothing.
 static struct candidate *best_last(const struct plan *plan, uint64_t size) {
     struct candidate *best = NULL;
-    for (size_t i = 0; i < plan->candidate_count; i++) {
+    for (size_t i = 0; i < plan->candidate_count && size <= plan->longest_front; i++) {
         struct candidate *candidate = &plan->candidates[i];
         if (!candidate->used && front(candidate) >= size && (!best || front(candidate) < front(best)))
             best = candidate;
@@ -191,8 +191,8 @@ static void choose_behind(struct plan *plan, struct candidate *begin, uint64_t s
 // Where the free memory is not enough, it is put together with new memory if that saves much of what growing alone would
 // take; a call's time is not spent on little.
 static bool is_worth_it(const struct sp_request *request, const struct plan *plan) {
-    if (plan->missing == 0)
-        return true;
+    if (plan->missing == 0 || plan->piece_count == 0)
+        return plan->missing == 0;
     uint64_t otherwise = sp_growth_least(request);
     return !(request->flags & poolMallocNoGrowth) &&
            sp_round_up(plan->missing, request->pool->device->vmm.granule) <
@@ -345,11 +345,11 @@ static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struc
     stitch->segment.kind = SP_STITCHED;
     stitch->count = plan->extent_count;
     sp_list_init(&stitch->by_use);
-    CUresult error = sp_alias_open(&stitch->alias, &pool->device->space, plan->extents, plan->extent_count);
+    CUresult error =
+        sp_alias_open(&stitch->alias, stitch, &pool->device->space, plan->extents, plan->extent_count);
     *made = stitch;
     if (error != CUDA_SUCCESS)
         return error;
-    stitch->alias->owner = stitch;
     describe_runs(stitch, plan);
     if (!sp_chain_open(&stitch->segment.chain, stitch->alias->address, stitch->alias->size))
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -383,16 +383,27 @@ static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) 
         sp_pool_insert(pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->missing));
 }
 
-// The block in the new view. Null without host memory; then the view is kept for a later request.
+// The block in the new view. Null without host memory; then nothing is published.
 static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_request *request,
                                        const struct plan *plan, struct sp_stitch *stitch) {
     uint64_t offset = plan->pieces[0].begin - plan->extents[0]->address;
-    publish_fresh_locked(pool, plan);
-    keep_locked(pool, stitch);
     struct sp_block *block =
         sp_stitch_lend(stitch, stitch->alias->address + offset, request->size, plan->blocks);
-    sp_kept_limit(pool, KEPT_VIEWS_MAX, KEPT_MAPPINGS_MAX);
+    if (!block)
+        return NULL;
+    publish_fresh_locked(pool, plan);
+    keep_locked(pool, stitch);
+    sp_kept_limit(pool, pool->kept_views_max, pool->kept_mappings_max);
     return block;
+}
+
+static CUresult publish(const struct sp_request *request, const struct plan *plan, struct sp_stitch *stitch,
+                        struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
+    sp_lock_acquire(&pool->lock);
+    *block = publish_locked(pool, request, plan, stitch);
+    sp_lock_release(&pool->lock);
+    return *block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 // A view that was not used yet goes at once; what the driver doesn't unmap is tried again as a zombie.
@@ -405,6 +416,7 @@ static void discard(struct sp_pool *pool, struct sp_stitch *stitch) {
     }
     if (stitch->alias)
         sp_alias_close(stitch->alias);
+    sp_chain_close(&stitch->segment.chain);
     free(stitch);
 }
 
@@ -423,14 +435,11 @@ static CUresult stitch_mapping(const struct sp_request *request, struct plan *pl
     CUresult error = add_fresh(pool, plan);
     if (error == CUDA_SUCCESS)
         error = make_stitch_counted(pool, plan, &stitch);
-    if (error != CUDA_SUCCESS) {
+    if (error == CUDA_SUCCESS)
+        error = publish(request, plan, stitch, block);
+    if (error != CUDA_SUCCESS)
         undo(pool, plan, stitch);
-        return error;
-    }
-    sp_lock_acquire(&pool->lock);
-    *block = publish_locked(pool, request, plan, stitch);
-    sp_lock_release(&pool->lock);
-    return CUDA_SUCCESS;
+    return error;
 }
 
 static CUresult remap_mapping(const struct sp_request *request, uint64_t time_max, struct sp_block **block) {

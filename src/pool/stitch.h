@@ -66,7 +66,7 @@ struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain 
                               uint64_t size);
 
 // Makes a block of `size` bytes at `address` in a stitched view live, which borrows the pieces: one for each run that
-// it touches, in order, BUSY. Null without host memory; then the pieces are free again.
+// it touches, in order, BUSY. Null without host memory; then the pieces are what they were.
 struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint64_t size,
                                 struct sp_block *const *pieces);
 

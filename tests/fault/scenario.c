@@ -226,6 +226,40 @@ static poolError_t find_default_pool(struct scene *scene) {
     X(keep_some_of_the_pieces, set_attribute(scene, PIECED_POOL, poolMemPoolAttrReleaseThreshold, MIB(10))) \
     X(have_the_reaper_trim, synchronise_with_reaper(scene, STREAM_A)) \
     X(give_up_the_pool_of_pieces, give_up_pool(scene, PIECED_POOL)) \
+    X(make_a_pool_for_pieces, make_pool(scene, PIECES_POOL, MIB(96))) \
+    X(keep_what_is_in_pieces, set_attribute(scene, PIECES_POOL, poolMemPoolAttrReleaseThreshold, UINT64_MAX)) \
+    X(allocate_piece_1, allocate(scene, 11, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_2, allocate(scene, 12, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_3, allocate(scene, 13, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_4, allocate(scene, 14, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_5, allocate(scene, 15, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_6, allocate(scene, 16, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_7, allocate(scene, 17, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_8, allocate(scene, 18, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(free_piece_1, release(scene, 11, STREAM_A, STREAM_A)) \
+    X(free_piece_3, release(scene, 13, STREAM_A, STREAM_A)) \
+    X(free_piece_5, release(scene, 15, STREAM_A, STREAM_A)) \
+    X(free_piece_7, release(scene, 17, STREAM_A, STREAM_A)) \
+    X(join_pieces, allocate(scene, 11, MIB(27), PIECES_POOL, STREAM_A)) \
+    X(use_what_was_left_over, allocate(scene, 13, MIB(4), PIECES_POOL, STREAM_A)) \
+    X(free_what_was_left_over, release(scene, 13, STREAM_A, STREAM_A)) \
+    X(free_what_was_joined, release(scene, 11, STREAM_A, STREAM_A)) \
+    X(join_pieces_by_the_same_view, allocate(scene, 11, MIB(20), PIECES_POOL, STREAM_A)) \
+    X(free_it_on_its_stream, release(scene, 11, STREAM_A, STREAM_A)) \
+    X(join_pieces_with_new_memory, allocate(scene, 11, MIB(45), PIECES_POOL, STREAM_A)) \
+    X(free_it_on_another_stream, release(scene, 11, STREAM_A, STREAM_B)) \
+    X(learn_of_it, CALL(poolStreamSynchronize(scene->streams[STREAM_B]))) \
+    X(join_pieces_by_a_view_with_new_memory, allocate(scene, 11, MIB(41), PIECES_POOL, STREAM_A)) \
+    X(free_it_in_no_order, release_in_no_order(scene, 11, STREAM_A)) \
+    X(trim_what_views_stand_on, CALL(poolMemPoolTrimTo(scene->pools[PIECES_POOL], MIB(50)))) \
+    X(learn_of_the_rest, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(join_what_is_left_with_new_memory, allocate(scene, 11, MIB(40), PIECES_POOL, STREAM_B)) \
+    X(free_it_again, release(scene, 11, STREAM_B, STREAM_B)) \
+    X(free_the_last_pieces_2, release(scene, 12, STREAM_A, STREAM_A)) \
+    X(free_the_last_pieces_4, release(scene, 14, STREAM_A, STREAM_A)) \
+    X(free_the_last_pieces_6, release(scene, 16, STREAM_A, STREAM_A)) \
+    X(free_the_last_pieces_8, release(scene, 18, STREAM_A, STREAM_A)) \
+    X(give_up_the_pool_for_pieces, give_up_pool(scene, PIECES_POOL)) \
     X(keep_nothing, set_attribute(scene, OPEN_POOL, poolMemPoolAttrReleaseThreshold, 0)) \
     X(synchronise_one_stream, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
     X(synchronise_the_other_stream, CALL(poolStreamSynchronize(scene->streams[STREAM_B]))) \

@@ -142,6 +142,26 @@ void crew_allocate_or_free(struct crew_member *member) {
         *place = allocate(member);
 }
 
+// Few places and large sizes, so that free memory lies in pieces.
+void crew_allocate_large_or_free(struct crew_member *member) {
+    struct crew_block *place = &member->blocks[crew_draw(member, 4)];
+    if (place->address) {
+        free_block(place);
+        return;
+    }
+    struct crew_block block = {.size = MIB(1) + crew_draw(member, MIB(20)),
+                               .stream = member->stream,
+                               .value = (unsigned char)crew_draw(member, 256),
+                               .filled = crew_draw(member, 4) == 0};
+    poolError_t error = poolMallocFromPoolAsync(&block.address, block.size, member->crew->pool, block.stream);
+    if (error == poolErrorMemoryAllocation)
+        return;
+    EXPECT(error, poolSuccess);
+    if (block.filled)
+        test_fill_block(block.address, block.value, block.size, block.stream);
+    *place = block;
+}
+
 void crew_pass_on(struct crew_member *member) {
     struct crew_box *box = &member->crew->box;
     struct crew_block block = allocate(member);

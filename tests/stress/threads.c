@@ -70,6 +70,51 @@ void row_threads_synchronise_and_trim_while_others_allocate(void) {
     run_crew(pool, synchronise_or_trim_or_allocate);
 }
 
+// Its last memory is a block of pieces.
+static void join_in_a_pool_that_is_given_up(struct crew_member *member) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(64));
+    void *blocks[8];
+    for (unsigned i = 0; i < 8; i++)
+        blocks[i] = test_malloc(pool, MIB(8), member->stream);
+    for (unsigned i = 0; i < 8; i += 2)
+        test_free(blocks[i], member->stream);
+    void *joined = test_malloc(pool, MIB(20), member->stream);
+    EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+    for (unsigned i = 1; i < 8; i += 2)
+        test_free(blocks[i], member->stream);
+    test_free(joined, member->stream);
+}
+
+static void join_or_trim(struct crew_member *member) {
+    poolMemPool_t pool = member->crew->pool;
+    switch (crew_draw(member, 60)) {
+    case 0:
+        EXPECT(poolMemPoolTrimTo(pool, crew_draw(member, MIB(128))), poolSuccess);
+        break;
+    case 1:
+        EXPECT(poolStreamSynchronize(member->stream), poolSuccess);
+        break;
+    case 2:
+        join_in_a_pool_that_is_given_up(member);
+        break;
+    default:
+        crew_allocate_large_or_free(member);
+    }
+}
+
+// Few views are kept, so that they go while others are made.
+void row_threads_join_memory_in_pieces(void) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(192));
+    test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    sp_pool_from_handle(pool)->kept_views_max = 6;
+    crew_open(&crew, pool);
+    crew_start(&crew, join_or_trim, ROUNDS / 4);
+    crew_join(&crew);
+    REQUIRE(test_attribute(pool, poolMemPoolStatRemaps) > 100);
+    crew_close(&crew);
+    crew_require_all_back(pool);
+}
+
 // Pools of different sizes, and of each device that there is: a struct that is used again is another pool's in every way.
 static poolMemPool_t any_pool(struct crew_member *member, int device) {
     poolMemPool_t pool = NULL;
