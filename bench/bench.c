@@ -28,7 +28,9 @@ enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
 struct request {
     enum sp_device_choice choice;
-    int rounds;
+    int rounds; // 0: as many as the case would like
+    int seconds;
+    uint64_t device_memory;
     const char *json;
     bool wanted[CASE_COUNT];
     bool any; // case is wanted by its name; else all are
@@ -53,6 +55,12 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'r':
         request->rounds = (int)sp_number_of("--rounds", argument, 1, SAMPLES_MAX, state);
         return 0;
+    case 's':
+        request->seconds = (int)sp_number_of("--seconds", argument, 1, 256, state);
+        return 0;
+    case 'm':
+        request->device_memory = sp_number_of("--device-memory", argument, 1, 1 << 24, state) << 20;
+        return 0;
     case 'j':
         request->json = argument;
         return 0;
@@ -69,6 +77,9 @@ static const struct argp_option options[] = {
     SP_DEVICE_OPTION,
     {"case", 'c', "CASE", 0, "Run this case, as if it stood behind the options", 0},
     {"rounds", 'r', "N", 0, "Measure N interleaved rounds (default: 21)", 0},
+    {"seconds", 's', "N", 0, "Measure each form of `stall` so long (default: 10; 1 on the simulated driver)",
+     0},
+    {"device-memory", 'm', "MIB", 0, "Leave so much memory of the device to `full` (default: all)", 0},
     {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
     {.doc = "Cases:"},
 #define CASE_HELP(name, summary) {#name, 0, NULL, OPTION_DOC, summary, 0},
@@ -132,6 +143,7 @@ static bool run_on_device(struct bench *bench, const struct request *request) {
     const struct sp_driver *driver = bench->device.driver;
     bench->simulated = bench->results.simulated = sp_device_is_simulated(driver);
     bench->results.device = bench->device.name;
+    bench->seconds = request->seconds ? request->seconds : bench->simulated ? 1 : 10;
     bench->subject_count = subjects_init(bench->subjects, driver);
     if (!sp_work_open(&bench->work, &bench->device))
         return false;
@@ -144,11 +156,14 @@ static bool run_on_device(struct bench *bench, const struct request *request) {
 }
 
 int main(int argc, char **argv) {
-    struct request request = {.choice = SP_DEVICE_AUTO, .rounds = 21};
+    struct request request = {.choice = SP_DEVICE_AUTO, .device_memory = UINT64_MAX};
     const struct sp_driver *driver;
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
-    struct bench bench = {.rounds = request.rounds, .silent = request.json && strcmp(request.json, "-") == 0};
+    struct bench bench = {.rounds = request.rounds ? request.rounds : 21,
+                          .rounds_given = request.rounds != 0,
+                          .device_memory = request.device_memory,
+                          .silent = request.json && strcmp(request.json, "-") == 0};
     if (!sp_device_choose(request.choice, &driver) || !sp_device_open(&bench.device, driver))
         return EXIT_FAILURE;
     bool good = run_on_device(&bench, &request);

@@ -20,7 +20,10 @@
     X(handoff, "a block that goes from stream to stream behind an event, by size")                           \
     X(streams, "pairs, misses and host memory, by the number of streams")                                    \
     X(unfenced, "pairs beside work and memory that others can't see, by UnfencedBytesMax")                   \
-    X(threads, "pairs on one pool, by the number of threads")
+    X(threads, "pairs on one pool, by the number of threads")                                                \
+    X(fragments, "a large block from free memory in pieces, and the calls that remap it alone")              \
+    X(full, "a large block from free memory in pieces on a full device")                                     \
+    X(stall, "calls and a kernel of others while one thread remaps")
 
 struct bench {
     struct sp_device device;
@@ -30,7 +33,10 @@ struct bench {
     CUstream streams[2];
     CUevent event;
     int rounds;
-    int round; // the one that is measured; -1 warms up and doesn't count
+    bool rounds_given;      // by --rounds
+    int seconds;            // that a case measured by time takes for each of its forms
+    uint64_t device_memory; // that is left free for `full`; UINT64_MAX: all
+    int round;              // the one that is measured; -1 warms up and doesn't count
     bool simulated;
     bool silent; // prints no table
     const char *case_name;
@@ -43,7 +49,7 @@ BENCH_CASES(BENCH_DECLARE_CASE)
 
 // --------------------------------------------------------------------------------------------- measuring
 
-enum { BENCH_SUBJECTS_MAX = 16, BENCH_ROWS_MAX = 8 };
+enum { BENCH_SUBJECTS_MAX = 16, BENCH_ROWS_MAX = 12 };
 
 // Measures one subject once: a value for each quantity, in its unit.
 typedef int bench_measure(struct bench *bench, struct subject *subject, const void *setting, double *values);
@@ -54,10 +60,11 @@ struct bench_row {
     const char *unit;
 };
 
-// What is measured in the same rounds. Where the driver has pools, CUDA's is the last subject.
+// What is measured in the same rounds.
 struct bench_field {
     struct subject *subjects;
     size_t subject_count;
+    bool compared; // the last subject is what the others are compared with, such as CUDA's pool
     const struct bench_row *rows;
     size_t row_count;
     bench_measure *measure;
@@ -71,6 +78,9 @@ int bench_rows(struct bench *bench, bench_measure *measure, const void *setting,
 // Measures many subjects in interleaved rounds and prints a line for each, with a column for each quantity.
 // Their names must outlive the bench.
 int bench_lines(struct bench *bench, const struct bench_field *field);
+
+// The same with a row for each quantity.
+int bench_compare(struct bench *bench, const struct bench_field *field);
 
 // A pool for each of the bench's subjects.
 int bench_open_pools(struct bench *bench, uint64_t threshold);
@@ -89,13 +99,14 @@ int bench_pairs(const struct subject *subject, size_t size, CUstream stream, int
 void bench_print(const struct bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bench_end_line(const struct bench *bench);
 
-// What the case does; the same with the names of the bench's subjects below it.
+// What the case does; the same with the names of the bench's subjects below it, or of those of a field.
 void bench_print_title(const struct bench *bench, const char *title);
 void bench_print_head(const struct bench *bench, const char *title);
+void bench_print_head_of(const struct bench *bench, const struct bench_field *field, const char *title);
 
 // Prints the quantities of a field and keeps them as results; samples[quantity * subject_count + subject].
-// Rows have the median of each subject with its least and most, and the ratio of the first one to CUDA's with
-// that of the quartiles. Lines have the median with its quartiles, and the ratio to CUDA's.
+// Rows have the median of each subject with its least and most, and the ratio of the first one to the last with
+// that of the quartiles. Lines have the median with its quartiles, and the ratio to the last one.
 void bench_print_rows(struct bench *bench, const struct bench_field *field, struct samples *samples);
 void bench_print_lines(struct bench *bench, const struct bench_field *field, struct samples *samples);
 

@@ -119,6 +119,7 @@ static int open_pools(struct bench *bench, struct crowd *crowd) {
 static void print_host_memory(struct bench *bench, struct crowd *crowd, const struct bench_row *row) {
     struct bench_field field = {.subjects = bench->subjects,
                                 .subject_count = (size_t)bench->subject_count,
+                                .compared = bench->subject_count > SUBJECT_CUDAS,
                                 .rows = row,
                                 .row_count = 1};
     bench_print_rows(bench, &field, crowd->host_memory);

@@ -177,6 +177,7 @@ int case_unfenced(struct bench *bench) {
     return bench_lines(bench, &(struct bench_field){
                                   .subjects = pools.subjects,
                                   .subject_count = CAPS + (bench->subject_count > SUBJECT_CUDAS),
+                                  .compared = bench->subject_count > SUBJECT_CUDAS,
                                   .rows = rows,
                                   .row_count = sizeof rows / sizeof rows[0],
                                   .measure = measure,

@@ -9,7 +9,7 @@
 # options go to `streampool replay` (docs/replay.md).
 set -eu
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-. tests/packages.sh
+. bench/build.sh
 
 build=build/demo
 install=yes
@@ -21,11 +21,5 @@ for argument; do
     esac
 done
 
-provide "$build_needs" "$install"
-mkdir -p "$build"
-{
-    cmake --fresh --preset release -B "$build" -DSTREAMPOOL_TESTS=OFF
-    cmake --build "$build" --parallel "$(nproc)"
-} > "$build/build.log" 2>&1 || { cat "$build/build.log"; exit 1; }
-
+build_release "$build" "$install"
 exec "$build/bin/streampool" replay --device auto --allocator pool,driver,direct "${options[@]}" bench/traces/*.csv.gz

@@ -37,16 +37,26 @@ int bench_lines(struct bench *bench, const struct bench_field *field) {
     return error;
 }
 
-int bench_rows(struct bench *bench, bench_measure *measure, const void *setting,
-               const struct bench_row rows[], size_t row_count) {
-    struct bench_field field = {bench->subjects, (size_t)bench->subject_count, rows, row_count, measure,
-                                setting};
+int bench_compare(struct bench *bench, const struct bench_field *field) {
     int error;
-    struct samples *samples = sample(bench, &field, &error);
+    struct samples *samples = sample(bench, field, &error);
     if (samples)
-        bench_print_rows(bench, &field, samples);
+        bench_print_rows(bench, field, samples);
     free(samples);
     return error;
+}
+
+int bench_rows(struct bench *bench, bench_measure *measure, const void *setting,
+               const struct bench_row rows[], size_t row_count) {
+    return bench_compare(bench, &(struct bench_field){
+                                    .subjects = bench->subjects,
+                                    .subject_count = (size_t)bench->subject_count,
+                                    .compared = bench->subject_count > SUBJECT_CUDAS,
+                                    .rows = rows,
+                                    .row_count = row_count,
+                                    .measure = measure,
+                                    .setting = setting,
+                                });
 }
 
 int bench_open_pools(struct bench *bench, uint64_t threshold) {

@@ -18,7 +18,7 @@ static struct result *extend(struct results *results) {
 }
 
 void results_add(struct results *results, const struct result *result, struct samples *samples,
-                 struct samples *cudas) {
+                 struct samples *divisor) {
     struct result *kept = extend(results);
     if (!kept) {
         results->lost = true;
@@ -28,7 +28,7 @@ void results_add(struct results *results, const struct result *result, struct sa
     kept->samples = samples->count;
     for (int i = 0; i < 5; i++)
         kept->quartiles[i] = samples_at(samples, i / 4.0);
-    kept->has_ratio = cudas && samples_ratio(samples, cudas, &kept->ratio);
+    kept->has_ratio = divisor && samples_ratio(samples, divisor, &kept->ratio);
 }
 
 static bool fill_quartiles(cJSON *object, const struct result *result) {

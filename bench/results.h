@@ -15,7 +15,7 @@ struct result {
     const char *subject;
     size_t samples;
     double quartiles[5]; // least, first quartile, median, third quartile, most
-    bool has_ratio;      // to CUDA's pool
+    bool has_ratio;      // to CUDA's pool, or what else it is compared with
     struct ratio ratio;
 };
 
@@ -27,10 +27,10 @@ struct results {
     bool simulated;
 };
 
-// Adds the samples of a subject; `cudas` are those of CUDA's pool, null when there are none or these are they.
+// Adds the samples of a subject; `divisor` are those that it is compared with, or null.
 // The texts but for the label must outlive the results.
 void results_add(struct results *results, const struct result *result, struct samples *samples,
-                 struct samples *cudas);
+                 struct samples *divisor);
 
 // Writes all to a file, or to standard output for "-". Says on standard error why it could not.
 bool results_write(const struct results *results, const char *path);

@@ -1,6 +1,7 @@
 #include "subject.h"
 
 #include <streampool/streampool.h>
+#include <string.h>
 
 // -------------------------------------------------------------------------------------------- streampool
 
@@ -49,8 +50,33 @@ static int set_policy_ours(const struct subject *subject, int policy, int on) {
     return (int)poolMemPoolSetAttribute(subject->pool, (enum poolMemPoolAttr)policy, &on);
 }
 
+static int reserved_ours(const struct subject *subject, uint64_t *bytes) {
+    return (int)poolMemPoolGetAttribute(subject->pool, poolMemPoolAttrReservedMemCurrent, bytes);
+}
+
 static int reserved_high_ours(const struct subject *subject, uint64_t *bytes) {
     return (int)poolMemPoolGetAttribute(subject->pool, poolMemPoolAttrReservedMemHigh, bytes);
+}
+
+// By name: not every version of the library counts everything.
+static bool statistic(const struct subject *subject, const char *wanted, uint64_t *count) {
+    const char *name;
+    for (int number = poolMemPoolStatReuseSameStream;
+         (name = poolMemPoolGetStatisticName((enum poolMemPoolAttr)number)); number++)
+        if (strcmp(name, wanted) == 0)
+            return poolMemPoolGetAttribute(subject->pool, (enum poolMemPoolAttr)number, count) == poolSuccess;
+    return false;
+}
+
+static struct remapped remapped_ours(const struct subject *subject) {
+    struct remapped remapped = {0};
+    uint64_t without_mapping = 0;
+    statistic(subject, "Remaps", &remapped.calls);
+    statistic(subject, "KeptViewsUsed", &without_mapping);
+    remapped.calls -= without_mapping;
+    remapped.has_extents = statistic(subject, "RemappedExtents", &remapped.extents) &&
+                           statistic(subject, "RemappedBytes", &remapped.bytes);
+    return remapped;
 }
 
 // ------------------------------------------------------------------------------------------- CUDA's pool
@@ -99,9 +125,20 @@ static int set_policy_cudas(const struct subject *subject, int policy, int on) {
     return (int)subject->driver->cuMemPoolSetAttribute(subject->pool, (CUmemPool_attribute)policy, &on);
 }
 
+static int reserved_cudas(const struct subject *subject, uint64_t *bytes) {
+    return (int)subject->driver->cuMemPoolGetAttribute(subject->pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+                                                       bytes);
+}
+
 static int reserved_high_cudas(const struct subject *subject, uint64_t *bytes) {
     return (int)subject->driver->cuMemPoolGetAttribute(subject->pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
                                                        bytes);
+}
+
+// It doesn't say.
+static struct remapped remapped_cudas(const struct subject *subject) {
+    (void)subject;
+    return (struct remapped){0};
 }
 
 // -------------------------------------------------------------------------------------------------- both
@@ -109,7 +146,8 @@ static int reserved_high_cudas(const struct subject *subject, uint64_t *bytes) {
 #define FUNCTIONS(which)                                                                                     \
     .open = open_##which, .close = close_##which, .allocate = allocate_##which, .release = release_##which,  \
     .synchronize = synchronize_##which, .record = record_##which, .wait = wait_##which,                      \
-    .set_policy = set_policy_##which, .reserved_high = reserved_high_##which
+    .set_policy = set_policy_##which, .reserved = reserved_##which, .reserved_high = reserved_high_##which,  \
+    .remapped = remapped_##which
 
 int subjects_init(struct subject subjects[SUBJECT_COUNT], const struct sp_driver *driver) {
     int has_pools = 0;

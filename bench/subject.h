@@ -8,6 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// What a pool has mapped a second time so far, as far as it counts that.
+struct remapped {
+    uint64_t calls; // mallocs that did
+    uint64_t extents;
+    uint64_t bytes;
+    bool has_extents; // and bytes
+};
+
 // One of the two at work. All functions return 0 or the error's number. A subject may be copied while it is
 // closed; a pool that could not be opened is closed by close() all the same.
 struct subject {
@@ -22,7 +30,9 @@ struct subject {
     int (*record)(const struct subject *subject, CUevent event, CUstream stream);
     int (*wait)(const struct subject *subject, CUstream stream, CUevent event);
     int (*set_policy)(const struct subject *subject, int policy, int on); // by the number that both have
+    int (*reserved)(const struct subject *subject, uint64_t *bytes);
     int (*reserved_high)(const struct subject *subject, uint64_t *bytes);
+    struct remapped (*remapped)(const struct subject *subject);
 };
 
 enum { SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_COUNT };

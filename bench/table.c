@@ -32,20 +32,29 @@ void bench_print_title(const struct bench *bench, const char *title) {
     bench_end_line(bench);
 }
 
-void bench_print_head(const struct bench *bench, const char *title) {
+static void print_head(const struct bench *bench, const char *title, const struct subject *subjects,
+                       size_t count, bool compared) {
     bench_print_title(bench, title);
     bench_print(bench, "%-26s  %-12s", "median [least .. most]", "");
-    for (int i = 0; i < bench->subject_count; i++)
-        bench_print(bench, "  %-32s", bench->subjects[i].name);
-    bench_print(bench, bench->subject_count > 1 ? "  ratio [quartiles]" : "");
+    for (size_t i = 0; i < count; i++)
+        bench_print(bench, "  %-32s", subjects[i].name);
+    bench_print(bench, compared ? "  ratio [quartiles]" : "");
     bench_end_line(bench);
 }
 
-// CUDA's pool is what the others are compared with; null when it isn't there, or is the subject itself.
-static struct samples *cudas(const struct bench *bench, const struct bench_field *field,
-                             struct samples *samples, size_t subject) {
+void bench_print_head(const struct bench *bench, const char *title) {
+    print_head(bench, title, bench->subjects, (size_t)bench->subject_count,
+               bench->subject_count > SUBJECT_CUDAS);
+}
+
+void bench_print_head_of(const struct bench *bench, const struct bench_field *field, const char *title) {
+    print_head(bench, title, field->subjects, field->subject_count, field->compared);
+}
+
+// What a subject is compared with, or null.
+static struct samples *divisor_of(const struct bench_field *field, struct samples *samples, size_t subject) {
     size_t last = field->subject_count - 1;
-    return bench->subject_count > SUBJECT_CUDAS && subject != last ? &samples[last] : NULL;
+    return field->compared && subject != last ? &samples[last] : NULL;
 }
 
 static void keep(struct bench *bench, const struct bench_field *field, const struct bench_row *row,
@@ -54,7 +63,7 @@ static void keep(struct bench *bench, const struct bench_field *field, const str
         struct result result = {
             .case_name = bench->case_name, .unit = row->unit, .subject = field->subjects[i].name};
         snprintf(result.label, sizeof result.label, "%s", row->label);
-        results_add(&bench->results, &result, &samples[i], cudas(bench, field, samples, i));
+        results_add(&bench->results, &result, &samples[i], divisor_of(field, samples, i));
     }
 }
 
@@ -69,7 +78,7 @@ static void print_row(struct bench *bench, const struct bench_field *field, cons
                  samples_at(&samples[i], 0), samples_at(&samples[i], 1));
         bench_print(bench, "  %-32s", text);
     }
-    struct samples *divisor = cudas(bench, field, samples, SUBJECT_OURS);
+    struct samples *divisor = divisor_of(field, samples, SUBJECT_OURS);
     struct ratio ratio;
     if (divisor && samples_ratio(&samples[SUBJECT_OURS], divisor, &ratio))
         bench_print(bench, "  %.3f [%.3f .. %.3f]", ratio.median, ratio.low, ratio.high);
@@ -100,7 +109,7 @@ static void print_line(const struct bench *bench, const struct bench_field *fiel
     bench_print(bench, "%-26s", field->subjects[subject].name);
     for (size_t i = 0; i < field->row_count; i++) {
         struct samples *row = &samples[i * field->subject_count];
-        print_cell(bench, &row[subject], cudas(bench, field, row, subject));
+        print_cell(bench, &row[subject], divisor_of(field, row, subject));
     }
     bench_end_line(bench);
 }

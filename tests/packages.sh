@@ -1,4 +1,4 @@
-# What the scripts need on the machine, and how it gets there. Sourced by tests/run.sh and bench/demo.sh.
+# What the scripts need on the machine, and how it gets there. Sourced by tests/run.sh and bench/build.sh.
 #
 # Each row is what to look for, its name, and the Debian 12 package that has it. Looking comes first, so that a machine
 # with the tools from elsewhere needs no package manager.

@@ -260,6 +260,10 @@ typedef void (*simcudaThreadFunction)(void *argument);
 // before it have run.
 SIMCUDA_API int simcudaRunThreads(simcudaThreadFunction function, void *const *arguments, size_t count);
 
+// 1 in scheduled mode, else 0. A library that would start a thread of its own can ask: the scheduler does not know
+// that thread, so what it does falls at random points of the others' order.
+SIMCUDA_API int simcudaIsScheduled(void);
+
 // Puts the calling thread under the scheduler, and takes it out. A thread that is not registered is never
 // held up and takes no part in the choice. A registered thread that waits for another by other means than a
 // driver call or a lock of the library (a join, a condition variable) stands between simcudaThreadBlock and

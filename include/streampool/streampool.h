@@ -209,7 +209,19 @@ struct poolMemPoolProps {
 //   RemapTimeMax      Nanoseconds that one call may spend on such mapping before the pool grows instead. It is
 //                     counted, not measured, so that a pool's doings don't depend on a clock: 25,000 for each
 //                     extent, which is what it takes on an H200. Under pressure there is no limit. Default
-//                     1,000,000.
+//                     2,000,000.
+//   TrimByReaper      What a synchronise would release, down to ReleaseThreshold, is released by the library's
+//                     own thread, an extent at a time, and the synchronise returns at once. Until then it is
+//                     reserved, ReservedMemCurrent says so, and it is free memory: an allocation may have it
+//                     back. An allocation that has to map waits for one extent at most. poolMemPoolTrimTo still
+//                     releases before it returns. Without effect where Reaper is 0, and in a Deterministic
+//                     pool. Default 0: on the calling thread, as CUDA does it.
+//   Reaper            The library may use a thread of its own for the pool: one for the process, started when
+//                     it first has something to do and asleep when it has nothing. It unmaps views of memory
+//                     in pieces that are not kept any longer, once the work through them is known to have
+//                     completed. 0: that is done on the calling thread, by the next allocation that makes such
+//                     a view, at a synchronise, by poolMemPoolTrimTo, before an allocation fails, and when the
+//                     pool ends; so it is in a Deterministic pool. The thread takes no signals. Default 1.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \
@@ -231,7 +243,9 @@ struct poolMemPoolProps {
     X(poolMemPoolAttrDeterministic, 1002, int) \
     X(poolMemPoolAttrContextFence, 1003, int) \
     X(poolMemPoolAttrDefragmentation, 1004, int) \
-    X(poolMemPoolAttrRemapTimeMax, 1005, uint64_t)
+    X(poolMemPoolAttrRemapTimeMax, 1005, uint64_t) \
+    X(poolMemPoolAttrTrimByReaper, 1006, int) \
+    X(poolMemPoolAttrReaper, 1007, int)
 // clang-format on
 
 // The values of poolMemPoolAttrDefragmentation.
@@ -272,7 +286,10 @@ enum poolDefragmentation {
     X(KeptViewsUsed, 1114, "of these, the ones for which an earlier mapping was used again, with no driver call") \
     X(RemappedExtents, 1115, "extents that were mapped once more") \
     X(RemappedBytes, 1116, "bytes of these extents") \
-    X(RemapTime, 1117, "nanoseconds that allocations spent on mapping them")
+    X(RemapTime, 1117, "nanoseconds that allocations spent on mapping them") \
+    X(ZombiesBuried, 1120, "views of memory in pieces that were unmapped, by whatever thread") \
+    X(BytesReleasedByReaper, 1121, "bytes that the library's own thread gave back to the device") \
+    X(ReaperTime, 1122, "nanoseconds that it spent in unmapping and releasing")
 // clang-format on
 
 // How a pool stands just now: attributes too, read only, as uint64_t; poolMemPoolGetStatisticName() knows

@@ -48,7 +48,13 @@
     X(UnmappedEarly, 37, "a stitched view is unmapped while work through it is pending") \
     X(AliasWithoutAccess, 38, "a stitched view is mapped without the access call") \
     X(SurplusTwice, 39, "what is left over of a stitched view's last extent stays free and is handed out with it") \
-    X(KeptWhileBusy, 40, "a kept view is used while one of its extents is busy") \
+    X(KeptWhileBusy, 40, "a kept view is used while another stream has work pending on one of its extents") \
+    X(PieceFencesLost, 41, "a stitched block carries the fences of its first piece only") \
+    X(BlockFencesLost, 42, "the pieces of a stitched block go back without the fence of its free") \
+    X(OneUseRemembered, 43, "of what used a stitched view only the last is waited for before it is unmapped") \
+    X(ReleasedUnderAlias, 44, "an extent is released while a stitched view of it stands") \
+    X(EvictedInUse, 45, "a view is evicted while a block lies in it") \
+    X(ReleasedRunFound, 46, "a kept view still counts on an extent that was released") \
     X(SentinelBelieved, 60, "without ids, a context is taken to be the one that it was, without asking")
 // clang-format on
 

@@ -1,15 +1,16 @@
-// Time as the host measures it.
+// The host's clock: nanoseconds that only grow, from a beginning of their own.
 #ifndef STREAMPOOL_BASE_TIME_H
 #define STREAMPOOL_BASE_TIME_H
 
 #include <stdint.h>
 #include <time.h>
 
-// Nanoseconds since some moment, which never go back.
+#define SP_SECOND ((uint64_t)1000000000)
+
 static inline uint64_t sp_time_now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    return (uint64_t)time.tv_sec * SP_SECOND + (uint64_t)time.tv_nsec;
 }
 
 #endif

@@ -12,10 +12,13 @@ static bool pool_open(struct sp_stage *stage) {
         .location = {.type = poolMemLocationTypeDevice, .id = stage->device->ordinal},
         .maxSize = stage->limit,
     };
+    int reaper = !sp_device_is_simulated(stage->device->driver); // its time would depend on when a thread ran
     poolError_t error = poolMemPoolCreate(&stage->pool, &props);
     if (error != poolSuccess)
         return fail(stage, error);
-    error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReleaseThreshold, &stage->threshold);
+    error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReaper, &reaper);
+    if (error == poolSuccess)
+        error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReleaseThreshold, &stage->threshold);
     if (error == poolSuccess)
         error = poolDeviceSetMemPool(stage->device->ordinal, stage->pool);
     if (error == poolSuccess)

@@ -13,6 +13,8 @@
 #include "driver/abi.h"
 #include "driver/table.h"
 
+#include <stdbool.h>
+
 struct sp_driver {
 #define SP_DECLARE_ENTRY(name, symbol, version, need, parameters) CUresult(*name) parameters;
     SP_DRIVER_TABLE(SP_DECLARE_ENTRY)
@@ -51,6 +53,10 @@ extern const struct sp_driver *_Atomic sp_driver;
 // Once it is loaded: the CUDA version that it supports, and how many devices it has.
 int sp_driver_version(void);
 CUresult sp_driver_count_devices(int *count);
+
+// Whether it is a simulated one that lets one thread run at a time, by a seeded choice: then a thread that it
+// was not told of would make random what is to be the same each time. It may change with a reset.
+bool sp_driver_is_scheduled(void);
 
 // The name of a driver error ("CUDA_ERROR_INVALID_VALUE"), from the driver itself when it is loaded, else
 // from our own table; "CUDA_ERROR_?" for a number that neither knows. Never null.

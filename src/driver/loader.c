@@ -170,12 +170,19 @@ static CUresult bind_entries(const struct source *source, struct sp_driver *driv
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+static int (*is_scheduled)(void);
+
+bool sp_driver_is_scheduled(void) {
+    return is_scheduled && is_scheduled() != 0;
+}
+
 // In its scheduled mode the simulated driver decides who runs while a lock is held.
 static void install_lock_hook(const struct source *source) {
     void (*hook)(int contended);
     bind(&hook, dlsym(source->library, "simcudaLockEvent"));
     if (hook)
         sp_lock_set_hook(hook);
+    bind(&is_scheduled, dlsym(source->library, "simcudaIsScheduled"));
 }
 
 static CUresult start_driver(const struct sp_driver *driver) {

@@ -3,9 +3,26 @@
 #include "base/mutant.h"
 
 static _Atomic uint64_t news;
+static _Atomic(void (*)(void)) awaiting;
 
 uint64_t sp_streams_news(void) {
     return atomic_load_explicit(&news, memory_order_acquire);
+}
+
+// Whoever brings news counts them and then looks for a listener; here it is the other way round. So one of the two sees
+// what the other did.
+bool sp_streams_await_news(uint64_t seen, void (*listener)(void)) {
+    atomic_store(&awaiting, listener);
+    return atomic_load(&news) == seen;
+}
+
+static void bring_news(void) {
+    atomic_fetch_add(&news, 1);
+    if (!atomic_load(&awaiting))
+        return;
+    void (*listener)(void) = atomic_exchange(&awaiting, NULL);
+    if (listener)
+        listener();
 }
 
 bool sp_fence_is_complete(struct sp_fence fence) {
@@ -46,7 +63,7 @@ void sp_stream_publish(struct sp_stream *stream, uint64_t sequence, enum sp_know
     sp_number_raise(&stream->completed, sequence);
     if (how == SP_SYNCHRONIZED)
         sp_number_raise(&stream->synchronized, sequence);
-    atomic_fetch_add_explicit(&news, 1, memory_order_release);
+    bring_news();
 }
 
 void sp_clock_publish(const struct sp_clock *clock, enum sp_knowledge how) {

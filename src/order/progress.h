@@ -36,6 +36,10 @@ static inline bool sp_stream_has_pending_events(const struct sp_stream *stream) 
 // Changes whenever something becomes known to be complete, of any stream.
 uint64_t sp_streams_news(void);
 
+// Has `listener` called once, by the thread that brings the next news, which may hold locks of this folder. False when there
+// are news since `seen` already; then it may be called all the same, or not. One listener at a time.
+bool sp_streams_await_news(uint64_t seen, void (*listener)(void));
+
 // True when the work before the fence is known to be complete; and when a synchronise alone has shown so.
 bool sp_fence_is_complete(struct sp_fence fence);
 bool sp_fence_is_synchronized(struct sp_fence fence);

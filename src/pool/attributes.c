@@ -1,6 +1,8 @@
 // Attributes: one function that reads and one that writes; what each means is said in the public header.
 #include "pool/figures.h"
+#include "pool/reaper.h"
 #include "pool/runtime.h"
+#include "pool/stitch.h"
 
 #include <string.h>
 
@@ -58,6 +60,12 @@ static bool read_int(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
         return true;
     case poolMemPoolAttrDefragmentation:
         *value = atomic_load_explicit(&pool->defragmentation, memory_order_relaxed);
+        return true;
+    case poolMemPoolAttrTrimByReaper:
+        *value = atomic_load_explicit(&pool->trim_by_reaper, memory_order_relaxed);
+        return true;
+    case poolMemPoolAttrReaper:
+        *value = atomic_load_explicit(&pool->reaper, memory_order_relaxed);
         return true;
     case poolMemPoolAttrAllocationType:
         *value = (int)pool->props.allocType;
@@ -178,6 +186,13 @@ static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
     return poolSuccess;
 }
 
+static poolError_t set_reaper(struct sp_pool *pool, bool reaper) {
+    atomic_store_explicit(&pool->reaper, reaper, memory_order_relaxed);
+    if (sp_pool_has_zombies(pool))
+        sp_reaper_call(pool);
+    return poolSuccess;
+}
+
 poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, const void *value) {
     enum sp_statistic statistic = statistic_of(attribute);
     if (statistic < SP_STATISTIC_COUNT)
@@ -209,6 +224,11 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
     case poolMemPoolAttrRemapTimeMax:
         atomic_store_explicit(&pool->remap_time_max, number_at(value), memory_order_relaxed);
         return poolSuccess;
+    case poolMemPoolAttrTrimByReaper:
+        atomic_store_explicit(&pool->trim_by_reaper, flag_at(value) != 0, memory_order_relaxed);
+        return poolSuccess;
+    case poolMemPoolAttrReaper:
+        return set_reaper(pool, flag_at(value) != 0);
     case poolMemPoolAttrReservedMemHigh:
         return reset_high(&pool->reserved_high, &pool->reserved, number_at(value));
     case poolMemPoolAttrUsedMemHigh:

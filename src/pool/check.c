@@ -183,8 +183,13 @@ static bool check_stitches(struct check *check) {
         if (!check_stitch(check, stitch))
             return false;
     }
-    SP_LIST_FOR_EACH(link, &pool->zombies)
-    REQUIRE(check, SP_CONTAINER_OF(link, struct sp_stitch, by_use)->blocks == 0, "a zombie holds a block");
+    uint32_t zombies = 0;
+    SP_LIST_FOR_EACH(link, &pool->zombies) {
+        zombies++;
+        REQUIRE(check, SP_CONTAINER_OF(link, struct sp_stitch, by_use)->blocks == 0,
+                "a zombie holds a block");
+    }
+    REQUIRE(check, zombies == atomic_load(&pool->zombie_count), "zombies are counted wrongly");
     REQUIRE(check, views == pool->kept_views && mappings == pool->kept_mappings,
             "kept views are counted wrongly");
     REQUIRE(check, check->lent == check->borrowed, "%llu bytes are lent, %llu are borrowed",
@@ -251,19 +256,27 @@ static bool check_figures(struct check *check, uint64_t cached) {
     return true;
 }
 
+static bool check_all(struct check *check) {
+    uint64_t cached = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        if (!check_region(check, &check->pool->regions[kind]))
+            return false;
+    }
+    if (!check_stitches(check))
+        return false;
+    SP_LIST_FOR_EACH(link, &check->pool->lanes) {
+        if (!check_lane(check, SP_CONTAINER_OF(link, struct sp_lane, link), &cached))
+            return false;
+    }
+    return check_figures(check, cached);
+}
+
+// The program stands still; the reaper, which sets aside what it works on, is kept off by the map lock.
 bool sp_pool_check(poolMemPool_t handle, char *why, size_t length) {
     struct check check = {.pool = sp_pool_from_handle(handle), .why = why, .length = length};
-    uint64_t cached = 0;
     REQUIRE(&check, check.pool, "not a pool");
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        if (!check_region(&check, &check.pool->regions[kind]))
-            return false;
-    }
-    if (!check_stitches(&check))
-        return false;
-    SP_LIST_FOR_EACH(link, &check.pool->lanes) {
-        if (!check_lane(&check, SP_CONTAINER_OF(link, struct sp_lane, link), &cached))
-            return false;
-    }
-    return check_figures(&check, cached);
+    sp_pool_begin_mapping(check.pool);
+    bool in_order = check_all(&check);
+    sp_pool_end_mapping(check.pool);
+    return in_order;
 }

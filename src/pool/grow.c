@@ -56,8 +56,11 @@ static uint64_t extent_of_pool(uint64_t bytes) {
     return size;
 }
 
-// A whole extent as long as the pool may have one that it doesn't need yet, else as much as it may have.
-static uint64_t large_unit(const struct sp_pool *pool) {
+// What is mapped when less is needed: a whole extent as long as the pool may have one that it doesn't need yet, else as much
+// as it may have. A request that is large enough for an extent of its own gets just that.
+static uint64_t large_unit(const struct sp_pool *pool, uint64_t need) {
+    if (need >= SP_EXTENT_OWN_MIN)
+        return 0;
     uint64_t unit = extent_of_pool(atomic_load_explicit(&pool->reserved, memory_order_relaxed));
     while (unit > granule_of(pool) && !sp_growth_is_due(pool, unit))
         unit /= 2;
@@ -66,11 +69,11 @@ static uint64_t large_unit(const struct sp_pool *pool) {
 
 // What one growth maps when less is needed. Pages grow with what they hold, so that a program with few small
 // blocks holds few; the segments of the fixed region are one extent each and grow by nothing else.
-static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind) {
+static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     if (kind == SP_REGION_FIXED)
         return 0;
     if (kind == SP_REGION_LARGE)
-        return large_unit(pool);
+        return large_unit(pool, need);
     uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule_of(pool));
     if (unit < granule_of(pool))
         return granule_of(pool);
@@ -112,7 +115,7 @@ uint64_t sp_growth_least(const struct sp_request *request) {
 // How much to map: the growth unit if the hole and the pool's limit have room for it, else less.
 static uint64_t amount_for(const struct sp_pool *pool, enum sp_region_kind kind, const struct plan *plan) {
     uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    uint64_t amount = growth_unit(pool, kind);
+    uint64_t amount = growth_unit(pool, kind, plan->need);
     if (amount < plan->need)
         amount = plan->need;
     if (amount > plan->hole->size)
@@ -242,11 +245,17 @@ static bool reduce_to_need(struct sp_pool *pool, struct plan *plan) {
     return surplus != NULL;
 }
 
-// The size of the extents that a growth is made of: what befits the pool, or a part of the request, whichever is more. A
+static bool is_of_its_own(uint64_t amount) {
+    return amount >= SP_EXTENT_OWN_MIN && amount <= SP_EXTENT_OWN_MAX;
+}
+
+// The size of the extents that a growth is made of: what befits the pool, or a part of the request, whichever is more; or
+// the whole request, where that is no larger than extents are anyway. A
 // request that is larger than all that the pool has gets one extent: it is what the pool mostly consists of from then on.
 static uint64_t extent_size(const struct sp_pool *pool, const struct plan *plan) {
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE || plan->amount >= reserved)
+    if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE || plan->amount >= reserved ||
+        is_of_its_own(plan->amount))
         return plan->amount;
     uint64_t size = extent_of_pool(reserved + plan->amount);
     uint64_t share = sp_round_up(plan->amount / SP_EXTENTS_OF_REQUEST, granule_of(pool));
@@ -331,9 +340,9 @@ static CUresult grow_mapping(const struct sp_request *request, struct sp_block *
 }
 
 CUresult sp_grow(const struct sp_request *request, struct sp_block **block) {
-    sp_lock_acquire(&request->pool->map_lock);
+    sp_pool_begin_mapping(request->pool);
     CUresult error = grow_mapping(request, block);
-    sp_lock_release(&request->pool->map_lock);
+    sp_pool_end_mapping(request->pool);
     return error;
 }
 

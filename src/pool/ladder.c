@@ -48,6 +48,11 @@ static CUresult out_of_memory_is_no_error(CUresult error) {
     return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
 }
 
+// Growing comes before remapping as long as the program is known to need the memory, if it may grow at all.
+static bool grows_first(const struct sp_request *request) {
+    return !(request->flags & poolMallocNoGrowth) && sp_growth_is_due(request->pool, request->size);
+}
+
 static CUresult remap_if(struct sp_request *request, enum poolDefragmentation least, uint64_t time_max,
                          struct sp_block **block) {
     int policy = atomic_load_explicit(&request->pool->defragmentation, memory_order_relaxed);
@@ -57,7 +62,7 @@ static CUresult remap_if(struct sp_request *request, enum poolDefragmentation le
 }
 
 static CUresult remapped(struct sp_request *request, struct sp_block **block) {
-    if (sp_growth_is_due(request->pool, request->size))
+    if (grows_first(request))
         return CUDA_SUCCESS;
     uint64_t most = atomic_load_explicit(&request->pool->remap_time_max, memory_order_relaxed);
     return remap_if(request, poolDefragmentBeforeGrowth, most, block);
@@ -118,7 +123,10 @@ static bool make_room(const struct sp_request *request) {
 }
 
 static CUresult grown_after_trim(struct sp_request *request, struct sp_block **block) {
-    if (request->flags & poolMallocNoGrowth || !make_room(request))
+    if (request->flags & poolMallocNoGrowth)
+        return CUDA_SUCCESS;
+    bool buried = sp_device_bury(request->pool->device); // they hold no memory, but mappings
+    if (!make_room(request) && !buried)
         return CUDA_SUCCESS;
     CUresult error = sp_grow(request, block);
     if (error == CUDA_SUCCESS)

@@ -85,6 +85,8 @@ static struct sp_pool *take_struct_locked(struct sp_device *device) {
         return NULL;
     memset(pool, 0, sizeof *pool);
     pool->device = device;
+    sp_list_init(
+        &pool->reaper_link); // once: the reaper may come late, and look at the struct's next pool then
     return pool;
 }
 
@@ -116,6 +118,9 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->context_fence, false);
     atomic_store(&pool->defragmentation, poolDefragmentBeforeGrowth);
     atomic_store(&pool->remap_time_max, SP_REMAP_TIME_MAX);
+    atomic_store(&pool->reaper, true);
+    atomic_store(&pool->trim_by_reaper, false);
+    atomic_store(&pool->trim_due, false);
     atomic_store(&pool->is_short, false);
     atomic_store(&pool->is_complete, sp_fence_is_complete);
     for (int i = 0; i < SP_STATISTIC_COUNT; i++)
@@ -138,6 +143,9 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_list_init(&pool->zombies);
     pool->kept_views = 0;
     pool->kept_mappings = 0;
+    atomic_store(&pool->zombie_count, 0);
+    pool->kept_views_max = SP_KEPT_VIEWS_MAX;
+    pool->kept_mappings_max = SP_KEPT_MAPPINGS_MAX;
     sp_list_init(&pool->lanes);
     sp_list_init(&pool->link);
 }

@@ -10,10 +10,12 @@
 //
 //   device.lock   the list of the device's pools. Never held across a driver call.
 //   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time for each
-//                 pool. Whoever finds memory without them never waits for it.
+//                 pool. Whoever finds memory without them never waits for it. The reaper alone gives it back
+//                 after each extent or view, and makes way for others that want it.
 //   lane.lock     the slabs, quick lists and the unfenced count of one lane. Held for a few instructions;
 //                 never across a driver call, never together with another lane's.
 //   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.
+//   the reaper's  its queue; see pool/reaper.h. Nothing is taken while it is held.
 //
 // A malloc or free that finds what it wants in its lane takes lane.lock alone.
 #ifndef STREAMPOOL_POOL_POOL_H
@@ -28,11 +30,15 @@
 // What a pool grows by when less is needed, and what maxSize is rounded up to.
 #define SP_GROWTH_UNIT ((size_t)32 << 20)
 
+// Requests that get one extent of their own size, and so leave it whole when they are freed.
+#define SP_EXTENT_OWN_MIN ((uint64_t)8 << 20)
+#define SP_EXTENT_OWN_MAX ((uint64_t)48 << 20)
+
 // How the large region grows; see pool/grow.c, and docs/benchmarks.md for what was tried. Extents are powers of two
 // between the bounds, at most this part of the pool, but never less than that part of the request.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
-#define SP_EXTENT_MAX         ((uint64_t)64 << 20)
-#define SP_EXTENTS_OF_POOL    32
+#define SP_EXTENT_MAX         ((uint64_t)1 << 30)
+#define SP_EXTENTS_OF_POOL    96
 #define SP_EXTENTS_OF_REQUEST 16
 
 // The pool grows, rather than to remap, up to a part more than the most that was ever in use at once.
@@ -40,11 +46,15 @@
 #define SP_SLACK_MIN   ((uint64_t)8 << 20)
 
 // The default of poolMemPoolAttrRemapTimeMax, and what each extent counts of it.
-#define SP_REMAP_TIME_MAX  ((uint64_t)1000000)
+#define SP_REMAP_TIME_MAX  ((uint64_t)2000000)
 #define SP_REMAP_TIME_EACH ((uint64_t)25000)
 
 // Free memory is put together with new memory where that saves at least this part of the new.
 #define SP_SAVING_SHARE 4
+
+// Kept stitched views of one pool at most, and their mappings.
+#define SP_KEPT_VIEWS_MAX    64
+#define SP_KEPT_MAPPINGS_MAX 8192
 
 // The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
 #define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
@@ -140,6 +150,8 @@ struct sp_pool {
     _Atomic bool context_fence;
     _Atomic int defragmentation; // enum poolDefragmentation
     _Atomic uint64_t remap_time_max;
+    _Atomic bool reaper;
+    _Atomic bool trim_by_reaper;
     _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it
     bool (*_Atomic is_complete)(
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
@@ -155,6 +167,7 @@ struct sp_pool {
     _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
 
+    _Atomic uint32_t mappers; // threads that hold the map lock or want it, but for the reaper
     struct sp_lock map_lock;
     struct sp_lock lock;
     struct sp_region regions[SP_REGION_COUNT];
@@ -162,9 +175,16 @@ struct sp_pool {
     struct sp_list zombies; // stitched views that wait for their work to complete
     uint32_t kept_views;
     size_t kept_mappings;
+    _Atomic uint32_t zombie_count; // written under `lock`
+    uint32_t kept_views_max;       // a test may set fewer
+    size_t kept_mappings_max;
     struct sp_list lanes;
     _Atomic uint32_t lane_count; // written under `lock`
     uint64_t settled;            // sp_streams_news() when the tiers were last looked through
+
+    // The reaper's:
+    _Atomic bool trim_due;      // a trim to the threshold was left to it
+    struct sp_list reaper_link; // in its queue; guarded by its lock
 
     // Guarded by the device's lock:
     struct sp_list link; // in device.pools
@@ -183,12 +203,23 @@ static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->deterministic, memory_order_relaxed);
 }
 
-static inline void sp_pool_count_by(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
+static inline void sp_pool_add(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
     atomic_fetch_add_explicit(&pool->statistics[statistic], number, memory_order_relaxed);
 }
 
 static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statistic) {
-    sp_pool_count_by(pool, statistic, 1);
+    sp_pool_add(pool, statistic, 1);
+}
+
+// The map lock, taken so that the reaper sees that it is wanted.
+static inline void sp_pool_begin_mapping(struct sp_pool *pool) {
+    atomic_fetch_add_explicit(&pool->mappers, 1, memory_order_relaxed);
+    sp_lock_acquire(&pool->map_lock);
+}
+
+static inline void sp_pool_end_mapping(struct sp_pool *pool) {
+    sp_lock_release(&pool->map_lock);
+    atomic_fetch_sub_explicit(&pool->mappers, 1, memory_order_relaxed);
 }
 
 // Several streams have used the pool. A hint: read without the lock.
@@ -266,11 +297,16 @@ void sp_pool_free_slabs(struct sp_pool *pool);
 
 // ---- trim.c
 
-// Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved.
+// Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved, and buries zombies.
 CUresult sp_pool_trim(struct sp_pool *pool, size_t keep);
 
-// Trims to the release threshold if the pool holds more.
+// What a synchronise does to a pool: it is trimmed to the release threshold if it holds more, and zombies are buried; or
+// the reaper is told to.
 void sp_pool_trim_to_threshold(struct sp_pool *pool);
+
+// With the map lock held: releases one extent of what a trim to the threshold would release now. How many bytes that was, 0
+// for none.
+CUresult sp_pool_trim_extent(struct sp_pool *pool, uint64_t *released);
 
 // Releases whole free extents of `bytes` or more together, if there are as many; else does nothing. True when
 // something was released.

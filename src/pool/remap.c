@@ -14,6 +14,7 @@
 // A call costs about the same for each extent, so large rows go first, and the row that fits what is left best goes last. The
 // tail of one extent is only asked for where it doesn't go without.
 #include "pool/figures.h"
+#include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 #include "pool/stitch.h"
@@ -24,14 +25,12 @@
 
 #include <stdlib.h>
 
-// Kept views of one pool at most, and their mappings.
-enum { KEPT_VIEWS_MAX = 64, KEPT_MAPPINGS_MAX = 8192 };
-
 // A row of free memory, with the bounds of the whole extents in it.
 struct candidate {
     struct sp_segment *segment;
     uint64_t begin, end;
     uint64_t first, last; // first > end: no extent begins here; last < begin: none ends here
+    uint64_t extent_size; // of the whole ones, in the mean
     bool used;
 };
 
@@ -44,6 +43,7 @@ struct piece {
 struct plan {
     struct candidate *candidates;
     size_t candidate_count, candidate_capacity;
+    uint64_t longest_front;
     struct piece *pieces; // as many as candidates at most
     size_t piece_count;
     uint64_t missing;       // bytes that no candidate has: new memory at the view's end
@@ -80,14 +80,24 @@ static uint64_t tail(const struct candidate *candidate) {
     return candidate->last > candidate->begin ? candidate->last - candidate->begin : 0;
 }
 
+static uint64_t mean_extent_size(const struct sp_view *view, const struct candidate *candidate) {
+    uint64_t count = 0;
+    const struct sp_extent *extent = sp_view_extent_from(view, candidate->first);
+    for (; extent && extent->address < candidate->last; extent = sp_view_extent_next(extent))
+        count++;
+    return count > 0 ? whole(candidate) / count : 0;
+}
+
 static void add_candidate(void *context, struct sp_block *first, uint64_t size) {
     struct plan *plan = context;
-    struct candidate candidate = {sp_segment_of(first), first->address, first->address + size, 0, 0, false};
+    struct candidate candidate = {
+        sp_segment_of(first), first->address, first->address + size, 0, 0, 0, false};
     const struct sp_view *view = &candidate.segment->view;
     const struct sp_extent *low = sp_view_extent_at(view, candidate.begin);
     const struct sp_extent *high = sp_view_extent_at(view, candidate.end - 1);
     candidate.first = low->address == candidate.begin ? candidate.begin : low->address + low->size;
     candidate.last = high->address + high->size == candidate.end ? candidate.end : high->address;
+    candidate.extent_size = mean_extent_size(view, &candidate);
     if (front(&candidate) == 0 && tail(&candidate) == 0)
         return;
     if (plan->candidate_count == plan->candidate_capacity) {
@@ -100,12 +110,17 @@ static void add_candidate(void *context, struct sp_block *first, uint64_t size) 
         plan->candidate_capacity = capacity;
     }
     plan->candidates[plan->candidate_count++] = candidate;
+    if (front(&candidate) > plan->longest_front)
+        plan->longest_front = front(&candidate);
 }
 
-// Most whole extents first, then by address, so that equal pools choose alike.
+// The largest whole extents first, for each costs a call; then the most of them; then by address, so that equal pools
+// choose alike.
 static int compare_candidates(const void *a, const void *b) {
     const struct candidate *left = a;
     const struct candidate *right = b;
+    if (left->extent_size != right->extent_size)
+        return left->extent_size > right->extent_size ? -1 : 1;
     if (whole(left) != whole(right))
         return whole(left) > whole(right) ? -1 : 1;
     return left->begin < right->begin ? -1 : left->begin > right->begin;
@@ -118,10 +133,10 @@ static void use(struct plan *plan, struct candidate *candidate, uint64_t begin, 
     plan->pieces[plan->piece_count++] = (struct piece){candidate->segment, begin, end};
 }
 
-// The candidate whose front fits best.
+// The candidate whose front fits best. Asked again and again while a request is longer than any, so that costs nothing.
 static struct candidate *best_last(const struct plan *plan, uint64_t size) {
     struct candidate *best = NULL;
-    for (size_t i = 0; i < plan->candidate_count; i++) {
+    for (size_t i = 0; i < plan->candidate_count && size <= plan->longest_front; i++) {
         struct candidate *candidate = &plan->candidates[i];
         if (!candidate->used && front(candidate) >= size && (!best || front(candidate) < front(best)))
             best = candidate;
@@ -176,8 +191,8 @@ static void choose_behind(struct plan *plan, struct candidate *begin, uint64_t s
 // Where the free memory is not enough, it is put together with new memory if that saves much of what growing alone would
 // take; a call's time is not spent on little.
 static bool is_worth_it(const struct sp_request *request, const struct plan *plan) {
-    if (plan->missing == 0)
-        return true;
+    if (plan->missing == 0 || plan->piece_count == 0)
+        return plan->missing == 0;
     uint64_t otherwise = sp_growth_least(request);
     return !(request->flags & poolMallocNoGrowth) &&
            sp_round_up(plan->missing, request->pool->device->vmm.granule) <
@@ -330,11 +345,11 @@ static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struc
     stitch->segment.kind = SP_STITCHED;
     stitch->count = plan->extent_count;
     sp_list_init(&stitch->by_use);
-    CUresult error = sp_alias_open(&stitch->alias, &pool->device->space, plan->extents, plan->extent_count);
+    CUresult error =
+        sp_alias_open(&stitch->alias, stitch, &pool->device->space, plan->extents, plan->extent_count);
     *made = stitch;
     if (error != CUDA_SUCCESS)
         return error;
-    stitch->alias->owner = stitch;
     describe_runs(stitch, plan);
     if (!sp_chain_open(&stitch->segment.chain, stitch->alias->address, stitch->alias->size))
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -345,11 +360,11 @@ static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struc
 static CUresult make_stitch_counted(struct sp_pool *pool, const struct plan *plan, struct sp_stitch **made) {
     uint64_t begin = sp_time_now();
     CUresult error = make_stitch(pool, plan, made);
-    sp_pool_count_by(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
+    sp_pool_add(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
     if (error != CUDA_SUCCESS)
         return error;
-    sp_pool_count_by(pool, SP_STATISTIC_RemappedExtents, plan->extent_count);
-    sp_pool_count_by(pool, SP_STATISTIC_RemappedBytes, (*made)->alias->size);
+    sp_pool_add(pool, SP_STATISTIC_RemappedExtents, plan->extent_count);
+    sp_pool_add(pool, SP_STATISTIC_RemappedBytes, (*made)->alias->size);
     return CUDA_SUCCESS;
 }
 
@@ -368,28 +383,40 @@ static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) 
         sp_pool_insert(pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->missing));
 }
 
-// The block in the new view. Null without host memory; then the view is kept for a later request.
+// The block in the new view. Null without host memory; then nothing is published.
 static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_request *request,
                                        const struct plan *plan, struct sp_stitch *stitch) {
     uint64_t offset = plan->pieces[0].begin - plan->extents[0]->address;
-    publish_fresh_locked(pool, plan);
-    keep_locked(pool, stitch);
     struct sp_block *block =
         sp_stitch_lend(stitch, stitch->alias->address + offset, request->size, plan->blocks);
-    sp_kept_limit(pool, KEPT_VIEWS_MAX, KEPT_MAPPINGS_MAX);
+    if (!block)
+        return NULL;
+    publish_fresh_locked(pool, plan);
+    keep_locked(pool, stitch);
+    sp_kept_limit(pool, pool->kept_views_max, pool->kept_mappings_max);
     return block;
+}
+
+static CUresult publish(const struct sp_request *request, const struct plan *plan, struct sp_stitch *stitch,
+                        struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
+    sp_lock_acquire(&pool->lock);
+    *block = publish_locked(pool, request, plan, stitch);
+    sp_lock_release(&pool->lock);
+    return *block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 // A view that was not used yet goes at once; what the driver doesn't unmap is tried again as a zombie.
 static void discard(struct sp_pool *pool, struct sp_stitch *stitch) {
     if (stitch->alias && sp_alias_unmap_all(stitch->alias) != CUDA_SUCCESS) {
         sp_lock_acquire(&pool->lock);
-        sp_list_push_back(&pool->zombies, &stitch->by_use);
+        sp_zombies_add(pool, stitch);
         sp_lock_release(&pool->lock);
         return;
     }
     if (stitch->alias)
         sp_alias_close(stitch->alias);
+    sp_chain_close(&stitch->segment.chain);
     free(stitch);
 }
 
@@ -408,21 +435,17 @@ static CUresult stitch_mapping(const struct sp_request *request, struct plan *pl
     CUresult error = add_fresh(pool, plan);
     if (error == CUDA_SUCCESS)
         error = make_stitch_counted(pool, plan, &stitch);
-    if (error != CUDA_SUCCESS) {
+    if (error == CUDA_SUCCESS)
+        error = publish(request, plan, stitch, block);
+    if (error != CUDA_SUCCESS)
         undo(pool, plan, stitch);
-        return error;
-    }
-    sp_lock_acquire(&pool->lock);
-    *block = publish_locked(pool, request, plan, stitch);
-    sp_lock_release(&pool->lock);
-    return CUDA_SUCCESS;
+    return error;
 }
 
 static CUresult remap_mapping(const struct sp_request *request, uint64_t time_max, struct sp_block **block) {
     struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
     CUresult error = prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
     free_plan(&plan);
-    sp_zombies_bury(request->pool); // those that can be by now
     return error;
 }
 
@@ -439,8 +462,9 @@ CUresult sp_remap(const struct sp_request *request, uint64_t time_max, struct sp
         sp_pool_count(request->pool, SP_STATISTIC_KeptViewsUsed);
         return CUDA_SUCCESS;
     }
-    sp_lock_acquire(&request->pool->map_lock);
+    sp_pool_begin_mapping(request->pool);
     CUresult error = remap_mapping(request, time_max, block);
-    sp_lock_release(&request->pool->map_lock);
+    sp_pool_end_mapping(request->pool);
+    sp_reaper_take_zombies(request->pool); // those that can be buried by now
     return error;
 }

@@ -1,5 +1,8 @@
 #include "pool/runtime.h"
 
+#include "pool/reaper.h"
+#include "pool/stitch.h"
+
 #include "base/options.h"
 #include "order/context.h"
 #include "order/event.h"
@@ -176,6 +179,18 @@ bool sp_device_make_room(struct sp_device *device, const struct sp_stream *strea
     return released > 0;
 }
 
+bool sp_device_bury(struct sp_device *device) {
+    struct sp_pool *pool = NULL;
+    size_t sum = 0;
+    while ((pool = sp_device_next_pool(device, pool))) {
+        size_t buried;
+        sp_zombies_bury(pool, &buried);
+        sum += buried;
+    }
+    sp_device_reap(device); // what was destroyed while the walk stood on it
+    return sum > 0;
+}
+
 // ------------------------------------------------------------------------------------ after a synchronise
 
 static void after_synchronize_on(struct sp_device *device, const struct sp_stream *stream) {
@@ -210,6 +225,7 @@ static void close_device(struct sp_device *device) {
 }
 
 void sp_runtime_teardown(void) {
+    sp_reaper_stop();
     struct sp_device *device = NULL;
     while ((device = sp_runtime_next_device(device)))
         close_device(device);

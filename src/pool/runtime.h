@@ -55,6 +55,9 @@ struct sp_device *sp_runtime_next_device(const struct sp_device *device);
 // passed.
 bool sp_device_make_room(struct sp_device *device, const struct sp_stream *stream, size_t bytes);
 
+// Buries the zombies of the device's pools whose work has completed. True when there were such.
+bool sp_device_bury(struct sp_device *device);
+
 // After a synchronise of a stream (null: of a whole context): applies release thresholds, takes given-up
 // pools apart.
 void sp_runtime_after_synchronize(const struct sp_stream *stream);

@@ -32,10 +32,15 @@ static size_t run_at(const struct sp_stitch *stitch, uint64_t address) {
 
 // --------------------------------------------------------------------------------------------- the home
 
-static bool is_usable(const struct sp_request *request, const struct sp_chain *chain, uint64_t home,
-                      uint64_t size) {
+static bool is_usable(const struct sp_request *request, const struct sp_block *block) {
+    return SP_MUTATED(KeptWhileBusy, block->tier && block->tier->state == SP_BLOCK_FREE,
+                      sp_block_usable(request, block));
+}
+
+static bool are_usable(const struct sp_request *request, const struct sp_chain *chain, uint64_t home,
+                       uint64_t size) {
     const struct sp_block *block = sp_chain_find(chain, home);
-    while (block && block->address < home + size && sp_block_usable(request, block))
+    while (block && block->address < home + size && is_usable(request, block))
         block = block->next;
     return !block || block->address >= home + size;
 }
@@ -76,7 +81,7 @@ static bool join_until(struct sp_block *block, uint64_t end) {
 struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain *chain, uint64_t home,
                               uint64_t size) {
     struct sp_pool *pool = request->pool;
-    if (!is_usable(request, chain, home, size))
+    if (!are_usable(request, chain, home, size))
         return NULL;
     struct sp_block *block = sp_chain_find(chain, home);
     sp_tier_remove(block);
@@ -114,7 +119,7 @@ static void vacate(struct sp_block *block) {
 
 // The block carries the fences of all its pieces.
 static bool gather_fences(struct sp_block *block, struct sp_block *const *pieces, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < SP_MUTATED(PieceFencesLost, 1, count); i++) {
         if (!sp_fence_set_join(&block->fences, &pieces[i]->fences))
             return false;
     }
@@ -142,7 +147,6 @@ struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint
     struct sp_block *block = cut_vacant(stitch, address, size);
     if (!block || !gather_fences(block, pieces, count) || !make_room(block, pieces, count)) {
         vacate(sp_chain_find(&stitch->segment.chain, address));
-        give_back(stitch->segment.pool, pieces, count);
         return NULL;
     }
     for (size_t i = 0; i < count; i++)
@@ -154,6 +158,8 @@ struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint
 
 static void remember_use(struct sp_stitch *stitch, const struct sp_fence_set *fences) {
     sp_fence_set_prune(&stitch->used, stitch->segment.pool->is_complete);
+    if (SP_IS_MUTANT(OneUseRemembered))
+        sp_fence_set_clear(&stitch->used);
     if (!sp_fence_set_join(&stitch->used, fences))
         stitch->used_more = true;
 }
@@ -165,7 +171,8 @@ uint64_t sp_stitch_dissolve(struct sp_pool *pool, struct sp_block *block) {
     for (size_t i = run_at(stitch, block->address); i < stitch->count && stitch->runs[i].address < end; i++) {
         struct part part = part_of(&stitch->runs[i], block->address, end);
         struct sp_block *piece = sp_chain_find(stitch->runs[i].chain, part.home);
-        sp_fence_set_join(&piece->fences, &block->fences); // there is room: see make_room
+        if (!SP_IS_MUTANT(BlockFencesLost))
+            sp_fence_set_join(&piece->fences, &block->fences); // there is room: see make_room
         sp_pool_insert(pool, piece);
     }
     remember_use(stitch, &block->fences);
@@ -191,7 +198,7 @@ static uint64_t find_in_vacant(const struct sp_request *request, const struct sp
             uint64_t home_end =
                 sp_block_end(home) < part.home + part.size ? sp_block_end(home) : part.home + part.size;
             uint64_t reached = run->address + (home_end - run->home);
-            if (!SP_MUTATED(KeptWhileBusy, true, sp_block_usable(request, home)))
+            if (!is_usable(request, home))
                 begin = reached;
             else if (reached > begin && reached - begin >= request->size)
                 return begin;
@@ -211,9 +218,10 @@ static uint64_t find_in(const struct sp_request *request, const struct sp_stitch
     return 0;
 }
 
-// Takes the home memory under a range, run by run. False, and nothing changed, when it can't be had.
-static bool take_pieces(const struct sp_request *request, const struct sp_stitch *stitch, uint64_t address,
-                        struct sp_block **pieces) {
+// Takes the home memory under a range, run by run. Returns how many pieces it is; 0, and nothing changed, when it can't be
+// had.
+static size_t take_pieces(const struct sp_request *request, const struct sp_stitch *stitch, uint64_t address,
+                          struct sp_block **pieces) {
     uint64_t end = address + request->size;
     size_t taken = 0;
     for (size_t i = run_at(stitch, address); i < stitch->count && stitch->runs[i].address < end; i++) {
@@ -221,11 +229,11 @@ static bool take_pieces(const struct sp_request *request, const struct sp_stitch
         pieces[taken] = sp_home_take(request, stitch->runs[i].chain, part.home, part.size);
         if (!pieces[taken]) {
             give_back(request->pool, pieces, taken);
-            return false;
+            return 0;
         }
         taken++;
     }
-    return true;
+    return taken;
 }
 
 static struct sp_block *take_from(const struct sp_request *request, struct sp_stitch *stitch,
@@ -233,9 +241,10 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
     struct sp_block **pieces = malloc(stitch->count * sizeof *pieces);
     if (!pieces)
         return NULL;
-    struct sp_block *block = take_pieces(request, stitch, address, pieces)
-                                 ? sp_stitch_lend(stitch, address, request->size, pieces)
-                                 : NULL;
+    size_t taken = take_pieces(request, stitch, address, pieces);
+    struct sp_block *block = taken > 0 ? sp_stitch_lend(stitch, address, request->size, pieces) : NULL;
+    if (!block)
+        give_back(request->pool, pieces, taken);
     free(pieces);
     return block;
 }
@@ -245,11 +254,12 @@ struct sp_block *sp_kept_take(const struct sp_request *request) {
     SP_LIST_FOR_EACH(link, &pool->kept) {
         struct sp_stitch *stitch = stitch_at(link);
         uint64_t address = stitch->segment.chain.size >= request->size ? find_in(request, stitch) : 0;
-        if (!address)
-            continue;
+        struct sp_block *block = address ? take_from(request, stitch, address) : NULL;
+        if (!block)
+            continue; // what was found can't be had where an extent is in the view twice
         sp_list_remove(&stitch->by_use);
         sp_list_push_front(&pool->kept, &stitch->by_use);
-        return take_from(request, stitch, address);
+        return block;
     }
     return NULL;
 }
@@ -258,13 +268,18 @@ void sp_stitches_invalidate(struct sp_extent *extent) {
     SP_LIST_FOR_EACH(link, &extent->aliases) {
         const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
         struct sp_stitch *stitch = entry->alias->owner;
-        stitch->runs[entry - entry->alias->entries].valid = false;
+        stitch->runs[entry - entry->alias->entries].valid = SP_MUTATED(ReleasedRunFound, true, false);
     }
+}
+
+void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch) {
+    sp_list_push_back(&pool->zombies, &stitch->by_use);
+    atomic_fetch_add_explicit(&pool->zombie_count, 1, memory_order_relaxed);
 }
 
 static void make_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
     sp_list_remove(&stitch->by_use);
-    sp_list_push_back(&pool->zombies, &stitch->by_use);
+    sp_zombies_add(pool, stitch);
     pool->kept_views--;
     pool->kept_mappings -= stitch->count;
 }
@@ -273,7 +288,7 @@ void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings) {
     struct sp_list *link = pool->kept.prev;
     while (link != &pool->kept && (pool->kept_views > views || pool->kept_mappings > mappings)) {
         struct sp_list *before = link->prev;
-        if (stitch_at(link)->blocks == 0)
+        if (SP_MUTATED(EvictedInUse, true, stitch_at(link)->blocks == 0))
             make_zombie(pool, stitch_at(link));
         link = before;
     }
@@ -295,6 +310,7 @@ static struct sp_stitch *next_to_bury(struct sp_pool *pool) {
             continue;
         found = stitch_at(link);
         sp_list_remove(link);
+        atomic_fetch_sub_explicit(&pool->zombie_count, 1, memory_order_relaxed);
         break;
     }
     sp_lock_release(&pool->lock);
@@ -308,20 +324,38 @@ static void close_stitch(struct sp_stitch *stitch) {
     free(stitch);
 }
 
-CUresult sp_zombies_bury(struct sp_pool *pool) {
-    struct sp_stitch *stitch;
-    while ((stitch = next_to_bury(pool))) {
-        CUresult error = sp_alias_unmap_all(stitch->alias);
-        if (error == CUDA_SUCCESS) {
-            close_stitch(stitch);
-            continue;
-        }
-        sp_lock_acquire(&pool->lock);
-        sp_list_push_back(&pool->zombies, &stitch->by_use);
-        sp_lock_release(&pool->lock);
-        return error;
+CUresult sp_zombies_bury_one(struct sp_pool *pool, bool *buried) {
+    struct sp_stitch *stitch = next_to_bury(pool);
+    *buried = false;
+    if (!stitch)
+        return CUDA_SUCCESS;
+    CUresult error = sp_alias_unmap_all(stitch->alias);
+    if (error == CUDA_SUCCESS) {
+        close_stitch(stitch);
+        sp_pool_count(pool, SP_STATISTIC_ZombiesBuried);
+        *buried = true;
+        return CUDA_SUCCESS;
     }
-    return CUDA_SUCCESS;
+    sp_lock_acquire(&pool->lock);
+    sp_zombies_add(pool, stitch);
+    sp_lock_release(&pool->lock);
+    return error;
+}
+
+CUresult sp_zombies_bury(struct sp_pool *pool, size_t *buried) {
+    CUresult error = CUDA_SUCCESS;
+    bool more = sp_pool_has_zombies(pool);
+    *buried = 0;
+    if (!more)
+        return CUDA_SUCCESS;
+    sp_streams_end_with_gone_contexts(NULL);
+    sp_pool_begin_mapping(pool);
+    while (more) {
+        error = sp_zombies_bury_one(pool, &more);
+        *buried += more;
+    }
+    sp_pool_end_mapping(pool);
+    return error;
 }
 
 static void close_list(struct sp_list *list) {

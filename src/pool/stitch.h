@@ -66,7 +66,7 @@ struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain 
                               uint64_t size);
 
 // Makes a block of `size` bytes at `address` in a stitched view live, which borrows the pieces: one for each run that
-// it touches, in order, BUSY. Null without host memory; then the pieces are free again.
+// it touches, in order, BUSY. Null without host memory; then the pieces are what they were.
 struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint64_t size,
                                 struct sp_block *const *pieces);
 
@@ -83,10 +83,23 @@ void sp_stitches_invalidate(struct sp_extent *extent);
 // Makes zombies of kept views until at most so many views and mappings are kept.
 void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings);
 
+// The view, which is in no list, is to be buried.
+void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch);
+
+// ---- with no lock held
+
+// There are zombies. A hint.
+static inline bool sp_pool_has_zombies(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->zombie_count, memory_order_relaxed) > 0;
+}
+
+// Buries, which is to unmap and close, the zombies whose work has completed, and tells how many. The first error.
+CUresult sp_zombies_bury(struct sp_pool *pool, size_t *buried);
+
 // ---- with the map lock held, and not the pool's
 
-// Unmaps and closes the zombies whose work has completed. The first error.
-CUresult sp_zombies_bury(struct sp_pool *pool);
+// The same for one zombie.
+CUresult sp_zombies_bury_one(struct sp_pool *pool, bool *buried);
 
 // At the end of a pool with no memory left, or of a test: unmaps and closes all stitched views.
 void sp_stitches_close(struct sp_pool *pool);

@@ -8,11 +8,13 @@
 // be kept, as with CUDA's pool; so when the last extent is larger than what is still to go, it goes and the
 // difference is mapped anew.
 #include "pool/figures.h"
+#include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 #include "pool/stitch.h"
 
 #include "base/checked.h"
+#include "base/mutant.h"
 
 #include <stdlib.h>
 
@@ -173,21 +175,55 @@ static struct sp_extent *next_victim(const struct sp_tree *extents, uint64_t exc
     return fitting ? fitting : last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
 }
 
+// Returns what is still to go then.
+static uint64_t choose(struct work *work, struct sp_extent *extent, uint64_t excess) {
+    extent->chosen = true;
+    if (extent->size <= excess)
+        return excess - extent->size;
+    work->partial = extent;
+    work->map_back = extent->size - excess;
+    return 0;
+}
+
 // Chooses extents of `excess` bytes together and sets them aside. With less host memory than it takes, fewer.
-static void choose_locked(struct sp_pool *pool, uint64_t excess, struct work *work) {
+static void choose_all_locked(struct sp_pool *pool, uint64_t excess, struct work *work) {
     struct sp_tree extents;
     sp_tree_init(&extents, compare_extents);
     for_each_free_extent(pool, add_to_tree, &extents);
     while (excess > 0 && !sp_tree_empty(&extents)) {
         struct sp_extent *extent = next_victim(&extents, excess);
         sp_tree_remove(&extents, &extent->by_size);
-        extent->chosen = true;
-        if (extent->size > excess) {
-            work->partial = extent;
-            work->map_back = extent->size - excess;
-        }
-        excess -= extent->size < excess ? extent->size : excess;
+        excess = choose(work, extent, excess);
     }
+    set_all_aside(pool, work);
+}
+
+// The extent that next_victim would find, without a tree.
+struct victim_search {
+    uint64_t excess;
+    struct sp_extent *fitting;
+    struct sp_extent *smallest; // of those that are larger
+};
+
+static void look_at_victim(void *context, struct sp_extent *extent) {
+    struct victim_search *search = context;
+    const struct sp_extent *smallest = search->smallest;
+    if (extent->size <= search->excess) {
+        if (!search->fitting || compare_extents(&search->fitting->by_size, &extent->by_size) < 0)
+            search->fitting = extent;
+    } else if (!smallest || extent->size < smallest->size ||
+               (extent->size == smallest->size && extent->address > smallest->address)) {
+        search->smallest = extent;
+    }
+}
+
+static void choose_one_locked(struct sp_pool *pool, uint64_t excess, struct work *work) {
+    struct victim_search search = {excess, NULL, NULL};
+    for_each_free_extent(pool, look_at_victim, &search);
+    struct sp_extent *victim = search.fitting ? search.fitting : search.smallest;
+    if (!victim)
+        return;
+    choose(work, victim, excess);
     set_all_aside(pool, work);
 }
 
@@ -196,7 +232,8 @@ static void choose_locked(struct sp_pool *pool, uint64_t excess, struct work *wo
 // Nothing of the extent is pending, so neither is anything that went through a stitched view of it.
 static CUresult unmap(struct sp_segment *segment, struct sp_extent *extent) {
     SP_LIST_FOR_EACH_SAFE(link, &extent->aliases) {
-        CUresult error = sp_alias_unmap(SP_CONTAINER_OF(link, struct sp_alias_entry, link));
+        struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
+        CUresult error = SP_MUTATED(ReleasedUnderAlias, CUDA_SUCCESS, sp_alias_unmap(entry));
         if (error != CUDA_SUCCESS)
             return error;
     }
@@ -258,8 +295,10 @@ static CUresult work_off(struct sp_pool *pool, const struct work *work) {
     return first;
 }
 
+typedef void choice(struct sp_pool *pool, uint64_t excess, struct work *work);
+
 // With the map lock held.
-static CUresult trim_mapping(struct sp_pool *pool, size_t keep) {
+static CUresult trim_mapping(struct sp_pool *pool, size_t keep, choice *choose_locked) {
     struct work work = {0};
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
@@ -279,34 +318,65 @@ static bool may_release(const struct sp_pool *pool) {
     return reserved >= used + pool->device->vmm.granule;
 }
 
-CUresult sp_pool_trim(struct sp_pool *pool, size_t keep) {
-    size_t rounded;
-    if (!sp_checked_round_up(keep, pool->device->vmm.granule, &rounded))
-        return CUDA_SUCCESS;
-    if (atomic_load_explicit(&pool->reserved, memory_order_relaxed) <= rounded || !may_release(pool))
-        return CUDA_SUCCESS;
+// Makes ready what a trim may release. False when the pool holds no more than it is to keep, rounded up to the granule, or
+// nothing that could go.
+static bool prepare(struct sp_pool *pool, size_t keep, size_t *rounded) {
+    if (!sp_checked_round_up(keep, pool->device->vmm.granule, rounded))
+        return false;
+    if (atomic_load_explicit(&pool->reserved, memory_order_relaxed) <= *rounded || !may_release(pool))
+        return false;
     sp_streams_end_with_gone_contexts(NULL);
     sp_pool_collect(pool);
-    sp_lock_acquire(&pool->map_lock);
-    CUresult error = trim_mapping(pool, rounded);
-    sp_lock_release(&pool->map_lock);
+    return true;
+}
+
+static CUresult release_down_to(struct sp_pool *pool, size_t keep) {
+    sp_pool_begin_mapping(pool);
+    CUresult error = trim_mapping(pool, keep, choose_all_locked);
+    sp_pool_end_mapping(pool);
     return error;
 }
 
+CUresult sp_pool_trim(struct sp_pool *pool, size_t keep) {
+    size_t rounded, buried;
+    CUresult first = sp_zombies_bury(pool, &buried);
+    CUresult error = prepare(pool, keep, &rounded) ? release_down_to(pool, rounded) : CUDA_SUCCESS;
+    return first == CUDA_SUCCESS ? error : first;
+}
+
+static size_t threshold_of(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->release_threshold, memory_order_relaxed);
+}
+
 void sp_pool_trim_to_threshold(struct sp_pool *pool) {
-    sp_pool_trim(pool, atomic_load_explicit(&pool->release_threshold, memory_order_relaxed));
+    size_t rounded, buried;
+    if (!sp_reaper_serves(pool))
+        sp_zombies_bury(pool, &buried);
+    if (prepare(pool, threshold_of(pool), &rounded) && !sp_reaper_take_trim(pool))
+        release_down_to(pool, rounded);
+}
+
+CUresult sp_pool_trim_extent(struct sp_pool *pool, uint64_t *released) {
+    size_t rounded;
+    uint64_t before = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    *released = 0;
+    if (!sp_checked_round_up(threshold_of(pool), pool->device->vmm.granule, &rounded))
+        return CUDA_SUCCESS;
+    CUresult error = trim_mapping(pool, rounded, choose_one_locked);
+    *released = before - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    return error;
 }
 
 size_t sp_pool_releasable(struct sp_pool *pool) {
     size_t sum = 0;
     sp_streams_end_with_gone_contexts(NULL);
     sp_pool_collect(pool);
-    sp_lock_acquire(&pool->map_lock);
+    sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
     for_each_free_extent(pool, add_size, &sum);
     sp_lock_release(&pool->lock);
-    sp_lock_release(&pool->map_lock);
+    sp_pool_end_mapping(pool);
     return sum;
 }
 

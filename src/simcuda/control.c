@@ -290,6 +290,13 @@ int simcudaRunThreads(simcudaThreadFunction function, void *const *arguments, si
     return started == count ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+int simcudaIsScheduled(void) {
+    sim_lock();
+    bool scheduled = sim_config.mode == simcudaModeScheduled;
+    sim_unlock();
+    return scheduled;
+}
+
 void simcudaThreadRegister(void) {
     struct sim_thread *thread = sim_thread_self();
     sim_lock();

@@ -58,12 +58,13 @@ static CUresult map_all(struct sp_alias *alias, struct sp_extent *const *extents
                            "cuMemSetAccess");
 }
 
-CUresult sp_alias_open(struct sp_alias **opened, struct sp_space *space, struct sp_extent *const *extents,
-                       size_t count) {
+CUresult sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *space,
+                       struct sp_extent *const *extents, size_t count) {
     struct sp_alias *alias = new_alias(space, extents, count);
     *opened = alias;
     if (!alias)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    alias->owner = owner;
     CUresult error = map_all(alias, extents);
     if (error != CUDA_SUCCESS && sp_alias_unmap_all(alias) == CUDA_SUCCESS) {
         sp_alias_close(alias);

@@ -35,9 +35,9 @@ struct sp_alias {
 };
 
 // Maps the extents, readable and writable by the space's device: all or nothing. Null in `alias` when nothing is
-// left of a failure; else what could not be unmapped again is in it.
-CUresult sp_alias_open(struct sp_alias **alias, struct sp_space *space, struct sp_extent *const *extents,
-                       size_t count);
+// left of a failure; else what could not be unmapped again is in it, and has its owner.
+CUresult sp_alias_open(struct sp_alias **alias, void *owner, struct sp_space *space,
+                       struct sp_extent *const *extents, size_t count);
 
 // Unmaps one entry, if it is mapped still.
 CUresult sp_alias_unmap(struct sp_alias_entry *entry);

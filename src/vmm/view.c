@@ -1,5 +1,7 @@
 #include "vmm/view.h"
 
+#include "base/log.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -29,15 +31,46 @@ CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least
     view->handle_types = handle_types;
     view->use = use;
     sp_tree_init(&view->extents, compare_extents);
+    sp_list_init(&view->stuck);
+    return CUDA_SUCCESS;
+}
+
+// Releases the handle and unmaps, or goes on with what an earlier attempt left.
+static CUresult unmap_extent(struct sp_extent *extent) {
+    if (!extent->handle_released) {
+        CUresult error = sp_native_noted(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
+        if (error != CUDA_SUCCESS)
+            return error;
+        extent->handle_released = true;
+    }
+    return sp_native_noted(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
+}
+
+static CUresult unmap_stuck(struct sp_view *view) {
+    SP_LIST_FOR_EACH_SAFE(link, &view->stuck) {
+        struct sp_extent *extent = SP_CONTAINER_OF(link, struct sp_extent, stuck);
+        CUresult error = unmap_extent(extent);
+        if (error != CUDA_SUCCESS)
+            return error;
+        sp_list_remove(link);
+        free(extent);
+    }
     return CUDA_SUCCESS;
 }
 
 void sp_view_close(struct sp_view *view) {
-    sp_space_give(view->space, view->address, view->size);
+    if (unmap_stuck(view) == CUDA_SUCCESS) {
+        sp_space_give(view->space, view->address, view->size);
+        return;
+    }
+    sp_log_warn("%zu MiB of address space are lost: the driver doesn't unmap what is there",
+                view->size >> 20);
+    while (!sp_list_empty(&view->stuck))
+        free(SP_CONTAINER_OF(sp_list_pop_front(&view->stuck), struct sp_extent, stuck));
 }
 
-// Creates the handle, maps it and sets the access.
-static CUresult map_extent(const struct sp_view *view, struct sp_extent *extent) {
+// Creates the handle, maps it and sets the access. After a failure the extent is stuck, or nothing of it is left.
+static CUresult map_extent(struct sp_view *view, struct sp_extent *extent) {
     const struct sp_vmm_device *device = view->space->device;
     CUmemAllocationProp prop = sp_vmm_device_prop(device, view->handle_types);
     prop.allocFlags.gpuDirectRDMACapable = view->use == SP_VIEW_RDMA && device->rdma;
@@ -48,31 +81,34 @@ static CUresult map_extent(const struct sp_view *view, struct sp_extent *extent)
         return error;
     error =
         sp_native_noted(sp_driver->cuMemMap(extent->address, extent->size, 0, extent->handle, 0), "cuMemMap");
-    if (error != CUDA_SUCCESS)
-        goto release;
+    if (error != CUDA_SUCCESS) {
+        sp_driver->cuMemRelease(extent->handle);
+        return error;
+    }
     error = sp_native_noted(sp_driver->cuMemSetAccess(extent->address, extent->size, &access, 1),
                             "cuMemSetAccess");
-    if (error != CUDA_SUCCESS)
-        goto unmap;
-    return CUDA_SUCCESS;
-
-unmap:
-    sp_driver->cuMemUnmap(extent->address, extent->size);
-release:
-    sp_driver->cuMemRelease(extent->handle);
+    if (error != CUDA_SUCCESS && unmap_extent(extent) != CUDA_SUCCESS) {
+        sp_list_push_back(&view->stuck, &extent->stuck);
+        sp_native_error_note(error, "cuMemSetAccess");
+    }
     return error;
 }
 
 CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
+    CUresult error = unmap_stuck(view);
+    if (error != CUDA_SUCCESS)
+        return error;
     struct sp_extent *extent = calloc(1, sizeof *extent);
     if (!extent)
         return CUDA_ERROR_OUT_OF_MEMORY;
     sp_list_init(&extent->aliases);
+    sp_list_init(&extent->stuck);
     extent->address = address;
     extent->size = size;
-    CUresult error = map_extent(view, extent);
+    error = map_extent(view, extent);
     if (error != CUDA_SUCCESS) {
-        free(extent);
+        if (sp_list_empty(&extent->stuck))
+            free(extent);
         return error;
     }
     sp_tree_insert(&view->extents, &extent->by_address);
@@ -107,13 +143,7 @@ CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t si
 
 CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
     assert(sp_list_empty(&extent->aliases));
-    if (!extent->handle_released) {
-        CUresult error = sp_native_noted(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
-        if (error != CUDA_SUCCESS)
-            return error;
-        extent->handle_released = true;
-    }
-    CUresult error = sp_native_noted(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
+    CUresult error = unmap_extent(extent);
     if (error != CUDA_SUCCESS)
         return error;
     sp_tree_remove(&view->extents, &extent->by_address);

@@ -5,7 +5,8 @@
 // what lies between them is a hole. Mapping creates the extent and unmapping releases it, each with
 // all-or-nothing outcome:
 //
-//   map:    create, map, set access; a step that fails undoes those before it.
+//   map:    create, map, set access; a step that fails undoes those before it. What a driver doesn't let undo is
+//           *stuck*: it stands in a hole, without access, and goes before anything else is mapped.
 //   unmap:  release the handle first, which by the driver's contract frees nothing while a mapping stands,
 //           then unmap, which frees the memory. So a step that fails leaves memory that is mapped and
 //           usable as before, and the next attempt goes on from there. (Measured on an H200: in this order
@@ -27,6 +28,7 @@ struct sp_extent {
     struct sp_tree_node by_size;    // for whoever collects extents to release; see pool/trim.c
     bool chosen;                    // likewise
     struct sp_list aliases;         // its other mappings: struct sp_alias_entry
+    struct sp_list stuck;           // in view->stuck
     CUdeviceptr address;
     size_t size;
     CUmemGenericAllocationHandle handle; // meaningless once handle_released
@@ -44,6 +46,7 @@ struct sp_view {
     CUmemAllocationHandleType handle_types;
     enum sp_view_use use;
     struct sp_tree extents;
+    struct sp_list stuck; // extents
 };
 
 // Takes a span of at least `least` and at best `wanted` bytes (multiples of the granule) and makes an empty
@@ -51,7 +54,7 @@ struct sp_view {
 CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least, size_t wanted,
                       CUmemAllocationHandleType handle_types, enum sp_view_use use);
 
-// Gives the span back. No extent may be left.
+// Gives the span back, unless something is stuck in it. No extent may be left.
 void sp_view_close(struct sp_view *view);
 
 // Maps `size` new bytes (a multiple of the granule) into the hole at `address`, as one extent that is readable

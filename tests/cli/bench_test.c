@@ -54,6 +54,12 @@ static const struct expectation expectations[] = {
     {"threads",
      {"\nthreads: ", "\n4 KiB, 1 thread ", "\n4 KiB, 16 threads ", "\n1 MiB, 2 threads ",
       "\n1 MiB, 16 threads "}},
+    {"fragments", {"\nfragments: ", "\n1 GiB, malloc ", "\n1 GiB, new memory ", "\n1 GiB, floor "}},
+    {"full", {"\nfull: 28 blocks ", "\n3584 MiB, malloc ", "\n3584 MiB, new memory "}},
+    {"stall",
+     {"\nstall: ", "\nown pool, hit p50 ", "\nown pool, miss worst ", "\nown pool, fill ",
+      "\nown pool, fill, loss ", "\nown pool, remaps ", "\nshared pool, hit worst ",
+      "\nshared pool, miss p99 ", "\nshared pool, remaps "}},
 };
 
 static void every_case_prints_its_lines(void **state) {
@@ -132,6 +138,60 @@ static void a_cap_bounds_what_others_cannot_see(void **state) {
     cJSON_Delete(results);
 }
 
+static void the_floor_is_measured(void **state) {
+    (void)state;
+    cJSON *results = results_of("fragments");
+    assert_true(median_of(results, "streampool", "1 GiB, floor") > 0);
+    assert_true(median_of(results, "streampool", "1 GiB, malloc") > 0);
+    assert_true(median_of(results, "streampool", "1 GiB, new memory") <= 1024);
+    cJSON_Delete(results);
+}
+
+// An eighth of the device is free, and a quarter of its blocks is wanted.
+static void a_full_device_can_only_remap(void **state) {
+    (void)state;
+    cJSON *results = results_of("full");
+    assert_true(median_of(results, "streampool", "3584 MiB, new memory") <= 2048);
+    cJSON_Delete(results);
+}
+
+static void one_thread_remaps_in_every_second_slice(void **state) {
+    (void)state;
+    cJSON *results = results_of("stall");
+    assert_true(median_of(results, "remapping", "own pool, remaps") > 0);
+    assert_true(median_of(results, "undisturbed", "own pool, remaps") == 0);
+    assert_true(median_of(results, "remapping", "shared pool, remaps") > 0);
+    assert_true(median_of(results, "remapping", "own pool, fill") > 0);
+    assert_true(median_of(results, "undisturbed", "own pool, fill, loss") == 0);
+    cJSON_Delete(results);
+}
+
+// ------------------------------------------------------------------------------------------- the device's memory
+
+static void a_part_of_the_device_can_be_filled(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--device-memory=4096", "full"));
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.output, "\nfull: 7 blocks of 512 MiB, every second one freed, then 768 MiB wanted");
+    assert_says(outcome.output, "\n768 MiB, malloc ");
+    program_forget(&outcome);
+}
+
+// The cases behind it find the memory that it had taken.
+static void a_device_too_small_is_an_error(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(
+        &outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=3G"),
+        ARGUMENTS("--device=sim", "--rounds=1", "--device-memory=1024", "fragments", "full", "growth"));
+    assert_int_equal(outcome.status, 1);
+    assert_says(outcome.errors, "fragments: CUDA_ERROR_OUT_OF_MEMORY (2)");
+    assert_says(outcome.errors, "full: CUDA_ERROR_OUT_OF_MEMORY (2)");
+    assert_says(outcome.output, "\n2 GiB, grow ");
+    program_forget(&outcome);
+}
+
 // -------------------------------------------------------------------------------------------- the results
 
 static void results_are_written_as_json(void **state) {
@@ -192,6 +252,10 @@ static void nonsense_is_refused(void **state) {
         {"--rounds=513", "--rounds is a number from 1 to 512, not '513'"},
         {"--rounds=3x", "--rounds is a number from 1 to 512, not '3x'"},
         {"--rounds=", "--rounds is a number from 1 to 512, not ''"},
+        {"--seconds=0", "--seconds is a number from 1 to 256, not '0'"},
+        {"--seconds=1.5", "--seconds is a number from 1 to 256, not '1.5'"},
+        {"--device-memory=0", "--device-memory is a number from 1 to 16777216, not '0'"},
+        {"--device-memory=4G", "--device-memory is a number from 1 to 16777216, not '4G'"},
         {"--device=tpu", "--device is auto, gpu or sim, not 'tpu'"},
         {"--case=pairs", "there is no case 'pairs'"},
         {"grow", "there is no case 'grow'"},
@@ -233,6 +297,11 @@ int main(void) {
         cmocka_unit_test(the_environment_names_the_driver),
         cmocka_unit_test(memory_follows_events),
         cmocka_unit_test(a_cap_bounds_what_others_cannot_see),
+        cmocka_unit_test(the_floor_is_measured),
+        cmocka_unit_test(a_full_device_can_only_remap),
+        cmocka_unit_test(one_thread_remaps_in_every_second_slice),
+        cmocka_unit_test(a_part_of_the_device_can_be_filled),
+        cmocka_unit_test(a_device_too_small_is_an_error),
         cmocka_unit_test(results_are_written_as_json),
         cmocka_unit_test(a_file_that_cannot_be_written_is_an_error),
         cmocka_unit_test(a_case_that_fails_is_named),

@@ -102,6 +102,27 @@ void row_a_trim_leaves_a_capture_valid(void) {
     leave_capture_valid(trim);
 }
 
+static void remap(struct beside *beside) {
+    CUstream stream = beside->scene.a;
+    poolMemPool_t pool = test_pool_of_at_most(MIB(64));
+    void *blocks[8];
+    for (unsigned i = 0; i < 8; i++)
+        blocks[i] = test_malloc(pool, MIB(8), stream);
+    for (unsigned i = 0; i < 8; i += 2)
+        test_free(blocks[i], stream);
+    void *joined = test_malloc(pool, MIB(32), stream);
+    REQUIRE_EQUAL(test_reserved(pool), MIB(64));
+    EXPECT(poolFree(joined), poolSuccess);
+    for (unsigned i = 1; i < 8; i += 2)
+        EXPECT(poolFree(blocks[i]), poolSuccess);
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
+    EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+}
+
+void row_remapping_leaves_a_capture_valid(void) {
+    leave_capture_valid(remap);
+}
+
 static void record(struct beside *beside) {
     test_set_attribute(beside->pool, poolMemPoolAttrUnfencedBytesMax, 0);
     test_free(beside->block, beside->scene.a);

@@ -1,6 +1,7 @@
 // Rows of the flags of poolMallocAsyncWithFlags, of determinism, and of each statistic by its name.
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include "conformance/rows.h"
 #include "conformance/scene.h"
@@ -136,12 +137,40 @@ void row_own_attributes_have_their_defaults(void) {
     REQUIRE_EQUAL(test_attribute(pool, poolMemPoolAttrHostWaitMax), 0);
     REQUIRE(test_flag(pool, poolMemPoolAttrDeterministic) == 0);
     REQUIRE(test_flag(pool, poolMemPoolAttrContextFence) == 0);
+    REQUIRE(test_flag(pool, poolMemPoolAttrTrimByReaper) == 0);
+    REQUIRE(test_flag(pool, poolMemPoolAttrReaper) == 1);
     test_set_attribute(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
     REQUIRE_EQUAL(test_attribute(pool, poolMemPoolAttrHostWaitMax), UINT64_MAX);
     test_set_flag(pool, poolMemPoolAttrDeterministic, 7);
     REQUIRE(test_flag(pool, poolMemPoolAttrDeterministic) == 1);
     test_set_flag(pool, poolMemPoolAttrContextFence, -1);
     REQUIRE(test_flag(pool, poolMemPoolAttrContextFence) == 1);
+}
+
+// Whether a pool comes to hold so many bytes, which takes the reaper some milliseconds.
+static bool comes_to_hold(poolMemPool_t pool, uint64_t bytes) {
+    for (unsigned i = 0; i < 5000 && test_reserved(pool) > bytes; i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    return test_reserved(pool) == bytes;
+}
+
+void row_a_trim_left_to_the_reaper_comes_to_the_threshold(void) {
+    poolMemPool_t pool = test_pool();
+    CUstream stream = test_stream();
+    test_set_flag(pool, poolMemPoolAttrTrimByReaper, 1);
+    test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, MIB(34));
+    void *blocks[8];
+    for (unsigned i = 0; i < 8; i++)
+        blocks[i] = test_malloc(pool, MIB(32), stream);
+    for (unsigned i = 0; i < 8; i++)
+        test_free(blocks[i], stream);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    REQUIRE(comes_to_hold(pool, MIB(34)));
+    EXPECT(poolMemPoolTrimTo(pool, 0),
+           poolSuccess); // takes its turn behind the reaper, which has counted by then
+    REQUIRE_EQUAL(test_reserved(pool), 0);
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolStatBytesReleasedByReaper), MIB(256 - 34));
+    REQUIRE(test_attribute(pool, poolMemPoolStatReaperTime) > 0);
 }
 
 #define STEPS  60
@@ -279,7 +308,7 @@ void row_statistics_are_read_by_name_and_set_to_0_alone(void) {
         EXPECT(poolMemPoolSetAttribute(pool, statistics[i], &one), poolErrorInvalidValue);
     }
     REQUIRE(!poolMemPoolGetStatisticName(poolMemPoolAttrReleaseThreshold));
-    REQUIRE(!poolMemPoolGetStatisticName((enum poolMemPoolAttr)(1100 + STATISTICS)));
+    REQUIRE(!poolMemPoolGetStatisticName((enum poolMemPoolAttr)(statistics[STATISTICS - 1] + 1)));
 }
 
 void row_statistic_reuse_same_stream_counts_the_streams_own_memory(void) {

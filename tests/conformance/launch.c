@@ -1,4 +1,4 @@
-// The row of programmatic dependent launch, which the simulated driver doesn't have: kernels of a stream that
+// The rows of programmatic dependent launch, which the simulated driver doesn't have: kernels of a stream that
 // start before those in front of them have ended.
 #include <dlfcn.h>
 #include <stdint.h>
@@ -174,4 +174,45 @@ void row_programmatic_dependent_launch_keeps_every_byte(void) {
         EXPECT(poolDeviceSynchronize(), poolSuccess);
         REQUIRE_EQUAL(count_errors(&steps), 0);
     }
+}
+
+// Memory in pieces, between blocks that stay: what lies in them shows whether a kernel wrote where it has nothing.
+enum { PIECES = 16 };
+
+static poolMemPool_t open_pieces(void **blocks, CUstream stream) {
+    poolMemPool_t pool = test_pool_of_at_most(PIECES * MIB(4));
+    test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    for (unsigned i = 0; i < PIECES; i++) {
+        blocks[i] = test_malloc(pool, MIB(4), stream);
+        test_fill(blocks[i], (unsigned char)(i + 1), MIB(4), stream);
+    }
+    for (unsigned i = 0; i < PIECES; i += 2)
+        test_free(blocks[i], stream);
+    return pool;
+}
+
+// As above, with sizes that need pieces, so that each step joins what the steps before it have freed. The kernels wait
+// for those before them; memory that is to be used without that is fixed, and none of it is joined.
+void row_programmatic_dependent_launch_keeps_every_byte_of_joined_memory(void) {
+    static const size_t sizes[] = {MIB(10), MIB(12), MIB(9), MIB(14)};
+    struct steps steps;
+    void *blocks[PIECES], *fixed = NULL;
+    open_steps(&steps);
+    CUstream stream = test_stream();
+    poolMemPool_t pool = open_pieces(blocks, stream);
+    EXPECT(poolMallocAsyncWithFlags(&fixed, MIB(10), pool, stream, poolMallocFixed | poolMallocNoGrowth),
+           poolErrorMemoryAllocation);
+    void *from = test_malloc(pool, sizes[0], stream);
+    test_fill(from, 0, sizes[0], stream);
+    for (uint32_t step = 0; step < STEPS; step++) {
+        void *to = test_malloc(pool, sizes[(step + 1) % 4], stream);
+        launch_step(&steps, from, to, MIB(9), step, stream);
+        test_free(from, stream);
+        from = to;
+    }
+    REQUIRE(test_attribute(pool, poolMemPoolStatRemaps) > 0);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    REQUIRE_EQUAL(count_errors(&steps), 0);
+    for (unsigned i = 1; i < PIECES; i += 2)
+        REQUIRE(test_is_filled(blocks[i], (unsigned char)(i + 1), MIB(4)));
 }

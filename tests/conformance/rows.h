@@ -140,7 +140,8 @@
     X(small_fixed_blocks_are_served_too, "poolMallocFixed: any size") \
     X(flags_widen_no_policy, "flags never widen the pool's policies") \
     X(unknown_flags_are_invalid_and_no_pool_is_the_current_one, "other flags: InvalidValue; a null pool is the current one") \
-    X(own_attributes_have_their_defaults, "attributes 1001 to 1003: default 0") \
+    X(own_attributes_have_their_defaults, "attributes 1001 to 1003 and 1006: default 0; 1007: 1") \
+    X(a_trim_left_to_the_reaper_comes_to_the_threshold, "attribute 1006: a synchronise leaves its trim to the library's thread, which ends at the threshold; TrimTo doesn't") \
     X(a_deterministic_pool_does_the_same_on_a_fast_and_a_slow_device, "attribute 1002: addresses and growth depend on the program alone") \
     X(a_deterministic_pool_takes_what_a_synchronise_has_shown, "attribute 1002: a query teaches nothing, a synchronise does") \
     X(a_deterministic_pool_takes_what_a_stream_synchronise_has_shown, "attribute 1002: a synchronise of the stream does, of another one not") \
@@ -182,6 +183,7 @@
 #define CAPTURE_ROWS(X) \
     X(growth_leaves_a_capture_valid, "a capture in this or another thread stays valid while pools grow") \
     X(a_trim_leaves_a_capture_valid, "while a pool is trimmed") \
+    X(remapping_leaves_a_capture_valid, "while memory in pieces is joined, and trimmed") \
     X(records_and_waits_leave_a_capture_valid, "while events are recorded and waited for on other streams") \
     X(questions_leave_a_capture_valid, "while events are asked") \
     X(inserted_waits_leave_a_capture_valid, "while waits are inserted into other streams") \
@@ -206,6 +208,17 @@
     X(memory_of_a_context_that_was_destroyed_is_trimmed, "and goes back to the device") \
     X(memory_of_another_context_that_is_alive_is_left, "what is pending in a context that is alive is neither given again nor trimmed")
 
+#define REMAP_ROWS(X) \
+    X(memory_in_pieces_serves_a_large_request_with_no_new_memory, "free memory in pieces is joined, at no byte more reserved") \
+    X(joined_memory_and_its_neighbours_share_no_byte, "where an end of it lies in memory that is partly used, no byte is wrong on either side") \
+    X(a_view_of_pieces_serves_the_same_request_again, "the same request again: the same address, though the memory was used by its other one meanwhile") \
+    X(joined_memory_comes_after_its_last_work_on_the_same_stream, "pieces with work pending on A are joined for A, behind that work") \
+    X(memory_that_another_stream_has_pending_is_not_joined, "and not for B") \
+    X(work_through_joined_memory_has_a_claim_on_the_pieces, "joined memory freed with work pending: its pieces are neither given to B nor trimmed before") \
+    X(joined_memory_keeps_the_claims_on_all_its_pieces, "joined by B behind A's work and freed on C: C waits for A") \
+    X(a_resident_kernel_does_not_delay_joining, "joining waits for no kernel of another stream") \
+    X(joined_memory_is_freed_by_its_first_address_alone, "free of a piece's own address, or inside, or twice: InvalidValue")
+
 #define TRAP_ROWS(X) \
     X(trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew, "a failed allocation leaks nothing, keeps nothing, and frees nothing twice later") \
     X(trap_4_no_lock_is_held_after_an_error, "after each error the next call of another thread goes through") \
@@ -226,6 +239,7 @@
     STREAM_ROWS(X) \
     CAPTURE_ROWS(X) \
     CONTEXT_ROWS(X) \
+    REMAP_ROWS(X) \
     TRAP_ROWS(X)
 
 #define TWO_DEVICE_ROWS(X) \
@@ -248,7 +262,8 @@
     X(a_context_that_the_driver_can_not_tell_of_is_taken_for_alive_and_left_alone, "nobody knows whether a context is gone: what was freed there is not reused, and its events are not touched")
 
 #define GPU_ROWS(X) \
-    X(programmatic_dependent_launch_keeps_every_byte, "kernels that start before those in front of them have ended, and wait for them: no byte is wrong")
+    X(programmatic_dependent_launch_keeps_every_byte, "kernels that start before those in front of them have ended, and wait for them: no byte is wrong") \
+    X(programmatic_dependent_launch_keeps_every_byte_of_joined_memory, "nor when memory is joined behind such kernels; fixed memory is never joined")
 
 #define HELPER_ROWS(X) \
     X(end_with_everything_alive, "ends with memory, streams and pending frees alive")

@@ -70,6 +70,7 @@ static poolError_t act_watched(struct scene *scene, const struct step *step, str
     X("cuPointerGetAttribute", "", "likewise, on a driver without cuCtxGetId") \
     X("cuEventQuery", "", "likewise; what a query was called for is a row of the conformance program") \
     X("cuStreamWaitEvent", "record_an_event", "a record of the caller's event tells us nothing then") \
+    X("cuStreamWaitEvent", "record_behind_it", "likewise") \
     X("cuStreamQuery", "", "a stream that doesn't say so isn't idle: the threshold waits") \
     X("cuMemGetInfo", "", "the pools' own account decides") \
     X("host allocation", "", "another way is tried")

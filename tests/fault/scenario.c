@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "pool/check.h"
+#include "pool/reaper.h"
 #include "pool/runtime.h"
+#include "pool/stitch.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"
@@ -105,6 +107,37 @@ static poolError_t set_attribute(struct scene *scene, enum scene_pool place, enu
     return CALL(poolMemPoolSetAttribute(scene->pools[place], attr, &bytes));
 }
 
+static poolError_t set_flag(struct scene *scene, enum scene_pool place, enum poolMemPoolAttr attr, int flag) {
+    return CALL(poolMemPoolSetAttribute(scene->pools[place], attr, &flag));
+}
+
+// The trim is the first to learn that the stream is idle.
+static poolError_t trim_when_idle(struct scene *scene, enum scene_pool place, size_t keep,
+                                  enum scene_stream stream) {
+    test_finish(scene->streams[stream]);
+    return CALL(poolMemPoolTrimTo(scene->pools[place], keep));
+}
+
+// What the reaper does then is a part of the step.
+static poolError_t synchronise_with_reaper(struct scene *scene, enum scene_stream stream) {
+    before_call(scene);
+    poolError_t error = poolStreamSynchronize(scene->streams[stream]);
+    sp_reaper_rest();
+    return after_call(scene, error);
+}
+
+// As if many others had been made since.
+static poolError_t drop_kept_views(struct scene *scene, enum scene_pool place) {
+    struct sp_pool *pool = sp_pool_from_handle(scene->pools[place]);
+    before_call(scene);
+    sp_pool_collect(pool);
+    sp_lock_acquire(&pool->lock);
+    sp_kept_limit(pool, 0, 0);
+    sp_lock_release(&pool->lock);
+    sp_reaper_take_zombies(pool);
+    return after_call(scene, poolSuccess);
+}
+
 static poolError_t find_default_pool(struct scene *scene) {
     poolMemPool_t pool = UNTOUCHED;
     poolError_t error = CALL(poolDeviceGetDefaultMemPool(&pool, 0));
@@ -168,6 +201,65 @@ static poolError_t find_default_pool(struct scene *scene) {
     X(free_large_memory_of_the_other_stream, release(scene, 5, STREAM_B, STREAM_A)) \
     X(empty_the_limited_pool, release(scene, 7, STREAM_B, STREAM_B)) \
     X(empty_the_limited_pool_wholly, release(scene, 8, STREAM_B, STREAM_B)) \
+    X(make_a_pool_of_pieces, make_pool(scene, PIECED_POOL, MIB(64))) \
+    X(bury_on_the_calling_thread, set_flag(scene, PIECED_POOL, poolMemPoolAttrReaper, 0)) \
+    X(keep_the_pieces, set_attribute(scene, PIECED_POOL, poolMemPoolAttrReleaseThreshold, UINT64_MAX)) \
+    X(make_the_first_piece, allocate(scene, 11, MIB(16), PIECED_POOL, STREAM_A)) \
+    X(make_the_second_piece, allocate(scene, 12, MIB(16), PIECED_POOL, STREAM_A)) \
+    X(make_the_third_piece, allocate(scene, 13, MIB(16), PIECED_POOL, STREAM_A)) \
+    X(make_the_fourth_piece, allocate(scene, 14, MIB(16), PIECED_POOL, STREAM_A)) \
+    X(free_the_first_piece, release(scene, 11, STREAM_A, STREAM_A)) \
+    X(free_the_third_piece, release(scene, 13, STREAM_A, STREAM_A)) \
+    X(map_them_side_by_side, allocate(scene, 15, MIB(32), PIECED_POOL, STREAM_A)) \
+    X(free_the_view, release(scene, 15, STREAM_A, STREAM_A)) \
+    X(keep_the_view_no_longer, drop_kept_views(scene, PIECED_POOL)) \
+    X(bury_it_at_a_synchronise, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(map_others_side_by_side, allocate(scene, 15, MIB(32), PIECED_POOL, STREAM_A)) \
+    X(free_the_view_of_them, release(scene, 15, STREAM_A, STREAM_A)) \
+    X(keep_that_view_no_longer, drop_kept_views(scene, PIECED_POOL)) \
+    X(record_behind_it, CALL(poolEventRecord(scene->event, scene->streams[STREAM_A]))) \
+    X(bury_it_at_a_trim, trim_when_idle(scene, PIECED_POOL, MIB(64), STREAM_A)) \
+    X(free_the_second_piece, release(scene, 12, STREAM_A, STREAM_A)) \
+    X(free_the_fourth_piece, release(scene, 14, STREAM_A, STREAM_A)) \
+    X(use_the_reaper, set_flag(scene, PIECED_POOL, poolMemPoolAttrReaper, 1)) \
+    X(leave_trims_to_it, set_flag(scene, PIECED_POOL, poolMemPoolAttrTrimByReaper, 1)) \
+    X(keep_some_of_the_pieces, set_attribute(scene, PIECED_POOL, poolMemPoolAttrReleaseThreshold, MIB(10))) \
+    X(have_the_reaper_trim, synchronise_with_reaper(scene, STREAM_A)) \
+    X(give_up_the_pool_of_pieces, give_up_pool(scene, PIECED_POOL)) \
+    X(make_a_pool_for_pieces, make_pool(scene, PIECES_POOL, MIB(96))) \
+    X(keep_what_is_in_pieces, set_attribute(scene, PIECES_POOL, poolMemPoolAttrReleaseThreshold, UINT64_MAX)) \
+    X(allocate_piece_1, allocate(scene, 11, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_2, allocate(scene, 12, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_3, allocate(scene, 13, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_4, allocate(scene, 14, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_5, allocate(scene, 15, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_6, allocate(scene, 16, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_7, allocate(scene, 17, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(allocate_piece_8, allocate(scene, 18, MIB(8), PIECES_POOL, STREAM_A)) \
+    X(free_piece_1, release(scene, 11, STREAM_A, STREAM_A)) \
+    X(free_piece_3, release(scene, 13, STREAM_A, STREAM_A)) \
+    X(free_piece_5, release(scene, 15, STREAM_A, STREAM_A)) \
+    X(free_piece_7, release(scene, 17, STREAM_A, STREAM_A)) \
+    X(join_pieces, allocate(scene, 11, MIB(27), PIECES_POOL, STREAM_A)) \
+    X(use_what_was_left_over, allocate(scene, 13, MIB(4), PIECES_POOL, STREAM_A)) \
+    X(free_what_was_left_over, release(scene, 13, STREAM_A, STREAM_A)) \
+    X(free_what_was_joined, release(scene, 11, STREAM_A, STREAM_A)) \
+    X(join_pieces_by_the_same_view, allocate(scene, 11, MIB(20), PIECES_POOL, STREAM_A)) \
+    X(free_it_on_its_stream, release(scene, 11, STREAM_A, STREAM_A)) \
+    X(join_pieces_with_new_memory, allocate(scene, 11, MIB(45), PIECES_POOL, STREAM_A)) \
+    X(free_it_on_another_stream, release(scene, 11, STREAM_A, STREAM_B)) \
+    X(learn_of_it, CALL(poolStreamSynchronize(scene->streams[STREAM_B]))) \
+    X(join_pieces_by_a_view_with_new_memory, allocate(scene, 11, MIB(41), PIECES_POOL, STREAM_A)) \
+    X(free_it_in_no_order, release_in_no_order(scene, 11, STREAM_A)) \
+    X(trim_what_views_stand_on, CALL(poolMemPoolTrimTo(scene->pools[PIECES_POOL], MIB(50)))) \
+    X(learn_of_the_rest, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(join_what_is_left_with_new_memory, allocate(scene, 11, MIB(40), PIECES_POOL, STREAM_B)) \
+    X(free_it_again, release(scene, 11, STREAM_B, STREAM_B)) \
+    X(free_the_last_pieces_2, release(scene, 12, STREAM_A, STREAM_A)) \
+    X(free_the_last_pieces_4, release(scene, 14, STREAM_A, STREAM_A)) \
+    X(free_the_last_pieces_6, release(scene, 16, STREAM_A, STREAM_A)) \
+    X(free_the_last_pieces_8, release(scene, 18, STREAM_A, STREAM_A)) \
+    X(give_up_the_pool_for_pieces, give_up_pool(scene, PIECES_POOL)) \
     X(keep_nothing, set_attribute(scene, OPEN_POOL, poolMemPoolAttrReleaseThreshold, 0)) \
     X(synchronise_one_stream, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
     X(synchronise_the_other_stream, CALL(poolStreamSynchronize(scene->streams[STREAM_B]))) \

@@ -61,7 +61,7 @@ static void read_required(char *text, struct options *options, struct argp_state
     }
 }
 
-enum { KEY_BYTES = 256, KEY_CONTEXTS, KEY_FAULTS };
+enum { KEY_BYTES = 256, KEY_CONTEXTS, KEY_FAULTS, KEY_LARGE };
 
 static const struct argp_option option_table[] = {
     {"driver", 'd', "sim|gpu|PATH", 0, "the driver to run on; without it STREAMPOOL_DRIVER decides", 0},
@@ -75,6 +75,7 @@ static const struct argp_option option_table[] = {
     {"bytes", KEY_BYTES, "LIMIT", 0, "the pool's limit (without it 32M, on a real driver 256M)", 0},
     {"contexts", KEY_CONTEXTS, "1|2", 0, "with 2, a second context comes and goes", 0},
     {"faults", KEY_FAULTS, "N", 0, "so many operations in a thousand have a driver's call fail", 0},
+    {"large", KEY_LARGE, NULL, 0, "large blocks, up to a third of the limit", 0},
     {"trace", 'v', NULL, 0, "print every step", 0},
     {"require", 'r', "NAME=COUNT,...", 0, "fail unless the pools have counted as much", 0},
     {0},
@@ -125,6 +126,8 @@ static error_t read_option(int key, char *value, struct argp_state *state) {
         read_required(value, options, state);
     else if (key == 'v')
         options->plan.trace = true;
+    else if (key == KEY_LARGE)
+        options->plan.large = true;
     else if (key == ARGP_KEY_END)
         check_plan(&options->plan, state);
     else if (key != 'd')

@@ -152,6 +152,8 @@ static size_t choose_size(struct thread *thread) {
     struct numbers *numbers = &thread->numbers;
     if (!numbers_once_in(numbers, 3))
         return world->sizes[numbers_below(numbers, SIZES)];
+    if (world->plan.large && !numbers_once_in(numbers, 4))
+        return MIB(1) + numbers_below(numbers, world->largest);
     return 8 + numbers_below(numbers, numbers_once_in(numbers, 2) ? KIB(60) : world->largest);
 }
 
@@ -429,17 +431,20 @@ static void renew_event(struct thread *thread) {
 // -------------------------------------------------------------------------------------------------- faults
 
 static void set_fault(struct thread *thread) {
-    static const char *const entries[] = {"cuStreamWaitEvent",    "cuEventRecord",      "cuEventQuery",
-                                          "cuStreamSynchronize",  "cuStreamQuery",      "cuCtxSynchronize",
-                                          "cuCtxRecordEvent",     "cuEventSynchronize", "cuCtxGetId",
-                                          "cuPointerGetAttribute"};
+    static const char *const entries[] = {
+        "cuStreamWaitEvent", "cuEventRecord",         "cuEventQuery",     "cuStreamSynchronize",
+        "cuStreamQuery",     "cuCtxSynchronize",      "cuCtxRecordEvent", "cuEventSynchronize",
+        "cuCtxGetId",        "cuPointerGetAttribute", "cuMemMap",         "cuMemSetAccess",
+        "cuMemUnmap",        "cuMemCreate",           "cuMemRelease"};
+    enum { MAPPING = 5, ALL = sizeof entries / sizeof entries[0] };
     const struct world *world = thread->world;
     thread->faulty = world->plan.faults > 0 && world->simulated &&
                      numbers_below(&thread->numbers, 1000) < world->plan.faults;
-    if (thread->faulty)
+    for (unsigned i = 0; thread->faulty && i < (world->plan.large ? 2 : 1); i++)
         world->simulated->simcudaFailCall(
-            entries[numbers_below(&thread->numbers, sizeof entries / sizeof entries[0])],
-            1 + numbers_below(&thread->numbers, 2), simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+            entries[numbers_below(&thread->numbers, world->plan.large ? ALL : ALL - MAPPING)],
+            1 + numbers_below(&thread->numbers, 2), i == 0 ? simcudaFaultOnce : simcudaFaultOnwards,
+            CUDA_ERROR_UNKNOWN);
 }
 
 static void clear_fault(struct thread *thread) {
@@ -553,6 +558,8 @@ void operations_next(struct thread *thread) {
     size_t chosen = choose(thread);
     thread->name = table[chosen].name;
     perform(thread, table[chosen].run);
+    if (world->plan.large && world->plan.threads == 1)
+        thread_require_order(thread);
     thread_require_no_reports(thread);
 }
 

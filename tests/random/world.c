@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pool/check.h"
+#include "pool/pool.h"
 #include "random/operations.h"
 #include "random/work.h"
 #include "support/check.h"
@@ -123,6 +125,12 @@ void world_require_no_wrong_words(struct world *world, struct thread *thread) {
 
 // ------------------------------------------------------------------------------------ contexts and streams
 
+void thread_require_order(const struct thread *thread) {
+    char why[256] = "";
+    if (!sp_pool_check(thread->world->pool, why, sizeof why))
+        thread_fail(thread, "the pool is not in order: %s", why);
+}
+
 void thread_enter(struct thread *thread, unsigned context) {
     if (thread->context == context)
         return;
@@ -211,6 +219,19 @@ static void choose_sizes(struct world *world, struct numbers *numbers) {
     }
 }
 
+// Of some sizes there is room for many blocks, of others for few.
+static void choose_large_sizes(struct world *world, struct numbers *numbers) {
+    for (unsigned i = 0; i < SIZES; i++)
+        world->sizes[i] = MIB(1) + numbers_below(numbers, world->largest >> numbers_below(numbers, 5));
+}
+
+// Few views are kept, so that some go that were used a moment ago.
+static void keep_few_views(const struct world *world, struct numbers *numbers) {
+    struct sp_pool *pool = sp_pool_from_handle(world->pool);
+    pool->kept_views_max = (uint32_t)numbers_below(numbers, 6);
+    pool->kept_mappings_max = 4 + numbers_below(numbers, 60);
+}
+
 // Figures that let a pool of any policy come to all its decisions: how much may go unfenced is part of them.
 static void make_pool(struct world *world, struct numbers *numbers) {
     static const uint64_t unfenced[] = {0, 64 << 10, 1 << 20, 8 << 20};
@@ -236,7 +257,7 @@ void world_open(struct world *world, const struct plan *plan) {
     world->simulated = test_simulated();
     if (world->plan.bytes == 0)
         world->plan.bytes = world->simulated ? MIB(32) : MIB(256);
-    world->largest = world->plan.bytes / 16;
+    world->largest = world->plan.bytes / (plan->large ? 3 : 16);
     world->context_count = (unsigned)plan->contexts;
     for (unsigned i = 0; i < world->context_count; i++)
         world_make_context(&thread, i);
@@ -247,8 +268,13 @@ void world_open(struct world *world, const struct plan *plan) {
     }
     world->longest_spin = (uint64_t)10000 << 3 * numbers_below(&thread.numbers, 3);
     operations_weigh(world, &thread.numbers);
-    choose_sizes(world, &thread.numbers);
+    if (plan->large)
+        choose_large_sizes(world, &thread.numbers);
+    else
+        choose_sizes(world, &thread.numbers);
     make_pool(world, &thread.numbers);
+    if (plan->large)
+        keep_few_views(world, &thread.numbers);
     thread_enter(&thread, 0);
 }
 

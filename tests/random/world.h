@@ -38,7 +38,9 @@ struct plan {
     uint64_t bytes;    // that the pool may reserve; 0: chosen for the driver
     uint64_t contexts;
     uint64_t faults; // a call of the driver fails in so many operations of a thousand
-    bool trace;      // print every step
+    bool
+        large; // large blocks, so that memory lies in pieces and is mapped again; and calls that map may fail
+    bool trace; // print every step
 };
 
 enum stream_kind { STREAM_LEGACY, STREAM_PER_THREAD, STREAM_BLOCKING, STREAM_NON_BLOCKING };
@@ -135,6 +137,9 @@ void thread_trace(const struct thread *thread, const char *format, ...) __attrib
 // The simulated driver has seen nothing wrong so far; and no kernel has found a wrong word, which waits for the device.
 void thread_require_no_reports(const struct thread *thread);
 void world_require_no_wrong_words(struct world *world, struct thread *thread);
+
+// Every invariant of the pool holds. For programs of one thread.
+void thread_require_order(const struct thread *thread);
 
 // The numbers by which traces and failures call things.
 unsigned world_stream_number(const struct world *world, const struct stream *stream);

@@ -2,9 +2,12 @@
 
 #include <sched.h>
 
+#include "pool/check.h"
+#include "pool/runtime.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"
+#include "support/simulated.h"
 
 // -------------------------------------------------------------------------------------------------- the crew
 
@@ -72,6 +75,25 @@ void crew_close(struct crew *crew) {
     pthread_mutex_destroy(&crew->box.lock);
 }
 
+static void require_sound(poolMemPool_t pool) {
+    char why[256] = "";
+    if (!sp_pool_check(pool, why, sizeof why))
+        test_fail(__FILE__, __LINE__, "an invariant of the pool is broken: %s", why);
+}
+
+// All threads are gone and everything was freed: the pool is empty, and the device has every byte back.
+void crew_require_all_back(poolMemPool_t pool) {
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    require_sound(pool);
+    REQUIRE_EQUAL(test_used(pool), 0);
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), 0);
+    test_unload_kernels();
+    REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
+    sp_runtime_teardown();
+    test_require_no_leaks();
+}
+
 // --------------------------------------------------------------------------------------- what members do
 
 // xorshift64*
@@ -118,6 +140,26 @@ void crew_allocate_or_free(struct crew_member *member) {
         free_block(place);
     else
         *place = allocate(member);
+}
+
+// Few places and large sizes, so that free memory lies in pieces.
+void crew_allocate_large_or_free(struct crew_member *member) {
+    struct crew_block *place = &member->blocks[crew_draw(member, 4)];
+    if (place->address) {
+        free_block(place);
+        return;
+    }
+    struct crew_block block = {.size = MIB(1) + crew_draw(member, MIB(20)),
+                               .stream = member->stream,
+                               .value = (unsigned char)crew_draw(member, 256),
+                               .filled = crew_draw(member, 4) == 0};
+    poolError_t error = poolMallocFromPoolAsync(&block.address, block.size, member->crew->pool, block.stream);
+    if (error == poolErrorMemoryAllocation)
+        return;
+    EXPECT(error, poolSuccess);
+    if (block.filled)
+        test_fill_block(block.address, block.value, block.size, block.stream);
+    *place = block;
 }
 
 void crew_pass_on(struct crew_member *member) {

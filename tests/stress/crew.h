@@ -57,12 +57,16 @@ void crew_join(struct crew *crew);
 // Frees what is in the box, and destroys the streams.
 void crew_close(struct crew *crew);
 
+// With all threads gone and everything freed: the pool is in order and empty, and the device has every byte back.
+void crew_require_all_back(poolMemPool_t pool);
+
 uint64_t crew_draw(struct crew_member *member, uint64_t below);
 
 // What members do. A place is taken or empty by turns: allocate_or_free fills an empty one and frees a taken
 // one.
 void crew_allocate_or_free(struct crew_member *member);
-void crew_pass_on(struct crew_member *member);       // puts one block in the box
-void crew_free_from_box(struct crew_member *member); // frees one of whoever put it there
+void crew_allocate_large_or_free(struct crew_member *member); // for a pool that may have no room
+void crew_pass_on(struct crew_member *member);                // puts one block in the box
+void crew_free_from_box(struct crew_member *member);          // frees one of whoever put it there
 
 #endif

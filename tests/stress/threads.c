@@ -1,5 +1,4 @@
 // Rows of threads in one process.
-#include "pool/check.h"
 #include "pool/runtime.h"
 #include "stress/crew.h"
 #include "stress/rows.h"
@@ -12,30 +11,11 @@ enum { ROUNDS = 6000 };
 
 static struct crew crew;
 
-static void require_sound(poolMemPool_t pool) {
-    char why[256] = "";
-    if (!sp_pool_check(pool, why, sizeof why))
-        test_fail(__FILE__, __LINE__, "an invariant of the pool is broken: %s", why);
-}
-
-// All threads are gone and everything was freed: the pool is empty, and the device has every byte back.
-static void require_all_back(poolMemPool_t pool) {
-    EXPECT(poolDeviceSynchronize(), poolSuccess);
-    require_sound(pool);
-    REQUIRE_EQUAL(test_used(pool), 0);
-    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
-    REQUIRE_EQUAL(test_reserved(pool), 0);
-    test_unload_kernels();
-    REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
-    sp_runtime_teardown();
-    test_require_no_leaks();
-}
-
 static void run_crew(poolMemPool_t pool, void (*work)(struct crew_member *member)) {
     crew_start(&crew, work, ROUNDS);
     crew_join(&crew);
     crew_close(&crew);
-    require_all_back(pool);
+    crew_require_all_back(pool);
 }
 
 void row_threads_on_streams_of_their_own_share_a_pool(void) {
@@ -90,6 +70,51 @@ void row_threads_synchronise_and_trim_while_others_allocate(void) {
     run_crew(pool, synchronise_or_trim_or_allocate);
 }
 
+// Its last memory is a block of pieces.
+static void join_in_a_pool_that_is_given_up(struct crew_member *member) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(64));
+    void *blocks[8];
+    for (unsigned i = 0; i < 8; i++)
+        blocks[i] = test_malloc(pool, MIB(8), member->stream);
+    for (unsigned i = 0; i < 8; i += 2)
+        test_free(blocks[i], member->stream);
+    void *joined = test_malloc(pool, MIB(20), member->stream);
+    EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+    for (unsigned i = 1; i < 8; i += 2)
+        test_free(blocks[i], member->stream);
+    test_free(joined, member->stream);
+}
+
+static void join_or_trim(struct crew_member *member) {
+    poolMemPool_t pool = member->crew->pool;
+    switch (crew_draw(member, 60)) {
+    case 0:
+        EXPECT(poolMemPoolTrimTo(pool, crew_draw(member, MIB(128))), poolSuccess);
+        break;
+    case 1:
+        EXPECT(poolStreamSynchronize(member->stream), poolSuccess);
+        break;
+    case 2:
+        join_in_a_pool_that_is_given_up(member);
+        break;
+    default:
+        crew_allocate_large_or_free(member);
+    }
+}
+
+// Few views are kept, so that they go while others are made.
+void row_threads_join_memory_in_pieces(void) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(192));
+    test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    sp_pool_from_handle(pool)->kept_views_max = 6;
+    crew_open(&crew, pool);
+    crew_start(&crew, join_or_trim, ROUNDS / 4);
+    crew_join(&crew);
+    REQUIRE(test_attribute(pool, poolMemPoolStatRemaps) > 100);
+    crew_close(&crew);
+    crew_require_all_back(pool);
+}
+
 // Pools of different sizes, and of each device that there is: a struct that is used again is another pool's in every way.
 static poolMemPool_t any_pool(struct crew_member *member, int device) {
     poolMemPool_t pool = NULL;
@@ -137,7 +162,7 @@ void row_threads_make_and_destroy_pools(void) {
     EXPECT(poolDeviceSynchronize(), poolSuccess);
     for (int device = 0; device < test_device_count(); device++)
         EXPECT(poolMemPoolTrimTo(test_default_pool(device), 0), poolSuccess);
-    require_all_back(pool);
+    crew_require_all_back(pool);
 }
 
 // The pool may be given up between two calls, which is told, and harms nothing.
@@ -169,7 +194,7 @@ void row_threads_look_at_pools_that_others_destroy(void) {
     crew_join(&crew);
     crew_close(&crew);
     EXPECT(poolDeviceSynchronize(), poolSuccess);
-    require_all_back(test_default_pool(0));
+    crew_require_all_back(test_default_pool(0));
 }
 
 void row_a_pool_is_destroyed_while_threads_free_into_it(void) {
@@ -183,7 +208,7 @@ void row_a_pool_is_destroyed_while_threads_free_into_it(void) {
         crew_join(&crew);
         crew_close(&crew);
     }
-    require_all_back(test_default_pool(0));
+    crew_require_all_back(test_default_pool(0));
 }
 
 // ------------------------------------------------------------------------------------------- short threads
@@ -209,5 +234,5 @@ void row_threads_that_end_leave_nothing_behind(void) {
         for (unsigned i = 0; i < CREW; i++)
             REQUIRE(pthread_join(threads[i], NULL) == 0);
     }
-    require_all_back(pool);
+    crew_require_all_back(pool);
 }

@@ -16,7 +16,9 @@
     X(poolFreeAsync) \
     X(poolMallocFromPoolAsync) \
     X(poolMemPoolCreate) \
-    X(poolMemPoolDestroy)
+    X(poolMemPoolDestroy) \
+    X(poolMemPoolSetAttribute) \
+    X(poolStreamSynchronize)
 // clang-format on
 
 struct calls {
@@ -55,14 +57,17 @@ static void *leave_everything_alive(void *argument) {
     };
     poolMemPool_t pools[2];
     void *pointers[2][3];
+    int by_reaper = 1;
     for (unsigned i = 0; i < 2; i++) {
         check(use->calls.poolMemPoolCreate(&pools[i], &props), "create");
+        check(use->calls.poolMemPoolSetAttribute(pools[i], poolMemPoolAttrTrimByReaper, &by_reaper), "set");
         for (unsigned k = 0; k < 3; k++)
             check(use->calls.poolMallocFromPoolAsync(&pointers[i][k], (size_t)700 << (10 * k), pools[i],
                                                      use->stream),
                   "malloc");
-        check(use->calls.poolFreeAsync(pointers[i][i], use->stream), "free");
+        check(use->calls.poolFreeAsync(pointers[i][2 * i], use->stream), "free");
     }
+    check(use->calls.poolStreamSynchronize(use->stream), "synchronise"); // the library's thread has work now
     check(use->calls.poolMemPoolDestroy(pools[0]), "destroy");
     return NULL;
 }

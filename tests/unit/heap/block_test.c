@@ -108,6 +108,43 @@ static void absorbing_joins_sizes_and_keeps_the_later_fence_of_each_stream(void 
     assert_true(sp_chain_check(&chain));
 }
 
+// The table of units: blocks that begin before a unit, in it, several in one, and none in many.
+static void every_address_leads_to_its_block(void **state) {
+    (void)state;
+    enum { UNIT = 2 << 20, MANY = 40 };
+    static const uint64_t cuts[] = {SP_ALIGNMENT,
+                                    UNIT - SP_ALIGNMENT,
+                                    UNIT,
+                                    UNIT + SP_ALIGNMENT,
+                                    7 * UNIT + 3 * SP_ALIGNMENT,
+                                    7 * UNIT + 4 * SP_ALIGNMENT,
+                                    30 * UNIT};
+    struct sp_chain large;
+    uint64_t begin = 0;
+    assert_true(sp_chain_open(&large, BASE + SP_ALIGNMENT, MANY * (uint64_t)UNIT + SP_ALIGNMENT));
+    struct sp_block *block = large.first;
+    for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
+        block = sp_block_split(block, cuts[i] - begin);
+        assert_non_null(block);
+        begin = cuts[i];
+    }
+    for (int joined = 0; joined < 2; joined++) {
+        assert_true(sp_chain_check(&large));
+        for (block = large.first; block; block = block->next) {
+            assert_ptr_equal(sp_chain_find(&large, block->address), block);
+            assert_ptr_equal(sp_chain_find(&large, block->address + block->size / 2), block);
+            assert_ptr_equal(sp_chain_find(&large, sp_block_end(block) - 1), block);
+        }
+        for (block = large.first; block && block->next; block = block->next) // every other pair
+            assert_true(sp_block_absorb_next(block));
+    }
+    while (large.first->next)
+        assert_true(sp_block_absorb_next(large.first));
+    assert_ptr_equal(sp_chain_find(&large, BASE + 20 * (uint64_t)UNIT), large.first);
+    assert_true(sp_chain_check(&large));
+    sp_chain_close(&large);
+}
+
 static void an_absorbed_descriptor_says_that_it_is_nobodys(void **state) {
     (void)state;
     struct sp_block *rest = sp_block_split(chain.first, SP_ALIGNMENT);
@@ -356,6 +393,7 @@ int main(void) {
         chain_test(a_chain_without_host_memory_is_not_opened),
         chain_test(a_split_that_can_not_copy_the_fences_changes_nothing),
         chain_test(an_absorption_that_can_not_join_the_fences_changes_nothing),
+        chain_test(every_address_leads_to_its_block),
         chain_test(the_check_finds_gaps_wrong_neighbours_and_adjacent_holes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,6 +175,32 @@ static void whatever_becomes_known_is_news(void **state) {
     assert_int_equal(sp_streams_news(), news);
 }
 
+static int heard;
+
+static void hear(void) {
+    heard++;
+}
+
+static void bring_news(struct sp_stream *stream) {
+    uint64_t sequence = sp_stream_close_sequence(stream);
+    sp_stream_publish(stream, sequence, SP_FOUND);
+}
+
+static void news_are_told_once_to_whoever_waits_for_them(void **state) {
+    (void)state;
+    struct sp_stream *stream = known_stream();
+    uint64_t seen = sp_streams_news();
+    heard = 0;
+    assert_true(sp_streams_await_news(seen, hear));
+    assert_int_equal(heard, 0);
+    bring_news(stream);
+    assert_int_equal(heard, 1);
+    bring_news(stream);
+    assert_int_equal(heard, 1);
+    assert_false(sp_streams_await_news(seen, hear));
+    bring_news(stream); // so that nobody waits when the test is over
+}
+
 #define poll_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
@@ -190,6 +216,7 @@ int main(void) {
         poll_test(what_a_complete_mark_ran_after_is_complete_too),
         poll_test(what_a_stream_came_to_run_after_later_is_not_complete_with_its_mark),
         poll_test(whatever_becomes_known_is_news),
+        poll_test(news_are_told_once_to_whoever_waits_for_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

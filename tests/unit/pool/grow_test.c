@@ -234,6 +234,28 @@ static void a_malloc_that_fails_for_want_of_host_memory_keeps_no_growth(void **s
     }
 }
 
+// The driver refuses the access, and then the undoing. Nobody may have that memory, but the next growth gets rid of it.
+static void a_growth_that_cannot_be_undone_is_undone_by_the_next_one(void **state) {
+    (void)state;
+    static const char *const undoing[] = {"cuMemUnmap", "cuMemRelease"};
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    for (int i = 0; i < 2; i++) {
+        void *pointer = NULL;
+        assert_int_equal(simcudaFailCall("cuMemSetAccess", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
+        assert_int_equal(simcudaFailCall(undoing[i], 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
+        assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(8), pool, a), poolErrorUnknown);
+        simcudaFailClear();
+        assert_int_equal(fixture_reserved(pool), 0);
+        fixture_free(fixture_malloc(pool, MIB(8), a), a);
+        assert_int_equal(fixture_reserved(pool), MIB(8));
+        assert_int_equal(simcudaMemoryInUse(0), MIB(8));
+        fixture_synchronize(a);
+        fixture_trim(pool, 0);
+    }
+    assert_int_equal(simcudaMemoryInUse(0), 0);
+}
+
 #define grow_test(function)  cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 #define small_test(function) cmocka_unit_test_setup_teardown(function, setup_small_device, fixture_teardown)
 
@@ -251,6 +273,7 @@ int main(void) {
         small_test(caches_of_other_pools_give_way_when_the_device_is_full),
         small_test(a_request_that_no_cache_can_serve_takes_none),
         grow_test(a_step_of_growth_that_fails_leaves_the_pool_as_it_was),
+        grow_test(a_growth_that_cannot_be_undone_is_undone_by_the_next_one),
         grow_test(without_address_space_for_a_segment_growth_fails_and_says_so),
         grow_test(growth_survives_every_lack_of_host_memory),
     };

@@ -120,6 +120,14 @@ static void a_thread_that_finds_a_lock_held_lets_its_owner_run(void **state) {
     assert_int_equal(guarded, THREADS * STEPS);
 }
 
+static void the_mode_can_be_asked_for(void **state) {
+    (void)state;
+    prepare("mode=scheduled");
+    assert_int_equal(simcudaIsScheduled(), 1);
+    prepare("mode=free");
+    assert_int_equal(simcudaIsScheduled(), 0);
+}
+
 static void record_into_a_full_queue(void *argument) {
     const struct worker *worker = argument;
     OK(cuCtxSetCurrent(worker->context));
@@ -216,6 +224,7 @@ int main(void) {
         SCHEDULE_TEST(another_seed_gives_another_interleaving),
         SCHEDULE_TEST(threads_are_switched_at_calls),
         SCHEDULE_TEST(in_bursts_they_are_switched_less),
+        SCHEDULE_TEST(the_mode_can_be_asked_for),
         SCHEDULE_TEST(a_thread_that_finds_a_lock_held_lets_its_owner_run),
         SCHEDULE_TEST(full_queues_and_waits_let_others_run),
         SCHEDULE_TEST(host_functions_take_part_in_the_schedule),

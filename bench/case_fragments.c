@@ -1,0 +1,82 @@
+// Free memory in pieces: 512 blocks of 16 MiB, every second one freed and the stream synchronised, then 1 GiB wanted.
+//
+// A pool has 4 GiB free then. It may grow by 1 GiB, or map pieces side by side, which takes a call and more for each
+// extent. The *floor* is what these calls take by themselves: as many extents as the library says that it remapped,
+// of their mean size, mapped in the same round with no pool around them. Where it remapped none, or doesn't say, it is
+// that of as many extents as there are pieces in 1 GiB.
+#include "bench.h"
+#include "floor.h"
+#include "holes.h"
+
+enum { BLOCKS = 512, BLOCK = 16 << 20, WANTED = 1 << 30 };
+
+enum { REMAPPED, FLOOR, SHARE, OWN_ROWS };
+
+static const struct bench_row own_rows[OWN_ROWS] = {
+    [REMAPPED] = {"1 GiB, remapped", "extents"},
+    [FLOOR] = {"1 GiB, floor", "us"},
+    [SHARE] = {"1 GiB, malloc", "% of floor"},
+};
+
+// What only our pool has; samples for each of the rows above.
+struct own {
+    struct samples samples[OWN_ROWS];
+    bool has_extents;
+};
+
+static int run_in_pool(const struct subject *subject, CUstream stream, struct wanted *wanted) {
+    struct holes holes;
+    int error = holes_open(&holes, subject, BLOCKS, BLOCK, stream);
+    if (!error)
+        error = holes_want(subject, WANTED, stream, wanted);
+    int closed = holes_close(&holes, subject, stream);
+    return error ? error : closed;
+}
+
+static int measure_floor(const struct bench *bench, struct own *own, const struct wanted *wanted) {
+    const struct remapped *remapped = &wanted->remapped;
+    bool known = remapped->has_extents && remapped->extents > 0;
+    size_t count = known ? remapped->extents : WANTED / BLOCK;
+    double floor;
+    own->has_extents = remapped->has_extents;
+    int error = floor_measure(bench->device.driver, count, known ? remapped->bytes / count : BLOCK, &floor);
+    if (error || bench->round < 0)
+        return error;
+    samples_add(&own->samples[REMAPPED], (double)remapped->extents);
+    samples_add(&own->samples[FLOOR], floor);
+    samples_add(&own->samples[SHARE], 100 * wanted->microseconds / floor);
+    return 0;
+}
+
+static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+    struct own *own = *(struct own *const *)setting;
+    struct wanted wanted = {0};
+    int error = subject->open(subject, UINT64_MAX);
+    if (!error)
+        error = run_in_pool(subject, bench->streams[0], &wanted);
+    int closed = subject->close(subject);
+    error = error ? error : closed;
+    values[0] = wanted.microseconds;
+    values[1] = wanted.grown;
+    bool ours = subject == &bench->subjects[SUBJECT_OURS];
+    return ours && !error ? measure_floor(bench, own, &wanted) : error;
+}
+
+static void print_own(struct bench *bench, struct own *own) {
+    int first = own->has_extents ? REMAPPED : FLOOR;
+    struct bench_field field = {.subjects = bench->subjects,
+                                .subject_count = 1,
+                                .rows = &own_rows[first],
+                                .row_count = (size_t)(OWN_ROWS - first)};
+    bench_print_rows(bench, &field, &own->samples[first]);
+}
+
+int case_fragments(struct bench *bench) {
+    static const struct bench_row rows[] = {{"1 GiB, malloc", "us"}, {"1 GiB, new memory", "MiB"}};
+    struct own own = {0}, *setting = &own;
+    bench_print_head(bench, "512 blocks of 16 MiB, every second one freed, then 1 GiB wanted");
+    int error = bench_rows(bench, measure, &setting, rows, 2);
+    if (!error)
+        print_own(bench, &own);
+    return error;
+}

@@ -1,0 +1,29 @@
+// Memory in pieces: blocks of one size, of which every second one is free. And what a large block costs then.
+#ifndef STREAMPOOL_BENCH_HOLES_H
+#define STREAMPOOL_BENCH_HOLES_H
+
+#include "subject.h"
+
+#include <stddef.h>
+
+struct holes {
+    void **blocks; // null where it is free
+    size_t count;
+};
+
+// Both return 0 or the error's number. Opening allocates `count` blocks, frees the second, the fourth and so on, and
+// synchronises. Whether that succeeds or not, closing frees what is left and synchronises.
+int holes_open(struct holes *holes, const struct subject *subject, size_t count, size_t size,
+               CUstream stream);
+int holes_close(struct holes *holes, const struct subject *subject, CUstream stream);
+
+struct wanted {
+    double microseconds; // of the malloc
+    double grown;        // MiB that the pool reserved for it
+    struct remapped remapped;
+};
+
+// Allocates a block and frees it.
+int holes_want(const struct subject *subject, size_t size, CUstream stream, struct wanted *wanted);
+
+#endif

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Measures everything that docs/benchmarks.md has a table of, beside CUDA's own pool:
+#
+#   bash bench/run.sh [--no-install] [FOLDER]
+#
+# Builds a release, runs all cases of streampool-bench and replays the traces, and writes what they print and the same as
+# JSON into the folder (build/bench-results). On the GPU if there is one, else on the simulated driver, whose times are
+# those of the simulation; each text says so. A measurement that fails is named, and the others are made. Packages that
+# are missing are installed with apt-get, by sudo where that is necessary; with --no-install they are only named.
+set -euo pipefail
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+
+results=$root/build/bench-results
+install=yes
+for argument; do
+    case $argument in
+        --no-install) install=no ;;
+        -*) echo "bench/run.sh: no option '$argument'" >&2; exit 64 ;;
+        *) results=$(realpath -m "$argument") ;;
+    esac
+done
+
+cd "$root"
+. bench/build.sh
+
+programs=build/bench/bin
+traces=$(printf 'bench/traces/%s.csv.gz ' gnn_random gpt2_train infer_streams resnet_multires)
+failed=()
+
+# Runs one measurement, which takes --json; what it prints is shown and kept.
+measure() {  # NAME COMMAND...
+    local name=$1
+    shift
+    echo
+    echo "== $name"
+    "$@" --json "$results/$name.json" 2>&1 | tee "$results/$name.txt" || failed+=("$name")
+}
+
+replay() {  # NAME OPTION... TRACE...
+    local name=$1
+    shift
+    measure "$name" "$programs/streampool" replay --allocator pool,driver "$@"
+}
+
+build_release build/bench "$install"
+mkdir -p "$results"
+
+measure bench "$programs/streampool-bench"
+# shellcheck disable=SC2086  # one word for each trace
+{
+    replay replay --perturb 10 $traces
+    replay replay-work-0.5 --work 0.5 $traces
+    replay replay-work-0.9 --work 0.9 $traces
+}
+replay producer_consumer bench/traces/producer_consumer.csv.gz
+replay producer_consumer-threads --threads bench/traces/producer_consumer.csv.gz
+
+echo
+echo "The results are in $results."
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "Failed: ${failed[*]}" >&2
+    exit 1
+fi

@@ -1,0 +1,300 @@
+#include "pool/reaper.h"
+
+#include "pool/runtime.h"
+#include "pool/stitch.h"
+
+#include "base/time.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+// After a round that came to nothing, in nanoseconds; each time twice as long.
+#define PAUSE_MIN (SP_SECOND / 1024)
+#define PAUSE_MAX SP_SECOND
+
+// What a process that ends waits for the reaper's last driver call at most.
+#define PATIENCE_AT_EXIT_S 2
+
+// What a visit of a pool, or a round, came to. The last of these that one visit came to is what the round did.
+enum outcome {
+    IDLE,    // nothing is left to do
+    PENDING, // for zombies whose work isn't known to have completed
+    REFUSED, // by the driver
+    BUSY,    // others map, and have had no pause yet
+    PROGRESS
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; // `called` or `ending` was set; by the monotonic clock
+    pthread_cond_t rested;
+    bool ready; // `changed` is made, and the handler at exit registered
+    bool started;
+    bool ending;
+    bool called; // there is something new since the round began
+    bool resting;
+    enum outcome outcome; // of the last round
+    uint64_t news;        // when it began
+    pthread_t thread;
+    struct sp_list pools; // the queue
+} reaper = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .rested = PTHREAD_COND_INITIALIZER,
+    .pools = {&reaper.pools, &reaper.pools},
+};
+
+// ------------------------------------------------------------------------------------------------- a visit
+
+static enum outcome bury_one(struct sp_pool *pool) {
+    bool buried;
+    CUresult error = sp_zombies_bury_one(pool, &buried);
+    if (buried)
+        return PROGRESS;
+    if (error != CUDA_SUCCESS)
+        return REFUSED;
+    if (!sp_pool_has_zombies(pool))
+        return IDLE;
+    return sp_streams_end_with_gone_contexts(NULL) ? PROGRESS : PENDING;
+}
+
+// A trim that is asked for meanwhile is not lost: it is due again then.
+static enum outcome release_one(struct sp_pool *pool) {
+    uint64_t released;
+    if (!atomic_exchange(&pool->trim_due, false))
+        return IDLE;
+    CUresult error = sp_pool_trim_extent(pool, &released);
+    if (released == 0 && error == CUDA_SUCCESS)
+        return IDLE;
+    atomic_store(&pool->trim_due, true);
+    sp_pool_add(pool, SP_STATISTIC_BytesReleasedByReaper, released);
+    return released > 0 ? PROGRESS : REFUSED;
+}
+
+// It makes way for others that map, but after a pause it takes its turn: zombies must not pile up.
+static bool begin_work(struct sp_pool *pool) {
+    if (reaper.outcome == BUSY) {
+        sp_lock_acquire(&pool->map_lock);
+        return true;
+    }
+    return atomic_load_explicit(&pool->mappers, memory_order_relaxed) == 0 && sp_lock_try(&pool->map_lock);
+}
+
+static enum outcome work_on(struct sp_pool *pool) {
+    if (!begin_work(pool))
+        return BUSY;
+    uint64_t begin = sp_time_now();
+    enum outcome buried = bury_one(pool);
+    enum outcome released = buried == PROGRESS ? IDLE : release_one(pool);
+    enum outcome most = buried > released ? buried : released;
+    if (most == PROGRESS)
+        sp_pool_add(pool, SP_STATISTIC_ReaperTime, sp_time_now() - begin);
+    sp_lock_release(&pool->map_lock);
+    return most;
+}
+
+// A pool that was given up is seen to by its end; and one that comes late in its struct, if it has anything to do.
+static enum outcome visit(struct sp_pool *pool) {
+    poolMemPool_t handle = atomic_load_explicit(&pool->handle, memory_order_acquire);
+    if (!sp_pool_pin(pool, handle))
+        return IDLE;
+    enum outcome outcome = IDLE;
+    if (sp_reaper_serves(pool))
+        outcome = work_on(pool);
+    else
+        atomic_store(&pool->trim_due, false); // the next synchronise sees to it
+    sp_pool_unpin(pool);
+    return outcome;
+}
+
+// -------------------------------------------------------------------------------------------------- a round
+
+static size_t count_pools(void) {
+    size_t count = 0;
+    SP_LIST_FOR_EACH(link, &reaper.pools)
+    count++;
+    return count;
+}
+
+// Visits the pools that are in the queue, and leaves in it those that have more to do. A pool that is called for during its
+// visit is in it already.
+static enum outcome round_locked(void) {
+    enum outcome most = IDLE;
+    for (size_t left = count_pools(); left > 0 && !reaper.ending; left--) {
+        struct sp_list *link = sp_list_pop_front(&reaper.pools);
+        pthread_mutex_unlock(&reaper.lock);
+        enum outcome outcome = visit(SP_CONTAINER_OF(link, struct sp_pool, reaper_link));
+        pthread_mutex_lock(&reaper.lock);
+        if (outcome != IDLE && sp_list_empty(link))
+            sp_list_push_back(&reaper.pools, link);
+        most = outcome > most ? outcome : most;
+    }
+    return most;
+}
+
+static void wake_locked(void) {
+    if (reaper.called)
+        return;
+    reaper.called = true;
+    pthread_cond_signal(&reaper.changed);
+}
+
+static void hear_news(void) {
+    pthread_mutex_lock(&reaper.lock);
+    wake_locked();
+    pthread_mutex_unlock(&reaper.lock);
+}
+
+// Even what is new waits for the pause's end, so that no program can keep the reaper busy with nothing.
+static void pause_locked(uint64_t nanoseconds) {
+    uint64_t end = sp_time_now() + nanoseconds;
+    struct timespec until = {(time_t)(end / SP_SECOND), (long)(end % SP_SECOND)};
+    while (!reaper.ending && pthread_cond_timedwait(&reaper.changed, &reaper.lock, &until) != ETIMEDOUT)
+        ;
+}
+
+static void await_call_locked(void) {
+    if (reaper.outcome == PENDING && !sp_streams_await_news(reaper.news, hear_news))
+        return;
+    while (!reaper.called && !reaper.ending)
+        pthread_cond_wait(&reaper.changed, &reaper.lock);
+}
+
+static void rest_locked(uint64_t pause) {
+    reaper.resting = true;
+    pthread_cond_broadcast(&reaper.rested);
+    if (reaper.outcome != IDLE)
+        pause_locked(pause);
+    if (reaper.outcome <= PENDING)
+        await_call_locked();
+    reaper.resting = false;
+}
+
+static void *run(void *unused) {
+    uint64_t pause = PAUSE_MIN;
+    pthread_mutex_lock(&reaper.lock);
+    while (!reaper.ending) {
+        reaper.called = false;
+        reaper.news = sp_streams_news();
+        reaper.outcome = round_locked();
+        if (reaper.outcome == PROGRESS || reaper.outcome == IDLE)
+            pause = PAUSE_MIN;
+        if (reaper.outcome == PROGRESS)
+            continue;
+        rest_locked(pause);
+        pause = pause < PAUSE_MAX ? 2 * pause : pause;
+    }
+    pthread_mutex_unlock(&reaper.lock);
+    return unused;
+}
+
+// ------------------------------------------------------------------------------------------ its life and end
+
+static bool end(void) {
+    pthread_mutex_lock(&reaper.lock);
+    bool started = reaper.started;
+    reaper.ending = true;
+    pthread_cond_broadcast(&reaper.changed);
+    pthread_mutex_unlock(&reaper.lock);
+    return started;
+}
+
+// The handler is registered behind those of the driver, which was loaded before, so it runs first. A thread that called exit
+// in the middle of a driver call may hold what the reaper waits for, so there is a limit. A library that is linked into one
+// that gets unloaded ends its thread here, too.
+static void end_at_exit(void) {
+    struct timespec until;
+    if (sp_process_is_forked() || !end() || clock_gettime(CLOCK_REALTIME, &until) != 0)
+        return;
+    until.tv_sec += PATIENCE_AT_EXIT_S;
+    pthread_timedjoin_np(reaper.thread, NULL, &until);
+}
+
+static bool make_ready_locked(void) {
+    pthread_condattr_t attributes;
+    if (reaper.ready)
+        return true;
+    if (pthread_condattr_init(&attributes) != 0)
+        return false;
+    reaper.ready = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                   pthread_cond_init(&reaper.changed, &attributes) == 0 && atexit(end_at_exit) == 0;
+    pthread_condattr_destroy(&attributes);
+    return reaper.ready;
+}
+
+// The program's signals are for the program's threads.
+static bool start_locked(void) {
+    sigset_t all, before;
+    if (reaper.started || reaper.ending)
+        return !reaper.ending;
+    if (!make_ready_locked())
+        return false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    reaper.started = pthread_create(&reaper.thread, NULL, run, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (reaper.started)
+        pthread_setname_np(reaper.thread, "streampool");
+    return reaper.started;
+}
+
+void sp_reaper_stop(void) {
+    if (end())
+        pthread_join(reaper.thread, NULL);
+    while (sp_list_pop_front(&reaper.pools))
+        ;
+    reaper.started = false;
+    reaper.ending = false;
+    reaper.called = false;
+    reaper.outcome = IDLE;
+}
+
+// What is known to be new must have been seen, too, unless it is of no use.
+static bool is_at_rest_locked(void) {
+    return reaper.resting && !reaper.called && reaper.outcome != BUSY &&
+           (reaper.outcome != PENDING || reaper.news == sp_streams_news());
+}
+
+void sp_reaper_rest(void) {
+    pthread_mutex_lock(&reaper.lock);
+    while (reaper.started && !is_at_rest_locked())
+        pthread_cond_wait(&reaper.rested, &reaper.lock);
+    pthread_mutex_unlock(&reaper.lock);
+}
+
+// ------------------------------------------------------------------------------------------- what is left to it
+
+bool sp_reaper_serves(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->reaper, memory_order_relaxed) && !sp_pool_is_deterministic(pool) &&
+           !sp_driver_is_scheduled();
+}
+
+bool sp_reaper_call(struct sp_pool *pool) {
+    if (!sp_reaper_serves(pool))
+        return false;
+    pthread_mutex_lock(&reaper.lock);
+    bool started = start_locked();
+    if (started && sp_list_empty(&pool->reaper_link))
+        sp_list_push_back(&reaper.pools, &pool->reaper_link);
+    if (started)
+        wake_locked();
+    pthread_mutex_unlock(&reaper.lock);
+    return started;
+}
+
+bool sp_reaper_take_trim(struct sp_pool *pool) {
+    if (!atomic_load_explicit(&pool->trim_by_reaper, memory_order_relaxed) || !sp_reaper_serves(pool))
+        return false;
+    atomic_store(&pool->trim_due, true);
+    if (sp_reaper_call(pool))
+        return true;
+    atomic_store(&pool->trim_due, false);
+    return false;
+}
+
+void sp_reaper_take_zombies(struct sp_pool *pool) {
+    size_t buried;
+    if (sp_pool_has_zombies(pool) && !sp_reaper_call(pool))
+        sp_zombies_bury(pool, &buried);
+}

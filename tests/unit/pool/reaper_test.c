@@ -1,0 +1,434 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "pool/reaper.h"
+#include "pool/stitch.h"
+#include "unit/pool/fixture.h"
+
+// All that the device gives a pool, in pieces of a quarter.
+#define POOL  MIB(64)
+#define PIECE (POOL / 4)
+
+static poolMemPool_t pool;
+static struct sp_pool *inside;
+static CUstream a;
+
+static int setup_with(const char *settings) {
+    if (fixture_begin(settings) != 0)
+        return -1;
+    pool = fixture_pool_of_at_most(POOL);
+    inside = fixture_inside(pool);
+    a = simulated_stream();
+    return 0;
+}
+
+static int setup(void **state) {
+    (void)state;
+    return setup_with(NULL);
+}
+
+static int setup_scheduled(void **state) {
+    (void)state;
+    return setup_with("mode=scheduled");
+}
+
+static int teardown(void **state) {
+    sp_reaper_stop(); // it may be at a pool that a test gave up
+    return fixture_teardown(state);
+}
+
+static void sleep_for(long milliseconds) {
+    nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
+}
+
+// ------------------------------------------------------------------------------------------------- zombies
+
+static void drop_kept_views(void) {
+    sp_pool_collect(inside);
+    sp_lock_acquire(&inside->lock);
+    sp_kept_limit(inside, 0, 0);
+    sp_lock_release(&inside->lock);
+}
+
+// A view of memory in pieces that isn't kept any longer, and work through it that is pending.
+static void make_zombie(void) {
+    void *pieces[4];
+    for (int i = 0; i < 4; i++)
+        pieces[i] = fixture_malloc(pool, PIECE, a);
+    fixture_free(pieces[0], a);
+    fixture_free(pieces[2], a);
+    void *joined = fixture_malloc(pool, 2 * PIECE, a);
+    simulated_work(a);
+    fixture_free(joined, a);
+    drop_kept_views();
+    assert_int_equal(inside->zombie_count, 1);
+    fixture_free(pieces[1], a);
+    fixture_free(pieces[3], a);
+    sp_reaper_take_zombies(inside);
+}
+
+static void assert_buried_by_reaper(void) {
+    sp_reaper_rest();
+    assert_int_equal(inside->zombie_count, 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombiesBuried), 1);
+    assert_true(fixture_attribute(pool, poolMemPoolStatReaperTime) > 0);
+}
+
+static void assert_buried_here(void) {
+    assert_int_equal(inside->zombie_count, 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombiesBuried), 1);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReaperTime), 0);
+}
+
+static void a_zombie_is_buried_once_a_synchronise_has_shown_its_work_complete(void **state) {
+    (void)state;
+    make_zombie();
+    sp_reaper_rest();
+    assert_int_equal(inside->zombie_count, 1);
+    fixture_synchronize(a);
+    assert_buried_by_reaper();
+}
+
+static void whoever_learns_of_it_wakes_the_reaper(void **state) {
+    (void)state;
+    make_zombie();
+    sp_reaper_rest();
+    simulated_finish(a);
+    sleep_for(5);
+    assert_int_equal(inside->zombie_count, 1); // nobody has asked
+    assert_int_equal(poolStreamQuery(a), poolSuccess);
+    assert_buried_by_reaper();
+}
+
+static void a_zombie_of_a_context_that_is_gone_needs_nobody_to_learn_of_it(void **state) {
+    (void)state;
+    CUcontext other = NULL;
+    assert_int_equal(sp_driver->cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
+    a = simulated_stream();
+    make_zombie();
+    assert_int_equal(sp_driver->cuCtxDestroy(other), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    sp_reaper_call(inside);
+    assert_buried_by_reaper();
+}
+
+static void switched_off_a_synchronise_buries(void **state) {
+    (void)state;
+    fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
+    make_zombie();
+    assert_int_equal(inside->zombie_count, 1);
+    fixture_synchronize(a);
+    assert_buried_here();
+}
+
+static void a_deterministic_pool_buries_at_a_synchronise(void **state) {
+    (void)state;
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    make_zombie();
+    fixture_synchronize(a);
+    assert_buried_here();
+}
+
+static void where_the_driver_schedules_the_threads_a_synchronise_buries(void **state) {
+    (void)state;
+    make_zombie();
+    fixture_synchronize(a);
+    assert_buried_here();
+}
+
+static void switched_off_a_trim_buries(void **state) {
+    (void)state;
+    fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
+    make_zombie();
+    fixture_trim(pool, POOL);
+    assert_int_equal(inside->zombie_count, 1);
+    simulated_finish(a);
+    fixture_trim(pool, POOL);
+    assert_buried_here();
+}
+
+static void switched_off_an_allocation_buries_before_it_fails(void **state) {
+    (void)state;
+    void *pointer;
+    fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
+    make_zombie();
+    simulated_finish(a);
+    assert_int_equal(poolStreamQuery(a), poolSuccess);
+    void *held = fixture_malloc(pool, PIECE, a);
+    assert_int_equal(inside->zombie_count, 1);
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, POOL, pool, a, poolMallocFixed),
+                     poolErrorMemoryAllocation);
+    fixture_free(held, a);
+    assert_buried_here();
+}
+
+static void what_is_left_when_it_is_switched_on_is_the_reapers(void **state) {
+    (void)state;
+    fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
+    make_zombie();
+    fixture_set_flag(pool, poolMemPoolAttrReaper, 1);
+    fixture_synchronize(a);
+    assert_buried_by_reaper();
+}
+
+static void the_pools_end_buries_the_rest(void **state) {
+    (void)state;
+    make_zombie();
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    fixture_synchronize(a);
+    sp_reaper_rest();
+    simcudaLive live;
+    simcudaGetLive(&live);
+    assert_int_equal(live.mappings, 0);
+    assert_int_equal(simcudaMemoryInUse(0), 0);
+}
+
+static void an_ended_reaper_is_started_again(void **state) {
+    (void)state;
+    make_zombie();
+    sp_reaper_stop();
+    fixture_synchronize(a);
+    assert_int_equal(inside->zombie_count, 1);
+    assert_true(sp_reaper_call(inside));
+    assert_buried_by_reaper();
+}
+
+// ------------------------------------------------------------------------------------------------- trims
+
+static void leave_trims_to_reaper(uint64_t threshold) {
+    fixture_set_flag(pool, poolMemPoolAttrTrimByReaper, 1);
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, threshold);
+}
+
+// The whole pool free and complete, in extents of several sizes.
+static void free_all(void) {
+    void *pieces[4];
+    for (int i = 0; i < 4; i++)
+        pieces[i] = fixture_malloc(pool, PIECE, a);
+    for (int i = 0; i < 4; i++)
+        fixture_free(pieces[i], a);
+}
+
+static void a_trim_that_is_left_to_the_reaper_ends_at_the_threshold(void **state) {
+    (void)state;
+    static const size_t thresholds[] = {MIB(10), MIB(36), MIB(62), 0};
+    for (int i = 0; i < 4; i++) {
+        leave_trims_to_reaper(thresholds[i]);
+        free_all();
+        fixture_set(pool, poolMemPoolStatBytesReleasedByReaper, 0);
+        fixture_synchronize(a);
+        while (fixture_reserved(pool) > thresholds[i])
+            assert_in_range(fixture_reserved(pool), thresholds[i], POOL);
+        sp_reaper_rest();
+        assert_int_equal(fixture_reserved(pool), thresholds[i]);
+        assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesReleasedByReaper), POOL - thresholds[i]);
+        fixture_check(pool);
+    }
+}
+
+static pthread_t here;
+static _Atomic bool kept_off;
+
+static void wait_elsewhere(int contended) {
+    (void)contended;
+    while (!pthread_equal(pthread_self(), here) && kept_off)
+        sched_yield();
+}
+
+// The reaper gets no further than to its next lock.
+static void keep_reaper_off(void) {
+    here = pthread_self();
+    kept_off = true;
+    sp_lock_set_hook(wait_elsewhere);
+}
+
+static void let_reaper_in(void) {
+    sp_lock_set_hook(NULL);
+    kept_off = false;
+    sp_reaper_rest();
+}
+
+static void memory_that_waits_for_the_reaper_is_reserved_and_can_be_had_again(void **state) {
+    (void)state;
+    leave_trims_to_reaper(0);
+    free_all();
+    keep_reaper_off();
+    fixture_synchronize(a);
+    assert_int_equal(fixture_reserved(pool), POOL);
+    uint64_t calls = simcudaCallCount("cuMemCreate");
+    void *most = fixture_malloc(pool, 3 * PIECE, a);
+    assert_int_equal(simcudaCallCount("cuMemCreate"), calls);
+    let_reaper_in();
+    assert_int_equal(fixture_reserved(pool), 3 * PIECE);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesReleasedByReaper), PIECE);
+    fixture_check(pool);
+    fixture_free(most, a);
+}
+
+static void memory_that_is_pending_is_not_released(void **state) {
+    (void)state;
+    CUstream b = simulated_stream();
+    leave_trims_to_reaper(0);
+    free_all();
+    void *of_b = fixture_malloc(pool, PIECE, b);
+    simulated_work(b);
+    fixture_free(of_b, b);
+    fixture_synchronize(a);
+    sp_reaper_rest();
+    assert_int_equal(fixture_reserved(pool), PIECE);
+    fixture_synchronize(b);
+    sp_reaper_rest();
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
+static void assert_trimmed_here(void) {
+    free_all();
+    fixture_synchronize(a);
+    assert_int_equal(fixture_reserved(pool), MIB(10));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesReleasedByReaper), 0);
+}
+
+static void without_a_reaper_a_synchronise_trims_by_itself(void **state) {
+    (void)state;
+    leave_trims_to_reaper(MIB(10));
+    fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
+    assert_trimmed_here();
+    fixture_set_flag(pool, poolMemPoolAttrReaper, 1);
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    assert_trimmed_here();
+}
+
+static void where_the_driver_schedules_the_threads_a_synchronise_trims(void **state) {
+    (void)state;
+    leave_trims_to_reaper(MIB(10));
+    assert_trimmed_here();
+}
+
+static void a_trim_that_is_asked_for_is_done_when_it_returns(void **state) {
+    (void)state;
+    leave_trims_to_reaper(MIB(30));
+    free_all();
+    keep_reaper_off();
+    fixture_synchronize(a);
+    fixture_trim(pool, MIB(2));
+    assert_int_equal(fixture_reserved(pool), MIB(2));
+    let_reaper_in();
+    assert_int_equal(fixture_reserved(pool), MIB(2));
+}
+
+static void a_trim_that_waits_ends_with_its_pool(void **state) {
+    (void)state;
+    leave_trims_to_reaper(0);
+    free_all();
+    keep_reaper_off();
+    fixture_synchronize(a);
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    assert_int_equal(simcudaMemoryInUse(0), 0);
+    let_reaper_in();
+}
+
+// A thread that maps without end has to wait for a view or an extent now and then.
+static void others_that_map_do_not_keep_the_reaper_off_for_ever(void **state) {
+    (void)state;
+    leave_trims_to_reaper(0);
+    free_all();
+    atomic_fetch_add(&inside->mappers, 1);
+    fixture_synchronize(a);
+    sp_reaper_rest();
+    atomic_fetch_sub(&inside->mappers, 1);
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
+static void a_device_that_is_full_does_not_wait_for_the_reaper(void **state) {
+    (void)state;
+    leave_trims_to_reaper(0);
+    free_all();
+    keep_reaper_off();
+    fixture_synchronize(a);
+    poolMemPool_t wide = fixture_pool();
+    fixture_malloc(wide, inside->device->vmm.total_memory, a);
+    assert_int_equal(fixture_reserved(pool), 0);
+    let_reaper_in();
+}
+
+// ------------------------------------------------------------------------------------ a driver that refuses
+
+// The pauses are some milliseconds at first.
+static void assert_tried_seldom(const char *call) {
+    uint64_t calls = simcudaCallCount(call);
+    sleep_for(40);
+    assert_in_range(simcudaCallCount(call) - calls, 0, 45);
+}
+
+static void what_the_driver_does_not_release_stays_and_goes_later(void **state) {
+    (void)state;
+    leave_trims_to_reaper(0);
+    free_all();
+    simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN);
+    fixture_synchronize(a);
+    sp_reaper_rest();
+    assert_int_equal(fixture_reserved(pool), POOL);
+    assert_tried_seldom("cuMemUnmap");
+    fixture_check(pool);
+    void *again = fixture_malloc(pool, POOL, a);
+    fixture_free(again, a);
+    simcudaFailClear();
+    fixture_synchronize(a);
+    for (int i = 0; i < 5000 && fixture_reserved(pool) > 0; i++)
+        sleep_for(1);
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
+static void a_zombie_that_the_driver_does_not_unmap_is_tried_again(void **state) {
+    (void)state;
+    make_zombie();
+    simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN);
+    fixture_synchronize(a);
+    sp_reaper_rest();
+    assert_int_equal(inside->zombie_count, 1);
+    assert_tried_seldom("cuMemUnmap");
+    fixture_check(pool);
+    simcudaFailClear();
+    for (int i = 0; i < 5000 && atomic_load(&inside->zombie_count) > 0; i++)
+        sleep_for(1);
+    assert_buried_by_reaper();
+}
+
+#define reaper_test(function)    cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define scheduled_test(function) cmocka_unit_test_setup_teardown(function, setup_scheduled, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        reaper_test(a_zombie_is_buried_once_a_synchronise_has_shown_its_work_complete),
+        reaper_test(whoever_learns_of_it_wakes_the_reaper),
+        reaper_test(a_zombie_of_a_context_that_is_gone_needs_nobody_to_learn_of_it),
+        reaper_test(switched_off_a_synchronise_buries),
+        reaper_test(a_deterministic_pool_buries_at_a_synchronise),
+        scheduled_test(where_the_driver_schedules_the_threads_a_synchronise_buries),
+        reaper_test(switched_off_a_trim_buries),
+        reaper_test(switched_off_an_allocation_buries_before_it_fails),
+        reaper_test(what_is_left_when_it_is_switched_on_is_the_reapers),
+        reaper_test(the_pools_end_buries_the_rest),
+        reaper_test(an_ended_reaper_is_started_again),
+        reaper_test(a_trim_that_is_left_to_the_reaper_ends_at_the_threshold),
+        reaper_test(memory_that_waits_for_the_reaper_is_reserved_and_can_be_had_again),
+        reaper_test(memory_that_is_pending_is_not_released),
+        reaper_test(without_a_reaper_a_synchronise_trims_by_itself),
+        scheduled_test(where_the_driver_schedules_the_threads_a_synchronise_trims),
+        reaper_test(a_trim_that_is_asked_for_is_done_when_it_returns),
+        reaper_test(a_trim_that_waits_ends_with_its_pool),
+        reaper_test(others_that_map_do_not_keep_the_reaper_off_for_ever),
+        reaper_test(a_device_that_is_full_does_not_wait_for_the_reaper),
+        reaper_test(what_the_driver_does_not_release_stays_and_goes_later),
+        reaper_test(a_zombie_that_the_driver_does_not_unmap_is_tried_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
