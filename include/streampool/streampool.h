@@ -287,6 +287,7 @@ enum poolDefragmentation {
     X(RemappedExtents, 1115, "extents that were mapped once more") \
     X(RemappedBytes, 1116, "bytes of these extents") \
     X(RemapTime, 1117, "nanoseconds that allocations spent on mapping them") \
+    X(GrowthTime, 1118, "nanoseconds that allocations spent on mapping new memory") \
     X(ZombiesBuried, 1120, "views of memory in pieces that were unmapped, by whatever thread") \
     X(BytesReleasedByReaper, 1121, "bytes that the library's own thread gave back to the device") \
     X(ReaperTime, 1122, "nanoseconds that it spent in unmapping and releasing")

@@ -28,6 +28,7 @@ struct sp_stage {
     CUmemoryPool driver_pool;     // of the allocator driver
     size_t free_before;           // of the allocator direct: the device's free memory when the pass began ...
     size_t free_at_peak;          // ... and when most was alive
+    struct sp_statistics at_peak; // of the allocator pool: the gauges when most was alive
     uint64_t held_reserved_bytes; // for the block that is held before and during all passes
     char reason[512];             // why something failed, in words
 };

@@ -38,10 +38,12 @@ static void pool_begin_pass(struct sp_stage *stage) {
     uint64_t reset = 0;
     poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, &reset);
     sp_statistics_reset(stage->pool);
+    stage->at_peak = (struct sp_statistics){.known = false};
 }
 
+// What can't be read stands as 0.
 static void pool_at_peak(struct sp_stage *stage) {
-    (void)stage;
+    sp_statistics_read_gauges(stage->pool, &stage->at_peak);
 }
 
 static bool pool_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
@@ -50,7 +52,8 @@ static bool pool_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
 }
 
 static bool pool_statistics(struct sp_stage *stage, struct sp_statistics *statistics) {
-    poolError_t error = sp_statistics_read(stage->pool, statistics);
+    *statistics = stage->at_peak;
+    poolError_t error = sp_statistics_read_counters(stage->pool, statistics);
     return error == poolSuccess || fail(stage, error);
 }
 

@@ -2,7 +2,7 @@
 
 static const enum poolMemPoolAttr attributes[] = {
 #define ATTRIBUTE(name, number, text) poolMemPoolStat##name,
-    STREAMPOOL_POOL_STATISTICS(ATTRIBUTE)
+    STREAMPOOL_POOL_STATISTICS(ATTRIBUTE) STREAMPOOL_POOL_GAUGES(ATTRIBUTE)
 #undef ATTRIBUTE
 };
 
@@ -12,14 +12,23 @@ const char *sp_statistics_name(size_t statistic) {
 
 void sp_statistics_reset(poolMemPool_t pool) {
     uint64_t reset = 0;
-    for (size_t i = 0; i < SP_STATISTIC_COUNT; i++)
+    for (size_t i = 0; i < SP_STATISTIC_COUNTERS; i++)
         poolMemPoolSetAttribute(pool, attributes[i], &reset);
 }
 
-poolError_t sp_statistics_read(poolMemPool_t pool, struct sp_statistics *statistics) {
+static poolError_t read_from(poolMemPool_t pool, size_t first, size_t end, struct sp_statistics *statistics) {
     poolError_t error = poolSuccess;
-    for (size_t i = 0; i < SP_STATISTIC_COUNT && error == poolSuccess; i++)
+    for (size_t i = first; i < end && error == poolSuccess; i++)
         error = poolMemPoolGetAttribute(pool, attributes[i], &statistics->values[i]);
+    return error;
+}
+
+poolError_t sp_statistics_read_counters(poolMemPool_t pool, struct sp_statistics *statistics) {
+    poolError_t error = read_from(pool, 0, SP_STATISTIC_COUNTERS, statistics);
     statistics->known = error == poolSuccess;
     return error;
+}
+
+poolError_t sp_statistics_read_gauges(poolMemPool_t pool, struct sp_statistics *statistics) {
+    return read_from(pool, SP_STATISTIC_COUNTERS, SP_STATISTIC_COUNT, statistics);
 }

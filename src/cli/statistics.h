@@ -1,4 +1,4 @@
-// What a pool counts by itself: every statistic of the public header.
+// What a pool counts by itself, and how it stood when most was alive: every statistic and gauge of the public header.
 #ifndef STREAMPOOL_CLI_STATISTICS_H
 #define STREAMPOOL_CLI_STATISTICS_H
 
@@ -8,7 +8,11 @@
 #include <streampool/streampool.h>
 
 #define SP_STATISTIC_INDEX(name, number, text) SP_STATISTIC_##name,
-enum { STREAMPOOL_POOL_STATISTICS(SP_STATISTIC_INDEX) SP_STATISTIC_COUNT };
+enum {
+    STREAMPOOL_POOL_STATISTICS(SP_STATISTIC_INDEX) SP_STATISTIC_COUNTERS,
+    SP_STATISTIC_BEFORE_GAUGES = SP_STATISTIC_COUNTERS - 1,
+    STREAMPOOL_POOL_GAUGES(SP_STATISTIC_INDEX) SP_STATISTIC_COUNT
+};
 #undef SP_STATISTIC_INDEX
 
 struct sp_statistics {
@@ -19,8 +23,11 @@ struct sp_statistics {
 // The name that the library gives it.
 const char *sp_statistics_name(size_t statistic);
 
-// Makes all of them count anew.
+// Makes all counters count anew.
 void sp_statistics_reset(poolMemPool_t pool);
-poolError_t sp_statistics_read(poolMemPool_t pool, struct sp_statistics *statistics);
+
+// Reads the counters, and the gauges.
+poolError_t sp_statistics_read_counters(poolMemPool_t pool, struct sp_statistics *statistics);
+poolError_t sp_statistics_read_gauges(poolMemPool_t pool, struct sp_statistics *statistics);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "base/time.h"
 
 #include <stdlib.h>
 
@@ -288,7 +289,11 @@ static void keep_mapped(struct sp_pool *pool, struct plan *plan, uint64_t mapped
 
 static CUresult map_amount(struct sp_pool *pool, struct plan *plan, uint64_t *mapped) {
     struct sp_view *view = &sp_segment_of(plan->hole)->view;
-    return sp_view_map_pieces(view, plan->hole->address, plan->amount, extent_size(pool, plan), mapped);
+    uint64_t begin = sp_time_now();
+    CUresult error =
+        sp_view_map_pieces(view, plan->hole->address, plan->amount, extent_size(pool, plan), mapped);
+    sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
+    return error;
 }
 
 // Maps the amount, or only what is needed if the device hasn't got more.

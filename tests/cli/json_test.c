@@ -67,7 +67,7 @@ static void assert_times(const cJSON *result, const char *key) {
 static void assert_statistics(const cJSON *result) {
     static const char *const names[] = {
 #define NAME(name, number, text) #name,
-        STREAMPOOL_POOL_STATISTICS(NAME)
+        STREAMPOOL_POOL_STATISTICS(NAME) STREAMPOOL_POOL_GAUGES(NAME)
 #undef NAME
     };
     assert_keys(cJSON_GetObjectItemCaseSensitive(result, statistics_key), names,

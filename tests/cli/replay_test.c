@@ -189,6 +189,7 @@ static void all_statistics_are_printed_when_they_are_asked_for(void **state) {
     assert_row(outcome.output, "small, pool, pass 1: ");
 #define ASSERT_PRINTED(name, number, text) assert_says(outcome.output, #name " ");
     STREAMPOOL_POOL_STATISTICS(ASSERT_PRINTED)
+    STREAMPOOL_POOL_GAUGES(ASSERT_PRINTED)
 #undef ASSERT_PRINTED
     program_forget(&outcome);
 
