@@ -1,19 +1,10 @@
 // Remapping: free memory in pieces, made one block by mapping its extents a second time.
 //
-// Under the pool's lock the pieces are chosen and set aside (BUSY), cut as they will be needed; the lock is given back,
-// the driver is called, and the result is published. What the pieces look like, and what becomes of them, is said in
-// pool/stitch.h. The map lock, held all the while, keeps other mappers out; whoever finds memory without mapping never
-// waits.
-//
-// Which pieces. Only whole extents can be mapped, so of a row of free blocks these parts can be of use:
-//
-//      row     ...##|====|--------|--------|==##...     - whole extents: anywhere in the view
-//                    tail                   front       = the free end of an extent: `tail` at the view's begin, and
-//                                                         `front` at its end
-//
-// A call costs about the same for each extent, so large rows go first, and the row that fits what is left best goes last. The
-// tail of one extent is only asked for where it doesn't go without.
+// Under the pool's lock the pieces are chosen (pool/pieces.h) and set aside (BUSY), cut as they will be needed; the lock is
+// given back, the driver is called, and the result is published. What becomes of the pieces is said in pool/stitch.h. The
+// map lock, held all the while, keeps other mappers out; whoever finds memory without mapping never waits.
 #include "pool/figures.h"
+#include "pool/pieces.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -25,30 +16,9 @@
 
 #include <stdlib.h>
 
-// A row of free memory, with the bounds of the whole extents in it.
-struct candidate {
-    struct sp_segment *segment;
-    uint64_t begin, end;
-    uint64_t first, last; // first > end: no extent begins here; last < begin: none ends here
-    uint64_t extent_size; // of the whole ones, in the mean
-    bool used;
-};
-
-// A part of the home that goes into the view.
-struct piece {
-    struct sp_segment *segment;
-    uint64_t begin, end;
-};
-
 struct plan {
-    struct candidate *candidates;
-    size_t candidate_count, candidate_capacity;
-    uint64_t longest_front;
-    struct piece *pieces; // as many as candidates at most
-    size_t piece_count;
-    uint64_t missing;       // bytes that no candidate has: new memory at the view's end
-    bool failed;            // for want of host memory
-    struct sp_block *fresh; // what was mapped for them
+    struct sp_pieces pieces;
+    struct sp_block *fresh; // what was mapped for what is missing
     uint64_t fresh_size;
     uint64_t extents_max; // of the view
     // By extent, in the view's order:
@@ -59,167 +29,17 @@ struct plan {
 };
 
 static void free_plan(struct plan *plan) {
-    free(plan->candidates);
-    free(plan->pieces);
+    sp_pieces_free(&plan->pieces);
     free(plan->extents);
     free(plan->blocks);
-}
-
-// ------------------------------------------------------------------------------------------- candidates
-
-static uint64_t whole(const struct candidate *candidate) {
-    return candidate->last > candidate->first ? candidate->last - candidate->first : 0;
-}
-
-// What a view can end with, and begin with.
-static uint64_t front(const struct candidate *candidate) {
-    return candidate->end > candidate->first ? candidate->end - candidate->first : 0;
-}
-
-static uint64_t tail(const struct candidate *candidate) {
-    return candidate->last > candidate->begin ? candidate->last - candidate->begin : 0;
-}
-
-static uint64_t mean_extent_size(const struct sp_view *view, const struct candidate *candidate) {
-    uint64_t count = 0;
-    const struct sp_extent *extent = sp_view_extent_from(view, candidate->first);
-    for (; extent && extent->address < candidate->last; extent = sp_view_extent_next(extent))
-        count++;
-    return count > 0 ? whole(candidate) / count : 0;
-}
-
-static void add_candidate(void *context, struct sp_block *first, uint64_t size) {
-    struct plan *plan = context;
-    struct candidate candidate = {
-        sp_segment_of(first), first->address, first->address + size, 0, 0, 0, false};
-    const struct sp_view *view = &candidate.segment->view;
-    const struct sp_extent *low = sp_view_extent_at(view, candidate.begin);
-    const struct sp_extent *high = sp_view_extent_at(view, candidate.end - 1);
-    candidate.first = low->address == candidate.begin ? candidate.begin : low->address + low->size;
-    candidate.last = high->address + high->size == candidate.end ? candidate.end : high->address;
-    candidate.extent_size = mean_extent_size(view, &candidate);
-    if (front(&candidate) == 0 && tail(&candidate) == 0)
-        return;
-    if (plan->candidate_count == plan->candidate_capacity) {
-        size_t capacity = plan->candidate_capacity ? plan->candidate_capacity * 2 : 64;
-        struct candidate *more = realloc(plan->candidates, capacity * sizeof *more);
-        plan->failed = plan->failed || !more;
-        if (!more)
-            return;
-        plan->candidates = more;
-        plan->candidate_capacity = capacity;
-    }
-    plan->candidates[plan->candidate_count++] = candidate;
-    if (front(&candidate) > plan->longest_front)
-        plan->longest_front = front(&candidate);
-}
-
-// The largest whole extents first, for each costs a call; then the most of them; then by address, so that equal pools
-// choose alike.
-static int compare_candidates(const void *a, const void *b) {
-    const struct candidate *left = a;
-    const struct candidate *right = b;
-    if (left->extent_size != right->extent_size)
-        return left->extent_size > right->extent_size ? -1 : 1;
-    if (whole(left) != whole(right))
-        return whole(left) > whole(right) ? -1 : 1;
-    return left->begin < right->begin ? -1 : left->begin > right->begin;
-}
-
-// --------------------------------------------------------------------------------------------- the choice
-
-static void use(struct plan *plan, struct candidate *candidate, uint64_t begin, uint64_t end) {
-    candidate->used = true;
-    plan->pieces[plan->piece_count++] = (struct piece){candidate->segment, begin, end};
-}
-
-// The candidate whose front fits best. Asked again and again while a request is longer than any, so that costs nothing.
-static struct candidate *best_last(const struct plan *plan, uint64_t size) {
-    struct candidate *best = NULL;
-    for (size_t i = 0; i < plan->candidate_count && size <= plan->longest_front; i++) {
-        struct candidate *candidate = &plan->candidates[i];
-        if (!candidate->used && front(candidate) >= size && (!best || front(candidate) < front(best)))
-            best = candidate;
-    }
-    return best;
-}
-
-// The candidate with the longest free tail of an extent that is partly used.
-static struct candidate *best_begin(const struct plan *plan) {
-    struct candidate *best = NULL;
-    for (size_t i = 0; i < plan->candidate_count; i++) {
-        struct candidate *candidate = &plan->candidates[i];
-        uint64_t gain = tail(candidate) - whole(candidate);
-        if (gain > 0 && (!best || gain > tail(best) - whole(best)))
-            best = candidate;
-    }
-    return best;
-}
-
-// Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is null. What could
-// not be found is plan->missing.
-static void choose_behind(struct plan *plan, struct candidate *begin, uint64_t size) {
-    for (size_t i = 0; i < plan->candidate_count; i++)
-        plan->candidates[i].used = false;
-    plan->piece_count = 0;
-    uint64_t left = size;
-    if (begin) {
-        uint64_t taken =
-            tail(begin) < size ? tail(begin) : size; // a row that is enough by itself could not be joined
-        use(plan, begin, begin->last - taken, begin->last);
-        left -= taken;
-    }
-    size_t next = 0;
-    while (left > 0) {
-        struct candidate *last = best_last(plan, left);
-        if (last) {
-            use(plan, last, last->first, last->first + left);
-            plan->missing = 0;
-            return;
-        }
-        while (next < plan->candidate_count && plan->candidates[next].used)
-            next++;
-        if (next == plan->candidate_count || whole(&plan->candidates[next]) == 0)
-            break;
-        struct candidate *middle = &plan->candidates[next];
-        left -= whole(middle);
-        use(plan, middle, middle->first, middle->last);
-    }
-    plan->missing = left;
-}
-
-// Where the free memory is not enough, it is put together with new memory if that saves much of what growing alone would
-// take; a call's time is not spent on little.
-static bool is_worth_it(const struct sp_request *request, const struct plan *plan) {
-    if (plan->missing == 0 || plan->piece_count == 0)
-        return plan->missing == 0;
-    uint64_t otherwise = sp_growth_least(request);
-    return !(request->flags & poolMallocNoGrowth) &&
-           sp_round_up(plan->missing, request->pool->device->vmm.granule) <
-               otherwise - otherwise / SP_SAVING_SHARE;
-}
-
-static bool choose_locked(const struct sp_request *request, struct plan *plan) {
-    sp_for_each_row(request, add_candidate, plan);
-    if (plan->failed || plan->candidate_count == 0)
-        return false;
-    plan->pieces = malloc(plan->candidate_count * sizeof *plan->pieces);
-    if (!plan->pieces)
-        return false;
-    qsort(plan->candidates, plan->candidate_count, sizeof *plan->candidates, compare_candidates);
-    choose_behind(plan, NULL, request->size);
-    struct candidate *begin = plan->missing > 0 ? best_begin(plan) : NULL;
-    if (begin)
-        choose_behind(plan, begin, request->size);
-    return is_worth_it(request, plan);
 }
 
 // ------------------------------------------------------------------------------------------ setting aside
 
 static size_t count_extents(const struct plan *plan) {
     size_t count = 0;
-    for (size_t i = 0; i < plan->piece_count; i++) {
-        const struct piece *piece = &plan->pieces[i];
+    for (size_t i = 0; i < plan->pieces.count; i++) {
+        const struct sp_piece *piece = &plan->pieces.list[i];
         struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
         for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent))
             count++;
@@ -233,7 +53,8 @@ static void give_back_locked(struct sp_pool *pool, const struct plan *plan) {
         sp_pool_insert(pool, plan->blocks[i]);
 }
 
-static bool set_piece_aside(const struct sp_request *request, struct plan *plan, const struct piece *piece) {
+static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
+                            const struct sp_piece *piece) {
     struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
     for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent)) {
         uint64_t begin = extent->address > piece->begin ? extent->address : piece->begin;
@@ -256,13 +77,13 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
     size_t count = count_extents(plan);
     if (count > plan->extents_max)
         return false;
-    count += plan->missing / request->pool->device->vmm.granule + 1;
+    count += plan->pieces.missing / request->pool->device->vmm.granule + 1;
     plan->extents = malloc(count * sizeof(struct sp_extent *));
     plan->blocks = malloc(count * sizeof(struct sp_block *));
     if (!plan->extents || !plan->blocks)
         return false;
-    for (size_t i = 0; i < plan->piece_count; i++) {
-        if (!set_piece_aside(request, plan, &plan->pieces[i])) {
+    for (size_t i = 0; i < plan->pieces.count; i++) {
+        if (!set_piece_aside(request, plan, &plan->pieces.list[i])) {
             give_back_locked(request->pool, plan);
             return false;
         }
@@ -274,7 +95,7 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
 static bool prepare(const struct sp_request *request, struct plan *plan, struct sp_block **block) {
     sp_lock_acquire(&request->pool->lock);
     *block = sp_take_locked(request);
-    bool prepared = !*block && choose_locked(request, plan) && set_aside_locked(request, plan);
+    bool prepared = !*block && sp_pieces_choose(request, &plan->pieces) && set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);
     return prepared;
 }
@@ -309,16 +130,16 @@ static void give_fresh_back(struct sp_pool *pool, struct plan *plan) {
 }
 
 static CUresult add_fresh(struct sp_pool *pool, struct plan *plan) {
-    if (plan->missing == 0)
+    if (plan->pieces.missing == 0)
         return CUDA_SUCCESS;
-    CUresult error = sp_grow_aside(pool, plan->missing, &plan->fresh);
+    CUresult error = sp_grow_aside(pool, plan->pieces.missing, &plan->fresh);
     if (error != CUDA_SUCCESS) {
         plan->fresh = NULL;
         return error;
     }
     plan->fresh_size = plan->fresh->size;
     sp_lock_acquire(&pool->lock);
-    bool cut = cut_fresh_locked(plan, plan->fresh, plan->missing);
+    bool cut = cut_fresh_locked(plan, plan->fresh, plan->pieces.missing);
     sp_lock_release(&pool->lock);
     return cut ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -379,14 +200,14 @@ static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) 
     if (!plan->fresh)
         return;
     sp_grow_count(pool, plan->fresh, plan->fresh_size);
-    if (plan->fresh_size > plan->missing)
-        sp_pool_insert(pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->missing));
+    if (plan->fresh_size > plan->pieces.missing)
+        sp_pool_insert(pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->pieces.missing));
 }
 
 // The block in the new view. Null without host memory; then nothing is published.
 static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_request *request,
                                        const struct plan *plan, struct sp_stitch *stitch) {
-    uint64_t offset = plan->pieces[0].begin - plan->extents[0]->address;
+    uint64_t offset = plan->pieces.list[0].begin - plan->extents[0]->address;
     struct sp_block *block =
         sp_stitch_lend(stitch, stitch->alias->address + offset, request->size, plan->blocks);
     if (!block)

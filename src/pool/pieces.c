@@ -1,0 +1,188 @@
+#include "pool/pieces.h"
+
+#include "pool/runtime.h"
+
+#include "base/checked.h"
+
+#include <stdlib.h>
+
+// A row of free memory, with the bounds of the whole extents in it.
+struct candidate {
+    struct sp_segment *segment;
+    uint64_t begin, end;
+    uint64_t first, last; // first > end: no extent begins here; last < begin: none ends here
+    uint64_t extent_size; // of the whole ones, in the mean
+    bool used;
+};
+
+struct choice {
+    struct candidate *candidates;
+    size_t candidate_count, candidate_capacity;
+    uint64_t longest_front;
+    bool failed;             // for want of host memory
+    struct sp_pieces pieces; // as many as candidates at most
+};
+
+// ------------------------------------------------------------------------------------------- candidates
+
+static uint64_t whole(const struct candidate *candidate) {
+    return candidate->last > candidate->first ? candidate->last - candidate->first : 0;
+}
+
+// What a view can end with, and begin with.
+static uint64_t front(const struct candidate *candidate) {
+    return candidate->end > candidate->first ? candidate->end - candidate->first : 0;
+}
+
+static uint64_t tail(const struct candidate *candidate) {
+    return candidate->last > candidate->begin ? candidate->last - candidate->begin : 0;
+}
+
+static uint64_t mean_extent_size(const struct sp_view *view, const struct candidate *candidate) {
+    uint64_t count = 0;
+    const struct sp_extent *extent = sp_view_extent_from(view, candidate->first);
+    for (; extent && extent->address < candidate->last; extent = sp_view_extent_next(extent))
+        count++;
+    return count > 0 ? whole(candidate) / count : 0;
+}
+
+static void add_candidate(void *context, struct sp_block *first, uint64_t size) {
+    struct choice *choice = context;
+    struct candidate candidate = {
+        sp_segment_of(first), first->address, first->address + size, 0, 0, 0, false};
+    const struct sp_view *view = &candidate.segment->view;
+    const struct sp_extent *low = sp_view_extent_at(view, candidate.begin);
+    const struct sp_extent *high = sp_view_extent_at(view, candidate.end - 1);
+    candidate.first = low->address == candidate.begin ? candidate.begin : low->address + low->size;
+    candidate.last = high->address + high->size == candidate.end ? candidate.end : high->address;
+    candidate.extent_size = mean_extent_size(view, &candidate);
+    if (front(&candidate) == 0 && tail(&candidate) == 0)
+        return;
+    if (choice->candidate_count == choice->candidate_capacity) {
+        size_t capacity = choice->candidate_capacity ? choice->candidate_capacity * 2 : 64;
+        struct candidate *more = realloc(choice->candidates, capacity * sizeof *more);
+        choice->failed = choice->failed || !more;
+        if (!more)
+            return;
+        choice->candidates = more;
+        choice->candidate_capacity = capacity;
+    }
+    choice->candidates[choice->candidate_count++] = candidate;
+    if (front(&candidate) > choice->longest_front)
+        choice->longest_front = front(&candidate);
+}
+
+// The largest whole extents first, for each costs a call; then the most of them; then by address, so that equal pools
+// choose alike.
+static int compare_candidates(const void *a, const void *b) {
+    const struct candidate *left = a;
+    const struct candidate *right = b;
+    if (left->extent_size != right->extent_size)
+        return left->extent_size > right->extent_size ? -1 : 1;
+    if (whole(left) != whole(right))
+        return whole(left) > whole(right) ? -1 : 1;
+    return left->begin < right->begin ? -1 : left->begin > right->begin;
+}
+
+// --------------------------------------------------------------------------------------------- the choice
+
+static void use(struct choice *choice, struct candidate *candidate, uint64_t begin, uint64_t end) {
+    candidate->used = true;
+    choice->pieces.list[choice->pieces.count++] = (struct sp_piece){candidate->segment, begin, end};
+}
+
+// The candidate whose front fits best. Asked again and again while a request is longer than any, so that costs nothing.
+static struct candidate *best_last(const struct choice *choice, uint64_t size) {
+    struct candidate *best = NULL;
+    for (size_t i = 0; i < choice->candidate_count && size <= choice->longest_front; i++) {
+        struct candidate *candidate = &choice->candidates[i];
+        if (!candidate->used && front(candidate) >= size && (!best || front(candidate) < front(best)))
+            best = candidate;
+    }
+    return best;
+}
+
+// The candidate with the longest free tail of an extent that is partly used.
+static struct candidate *best_begin(const struct choice *choice) {
+    struct candidate *best = NULL;
+    for (size_t i = 0; i < choice->candidate_count; i++) {
+        struct candidate *candidate = &choice->candidates[i];
+        uint64_t gain = tail(candidate) - whole(candidate);
+        if (gain > 0 && (!best || gain > tail(best) - whole(best)))
+            best = candidate;
+    }
+    return best;
+}
+
+// Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is null. What could
+// not be found is missing.
+static void choose_behind(struct choice *choice, struct candidate *begin, uint64_t size) {
+    for (size_t i = 0; i < choice->candidate_count; i++)
+        choice->candidates[i].used = false;
+    choice->pieces.count = 0;
+    uint64_t left = size;
+    if (begin) {
+        uint64_t taken =
+            tail(begin) < size ? tail(begin) : size; // a row that is enough by itself could not be joined
+        use(choice, begin, begin->last - taken, begin->last);
+        left -= taken;
+    }
+    size_t next = 0;
+    while (left > 0) {
+        struct candidate *last = best_last(choice, left);
+        if (last) {
+            use(choice, last, last->first, last->first + left);
+            choice->pieces.missing = 0;
+            return;
+        }
+        while (next < choice->candidate_count && choice->candidates[next].used)
+            next++;
+        if (next == choice->candidate_count || whole(&choice->candidates[next]) == 0)
+            break;
+        struct candidate *middle = &choice->candidates[next];
+        left -= whole(middle);
+        use(choice, middle, middle->first, middle->last);
+    }
+    choice->pieces.missing = left;
+}
+
+// Where the free memory is not enough, it is put together with new memory if that saves much of what growing alone would
+// take; a call's time is not spent on little.
+static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
+    if (choice->pieces.missing == 0 || choice->pieces.count == 0)
+        return choice->pieces.missing == 0;
+    uint64_t otherwise = sp_growth_least(request);
+    return !(request->flags & poolMallocNoGrowth) &&
+           sp_round_up(choice->pieces.missing, request->pool->device->vmm.granule) <
+               otherwise - otherwise / SP_SAVING_SHARE;
+}
+
+static void choose(struct choice *choice, uint64_t size) {
+    qsort(choice->candidates, choice->candidate_count, sizeof *choice->candidates, compare_candidates);
+    choose_behind(choice, NULL, size);
+    struct candidate *begin = choice->pieces.missing > 0 ? best_begin(choice) : NULL;
+    if (begin)
+        choose_behind(choice, begin, size);
+}
+
+bool sp_pieces_choose(const struct sp_request *request, struct sp_pieces *pieces) {
+    struct choice choice = {0};
+    bool chosen = false;
+    sp_for_each_row(request, add_candidate, &choice);
+    if (!choice.failed && choice.candidate_count > 0)
+        choice.pieces.list = malloc(choice.candidate_count * sizeof *choice.pieces.list);
+    if (choice.pieces.list) {
+        choose(&choice, request->size);
+        chosen = is_worth_it(request, &choice);
+    }
+    free(choice.candidates);
+    *pieces = choice.pieces;
+    if (!chosen)
+        sp_pieces_free(pieces);
+    return chosen;
+}
+
+void sp_pieces_free(struct sp_pieces *pieces) {
+    free(pieces->list);
+    pieces->list = NULL;
+}
