@@ -55,6 +55,7 @@
     X(ReleasedUnderAlias, 44, "an extent is released while a stitched view of it stands") \
     X(EvictedInUse, 45, "a view is evicted while a block lies in it") \
     X(ReleasedRunFound, 46, "a kept view still counts on an extent that was released") \
+    X(FirstPieceAwaited, 47, "of pending pieces that are joined behind waits, only the first is waited for") \
     X(SentinelBelieved, 60, "without ids, a context is taken to be the one that it was, without asking")
 // clang-format on
 

@@ -289,3 +289,52 @@ CUresult sp_remap(const struct sp_request *request, uint64_t time_max, struct sp
     sp_reaper_take_zombies(request->pool); // those that can be buried by now
     return error;
 }
+
+// ------------------------------------------------------------------------------------------- behind waits
+
+static bool may_remap(const struct sp_request *request) {
+    return request->kind == SP_REGION_LARGE &&
+           atomic_load_explicit(&request->pool->defragmentation, memory_order_relaxed) >=
+               poolDefragmentUnderPressure;
+}
+
+// Only what is there: this is the rung behind the last growth.
+static bool prepare_pending(const struct sp_request *request, struct plan *plan) {
+    sp_pool_begin_mapping(request->pool);
+    sp_lock_acquire(&request->pool->lock);
+    bool prepared = sp_pieces_choose(request, &plan->pieces) && plan->pieces.missing == 0 &&
+                    set_aside_locked(request, plan);
+    sp_lock_release(&request->pool->lock);
+    sp_pool_end_mapping(request->pool);
+    return prepared;
+}
+
+// Of all pieces together, so that each stream is waited for once.
+static CUresult wait_for_pieces(struct sp_request *request, const struct plan *plan) {
+    struct sp_fence_set all = {0};
+    CUresult error = CUDA_SUCCESS;
+    size_t count = SP_MUTATED(FirstPieceAwaited, 1, plan->extent_count);
+    for (size_t i = 0; i < count && error == CUDA_SUCCESS; i++)
+        error = sp_fence_set_join(&all, &plan->blocks[i]->fences) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (error == CUDA_SUCCESS)
+        error = sp_request_wait_for(request, &all);
+    sp_fence_set_clear(&all);
+    return error;
+}
+
+// A wait can block, so the map lock is given back for it: what is set aside stays so, and its extents with it.
+CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
+    struct plan plan = {.extents_max = UINT64_MAX};
+    CUresult error = CUDA_SUCCESS;
+    if (may_remap(request) && prepare_pending(request, &plan)) {
+        error = wait_for_pieces(request, &plan);
+        sp_pool_begin_mapping(request->pool);
+        if (error == CUDA_SUCCESS)
+            error = stitch_mapping(request, &plan, block);
+        else
+            undo(request->pool, &plan, NULL);
+        sp_pool_end_mapping(request->pool);
+    }
+    free_plan(&plan);
+    return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
+}

@@ -62,6 +62,10 @@ void sp_for_each_row(const struct sp_request *request, sp_row_visit *visit, void
 // when there is not enough of it, or when that would count for more than `time_max` nanoseconds.
 CUresult sp_remap(const struct sp_request *request, uint64_t time_max, struct sp_block **block);
 
+// The same with memory that is within reach once the stream has been made to wait for it, whatever it costs; where the pool's
+// policy lets memory be remapped at all. CUDA_ERROR_NOT_FOUND when an event that it needs is there no more.
+CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **block);
+
 // ---- grow.c
 
 // Takes memory by mapping new one, next to free memory where that saves some. CUDA_ERROR_OUT_OF_MEMORY when
@@ -82,6 +86,10 @@ void sp_grow_count(struct sp_pool *pool, const struct sp_block *block,
 void sp_grow_back(struct sp_pool *pool, struct sp_block *block);
 
 // ---- wait.c: memory that a wait brings within reach
+
+// Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no event
+// behind it any more.
+CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences);
 
 // Makes the stream wait for what stands between it and some free memory, and takes that. Sets null when
 // there is none that events stand behind.

@@ -17,9 +17,7 @@ static bool is_in_the_way(const struct sp_request *request, struct sp_fence fenc
     return sp_request_rule(&ordered, &alone) > SP_RULE_ORDERED;
 }
 
-// Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no event
-// behind it any more.
-static CUresult wait_for(struct sp_request *request, const struct sp_fence_set *fences) {
+CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences) {
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
         if (!is_in_the_way(request, fence))
@@ -51,20 +49,25 @@ static bool finish(const struct sp_request *request, struct sp_block *block, boo
     return taken;
 }
 
-// While the waits are inserted the block is set aside, so nobody else takes it, and no lock is held.
+// While the waits are inserted the memory is set aside, so nobody else takes it, and no lock is held.
+static CUresult take_behind_waits(struct sp_request *request, struct sp_block **block) {
+    struct sp_block *aside = set_aside(request);
+    if (!aside)
+        return sp_remap_behind_waits(request, block);
+    CUresult error = sp_request_wait_for(request, &aside->fences);
+    if (finish(request, aside, error == CUDA_SUCCESS))
+        *block = aside;
+    return error;
+}
+
 CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **block) {
     enum sp_rule reach = request->reach;
     *block = NULL;
     if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
         return CUDA_SUCCESS;
     request->reach = SP_RULE_MADE_ORDERED;
-    struct sp_block *aside = set_aside(request);
+    CUresult error = take_behind_waits(request, block);
     request->reach = reach;
-    if (!aside)
-        return CUDA_SUCCESS;
-    CUresult error = wait_for(request, &aside->fences);
-    if (finish(request, aside, error == CUDA_SUCCESS))
-        *block = aside;
     return error == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : error;
 }
 

@@ -260,6 +260,84 @@ static void a_request_that_may_not_grow_joins_what_there_is(void **state) {
     fixture_free(joined, a);
 }
 
+// ------------------------------------------------------------------------------------------ behind waits
+
+// Every second block was freed on the one stream while it works, and an event stands behind.
+static void leave_pieces_pending(void) {
+    fill_with(EXTENT);
+    simulated_work(a);
+    drop_every_other(a);
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+}
+
+static void pending_memory_in_pieces_is_joined_behind_a_wait(void **state) {
+    (void)state;
+    leave_pieces_pending();
+    void *joined = fixture_malloc(pool, 4 * EXTENT, b);
+    assert_true(lies_in_a_stitched_view(joined));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 1); // one event stands behind all
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseMadeOrdered), 1);
+    assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+    fixture_free(joined, b);
+    fixture_check(pool);
+}
+
+static void pending_pieces_of_two_streams_are_joined_behind_two_waits(void **state) {
+    (void)state;
+    CUstream c = simulated_stream();
+    fill_with(EXTENT);
+    simulated_work(a);
+    drop(1, a);
+    simulated_work(c);
+    drop(4, c);
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_record(fixture_stream(c)), CUDA_SUCCESS);
+    void *joined = fixture_malloc(pool, 2 * EXTENT, b);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 2);
+    fixture_free(joined, b);
+    fixture_check(pool);
+}
+
+static void pending_pieces_are_joined_only_where_the_policies_allow_it(void **state) {
+    (void)state;
+    static const int never = poolDefragmentNever;
+    leave_pieces_pending();
+    fixture_refuse(4 * EXTENT, b, poolMallocNoInsertedWaits);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    fixture_refuse(4 * EXTENT, b, poolMallocDefault);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 1);
+    assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrDefragmentation, (void *)&never),
+                     poolSuccess);
+    fixture_refuse(4 * EXTENT, b, poolMallocDefault);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 0);
+}
+
+static void pieces_that_no_event_stands_behind_stay_where_they_are(void **state) {
+    (void)state;
+    fill_with(EXTENT);
+    simulated_work(a);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, POOL);
+    drop(1, a);
+    drop(4, a);
+    fixture_refuse(2 * EXTENT, b, poolMallocDefault);
+}
+
+static void a_wait_or_a_mapping_that_fails_leaves_pending_pieces_free(void **state) {
+    (void)state;
+    static const char *const calls[] = {"cuStreamWaitEvent", "cuMemMap", "cuMemSetAccess"};
+    leave_pieces_pending();
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        void *pointer = NULL;
+        simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+        assert_int_not_equal(poolMallocFromPoolAsync(&pointer, 4 * EXTENT, pool, b), poolSuccess);
+        assert_int_equal(simcudaFailCount(), 1);
+        simcudaFailClear();
+        fixture_check(pool);
+    }
+    fixture_free(fixture_malloc(pool, 4 * EXTENT, b), b);
+    fixture_check(pool);
+}
+
 // ---------------------------------------------------------------------------------------------- kept views
 
 static void a_kept_view_serves_the_same_request_without_a_driver_call(void **state) {
@@ -714,6 +792,11 @@ int main(void) {
         TEST(fixed_memory_is_never_joined),
         TEST(a_pool_that_cannot_grow_joins_what_it_has),
         TEST(a_request_that_may_not_grow_joins_what_there_is),
+        TEST(pending_memory_in_pieces_is_joined_behind_a_wait),
+        TEST(pending_pieces_of_two_streams_are_joined_behind_two_waits),
+        TEST(pending_pieces_are_joined_only_where_the_policies_allow_it),
+        TEST(pieces_that_no_event_stands_behind_stay_where_they_are),
+        TEST(a_wait_or_a_mapping_that_fails_leaves_pending_pieces_free),
         TEST(a_kept_view_serves_the_same_request_without_a_driver_call),
         TEST(a_pattern_that_repeats_makes_no_driver_call_after_its_first_round),
         TEST(a_kept_view_with_a_busy_part_is_not_used_for_more_than_the_rest),
