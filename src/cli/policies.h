@@ -26,6 +26,7 @@ enum sp_column_need { SP_COLUMN_ALWAYS, SP_COLUMN_WHERE_ANY };
     X(reuse_ordered, "", "ordered", poolMemPoolStatReuseOrdered, SP_COLUMN_ALWAYS) \
     X(reuse_found_complete, "found", "complete", poolMemPoolStatReuseFoundComplete, SP_COLUMN_ALWAYS) \
     X(reuse_made_ordered, "made", "ordered", poolMemPoolStatReuseMadeOrdered, SP_COLUMN_ALWAYS) \
+    X(remaps, "", "remaps", poolMemPoolStatRemaps, SP_COLUMN_WHERE_ANY) \
     X(other_region, "other", "region", poolMemPoolStatOtherRegion, SP_COLUMN_WHERE_ANY) \
     X(waits_inserted, "waits", "inserted", poolMemPoolStatWaitsInserted, SP_COLUMN_ALWAYS) \
     X(context_fences, "context", "fences", poolMemPoolStatContextFences, SP_COLUMN_WHERE_ANY) \
