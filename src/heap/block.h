@@ -27,7 +27,7 @@ enum sp_block_state {
     SP_BLOCK_FREE,   // memory, in a tier's index
     SP_BLOCK_CACHED, // memory, free, in a lane's quick list: to the chain it is still taken
     SP_BLOCK_LIVE,   // memory, handed out: to a caller, or as the run of a slab
-    SP_BLOCK_BUSY,   // being mapped or unmapped by the thread that holds the pool's map lock
+    SP_BLOCK_BUSY,   // set aside by a thread that maps or unmaps it, or inserts waits for it: in no index
     SP_BLOCK_LENT,   // memory, part of a live or cached block that lies at another address; see pool/stitch.h
     SP_BLOCK_VACANT, // address space of a stitched view in which no block lies
 };

@@ -7,7 +7,7 @@
 //
 //        front      hole                rest
 //      |=========|------------------|----------|      free | used part | free, ready for anybody
-//      '---- the new block ---------'                 ^ mapped from here to the end, one extent
+//      '---- the new block ---------'                 ^ mapped from here to the end, in one or more extents
 //
 // A new view is a last choice: memory in many views can't join. So the memory of a region lies in as few
 // segments as the address space allows, each with room to grow to the device's whole memory.

@@ -27,7 +27,7 @@
 #include "pool/error.h"
 #include "vmm/view.h"
 
-// What a pool grows by when less is needed, and what maxSize is rounded up to.
+// What the pages of slabs grow by at most when less is needed, and what maxSize is rounded up to.
 #define SP_GROWTH_UNIT ((size_t)32 << 20)
 
 // Requests that get one extent of their own size, and so leave it whole when they are freed.

@@ -336,5 +336,6 @@ CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **blo
         sp_pool_end_mapping(request->pool);
     }
     free_plan(&plan);
+    sp_reaper_take_zombies(request->pool); // of views that are not kept for this one
     return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
 }
