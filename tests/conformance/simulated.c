@@ -185,3 +185,73 @@ void row_trap_12_a_device_that_refuses_what_it_says_it_supports_is_named(void) {
     REQUIRE(strncmp(entry_point, "cuMem", 5) == 0);
     REQUIRE(strstr(poolGetLastErrorDetail(), entry_point));
 }
+
+// ---------------------------------------------------------------------------------------- late frees
+
+// Blocks of one slab, freed on one stream by two threads.
+struct late_frees {
+    CUstream stream;
+    CUevent event; // recorded before the last free
+    void *blocks[3];
+};
+
+struct late_thread {
+    const struct late_frees *frees;
+    bool frees_last;
+};
+
+static void free_late(void *argument) {
+    const struct late_thread *thread = argument;
+    const struct late_frees *frees = thread->frees;
+    test_use_device(0);
+    if (!thread->frees_last) {
+        test_free(frees->blocks[0], frees->stream);
+        return;
+    }
+    test_free(frees->blocks[1], frees->stream);
+    EXPECT(poolEventRecord(frees->event, frees->stream), poolSuccess);
+    test_fill_block(frees->blocks[2], 1, 512, frees->stream);
+    test_free(frees->blocks[2], frees->stream);
+}
+
+// Leaves nothing in the pool, which can't grow, but the slab that `stream` has for a small block.
+static void fill_but_for_a_slab(poolMemPool_t pool, CUstream stream) {
+    void *small = test_malloc(pool, 512, stream), *filler = NULL;
+    while (poolMallocFromPoolAsync(&filler, KIB(64), pool, stream) == poolSuccess)
+        continue;
+    test_free(small, stream);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+}
+
+// Between the moment at which a free takes its number and that at which it reaches the slab, the other thread
+// may have done all of its own, with the higher number. The slab must keep that one, so the event says
+// nothing of it.
+void row_a_free_that_comes_late_to_its_slab_hides_no_later_one(void) {
+    enum { ROUNDS = 400 };
+    simcudaConfig machine = default_machine();
+    machine.mode = simcudaModeScheduled;
+    machine.burst = 16;
+    become(&machine);
+    test_load_kernels();
+    poolMemPool_t pool = test_pool_of_at_most(MIB(2));
+    test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    CUstream other = test_stream();
+    struct late_frees frees = {test_stream(), test_event(), {NULL, NULL, NULL}};
+    struct late_thread threads[] = {{&frees, false}, {&frees, true}};
+    void *arguments[] = {&threads[0], &threads[1]};
+    fill_but_for_a_slab(pool, frees.stream);
+    test_set_all_policies(pool, 0);
+    test_set_flag(pool, poolMemPoolReuseFollowEventDependencies, 1);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        void *pointer = NULL;
+        for (unsigned i = 0; i < 3; i++)
+            frees.blocks[i] = test_malloc(pool, 512, frees.stream);
+        REQUIRE(test_require_simulated()->simcudaRunThreads(free_late, arguments, 2) == 0);
+        EXPECT(poolStreamWaitEvent(other, frees.event, 0), poolSuccess);
+        EXPECT(poolMallocFromPoolAsync(&pointer, 512, pool, other), poolErrorMemoryAllocation);
+        EXPECT(poolStreamSynchronize(frees.stream), poolSuccess);
+        test_free(test_malloc(pool, 512, other), other);
+        EXPECT(poolStreamSynchronize(other), poolSuccess);
+    }
+    test_require_no_complaints();
+}
