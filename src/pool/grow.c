@@ -110,7 +110,9 @@ static struct plan best_plan(const struct sp_request *request) {
 }
 
 uint64_t sp_growth_least(const struct sp_request *request) {
-    return best_plan(request).need;
+    uint64_t alone = sp_round_up(request->size, granule_of(request->pool)); // in a segment of its own
+    uint64_t least = best_plan(request).need;
+    return least < alone ? least : alone;
 }
 
 // How much to map: the growth unit if the hole and the pool's limit have room for it, else less.

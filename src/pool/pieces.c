@@ -19,8 +19,9 @@ struct choice {
     struct candidate *candidates;
     size_t candidate_count, candidate_capacity;
     uint64_t longest_front;
+    uint64_t granule;
     bool failed;             // for want of host memory
-    struct sp_pieces pieces; // as many as candidates at most
+    struct sp_pieces pieces; // one more than candidates at most
 };
 
 // ------------------------------------------------------------------------------------------- candidates
@@ -36,6 +37,13 @@ static uint64_t front(const struct candidate *candidate) {
 
 static uint64_t tail(const struct candidate *candidate) {
     return candidate->last > candidate->begin ? candidate->last - candidate->begin : 0;
+}
+
+// What of the front lies in the extent behind the whole ones, so that it is there even when those are used.
+static uint64_t front_behind_whole(const struct candidate *candidate) {
+    return candidate->last >= candidate->first && candidate->end > candidate->last
+               ? candidate->end - candidate->last
+               : 0;
 }
 
 static uint64_t mean_extent_size(const struct sp_view *view, const struct candidate *candidate) {
@@ -114,8 +122,31 @@ static struct candidate *best_begin(const struct choice *choice) {
     return best;
 }
 
-// Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is null. What could
-// not be found is missing.
+static struct candidate *longest_front_behind_whole(const struct choice *choice) {
+    struct candidate *best = NULL;
+    for (size_t i = 0; i < choice->candidate_count; i++) {
+        struct candidate *candidate = &choice->candidates[i];
+        if (front_behind_whole(candidate) > (best ? front_behind_whole(best) : 0))
+            best = candidate;
+    }
+    return best;
+}
+
+// The last `left` bytes: new memory of whole extents, and the front of an old one behind it that takes the rest, unless
+// there is none that saves a granule.
+static void end_with_new_memory(struct choice *choice, uint64_t left) {
+    struct sp_pieces *pieces = &choice->pieces;
+    struct candidate *last = longest_front_behind_whole(choice);
+    uint64_t front = last ? front_behind_whole(last) : 0;
+    uint64_t missing = front < left ? sp_round_up(left - front, choice->granule) : 0;
+    pieces->missing = left;
+    if (missing >= left)
+        return;
+    pieces->missing = missing;
+    use(choice, last, last->last, last->last + (left - missing));
+}
+
+// Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is null.
 static void choose_behind(struct choice *choice, struct candidate *begin, uint64_t size) {
     for (size_t i = 0; i < choice->candidate_count; i++)
         choice->candidates[i].used = false;
@@ -132,6 +163,7 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
         struct candidate *last = best_last(choice, left);
         if (last) {
             use(choice, last, last->first, last->first + left);
+            choice->pieces.before_new = choice->pieces.count;
             choice->pieces.missing = 0;
             return;
         }
@@ -143,7 +175,8 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
         left -= whole(middle);
         use(choice, middle, middle->first, middle->last);
     }
-    choice->pieces.missing = left;
+    choice->pieces.before_new = choice->pieces.count;
+    end_with_new_memory(choice, left);
 }
 
 // Where the free memory is not enough, it is put together with new memory if that saves much of what growing alone would
@@ -169,8 +202,9 @@ bool sp_pieces_choose(const struct sp_request *request, struct sp_pieces *pieces
     struct choice choice = {0};
     bool chosen = false;
     sp_for_each_row(request, add_candidate, &choice);
+    choice.granule = request->pool->device->vmm.granule;
     if (!choice.failed && choice.candidate_count > 0)
-        choice.pieces.list = malloc(choice.candidate_count * sizeof *choice.pieces.list);
+        choice.pieces.list = malloc((choice.candidate_count + 1) * sizeof *choice.pieces.list);
     if (choice.pieces.list) {
         choose(&choice, request->size);
         chosen = is_worth_it(request, &choice);

@@ -7,8 +7,10 @@
 //                                                         `front` at its end
 //
 // A call costs about the same for each extent, so the largest go first, and the row that fits what is left best goes
-// last. The tail of one extent is only asked for where it doesn't go without. What all of that lacks is new memory, at
-// the view's end.
+// last. The tail of one extent is only asked for where it doesn't go without. What all of that lacks is new memory, behind
+// which there is still a place for the longest front:
+//
+//      view    |--tail--|--whole--|--whole--| new memory |--front--...
 #ifndef STREAMPOOL_POOL_PIECES_H
 #define STREAMPOOL_POOL_PIECES_H
 
@@ -23,7 +25,8 @@ struct sp_piece {
 struct sp_pieces {
     struct sp_piece *list; // in the view's order
     size_t count;
-    uint64_t missing; // bytes that no free memory has
+    size_t before_new; // of them, the ones that stand in front of the new memory
+    uint64_t missing;  // the bytes of new memory
 };
 
 // Chooses pieces for the request. False, and nothing to free, when there are none, when too much would be new memory for it

@@ -15,6 +15,7 @@
 #include "base/time.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct plan {
     struct sp_pieces pieces;
@@ -25,7 +26,8 @@ struct plan {
     struct sp_extent **extents;
     struct sp_block **blocks;
     size_t extent_count;
-    size_t old_count; // of them, the ones that were there before
+    size_t new_at; // where the new ones stand among them
+    size_t new_count;
 };
 
 static void free_plan(struct plan *plan) {
@@ -49,8 +51,10 @@ static size_t count_extents(const struct plan *plan) {
 
 // The old memory alone: the new one is given back otherwise.
 static void give_back_locked(struct sp_pool *pool, const struct plan *plan) {
-    for (size_t i = 0; i < plan->old_count; i++)
-        sp_pool_insert(pool, plan->blocks[i]);
+    for (size_t i = 0; i < plan->extent_count; i++) {
+        if (i < plan->new_at || i >= plan->new_at + plan->new_count)
+            sp_pool_insert(pool, plan->blocks[i]);
+    }
 }
 
 static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
@@ -67,7 +71,6 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
             return false;
         plan->extents[plan->extent_count] = extent;
         plan->blocks[plan->extent_count++] = block;
-        plan->old_count = plan->extent_count;
     }
     return true;
 }
@@ -87,6 +90,8 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
             give_back_locked(request->pool, plan);
             return false;
         }
+        if (i + 1 == plan->pieces.before_new)
+            plan->new_at = plan->extent_count;
     }
     return true;
 }
@@ -102,6 +107,15 @@ static bool prepare(const struct sp_request *request, struct plan *plan, struct 
 
 // ------------------------------------------------------------------------------------------- new memory
 
+static void insert_new(struct plan *plan, struct sp_extent *extent, struct sp_block *block) {
+    size_t at = plan->new_at + plan->new_count++;
+    size_t behind = plan->extent_count++ - at;
+    memmove(&plan->extents[at + 1], &plan->extents[at], behind * sizeof plan->extents[0]);
+    memmove(&plan->blocks[at + 1], &plan->blocks[at], behind * sizeof plan->blocks[0]);
+    plan->extents[at] = extent;
+    plan->blocks[at] = block;
+}
+
 // Cuts the new memory by extents; what is left of the last one is the block behind. False without host memory.
 static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t left) {
     struct sp_extent *extent = sp_view_extent_at(&sp_segment_of(block)->view, block->address);
@@ -110,8 +124,7 @@ static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t
         struct sp_block *rest = size < block->size ? sp_block_split(block, size) : NULL;
         if (size < block->size && !rest)
             return false;
-        plan->extents[plan->extent_count] = extent;
-        plan->blocks[plan->extent_count++] = block;
+        insert_new(plan, extent, block);
         left -= size;
         block = rest;
     }
@@ -207,7 +220,7 @@ static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) 
 // The block in the new view. Null without host memory; then nothing is published.
 static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_request *request,
                                        const struct plan *plan, struct sp_stitch *stitch) {
-    uint64_t offset = plan->pieces.list[0].begin - plan->extents[0]->address;
+    uint64_t offset = plan->blocks[0]->address - plan->extents[0]->address;
     struct sp_block *block =
         sp_stitch_lend(stitch, stitch->alias->address + offset, request->size, plan->blocks);
     if (!block)

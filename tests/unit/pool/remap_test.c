@@ -177,9 +177,8 @@ static void free_memory_is_put_together_with_new_memory(void **state) {
     assert_ptr_equal(fixture_malloc(pool, 10 * EXTENT - HALF, a), joined);
 }
 
-// Nothing may begin a view here, and what may end one is too little.
-static void fronts_alone_are_no_beginning_of_a_view(void **state) {
-    (void)state;
+// Of half of the extents the front is free; the others are gone. So nothing of what there is may begin a view.
+static void leave_fronts_alone(void) {
     fill_with(HALF);
     for (size_t i = 0; i < HALVES; i++) {
         if (i % 4 < 2)
@@ -189,11 +188,56 @@ static void fronts_alone_are_no_beginning_of_a_view(void **state) {
     fixture_trim(pool, 0); // no two extents lie side by side now
     for (size_t i = 2; i < HALVES; i += 4)
         drop(i, a);
+    fixture_synchronize(a);
     fixture_set(pool, poolMemPoolAttrUsedMemHigh, 0);
+}
+
+static void a_front_that_saves_little_is_left_alone(void **state) {
+    (void)state;
+    leave_fronts_alone();
     void *large = fixture_malloc(pool, 3 * EXTENT, a);
     assert_false(lies_in_a_stitched_view(large));
     assert_int_equal(fixture_reserved(pool), POOL / 2 + 3 * EXTENT);
     fixture_free(large, a);
+}
+
+static void new_memory_stands_before_a_front(void **state) {
+    (void)state;
+    unsigned char byte = 0;
+    leave_fronts_alone();
+    void *large = fixture_malloc(pool, EXTENT + HALF, a);
+    assert_true(lies_in_a_stitched_view(large));
+    assert_int_equal(fixture_reserved(pool), POOL / 2 + EXTENT);
+    fixture_check(pool);
+    assert_int_equal(simcudaPoke((uintptr_t)large + EXTENT + HALF - 1, "x", 1), CUDA_SUCCESS);
+    assert_int_equal(simcudaPeek(&byte, (uintptr_t)blocks[3] - 1, 1), CUDA_SUCCESS);
+    assert_int_equal(byte, 'x');
+    fixture_free(large, a);
+    collect();
+    fixture_check(pool);
+}
+
+static void leave_tails_wholes_and_a_front(void) {
+    fill_with(HALF);
+    for (size_t i = 1; i < 12; i++) {
+        if (i != 6)
+            drop(i, a);
+    }
+    drop(14, a);
+}
+
+static void new_memory_stands_between_whole_extents_and_a_front(void **state) {
+    (void)state;
+    pool = fixture_pool();
+    leave_tails_wholes_and_a_front();
+    void *large = fixture_malloc(pool, 10 * EXTENT, a);
+    assert_true(lies_in_a_stitched_view(large));
+    assert_int_equal(fixture_reserved(pool), POOL + 5 * EXTENT);
+    fixture_check(pool);
+    fixture_free(large, a);
+    collect();
+    fixture_check(pool);
+    assert_ptr_equal(fixture_malloc(pool, 10 * EXTENT, a), large);
 }
 
 static void memory_that_another_stream_has_pending_is_not_joined(void **state) {
@@ -673,6 +717,39 @@ static void new_memory_that_cannot_be_given_back_is_free_memory(void **state) {
     assert_int_equal(bury(), CUDA_SUCCESS);
 }
 
+// The old memory in front of it and behind it is free again.
+static void new_memory_before_a_front_is_given_back_when_a_driver_call_fails(void **state) {
+    (void)state;
+    pool = fixture_pool();
+    leave_tails_wholes_and_a_front();
+    fixture_synchronize(a);
+    fixture_trim(pool, POOL);
+    uint64_t used = fixture_used(pool);
+    unsigned failures = 0;
+    for (size_t entry = 0; entry < sizeof entries / sizeof entries[0]; entry++) {
+        for (uint64_t nth = 1; nth <= 16; nth++) {
+            void *pointer = NULL;
+            uint64_t reserved = fixture_reserved(pool);
+            assert_int_equal(simcudaFailCall(entries[entry], nth, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
+            if (poolMallocFromPoolAsync(&pointer, 10 * EXTENT, pool, a) == poolSuccess) {
+                fixture_free(pointer, a);
+            } else {
+                assert_int_equal(fixture_reserved(pool), reserved);
+                failures++;
+            }
+            simcudaFailClear();
+            collect();
+            limit_kept(0, 0);
+            fixture_synchronize(a);
+            assert_int_equal(bury(), CUDA_SUCCESS);
+            fixture_trim(pool, 0);
+            fixture_check(pool);
+            assert_int_equal(fixture_used(pool), used);
+        }
+    }
+    assert_true(failures > 10);
+}
+
 static void a_remap_in_which_host_memory_runs_out_changes_nothing(void **state) {
     (void)state;
     for (int onwards = 0; onwards < 2; onwards++) {
@@ -786,7 +863,9 @@ int main(void) {
         TEST(the_tail_of_one_extent_and_the_front_of_another_serve_a_request),
         TEST(what_is_left_over_of_the_last_extent_stays_free_and_is_used),
         TEST(free_memory_is_put_together_with_new_memory),
-        TEST(fronts_alone_are_no_beginning_of_a_view),
+        TEST(a_front_that_saves_little_is_left_alone),
+        TEST(new_memory_stands_before_a_front),
+        TEST(new_memory_stands_between_whole_extents_and_a_front),
         TEST(memory_that_another_stream_has_pending_is_not_joined),
         TEST(memory_that_another_stream_is_ordered_behind_is_joined),
         TEST(fixed_memory_is_never_joined),
@@ -813,6 +892,7 @@ int main(void) {
         TEST(a_remap_in_which_a_driver_call_fails_changes_nothing),
         TEST(a_remap_that_cannot_be_undone_is_undone_later),
         TEST(new_memory_that_cannot_be_given_back_is_free_memory),
+        TEST(new_memory_before_a_front_is_given_back_when_a_driver_call_fails),
         TEST(a_remap_in_which_host_memory_runs_out_changes_nothing),
         TEST(only_a_live_stitched_block_can_be_freed),
         TEST(a_pool_that_is_given_up_goes_with_its_last_stitched_block),
