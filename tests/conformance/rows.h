@@ -171,6 +171,7 @@
     X(memory_pending_on_a_destroyed_stream_can_be_waited_for, "poolStreamDestroy with frees pending: a wait can be inserted for them") \
     X(trap_2_a_new_stream_at_a_handle_that_the_pool_destroyed_inherits_no_memory, "a new stream at a destroyed stream's handle inherits no memory") \
     X(trap_2_a_new_stream_at_a_destroyed_ones_handle_inherits_no_order, "nor what that one ran after") \
+    X(trap_2_a_new_stream_inherits_no_slab_that_a_destroyed_one_was_given_by_order, "nor small blocks that one was given behind pending work") \
     X(streams_that_come_and_go_leave_nothing_behind, "streams destroyed with frees pending: all memory goes back") \
     X(trap_7_free_memory_in_pieces_and_in_other_streams_lists_is_found, "complete memory in pieces, in three streams' lists: found before the pool fails") \
     X(trap_7_pending_memory_in_pieces_is_found_too, "pending memory in pieces, of streams that the taker runs after: found") \

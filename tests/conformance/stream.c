@@ -306,6 +306,41 @@ void row_trap_2_a_new_stream_at_a_destroyed_ones_handle_inherits_no_order(void) 
     require_not_before_the_old_work(&scene, stream_at(old), &spin);
 }
 
+// The old stream ran after the work that is pending on the slab of its block; the new one, which takes its place in the
+// pool, doesn't.
+void row_trap_2_a_new_stream_inherits_no_slab_that_a_destroyed_one_was_given_by_order(void) {
+    struct test_spin spin;
+    poolMemPool_t pool = test_pool_of_at_most(MIB(2));
+    CUstream a = test_stream(), old = test_stream();
+    CUevent event = test_event();
+    void *used[2] = {test_malloc(pool, 512, a), test_malloc(pool, 512, a)}, *pointer = NULL;
+    while (poolMallocFromPoolAsync(&pointer, KIB(64), pool, a) == poolSuccess)
+        continue;
+    test_set_all_policies(pool, 0);
+    test_set_flag(pool, poolMemPoolReuseFollowEventDependencies, 1);
+    test_spin(&spin, a);
+    for (unsigned i = 0; i < 2; i++) {
+        test_fill(used[i], 2, 512, a);
+        test_free(used[i], a);
+    }
+    EXPECT(poolEventRecord(event, a), poolSuccess);
+    EXPECT(poolStreamWaitEvent(old, event, 0), poolSuccess);
+    void *kept = test_malloc(pool, 512, old);
+    EXPECT(poolStreamDestroy(old), poolSuccess);
+    CUstream young = stream_at(old);
+    bool given = poolMallocFromPoolAsync(&pointer, 512, pool, young) == poolSuccess;
+    if (given) {
+        REQUIRE(!test_driver()->cuStreamGetId);
+        test_fill(pointer, 3, 512, young);
+    }
+    test_stop_spinning(&spin);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    REQUIRE(!given || test_is_filled(pointer, 3, 512));
+    test_free(kept, young);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    test_malloc(pool, 512, young);
+}
+
 void row_streams_that_come_and_go_leave_nothing_behind(void) {
     poolMemPool_t pool = test_pool();
     for (unsigned i = 0; i < 300; i++) {
