@@ -32,8 +32,8 @@ enum {
     // Of the remapper:
     BLOCKS = 32,
     BLOCK = 16 << 20,
-    PIECES_MIN = 4, // in one large block, and one more in every second
-    PIECES_MAX = 24,
+    PIECES_MIN = 8,   // in one large block, and one more in every second
+    ROOM = 256 << 20, // of a shared pool, besides these blocks: hardly more than the users' own need
     // Of the filler:
     BATCH = 8, // fills between two looks at the clock
     FILLED = 512 << 20,
@@ -144,7 +144,7 @@ static int use(struct actor *actor) {
 
 static int release_drawn(struct remapper *remapper, size_t drawn[], size_t count) {
     struct actor *actor = &remapper->actor;
-    uint64_t index = actor->rounds * PIECES_MAX;
+    uint64_t index = actor->rounds * (PIECES_MIN + 1);
     int error = 0;
     for (size_t i = 0; i < count && !error; i++) {
         drawn[i] = sp_draw(actor->seed, index + i) % BLOCKS;
@@ -156,19 +156,9 @@ static int release_drawn(struct remapper *remapper, size_t drawn[], size_t count
     return error;
 }
 
-// What the pool has free anyway could serve a large block by itself, so as many pieces are freed on top.
-static size_t pieces_of(const struct actor *actor) {
-    uint64_t reserved = 0, used = 0;
-    poolMemPoolGetAttribute(actor->subject->pool, poolMemPoolAttrReservedMemCurrent, &reserved);
-    poolMemPoolGetAttribute(actor->subject->pool, poolMemPoolAttrUsedMemCurrent, &used);
-    size_t spare = reserved > used ? (size_t)(reserved - used) / BLOCK : 0;
-    size_t count = PIECES_MIN + actor->rounds % 2 + spare;
-    return count < PIECES_MAX ? count : PIECES_MAX;
-}
-
 static int remap(struct actor *actor) {
     struct remapper *remapper = (struct remapper *)actor;
-    size_t drawn[PIECES_MAX], count = pieces_of(actor);
+    size_t drawn[PIECES_MIN + 1], count = PIECES_MIN + actor->rounds % 2;
     const struct subject *subject = actor->subject;
     int error = release_drawn(remapper, drawn, count);
     if (!error)
@@ -367,7 +357,10 @@ static int remap_without_limit(const struct subject *subject) {
 // The blocks come first, while the pool has small extents: so that each of them is made of whole ones.
 static int open_pools(struct scene *scene) {
     struct actor *actor = &scene->remapper.actor;
-    int error = scene->bench->subjects[SUBJECT_OURS].open(&scene->bench->subjects[SUBJECT_OURS], UINT64_MAX);
+    struct subject *shared = &scene->bench->subjects[SUBJECT_OURS];
+    shared->limit = actor->subject == shared ? (uint64_t)BLOCKS * BLOCK + ROOM : 0;
+    int error = shared->open(shared, UINT64_MAX);
+    shared->limit = 0;
     if (!error && actor->subject == &scene->own)
         error = scene->own.open(&scene->own, UINT64_MAX);
     if (!error)

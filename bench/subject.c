@@ -7,7 +7,8 @@
 
 static int open_ours(struct subject *subject, uint64_t threshold) {
     struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
-                                     .location = {poolMemLocationTypeDevice, 0}};
+                                     .location = {poolMemLocationTypeDevice, 0},
+                                     .maxSize = subject->limit};
     poolMemPool_t pool = NULL;
     poolError_t error = poolMemPoolCreate(&pool, &props);
     if (error != poolSuccess)
@@ -83,7 +84,8 @@ static struct remapped remapped_ours(const struct subject *subject) {
 
 static int open_cudas(struct subject *subject, uint64_t threshold) {
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                            .maxSize = subject->limit};
     CUmemoryPool pool;
     CUresult error = subject->driver->cuMemPoolCreate(&pool, &props);
     if (error != CUDA_SUCCESS)

@@ -22,6 +22,7 @@ struct subject {
     const char *name;
     const struct sp_driver *driver;
     void *pool;
+    uint64_t limit; // bytes that the next pool to be opened may reserve; 0: all that the device has
     int (*open)(struct subject *subject, uint64_t threshold);
     int (*close)(struct subject *subject);
     int (*allocate)(const struct subject *subject, void **pointer, size_t size, CUstream stream);

@@ -1,5 +1,6 @@
 // Rows of memory in pieces that is mapped once more, side by side, to serve a large request.
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "conformance/rows.h"
 #include "support/check.h"
@@ -219,4 +220,60 @@ void row_joined_memory_is_freed_by_its_first_address_alone(void) {
     test_free(joined, pieces.a);
     EXPECT(poolFreeAsync(joined, pieces.a), poolErrorInvalidValue);
     REQUIRE_EQUAL(test_used(pieces.pool), MIB(128));
+}
+
+static int compare_addresses(const void *a, const void *b) {
+    const char *left = *(char *const *)a, *right = *(char *const *)b;
+    return left < right ? -1 : left > right;
+}
+
+// Makes as many views of four of the eight last blocks as there are: more than a pool keeps. No view of other four serves
+// the request, and four blocks side by side need none.
+static void join_every_four_of_the_last_eight(struct pieces *pieces) {
+    enum { LAST = 8, FOUR = 4 };
+    void **last = &pieces->blocks[PIECES - LAST];
+    for (unsigned set = 0; set < 1 << LAST; set++) {
+        if (__builtin_popcount(set) != FOUR)
+            continue;
+        for (unsigned i = 0; i < LAST; i++) {
+            if (set >> i & 1)
+                test_free(last[i], pieces->c);
+        }
+        test_free(test_malloc(pieces->pool, FOUR * pieces->size, pieces->c), pieces->c);
+        for (unsigned i = 0; i < LAST; i++) {
+            if (set >> i & 1)
+                last[i] = test_malloc(pieces->pool, pieces->size, pieces->c);
+        }
+        qsort(last, LAST, sizeof *last, compare_addresses);
+    }
+}
+
+// One view, two blocks: the work through the first is pending, that through the second, which came later, is complete.
+void row_a_view_that_makes_way_for_others_stands_until_all_work_through_it_is_complete(void) {
+    struct pieces pieces;
+    struct test_spin spin;
+    open_pieces(&pieces, MIB(16));
+    for (unsigned i = 0; i < 8; i += 2)
+        test_free(pieces.blocks[i], pieces.a);
+    char *whole = test_malloc(pieces.pool, MIB(64), pieces.a);
+    test_free(whole, pieces.a);
+    EXPECT(poolStreamSynchronize(pieces.a), poolSuccess);
+    REQUIRE(test_malloc(pieces.pool, MIB(32), pieces.a) == whole);
+    REQUIRE(test_malloc(pieces.pool, MIB(32), pieces.b) == whole + MIB(32));
+    test_spin(&spin, pieces.a);
+    test_fill(whole, 140, MIB(32), pieces.a);
+    test_free(whole, pieces.a);
+    REQUIRE(!gives(&pieces, pieces.size, pieces.c)); // for which all free memory was looked through
+    test_free(whole + MIB(32), pieces.b);
+    EXPECT(poolStreamSynchronize(pieces.b), poolSuccess);
+    uint64_t views = test_attribute(pieces.pool, poolMemPoolStatKeptViews);
+    for (unsigned i = 0; i < 2; i++) // what b had, so that only the last blocks are free
+        test_malloc(pieces.pool, pieces.size, pieces.b);
+    join_every_four_of_the_last_eight(&pieces);
+    REQUIRE(test_attribute(pieces.pool, poolMemPoolStatKeptViews) == 64 && views == 1);
+    EXPECT(poolStreamSynchronize(pieces.c), poolSuccess);
+    EXPECT(poolMemPoolTrimTo(pieces.pool, 0), poolSuccess);
+    test_stop_spinning(&spin);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    test_require_no_complaints();
 }

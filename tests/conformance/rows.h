@@ -217,6 +217,7 @@
     X(memory_that_another_stream_has_pending_is_not_joined, "and not for B") \
     X(work_through_joined_memory_has_a_claim_on_the_pieces, "joined memory freed with work pending: its pieces are neither given to B nor trimmed before") \
     X(joined_memory_keeps_the_claims_on_all_its_pieces, "joined by B behind A's work and freed on C: C waits for A") \
+    X(a_view_that_makes_way_for_others_stands_until_all_work_through_it_is_complete, "and a view that is no longer kept is not unmapped before") \
     X(a_resident_kernel_does_not_delay_joining, "joining waits for no kernel of another stream") \
     X(joined_memory_is_freed_by_its_first_address_alone, "free of a piece's own address, or inside, or twice: InvalidValue")
 
