@@ -54,6 +54,13 @@ static uint64_t mean_extent_size(const struct sp_view *view, const struct candid
     return count > 0 ? whole(candidate) / count : 0;
 }
 
+// A handle that was released already, in a trim that the driver didn't let end, can't be mapped again.
+static bool has_released_extent(const struct sp_extent *extent, uint64_t end) {
+    while (extent && extent->address < end && !extent->handle_released)
+        extent = sp_view_extent_next(extent);
+    return extent && extent->address < end;
+}
+
 static void add_candidate(void *context, struct sp_block *first, uint64_t size) {
     struct choice *choice = context;
     struct candidate candidate = {
@@ -64,7 +71,7 @@ static void add_candidate(void *context, struct sp_block *first, uint64_t size) 
     candidate.first = low->address == candidate.begin ? candidate.begin : low->address + low->size;
     candidate.last = high->address + high->size == candidate.end ? candidate.end : high->address;
     candidate.extent_size = mean_extent_size(view, &candidate);
-    if (front(&candidate) == 0 && tail(&candidate) == 0)
+    if ((front(&candidate) == 0 && tail(&candidate) == 0) || has_released_extent(low, candidate.end))
         return;
     if (choice->candidate_count == choice->candidate_capacity) {
         size_t capacity = choice->candidate_capacity ? choice->candidate_capacity * 2 : 64;

@@ -65,8 +65,7 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
         uint64_t end =
             extent->address + extent->size < piece->end ? extent->address + extent->size : piece->end;
         uint64_t size = SP_MUTATED(SurplusTwice, sp_round_up((end - begin) / 2, SP_ALIGNMENT), end - begin);
-        struct sp_block *block =
-            extent->handle_released ? NULL : sp_home_take(request, &piece->segment->chain, begin, size);
+        struct sp_block *block = sp_home_take(request, &piece->segment->chain, begin, size);
         if (!block)
             return false;
         plan->extents[plan->extent_count] = extent;
@@ -202,12 +201,6 @@ static CUresult make_stitch_counted(struct sp_pool *pool, const struct plan *pla
     return CUDA_SUCCESS;
 }
 
-static void keep_locked(struct sp_pool *pool, struct sp_stitch *stitch) {
-    sp_list_push_front(&pool->kept, &stitch->by_use);
-    pool->kept_views++;
-    pool->kept_mappings += stitch->count;
-}
-
 // The surplus of the last new extent is free memory.
 static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) {
     if (!plan->fresh)
@@ -226,7 +219,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
     if (!block)
         return NULL;
     publish_fresh_locked(pool, plan);
-    keep_locked(pool, stitch);
+    sp_kept_add(pool, stitch);
     sp_kept_limit(pool, pool->kept_views_max, pool->kept_mappings_max);
     return block;
 }

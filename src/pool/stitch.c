@@ -264,12 +264,12 @@ struct sp_block *sp_kept_take(const struct sp_request *request) {
     return NULL;
 }
 
-void sp_stitches_invalidate(struct sp_extent *extent) {
-    SP_LIST_FOR_EACH(link, &extent->aliases) {
-        const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
-        struct sp_stitch *stitch = entry->alias->owner;
-        stitch->runs[entry - entry->alias->entries].valid = SP_MUTATED(ReleasedRunFound, true, false);
-    }
+void sp_kept_add(struct sp_pool *pool, struct sp_stitch *stitch) {
+    stitch->kept = true;
+    stitch->valid_count = stitch->count;
+    sp_list_push_front(&pool->kept, &stitch->by_use);
+    pool->kept_views++;
+    pool->kept_mappings += stitch->count;
 }
 
 void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch) {
@@ -278,10 +278,27 @@ void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch) {
 }
 
 static void make_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
+    stitch->kept = false;
     sp_list_remove(&stitch->by_use);
     sp_zombies_add(pool, stitch);
     pool->kept_views--;
     pool->kept_mappings -= stitch->count;
+}
+
+// A view without a valid run holds no block, and will never serve one again.
+static void invalidate(struct sp_stitch *stitch, struct sp_run *run) {
+    stitch->valid_count -= run->valid;
+    run->valid = SP_MUTATED(ReleasedRunFound, true, false);
+    if (stitch->kept && stitch->valid_count == 0)
+        make_zombie(stitch->segment.pool, stitch);
+}
+
+void sp_stitches_invalidate(struct sp_extent *extent) {
+    SP_LIST_FOR_EACH(link, &extent->aliases) {
+        const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
+        struct sp_stitch *stitch = entry->alias->owner;
+        invalidate(stitch, &stitch->runs[entry - entry->alias->entries]);
+    }
 }
 
 void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings) {

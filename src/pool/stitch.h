@@ -46,6 +46,8 @@ struct sp_stitch {
     uint32_t blocks;          // live or cached
     struct sp_fence_set used; // the frees of the blocks that lay here
     bool used_more;           // others, for which there was no host memory
+    bool kept;
+    size_t valid_count; // runs
     size_t count;
     struct sp_run runs[];
 };
@@ -77,7 +79,10 @@ uint64_t sp_stitch_dissolve(struct sp_pool *pool, struct sp_block *block);
 // there is none.
 struct sp_block *sp_kept_take(const struct sp_request *request);
 
-// No kept view counts on the extent any more: it is about to be released.
+// The view, which is in no list and has all its runs, is kept.
+void sp_kept_add(struct sp_pool *pool, struct sp_stitch *stitch);
+
+// No view counts on the extent any more: it is about to be released. A view that counts on no other isn't kept.
 void sp_stitches_invalidate(struct sp_extent *extent);
 
 // Makes zombies of kept views until at most so many views and mappings are kept.

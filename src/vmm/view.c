@@ -35,7 +35,7 @@ CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least
     return CUDA_SUCCESS;
 }
 
-// Releases the handle and unmaps, or goes on with what an earlier attempt left.
+// Releases the handle and unmaps what is mapped, or goes on with what an earlier attempt left.
 static CUresult unmap_extent(struct sp_extent *extent) {
     if (!extent->handle_released) {
         CUresult error = sp_native_noted(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
@@ -43,6 +43,8 @@ static CUresult unmap_extent(struct sp_extent *extent) {
             return error;
         extent->handle_released = true;
     }
+    if (!extent->mapped)
+        return CUDA_SUCCESS;
     return sp_native_noted(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
 }
 
@@ -79,17 +81,17 @@ static CUresult map_extent(struct sp_view *view, struct sp_extent *extent) {
         sp_native_noted(sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");
     if (error != CUDA_SUCCESS)
         return error;
-    error =
-        sp_native_noted(sp_driver->cuMemMap(extent->address, extent->size, 0, extent->handle, 0), "cuMemMap");
-    if (error != CUDA_SUCCESS) {
-        sp_driver->cuMemRelease(extent->handle);
-        return error;
+    const char *step = "cuMemMap";
+    error = sp_driver->cuMemMap(extent->address, extent->size, 0, extent->handle, 0);
+    if (error == CUDA_SUCCESS) {
+        extent->mapped = true;
+        step = "cuMemSetAccess";
+        error = sp_driver->cuMemSetAccess(extent->address, extent->size, &access, 1);
     }
-    error = sp_native_noted(sp_driver->cuMemSetAccess(extent->address, extent->size, &access, 1),
-                            "cuMemSetAccess");
-    if (error != CUDA_SUCCESS && unmap_extent(extent) != CUDA_SUCCESS) {
-        sp_list_push_back(&view->stuck, &extent->stuck);
-        sp_native_error_note(error, "cuMemSetAccess");
+    if (error != CUDA_SUCCESS) {
+        if (unmap_extent(extent) != CUDA_SUCCESS)
+            sp_list_push_back(&view->stuck, &extent->stuck);
+        sp_native_error_note(error, step);
     }
     return error;
 }

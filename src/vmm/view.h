@@ -6,7 +6,7 @@
 // all-or-nothing outcome:
 //
 //   map:    create, map, set access; a step that fails undoes those before it. What a driver doesn't let undo is
-//           *stuck*: it stands in a hole, without access, and goes before anything else is mapped.
+//           *stuck*: it stands in a hole, without access, or is a handle alone, and goes before anything else is mapped.
 //   unmap:  release the handle first, which by the driver's contract frees nothing while a mapping stands,
 //           then unmap, which frees the memory. So a step that fails leaves memory that is mapped and
 //           usable as before, and the next attempt goes on from there. (Measured on an H200: in this order
@@ -32,6 +32,7 @@ struct sp_extent {
     CUdeviceptr address;
     size_t size;
     CUmemGenericAllocationHandle handle; // meaningless once handle_released
+    bool mapped;                         // false only while it is made, or stuck
     bool handle_released;                // an unmap was begun and its second step failed
 };
 

@@ -234,16 +234,19 @@ static void a_malloc_that_fails_for_want_of_host_memory_keeps_no_growth(void **s
     }
 }
 
-// The driver refuses the access, and then the undoing. Nobody may have that memory, but the next growth gets rid of it.
+// The driver refuses a step, and then the undoing of those before it. Nobody may have that memory, but the next growth gets rid of it.
 static void a_growth_that_cannot_be_undone_is_undone_by_the_next_one(void **state) {
     (void)state;
-    static const char *const undoing[] = {"cuMemUnmap", "cuMemRelease"};
+    static const struct {
+        const char *step, *undoing;
+    } calls[] = {
+        {"cuMemSetAccess", "cuMemUnmap"}, {"cuMemSetAccess", "cuMemRelease"}, {"cuMemMap", "cuMemRelease"}};
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         void *pointer = NULL;
-        assert_int_equal(simcudaFailCall("cuMemSetAccess", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
-        assert_int_equal(simcudaFailCall(undoing[i], 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
+        assert_int_equal(simcudaFailCall(calls[i].step, 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
+        assert_int_equal(simcudaFailCall(calls[i].undoing, 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
         assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(8), pool, a), poolErrorUnknown);
         simcudaFailClear();
         assert_int_equal(fixture_reserved(pool), 0);

@@ -622,6 +622,43 @@ static void a_trim_releases_memory_that_views_stand_on(void **state) {
     assert_int_equal(fixture_reserved(pool), POOL / 2);
 }
 
+// Nothing of such a view could ever be used again.
+static void a_view_that_has_lost_all_its_extents_is_not_kept(void **state) {
+    (void)state;
+    fill_with(EXTENT);
+    drop_every_other(a);
+    fixture_free(fixture_malloc(pool, 8 * EXTENT, a), a);
+    fixture_synchronize(a);
+    fixture_trim(pool, POOL - 4 * EXTENT);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 1);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptMappings), 0);
+    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
+    fixture_check(pool);
+}
+
+// An extent whose trim the driver didn't let end is still good memory, but can't be mapped again.
+static void what_a_failed_trim_has_released_is_not_joined_and_hinders_no_joining(void **state) {
+    (void)state;
+    fill_with(EXTENT);
+    drop_every_other(a);
+    fixture_synchronize(a);
+    collect();
+    assert_int_equal(simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
+    assert_int_not_equal(poolMemPoolTrimTo(pool, POOL - EXTENT), poolSuccess);
+    simcudaFailClear();
+    assert_int_equal(fixture_reserved(pool), POOL);
+    void *joined = fixture_malloc(pool, 7 * EXTENT, a);
+    assert_true(lies_in_a_stitched_view(joined));
+    void *whole = fixture_malloc(pool, EXTENT, a);
+    assert_false(lies_in_a_stitched_view(whole));
+    fixture_refuse(MIB(1), a, poolMallocDefault);
+    fixture_free(whole, a);
+    fixture_free(joined, a);
+}
+
 static void a_trim_that_cannot_unmap_a_view_leaves_the_memory(void **state) {
     (void)state;
     fill_with(EXTENT);
@@ -888,6 +925,8 @@ int main(void) {
         TEST(all_uses_of_an_evicted_view_count),
         TEST(a_view_that_cannot_be_unmapped_is_tried_again),
         TEST(a_trim_releases_memory_that_views_stand_on),
+        TEST(a_view_that_has_lost_all_its_extents_is_not_kept),
+        TEST(what_a_failed_trim_has_released_is_not_joined_and_hinders_no_joining),
         TEST(a_trim_that_cannot_unmap_a_view_leaves_the_memory),
         TEST(a_remap_in_which_a_driver_call_fails_changes_nothing),
         TEST(a_remap_that_cannot_be_undone_is_undone_later),
