@@ -21,6 +21,7 @@ static const struct bench_row own_rows[OWN_ROWS] = {
 // What only our pool has; samples for each of the rows above.
 struct own {
     struct samples samples[OWN_ROWS];
+    struct samples held[HELD_ROWS];
     bool has_extents;
 };
 
@@ -45,6 +46,7 @@ static int measure_floor(const struct bench *bench, struct own *own, const struc
     samples_add(&own->samples[REMAPPED], (double)remapped->extents);
     samples_add(&own->samples[FLOOR], floor);
     samples_add(&own->samples[SHARE], 100 * wanted->microseconds / floor);
+    held_add(own->held, &wanted->held);
     return 0;
 }
 
@@ -69,6 +71,7 @@ static void print_own(struct bench *bench, struct own *own) {
                                 .rows = &own_rows[first],
                                 .row_count = (size_t)(OWN_ROWS - first)};
     bench_print_rows(bench, &field, &own->samples[first]);
+    held_print(bench, "1 GiB", own->held);
 }
 
 int case_fragments(struct bench *bench) {

@@ -17,6 +17,7 @@ enum { ROUNDS = 3, BLOCKS_MIN = 6 };
 struct plan {
     size_t count; // of blocks
     size_t wanted;
+    struct samples held[HELD_ROWS]; // by our pool
 };
 
 // ----------------------------------------------------------------------------------------------- the device
@@ -62,20 +63,23 @@ static int run_in_pool(const struct subject *subject, const struct plan *plan, C
 }
 
 static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+    struct plan *plan = *(struct plan *const *)setting;
     struct wanted wanted = {0};
     int error = subject->open(subject, UINT64_MAX);
     if (!error)
-        error = run_in_pool(subject, setting, bench->streams[0], &wanted);
+        error = run_in_pool(subject, plan, bench->streams[0], &wanted);
     int closed = subject->close(subject);
     values[0] = wanted.microseconds;
     values[1] = wanted.grown;
+    if (!error && bench->round >= 0 && subject == &bench->subjects[SUBJECT_OURS])
+        held_add(plan->held, &wanted.held);
     return error ? error : closed;
 }
 
 static int measure_plan(struct bench *bench) {
     char size[16], title[128], time[RESULT_TEXT], grown[RESULT_TEXT];
     struct bench_row rows[] = {{time, "us"}, {grown, "MiB"}};
-    struct plan plan = {0};
+    struct plan plan = {0}, *setting = &plan;
     int error = make_plan(bench, &plan);
     if (error)
         return error;
@@ -85,7 +89,10 @@ static int measure_plan(struct bench *bench) {
     snprintf(time, sizeof time, "%s, malloc", size);
     snprintf(grown, sizeof grown, "%s, new memory", size);
     bench_print_head(bench, title);
-    return bench_rows(bench, measure, &plan, rows, 2);
+    error = bench_rows(bench, measure, &setting, rows, 2);
+    if (!error)
+        held_print(bench, size, plan.held);
+    return error;
 }
 
 int case_full(struct bench *bench) {

@@ -40,7 +40,21 @@ enum {
     FILLED_SIMULATED = 1 << 20,
 };
 
-enum row { HIT_P50, HIT_P99, HIT_WORST, MISS_P50, MISS_P99, MISS_WORST, FILL, FILL_LOSS, REMAPS, ROWS };
+enum row {
+    HIT_P50,
+    HIT_P99,
+    HIT_WORST,
+    MISS_P50,
+    MISS_P99,
+    MISS_WORST,
+    FILL,
+    FILL_LOSS,
+    REMAPS,
+    MAPPINGS, // and what follows: of the pool that is remapped in
+    SPACE,
+    REAPER,
+    ROWS
+};
 
 #define ROWS_OF(form)                                                                                        \
     {                                                                                                        \
@@ -48,7 +62,8 @@ enum row { HIT_P50, HIT_P99, HIT_WORST, MISS_P50, MISS_P99, MISS_WORST, FILL, FI
         [HIT_WORST] = {form ", hit worst", "us"}, [MISS_P50] = {form ", miss p50", "ns"},                    \
         [MISS_P99] = {form ", miss p99", "ns"}, [MISS_WORST] = {form ", miss worst", "us"},                  \
         [FILL] = {form ", fill", "GiB/s"}, [FILL_LOSS] = {form ", fill, loss", "%"},                         \
-        [REMAPS] = {form ", remaps", "1/s"},                                                                 \
+        [REMAPS] = {form ", remaps", "1/s"}, [MAPPINGS] = {form ", mappings kept", "mappings"},              \
+        [SPACE] = {form ", address space", "GiB"}, [REAPER] = {form ", reaper", "ms/s"},                     \
     }
 
 static const struct bench_row rows_own[ROWS] = ROWS_OF("own pool");
@@ -291,20 +306,28 @@ static void read_fill(struct scene *scene, bool remapping, double *values) {
         scene->undisturbed = values[FILL];
 }
 
-static uint64_t remaps_of(const struct scene *scene) {
+// What the remapper's pool holds at the end of a slice, and what it has done in one.
+static void read_pool(const struct scene *scene, double begin, uint64_t remaps, uint64_t reaper_time,
+                      double *values) {
     const struct subject *subject = scene->remapper.actor.subject;
-    return subject->remapped(subject).calls;
+    double seconds = (samples_clock() - begin) / 1e9;
+    struct held held = subject->held(subject);
+    values[REMAPS] = (double)(subject->remapped(subject).calls - remaps) / seconds;
+    values[MAPPINGS] = (double)held.mappings;
+    values[SPACE] = (double)held.address_space / (1 << 30);
+    values[REAPER] = (double)(held.reaper_time - reaper_time) / 1e6 / seconds;
 }
 
 static int measure(struct bench *bench, struct subject *slice, const void *setting, double *values) {
     (void)bench;
     struct scene *scene = *(struct scene *const *)setting;
+    const struct subject *subject = scene->remapper.actor.subject;
     bool remapping = slice == &scene->slices[REMAPPING];
-    uint64_t before = remaps_of(scene);
+    uint64_t remaps = subject->remapped(subject).calls;
+    uint64_t reaper_time = subject->held(subject).reaper_time;
     double begin = samples_clock();
     int error = run_slice(scene, remapping);
-    double seconds = (samples_clock() - begin) / 1e9;
-    values[REMAPS] = (double)(remaps_of(scene) - before) / seconds;
+    read_pool(scene, begin, remaps, reaper_time, values);
     read_latencies(scene, values);
     read_fill(scene, remapping, values);
     return error;

@@ -1,7 +1,6 @@
 #include "holes.h"
 
-#include "samples.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 
 static int release_every(struct holes *holes, const struct subject *subject, size_t first, size_t step,
@@ -49,6 +48,7 @@ static int allocate(const struct subject *subject, size_t size, CUstream stream,
     wanted->remapped.calls -= remapped.calls;
     wanted->remapped.extents -= remapped.extents;
     wanted->remapped.bytes -= remapped.bytes;
+    wanted->held = subject->held(subject);
     if (!error)
         error = subject->reserved(subject, &after);
     wanted->grown = ((double)after - (double)before) / (1 << 20);
@@ -60,4 +60,24 @@ int holes_want(const struct subject *subject, size_t size, CUstream stream, stru
     int error = allocate(subject, size, stream, wanted, &block);
     int released = block ? subject->release(subject, block, stream) : 0;
     return error ? error : released;
+}
+
+void held_add(struct samples samples[HELD_ROWS], const struct held *held) {
+    samples_add(&samples[0], (double)held->mappings);
+    samples_add(&samples[1], (double)held->address_space / (1 << 30));
+    samples_add(&samples[2], (double)held->reaper_time / 1000);
+}
+
+void held_print(struct bench *bench, const char *label, struct samples samples[HELD_ROWS]) {
+    static const struct bench_row what[HELD_ROWS] = {
+        {"mappings kept", "mappings"}, {"address space", "GiB"}, {"in the reaper", "us"}};
+    char labels[HELD_ROWS][RESULT_TEXT];
+    struct bench_row rows[HELD_ROWS];
+    for (int i = 0; i < HELD_ROWS; i++) {
+        snprintf(labels[i], sizeof labels[i], "%s, %s", label, what[i].label);
+        rows[i] = (struct bench_row){labels[i], what[i].unit};
+    }
+    struct bench_field field = {
+        .subjects = bench->subjects, .subject_count = 1, .rows = rows, .row_count = HELD_ROWS};
+    bench_print_rows(bench, &field, samples);
 }

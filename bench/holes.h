@@ -1,8 +1,8 @@
-// Memory in pieces: blocks of one size, of which every second one is free. And what a large block costs then.
+// Memory in pieces: blocks of one size, of which every second one is free. And what a large block costs and holds then.
 #ifndef STREAMPOOL_BENCH_HOLES_H
 #define STREAMPOOL_BENCH_HOLES_H
 
-#include "subject.h"
+#include "bench.h"
 
 #include <stddef.h>
 
@@ -21,7 +21,14 @@ struct wanted {
     double microseconds; // of the malloc
     double grown;        // MiB that the pool reserved for it
     struct remapped remapped;
+    struct held held; // with the block
 };
+
+// What our pool held for it, over the rounds; and that as a table of its own, with `label` in front of each row.
+enum { HELD_ROWS = 3 };
+
+void held_add(struct samples samples[HELD_ROWS], const struct held *held);
+void held_print(struct bench *bench, const char *label, struct samples samples[HELD_ROWS]);
 
 // Allocates a block and frees it.
 int holes_want(const struct subject *subject, size_t size, CUstream stream, struct wanted *wanted);

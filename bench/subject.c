@@ -80,6 +80,14 @@ static struct remapped remapped_ours(const struct subject *subject) {
     return remapped;
 }
 
+static struct held held_ours(const struct subject *subject) {
+    struct held held = {0};
+    poolMemPoolGetAttribute(subject->pool, poolMemPoolStatKeptMappings, &held.mappings);
+    poolMemPoolGetAttribute(subject->pool, poolMemPoolStatAddressSpace, &held.address_space);
+    poolMemPoolGetAttribute(subject->pool, poolMemPoolStatReaperTime, &held.reaper_time);
+    return held;
+}
+
 // ------------------------------------------------------------------------------------------- CUDA's pool
 
 static int open_cudas(struct subject *subject, uint64_t threshold) {
@@ -143,13 +151,18 @@ static struct remapped remapped_cudas(const struct subject *subject) {
     return (struct remapped){0};
 }
 
+static struct held held_cudas(const struct subject *subject) {
+    (void)subject;
+    return (struct held){0};
+}
+
 // -------------------------------------------------------------------------------------------------- both
 
 #define FUNCTIONS(which)                                                                                     \
     .open = open_##which, .close = close_##which, .allocate = allocate_##which, .release = release_##which,  \
     .synchronize = synchronize_##which, .record = record_##which, .wait = wait_##which,                      \
     .set_policy = set_policy_##which, .reserved = reserved_##which, .reserved_high = reserved_high_##which,  \
-    .remapped = remapped_##which
+    .remapped = remapped_##which, .held = held_##which
 
 int subjects_init(struct subject subjects[SUBJECT_COUNT], const struct sp_driver *driver) {
     int has_pools = 0;

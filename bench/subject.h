@@ -16,6 +16,13 @@ struct remapped {
     bool has_extents; // and bytes
 };
 
+// What a pool holds so that it can remap, and what it did in the reaper, as far as it says.
+struct held {
+    uint64_t mappings; // of views that are kept
+    uint64_t address_space;
+    uint64_t reaper_time; // nanoseconds so far
+};
+
 // One of the two at work. All functions return 0 or the error's number. A subject may be copied while it is
 // closed; a pool that could not be opened is closed by close() all the same.
 struct subject {
@@ -34,6 +41,7 @@ struct subject {
     int (*reserved)(const struct subject *subject, uint64_t *bytes);
     int (*reserved_high)(const struct subject *subject, uint64_t *bytes);
     struct remapped (*remapped)(const struct subject *subject);
+    struct held (*held)(const struct subject *subject);
 };
 
 enum { SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_COUNT };
