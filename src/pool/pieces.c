@@ -139,21 +139,21 @@ static struct candidate *longest_front_behind_whole(const struct choice *choice)
     return best;
 }
 
-// The last `left` bytes: new memory of whole extents, and the front of an old one behind it that takes the rest, unless
-// there is none that saves a granule.
-static void end_with_new_memory(struct choice *choice, uint64_t left) {
+// Behind the new memory, which is of whole extents then, the front of an old one takes the rest, if that saves a granule.
+static void end_with_front(struct choice *choice) {
     struct sp_pieces *pieces = &choice->pieces;
     struct candidate *last = longest_front_behind_whole(choice);
+    uint64_t left = pieces->missing;
     uint64_t front = last ? front_behind_whole(last) : 0;
     uint64_t missing = front < left ? sp_round_up(left - front, choice->granule) : 0;
-    pieces->missing = left;
     if (missing >= left)
         return;
     pieces->missing = missing;
     use(choice, last, last->last, last->last + (left - missing));
 }
 
-// Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is null.
+// Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is null. What could
+// not be found is missing.
 static void choose_behind(struct choice *choice, struct candidate *begin, uint64_t size) {
     for (size_t i = 0; i < choice->candidate_count; i++)
         choice->candidates[i].used = false;
@@ -183,11 +183,12 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
         use(choice, middle, middle->first, middle->last);
     }
     choice->pieces.before_new = choice->pieces.count;
-    end_with_new_memory(choice, left);
+    choice->pieces.missing = left;
 }
 
 // Where the free memory is not enough, it is put together with new memory if that saves much of what growing alone would
-// take; a call's time is not spent on little.
+// take; a call's time is not spent on little. The front behind the new memory doesn't count: what it saves is welcome, but
+// with it nearly everything would be worth a remap.
 static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
     if (choice->pieces.missing == 0 || choice->pieces.count == 0)
         return choice->pieces.missing == 0;
@@ -215,6 +216,8 @@ bool sp_pieces_choose(const struct sp_request *request, struct sp_pieces *pieces
     if (choice.pieces.list) {
         choose(&choice, request->size);
         chosen = is_worth_it(request, &choice);
+        if (chosen && choice.pieces.missing > 0)
+            end_with_front(&choice);
     }
     free(choice.candidates);
     *pieces = choice.pieces;

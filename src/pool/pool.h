@@ -32,14 +32,14 @@
 
 // Requests that get one extent of their own size, and so leave it whole when they are freed.
 #define SP_EXTENT_OWN_MIN ((uint64_t)8 << 20)
-#define SP_EXTENT_OWN_MAX ((uint64_t)24 << 20)
+#define SP_EXTENT_OWN_MAX ((uint64_t)48 << 20)
 
 // How the large region grows; see pool/grow.c, and docs/benchmarks.md for what was tried. Extents are powers of two
 // between the bounds, at most this part of the pool, but never less than that part of the request.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
 #define SP_EXTENT_MAX         ((uint64_t)1 << 30)
-#define SP_EXTENTS_OF_POOL    48
-#define SP_EXTENTS_OF_REQUEST 8
+#define SP_EXTENTS_OF_POOL    96
+#define SP_EXTENTS_OF_REQUEST 16
 
 // The pool grows, rather than to remap, up to a part more than the most that was ever in use at once.
 #define SP_SLACK_SHARE 25
@@ -50,7 +50,7 @@
 #define SP_REMAP_TIME_EACH ((uint64_t)25000)
 
 // Free memory is put together with new memory where that saves at least this part of the new.
-#define SP_SAVING_SHARE 4
+#define SP_SAVING_SHARE 3
 
 // Kept stitched views of one pool at most, and their mappings.
 #define SP_KEPT_VIEWS_MAX    64

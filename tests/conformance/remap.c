@@ -9,7 +9,7 @@
 #include "support/simulated.h"
 
 // A pool filled with blocks side by side, which can't grow where the limit needs no rounding.
-enum { PIECES = 16 };
+enum { PIECES = 16, LAST = 8 };
 
 struct pieces {
     poolMemPool_t pool;
@@ -227,24 +227,26 @@ static int compare_addresses(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
-// Makes as many views of four of the eight last blocks as there are: more than a pool keeps. No view of other four serves
-// the request, and four blocks side by side need none.
-static void join_every_four_of_the_last_eight(struct pieces *pieces) {
-    enum { LAST = 8, FOUR = 4 };
+static void join(struct pieces *pieces, unsigned set) {
     void **last = &pieces->blocks[PIECES - LAST];
+    for (unsigned i = 0; i < LAST; i++) {
+        if (set >> i & 1)
+            test_free(last[i], pieces->c);
+    }
+    size_t count = (size_t)__builtin_popcount(set);
+    test_free(test_malloc(pieces->pool, count * pieces->size, pieces->c), pieces->c);
+    for (unsigned i = 0; i < LAST; i++) {
+        if (set >> i & 1)
+            last[i] = test_malloc(pieces->pool, pieces->size, pieces->c);
+    }
+    qsort(last, LAST, sizeof *last, compare_addresses);
+}
+
+// Makes a large block of every set of the last blocks in which there is more than one: more views than a pool keeps.
+static void join_every_set_of_the_last(struct pieces *pieces) {
     for (unsigned set = 0; set < 1 << LAST; set++) {
-        if (__builtin_popcount(set) != FOUR)
-            continue;
-        for (unsigned i = 0; i < LAST; i++) {
-            if (set >> i & 1)
-                test_free(last[i], pieces->c);
-        }
-        test_free(test_malloc(pieces->pool, FOUR * pieces->size, pieces->c), pieces->c);
-        for (unsigned i = 0; i < LAST; i++) {
-            if (set >> i & 1)
-                last[i] = test_malloc(pieces->pool, pieces->size, pieces->c);
-        }
-        qsort(last, LAST, sizeof *last, compare_addresses);
+        if (__builtin_popcount(set) > 1)
+            join(pieces, set);
     }
 }
 
@@ -269,7 +271,7 @@ void row_a_view_that_makes_way_for_others_stands_until_all_work_through_it_is_co
     uint64_t views = test_attribute(pieces.pool, poolMemPoolStatKeptViews);
     for (unsigned i = 0; i < 2; i++) // what b had, so that only the last blocks are free
         test_malloc(pieces.pool, pieces.size, pieces.b);
-    join_every_four_of_the_last_eight(&pieces);
+    join_every_set_of_the_last(&pieces);
     REQUIRE(test_attribute(pieces.pool, poolMemPoolStatKeptViews) == 64 && views == 1);
     EXPECT(poolStreamSynchronize(pieces.c), poolSuccess);
     EXPECT(poolMemPoolTrimTo(pieces.pool, 0), poolSuccess);

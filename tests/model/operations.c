@@ -5,6 +5,7 @@
 
 #include "model/ledger.h"
 #include "pool/check.h"
+#include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -256,6 +257,7 @@ static void check_all(struct run *run) {
         if (run->ledger.pools[i].handle)
             reserved += check_pool(&run->ledger.pools[i]);
     }
+    sp_reaper_rest(); // it may be the last one to hold a pool that was given up
     uint64_t physical = run->simulated->simcudaMemoryInUse(0) - run->own_bytes;
     if (run->pools_given_up)
         REQUIRE(reserved <= physical);

@@ -177,8 +177,9 @@ static void free_memory_is_put_together_with_new_memory(void **state) {
     assert_ptr_equal(fixture_malloc(pool, 10 * EXTENT - HALF, a), joined);
 }
 
-// Of half of the extents the front is free; the others are gone. So nothing of what there is may begin a view.
-static void leave_fronts_alone(void) {
+// Of half of the extents the front is free; the others are gone. Nothing of that may begin a view.
+static void fronts_alone_are_no_beginning_of_a_view(void **state) {
+    (void)state;
     fill_with(HALF);
     for (size_t i = 0; i < HALVES; i++) {
         if (i % 4 < 2)
@@ -190,31 +191,10 @@ static void leave_fronts_alone(void) {
         drop(i, a);
     fixture_synchronize(a);
     fixture_set(pool, poolMemPoolAttrUsedMemHigh, 0);
-}
-
-static void a_front_that_saves_little_is_left_alone(void **state) {
-    (void)state;
-    leave_fronts_alone();
     void *large = fixture_malloc(pool, 3 * EXTENT, a);
     assert_false(lies_in_a_stitched_view(large));
     assert_int_equal(fixture_reserved(pool), POOL / 2 + 3 * EXTENT);
     fixture_free(large, a);
-}
-
-static void new_memory_stands_before_a_front(void **state) {
-    (void)state;
-    unsigned char byte = 0;
-    leave_fronts_alone();
-    void *large = fixture_malloc(pool, EXTENT + HALF, a);
-    assert_true(lies_in_a_stitched_view(large));
-    assert_int_equal(fixture_reserved(pool), POOL / 2 + EXTENT);
-    fixture_check(pool);
-    assert_int_equal(simcudaPoke((uintptr_t)large + EXTENT + HALF - 1, "x", 1), CUDA_SUCCESS);
-    assert_int_equal(simcudaPeek(&byte, (uintptr_t)blocks[3] - 1, 1), CUDA_SUCCESS);
-    assert_int_equal(byte, 'x');
-    fixture_free(large, a);
-    collect();
-    fixture_check(pool);
 }
 
 static void leave_tails_wholes_and_a_front(void) {
@@ -228,12 +208,16 @@ static void leave_tails_wholes_and_a_front(void) {
 
 static void new_memory_stands_between_whole_extents_and_a_front(void **state) {
     (void)state;
+    unsigned char byte = 0;
     pool = fixture_pool();
     leave_tails_wholes_and_a_front();
     void *large = fixture_malloc(pool, 10 * EXTENT, a);
     assert_true(lies_in_a_stitched_view(large));
     assert_int_equal(fixture_reserved(pool), POOL + 5 * EXTENT);
     fixture_check(pool);
+    assert_int_equal(simcudaPoke((uintptr_t)large + 10 * EXTENT - 1, "x", 1), CUDA_SUCCESS);
+    assert_int_equal(simcudaPeek(&byte, (uintptr_t)blocks[15] - 1, 1), CUDA_SUCCESS);
+    assert_int_equal(byte, 'x');
     fixture_free(large, a);
     collect();
     fixture_check(pool);
@@ -779,7 +763,7 @@ static void new_memory_before_a_front_is_given_back_when_a_driver_call_fails(voi
             limit_kept(0, 0);
             fixture_synchronize(a);
             assert_int_equal(bury(), CUDA_SUCCESS);
-            fixture_trim(pool, 0);
+            fixture_trim(pool, POOL);
             fixture_check(pool);
             assert_int_equal(fixture_used(pool), used);
         }
@@ -900,8 +884,7 @@ int main(void) {
         TEST(the_tail_of_one_extent_and_the_front_of_another_serve_a_request),
         TEST(what_is_left_over_of_the_last_extent_stays_free_and_is_used),
         TEST(free_memory_is_put_together_with_new_memory),
-        TEST(a_front_that_saves_little_is_left_alone),
-        TEST(new_memory_stands_before_a_front),
+        TEST(fronts_alone_are_no_beginning_of_a_view),
         TEST(new_memory_stands_between_whole_extents_and_a_front),
         TEST(memory_that_another_stream_has_pending_is_not_joined),
         TEST(memory_that_another_stream_is_ordered_behind_is_joined),
