@@ -38,7 +38,7 @@
 // between the bounds, at most this part of the pool, but never less than that part of the request.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
 #define SP_EXTENT_MAX         ((uint64_t)1 << 30)
-#define SP_EXTENTS_OF_POOL    80
+#define SP_EXTENTS_OF_POOL    64
 #define SP_EXTENTS_OF_REQUEST 16
 
 // The pool grows, rather than to remap, up to a part more than the most that was ever in use at once.
