@@ -60,13 +60,13 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     error = error ? error : closed;
     values[0] = wanted.microseconds;
     values[1] = wanted.grown;
-    bool ours = subject == &bench->subjects[SUBJECT_OURS];
+    bool ours = subject == &bench->pools.subjects[SUBJECT_OURS];
     return ours && !error ? measure_floor(bench, own, &wanted) : error;
 }
 
 static void print_own(struct bench *bench, struct own *own) {
     int first = own->has_extents ? REMAPPED : FLOOR;
-    struct bench_field field = {.subjects = bench->subjects,
+    struct bench_field field = {.subjects = bench->pools.subjects,
                                 .subject_count = 1,
                                 .rows = &own_rows[first],
                                 .row_count = (size_t)(OWN_ROWS - first)};
@@ -77,8 +77,8 @@ static void print_own(struct bench *bench, struct own *own) {
 int case_fragments(struct bench *bench) {
     static const struct bench_row rows[] = {{"1 GiB, malloc", "us"}, {"1 GiB, new memory", "MiB"}};
     struct own own = {0}, *setting = &own;
-    bench_print_head(bench, "512 blocks of 16 MiB, every second one freed, then 1 GiB wanted");
-    int error = bench_rows(bench, measure, &setting, rows, 2);
+    bench_print_head(bench, &bench->pools, "512 blocks of 16 MiB, every second one freed, then 1 GiB wanted");
+    int error = bench_rows(bench, &bench->pools, measure, &setting, 0, rows, 2);
     if (!error)
         print_own(bench, &own);
     return error;

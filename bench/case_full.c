@@ -71,7 +71,7 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     int closed = subject->close(subject);
     values[0] = wanted.microseconds;
     values[1] = wanted.grown;
-    if (!error && bench->round >= 0 && subject == &bench->subjects[SUBJECT_OURS])
+    if (!error && bench->round >= 0 && subject == &bench->pools.subjects[SUBJECT_OURS])
         held_add(plan->held, &wanted.held);
     return error ? error : closed;
 }
@@ -88,8 +88,8 @@ static int measure_plan(struct bench *bench) {
              plan.count, size, bench->rounds);
     snprintf(time, sizeof time, "%s, malloc", size);
     snprintf(grown, sizeof grown, "%s, new memory", size);
-    bench_print_head(bench, title);
-    error = bench_rows(bench, measure, &setting, rows, 2);
+    bench_print_head(bench, &bench->pools, title);
+    error = bench_rows(bench, &bench->pools, measure, &setting, 0, rows, 2);
     if (!error)
         held_print(bench, size, plan.held);
     return error;

@@ -18,7 +18,7 @@ struct crowd {
     void *blocks[STREAMS_MAX];
     int count;
     bool told;
-    struct samples host_memory[SUBJECT_COUNT];
+    struct samples host_memory[LINEUP_MAX];
 };
 
 // ----------------------------------------------------------------------------------------------- pairs
@@ -105,8 +105,8 @@ static double host_memory(void) {
 // Opens the pools, in which each stream frees memory for the first time.
 static int open_pools(struct bench *bench, struct crowd *crowd) {
     int error = 0;
-    for (int i = 0; i < bench->subject_count && !error; i++) {
-        struct subject *subject = &bench->subjects[i];
+    for (size_t i = 0; i < bench->pools.count && !error; i++) {
+        struct subject *subject = &bench->pools.subjects[i];
         double before = host_memory();
         error = subject->open(subject, UINT64_MAX);
         if (!error)
@@ -117,11 +117,8 @@ static int open_pools(struct bench *bench, struct crowd *crowd) {
 }
 
 static void print_host_memory(struct bench *bench, struct crowd *crowd, const struct bench_row *row) {
-    struct bench_field field = {.subjects = bench->subjects,
-                                .subject_count = (size_t)bench->subject_count,
-                                .compared = bench->subject_count > SUBJECT_CUDAS,
-                                .rows = row,
-                                .row_count = 1};
+    struct bench_field field = {
+        .subjects = bench->pools.subjects, .subject_count = bench->pools.count, .rows = row, .row_count = 1};
     bench_print_rows(bench, &field, crowd->host_memory);
 }
 
@@ -137,7 +134,7 @@ static int misses(struct bench *bench, struct crowd *crowd, bool told) {
     struct bench_row rows[] = {{label(crowd, told ? "miss, told" : "miss, untold", miss), "ns"},
                                {label(crowd, "reserved", reserved), "MiB"}};
     crowd->told = told;
-    return bench_rows(bench, measure_misses, &crowd, rows, 2);
+    return bench_rows(bench, &bench->pools, measure_misses, &crowd, crowd->count, rows, 2);
 }
 
 static int measure_opened(struct bench *bench, struct crowd *crowd) {
@@ -145,7 +142,7 @@ static int measure_opened(struct bench *bench, struct crowd *crowd) {
     struct bench_row pair_row = {label(crowd, "pair", pair), "ns"};
     struct bench_row memory_row = {label(crowd, "mallinfo2", memory), "KiB"};
     print_host_memory(bench, crowd, &memory_row);
-    int error = bench_rows(bench, measure_pairs, crowd, &pair_row, 1);
+    int error = bench_rows(bench, &bench->pools, measure_pairs, crowd, crowd->count, &pair_row, 1);
     if (!error && crowd->count > 1) // one stream has nobody else's memory
         error = misses(bench, crowd, true);
     if (!error && crowd->count > 1)
@@ -161,7 +158,7 @@ static int measure_crowd(struct bench *bench, struct crowd *crowd) {
     error = open_pools(bench, crowd);
     if (!error)
         error = measure_opened(bench, crowd);
-    int closed = bench_close_pools(bench);
+    int closed = lineup_close(&bench->pools);
     bench_close_streams(crowd->streams, (size_t)crowd->count);
     return error ? error : closed;
 }
@@ -169,7 +166,7 @@ static int measure_crowd(struct bench *bench, struct crowd *crowd) {
 int case_streams(struct bench *bench) {
     static const int counts[] = {1, 10, 100, STREAMS_MAX};
     int error = 0;
-    bench_print_head(bench,
+    bench_print_head(bench, &bench->pools,
                      "streams in turn: malloc + free of 64 KiB, malloc of what another stream freed, "
                      "host memory of the first use");
     for (size_t i = 0; i < sizeof counts / sizeof counts[0] && !error; i++) {

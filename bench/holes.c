@@ -78,6 +78,6 @@ void held_print(struct bench *bench, const char *label, struct samples samples[H
         rows[i] = (struct bench_row){labels[i], what[i].unit};
     }
     struct bench_field field = {
-        .subjects = bench->subjects, .subject_count = 1, .rows = rows, .row_count = HELD_ROWS};
+        .subjects = bench->pools.subjects, .subject_count = 1, .rows = rows, .row_count = HELD_ROWS};
     bench_print_rows(bench, &field, samples);
 }
