@@ -18,7 +18,7 @@ enum {
     BATCH = 50,
     INBOX = 128, // blocks that one thread may be ahead of the one that frees them
     DURATION_NS = 20000000,
-    DURATION_NS_SIMULATED = 2000000,
+    DURATION_NS_SIMULATED = 500000,
     WRITTEN = 4 << 10, // bytes of a block at most
 };
 
