@@ -1,7 +1,7 @@
 // The first allocation of a new pool, and the synchronise that gives its memory back (threshold 0): *grow* and *trim*.
 //
 // *Released* is the time from the begin of the synchronise until the pool has nothing reserved: longer than the trim
-// where the library's own thread releases. What is *left* reserved then should be nothing.
+// where the library's own thread, the reaper, releases. What is *left* reserved then should be nothing.
 //
 // cuMemAlloc has no pool to trim: in its place is cuMemFree.
 #include "bench.h"
@@ -10,7 +10,7 @@
 
 enum { REPEATS = 5 };
 
-enum { GROW, TRIM, RELEASED, LEFT, ROWS };
+enum { GROW, TRIM, RELEASED, LEFT, BY_REAPER, ROWS };
 
 static double microseconds_since(double begin) {
     return (samples_clock() - begin) / 1000;
@@ -41,6 +41,7 @@ static int grow_and_trim(const struct subject *subject, size_t size, CUstream st
     if (!error && subject->reserved)
         error = subject->reserved(subject, &left);
     values[LEFT] = (double)left / (1 << 20);
+    values[BY_REAPER] = subject->held ? (double)subject->held(subject).reaper_bytes / (1 << 20) : 0;
     return error;
 }
 
@@ -59,6 +60,7 @@ static int measure_size(struct bench *bench, struct lineup *lineup, size_t size,
         [TRIM] = {"trim", "us"},
         [RELEASED] = {"released", "us"},
         [LEFT] = {"left", "MiB"},
+        [BY_REAPER] = {"by the reaper", "MiB"},
     };
     char labels[ROWS][RESULT_TEXT];
     struct bench_row rows[ROWS];

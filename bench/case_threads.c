@@ -84,7 +84,7 @@ static const struct form forms[] = {
      .kinds = {SUBJECT_OURS_DEFAULT, SUBJECT_CUDAS_DEFAULT},
      .kind_count = 2,
      .pairs = handed_pairs,
-     .held = INBOX + 1},
+     .held = INBOX},
 };
 
 // -------------------------------------------------------------------------------------------------- the crew
@@ -94,7 +94,7 @@ struct handed {
     CUstream stream;
 };
 
-// Blocks on their way from one thread to another one: written[taken % INBOX] is the next.
+// Blocks on their way from one thread to another one: blocks[taken % INBOX] is the next.
 struct inbox {
     _Alignas(128) atomic_uint written;
     _Alignas(128) atomic_uint taken;
@@ -176,13 +176,16 @@ static bool take(struct inbox *inbox, struct handed *handed) {
     return true;
 }
 
-static bool put(struct inbox *inbox, struct handed handed) {
+// Only the thread before fills an inbox, so room that it has found stays.
+static bool has_room(struct inbox *inbox) {
     unsigned written = atomic_load_explicit(&inbox->written, memory_order_relaxed);
-    if (written - atomic_load_explicit(&inbox->taken, memory_order_acquire) == INBOX)
-        return false;
+    return written - atomic_load_explicit(&inbox->taken, memory_order_acquire) < INBOX;
+}
+
+static void put(struct inbox *inbox, struct handed handed) {
+    unsigned written = atomic_load_explicit(&inbox->written, memory_order_relaxed);
     inbox->blocks[written % INBOX] = handed;
     atomic_store_explicit(&inbox->written, written + 1, memory_order_release);
-    return true;
 }
 
 static int free_inbox(struct worker *worker) {
@@ -193,18 +196,16 @@ static int free_inbox(struct worker *worker) {
     return error;
 }
 
-// A thread whose neighbour is behind makes no block, so that nobody waits for one that has ended.
+// A thread whose neighbour is behind makes no more blocks, so that nobody waits for one that has ended.
 static int handed_pairs(struct worker *worker, int count) {
     struct crew *crew = worker->crew;
     struct inbox *next = &crew->workers[(worker->index + 1) % crew->count].inbox;
     struct handed handed = {.stream = stream_of(worker)};
     int made = 0, error = free_inbox(worker);
-    for (; made < count && !error; made++) {
+    for (; made < count && !error && has_room(next); made++) {
         error = worker->subject.allocate(&worker->subject, &handed.block, crew->size, handed.stream);
-        if (error || put(next, handed))
-            continue;
-        error = worker->subject.release(&worker->subject, handed.block, handed.stream);
-        break;
+        if (!error)
+            put(next, handed);
     }
     if (made < count)
         sched_yield();

@@ -22,7 +22,8 @@ struct remapped {
 struct held {
     uint64_t mappings; // of views that are kept
     uint64_t address_space;
-    uint64_t reaper_time; // nanoseconds so far
+    uint64_t reaper_time;  // nanoseconds so far
+    uint64_t reaper_bytes; // that it released so far
 };
 
 // What the others are compared with is the reference, such as CUDA's pool.

@@ -113,6 +113,7 @@ static struct held held_ours(const struct subject *subject) {
     poolMemPoolGetAttribute(subject->pool, poolMemPoolStatKeptMappings, &held.mappings);
     poolMemPoolGetAttribute(subject->pool, poolMemPoolStatAddressSpace, &held.address_space);
     poolMemPoolGetAttribute(subject->pool, poolMemPoolStatReaperTime, &held.reaper_time);
+    poolMemPoolGetAttribute(subject->pool, poolMemPoolStatBytesReleasedByReaper, &held.reaper_bytes);
     return held;
 }
 

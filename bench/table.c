@@ -42,7 +42,7 @@ static const struct subject *in_role(const struct bench_field *field, enum subje
 
 void bench_print_head_of(const struct bench *bench, const struct bench_field *field, const char *title) {
     bench_print_title(bench, title);
-    bench_print(bench, "%-32s  %-13s", "median [least .. most]", "");
+    bench_print(bench, "%-34s  %-13s", "median [least .. most]", "");
     for (size_t i = 0; i < field->subject_count; i++)
         bench_print(bench, "  %-32s", field->subjects[i].name);
     bench_print(bench, in_role(field, SUBJECT_IS_REFERENCE) ? "  ratio [quartiles]     " : "");
@@ -96,7 +96,7 @@ static void print_median(const struct bench *bench, const struct bench_field *fi
     struct ratio ratio = ratio_to(field, samples, subject, SUBJECT_IS_REFERENCE);
     int length = snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(&samples[subject], 0.5),
                           samples_at(&samples[subject], 0), samples_at(&samples[subject], 1));
-    if (subject > 0 && ratio.is_known)
+    if (subject > 0 && ratio.is_known && field->subjects[subject].role == SUBJECT_IS_MEASURED)
         snprintf(text + length, sizeof text - (size_t)length, " %.3f", ratio.median);
     bench_print(bench, "  %-32s", text);
 }
@@ -112,7 +112,7 @@ static void print_ratio(const struct bench *bench, const struct bench_field *fie
 
 static void print_row(struct bench *bench, const struct bench_field *field, const struct bench_row *row,
                       struct samples *samples) {
-    bench_print(bench, "%-32s  %-13s", row->label, row->unit);
+    bench_print(bench, "%-34s  %-13s", row->label, row->unit);
     for (size_t i = 0; i < field->subject_count; i++)
         print_median(bench, field, samples, i);
     print_ratio(bench, field, samples, SUBJECT_IS_REFERENCE);
@@ -124,7 +124,7 @@ static void print_p99(const struct bench *bench, const struct bench_field *field
                       struct samples *samples) {
     char label[RESULT_TEXT];
     snprintf(label, sizeof label, "%.42s, p99", row->label);
-    bench_print(bench, "%-32s  %-13s", label, row->unit);
+    bench_print(bench, "%-34s  %-13s", label, row->unit);
     for (size_t i = 0; i < field->subject_count; i++)
         bench_print(bench, "  %-32.1f", samples_at(&samples[i], 0.99));
     bench_end_line(bench);

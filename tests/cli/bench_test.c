@@ -203,6 +203,8 @@ static void all_memory_goes_back(void **state) {
     cJSON *results = results_of("growth");
     const char *const subjects[] = {"streampool", "streampool, TrimByReaper", "cuMemAlloc",
                                     "floor: one extent"};
+    assert_true(median_of(results, "streampool", "8 GiB, by the reaper") == 0);
+    assert_true(median_of(results, "streampool, TrimByReaper", "8 GiB, by the reaper") == 8192);
     for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
         assert_true(figure_of(result_of(results, subjects[i], "8 GiB, left"), "most") == 0);
         assert_true(figure_of(result_of(results, subjects[i], "8 GiB, released"), "least") >=
@@ -356,7 +358,7 @@ static void results_are_written_as_json(void **state) {
     char *text = file_read(path);
     cJSON *results = cJSON_Parse(text);
     const cJSON *first = cJSON_GetArrayItem(results, 0);
-    assert_int_equal(cJSON_GetArraySize(results), 6 * 4 * 4); // sizes, figures, subjects
+    assert_int_equal(cJSON_GetArraySize(results), 6 * 5 * 4); // sizes, figures, subjects
     assert_true(cJSON_IsTrue(cJSON_GetObjectItem(first, "simulated")));
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(first, "case")), "growth");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(first, "setting")), "2 MiB, grow");
