@@ -60,8 +60,9 @@ static const struct expectation expectations[] = {
      {"\nhandoff: ", "\n512 B, handoff ", "\n512 B, its events alone ", "\n16 MiB, handoff ",
       "\n16 MiB, reserved "}},
     {"streams",
-     {"\nstreams: ", "\n1 stream, pair ", "\n10 streams, pair ", "\n100 streams, miss, told ",
-      "\n1000 streams, miss, untold ", "\n1000 streams, reserved ", "\n1000 streams, mallinfo2 "}},
+     {"\nstreams: ", " floor: lock and list ", "\n1 stream, pair ", "\n10 streams, pair ",
+      "\n100 streams, miss, told ", "\n1000 streams, miss, untold ", "\n1000 streams, reserved ",
+      "\n1000 streams, mallinfo2 "}},
     {"unfenced",
      {"\nunfenced: ", "\nstreampool, 0 B ", "\nstreampool, 1 MiB ", "\nstreampool, 2 MiB ",
       "\nstreampool, 4 MiB ", "\nstreampool, 8 MiB ", "\nstreampool, 16 MiB ", "\nstreampool, 32 MiB ",
@@ -75,7 +76,8 @@ static const struct expectation expectations[] = {
      {"\nfragments: ", "\n1 GiB, malloc ", "\n1 GiB, new memory ", "\n1 GiB, floor ",
       "\n1 GiB, mappings kept "}},
     {"full",
-     {"\nfull: 28 blocks ", "\n3584 MiB, malloc ", "\n3584 MiB, new memory ", "\n3584 MiB, address space "}},
+     {"\nfull: 28 blocks ", "\n3584 MiB, malloc ", "\n3584 MiB, new memory ", "\n3584 MiB, floor ",
+      "\n3584 MiB, address space "}},
     {"stall",
      {"\nstall: ", "\nown pool, hit p50 ", "\nown pool, miss worst ", "\nown pool, fill ",
       "\nown pool, fill, loss ", "\nown pool, remaps ", "\nown pool, reaper ", "\nshared pool, hit worst ",
@@ -268,6 +270,8 @@ static void a_full_device_can_only_remap(void **state) {
     (void)state;
     cJSON *results = results_of("full");
     assert_true(median_of(results, "streampool", "3584 MiB, new memory") == 0);
+    assert_true(median_of(results, "streampool", "3584 MiB, remapped") >= 7);
+    assert_true(median_of(results, "streampool", "3584 MiB, floor") > 0);
     assert_true(median_of(results, "streampool", "3584 MiB, mappings kept") >= 7);
     assert_true(median_of(results, "streampool", "3584 MiB, address space") > 3.5);
     cJSON_Delete(results);
