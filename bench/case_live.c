@@ -126,7 +126,7 @@ static int replace(const struct subject *subject, void **block, CUstream stream)
 static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
     const struct herd *herd = setting;
     void **blocks = herd->blocks[subject - herd->lineup.subjects];
-    uint64_t seed = (uint64_t)(bench->round + 1);
+    uint64_t seed = (uint64_t)bench->round + 1;
     int error = 0;
     double begin = samples_clock();
     for (uint64_t i = 0; i < PAIRS && !error; i++)

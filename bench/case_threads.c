@@ -32,9 +32,9 @@ struct worker;
 struct form {
     const char *label;
     const char *title;
-    enum subject_kind kinds[3];
-    size_t kind_count;
     int (*pairs)(struct worker *worker, int count);
+    size_t kind_count;
+    enum subject_kind kinds[3];
     int held;    // blocks that a thread may hold at a time
     int streams; // that all threads take in turn; 0: one for each thread
     bool own_pools;

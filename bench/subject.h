@@ -40,8 +40,9 @@ struct subject {
     void *pool;
     uint64_t limit;     // bytes that the next pool to be opened may reserve; 0: all that the device has
     uint64_t threshold; // of the open pool
-    int attribute;      // of our pools: one that is set to `value` when the pool is opened; 0: none
-    int value;
+    int attribute;      // of our pools: one that is set to `value` while the pool is open; 0: none
+    uint64_t value;
+    uint64_t value_before; // of a default pool's
     bool slow; // it takes microseconds or more from the driver in each call: cases of many pairs make fewer
     int (*open)(struct subject *subject, uint64_t threshold);
     int (*close)(struct subject *subject);

@@ -4,7 +4,7 @@
 #include <streampool/streampool.h>
 #include <string.h>
 
-// An attribute that is an int is read from the low half.
+// An attribute that is an int has the low half.
 static int set(const struct subject *subject, int attribute, uint64_t value) {
     return (int)poolMemPoolSetAttribute(subject->pool, (enum poolMemPoolAttr)attribute, &value);
 }
@@ -13,7 +13,7 @@ static int set_up(struct subject *subject, poolMemPool_t pool, uint64_t threshol
     subject->pool = pool;
     subject->threshold = threshold;
     int error = set(subject, poolMemPoolAttrReleaseThreshold, threshold);
-    return error || !subject->attribute ? error : set(subject, subject->attribute, (uint64_t)subject->value);
+    return error || !subject->attribute ? error : set(subject, subject->attribute, subject->value);
 }
 
 static int open_ours(struct subject *subject, uint64_t threshold) {
@@ -34,14 +34,23 @@ static int close_ours(struct subject *subject) {
 static int open_default(struct subject *subject, uint64_t threshold) {
     poolMemPool_t pool = NULL;
     poolError_t error = poolDeviceGetDefaultMemPool(&pool, 0);
+    subject->value_before = 0;
+    if (error == poolSuccess && subject->attribute)
+        error =
+            poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)subject->attribute, &subject->value_before);
     return error == poolSuccess ? set_up(subject, pool, threshold) : (int)error;
 }
 
 // It stays as it was found: the threshold that a device's default pool begins with is 0.
+static int restore(const struct subject *subject) {
+    int error = set(subject, poolMemPoolAttrReleaseThreshold, 0);
+    if (!error && subject->attribute)
+        error = set(subject, subject->attribute, subject->value_before);
+    return error ? error : (int)poolMemPoolTrimTo(subject->pool, 0);
+}
+
 static int close_default(struct subject *subject) {
-    int error = subject->pool ? set(subject, poolMemPoolAttrReleaseThreshold, 0) : 0;
-    if (!error && subject->pool)
-        error = (int)poolMemPoolTrimTo(subject->pool, 0);
+    int error = subject->pool ? restore(subject) : 0;
     subject->pool = NULL;
     return error;
 }
