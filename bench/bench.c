@@ -5,6 +5,8 @@
 // measured, and its times are those of the host.
 #include "bench.h"
 
+#include "about.h"
+
 #include "cli/command.h"
 #include "cli/complain.h"
 
@@ -53,7 +55,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         request->choice = sp_device_choice_of(argument, state);
         return 0;
     case 'r':
-        request->rounds = (int)sp_number_of("--rounds", argument, 1, SAMPLES_MAX, state);
+        request->rounds = (int)sp_number_of("--rounds", argument, 1, ROUNDS_MAX, state);
         return 0;
     case 's':
         request->seconds = (int)sp_number_of("--seconds", argument, 1, 256, state);
@@ -100,13 +102,16 @@ static const struct argp argp = {
 
 // --------------------------------------------------------------------------------------------- the run
 
-// The device's name and the driver's version, without which no figure means anything.
+// The device and the driver, the library and its defaults, without which no figure means anything.
 static void print_machine(const struct bench *bench) {
     const struct sp_driver *driver = bench->device.driver;
     char version[SP_VERSION_TEXT], api[SP_VERSION_TEXT];
     bench_print(bench, "%s, driver for CUDA %s (%s), entry points up to %s, %d rounds", bench->device.name,
                 sp_version_text(driver->version, version), driver->path,
                 sp_version_text(driver->api_version, api), bench->rounds);
+    bench_end_line(bench);
+    bench_print(bench, "streampool %s, %s; a pool's attributes unless a case says otherwise: %s",
+                bench->results.library, bench->results.build, bench->results.defaults);
     bench_end_line(bench);
 }
 
@@ -141,13 +146,24 @@ static bool run_with_streams(struct bench *bench, const struct request *request)
 
 static bool run_on_device(struct bench *bench, const struct request *request) {
     const struct sp_driver *driver = bench->device.driver;
-    bench->simulated = bench->results.simulated = sp_device_is_simulated(driver);
-    bench->results.device = bench->device.name;
+    char defaults[ABOUT_TEXT] = "";
+    int error = about_defaults(defaults);
+    if (error)
+        return sp_complain("no pool: %s (%d)", sp_driver_error_name((CUresult)error), error);
+    bench->simulated = sp_device_is_simulated(driver);
+    bench->results = (struct results){.device = bench->device.name,
+                                      .library = about_library,
+                                      .build = about_build,
+                                      .defaults = defaults,
+                                      .simulated = bench->simulated};
     bench->seconds = request->seconds ? request->seconds : bench->simulated ? 1 : 10;
-    bench->subject_count = subjects_init(bench->subjects, driver);
+    LINE_UP(&bench->pools, driver, SUBJECT_OURS, SUBJECT_CUDAS);
     if (!sp_work_open(&bench->work, &bench->device))
         return false;
     bool good = run_with_streams(bench, request);
+    const char *problem = sp_work_problem(&bench->work);
+    if (problem)
+        good = sp_complain("the simulated driver reports: %s", problem);
     sp_work_close(&bench->work);
     if (request->json)
         good = results_write(&bench->results, request->json) && good;

@@ -15,12 +15,15 @@
 // X(name, what it measures)
 #define BENCH_CASES(X)                                                                                       \
     X(pair, "a malloc and a free on one stream, by size")                                                    \
+    X(live, "pairs and host memory, by the number of live blocks")                                           \
+    X(sizes, "blocks of random sizes that come and go, by how many live at a time")                          \
     X(growth, "a new pool's first allocation and its trim, by size")                                         \
+    X(loop, "malloc, kernel, free, synchronise, by size and release threshold")                              \
     X(alternate, "pairs on two streams in turn, by size")                                                    \
     X(handoff, "a block that goes from stream to stream behind an event, by size")                           \
     X(streams, "pairs, misses and host memory, by the number of streams")                                    \
     X(unfenced, "pairs beside work and memory that others can't see, by UnfencedBytesMax")                   \
-    X(threads, "pairs on one pool, by the number of threads")                                                \
+    X(threads, "pairs by the number of threads, with what they share and what they do")                      \
     X(fragments, "a large block from free memory in pieces, and the calls that remap it alone")              \
     X(full, "a large block from free memory in pieces on a full device")                                     \
     X(stall, "calls and a kernel of others while one thread remaps")
@@ -28,8 +31,7 @@
 struct bench {
     struct sp_device device;
     struct sp_work work;
-    struct subject subjects[SUBJECT_COUNT];
-    int subject_count;
+    struct lineup pools; // ours and CUDA's, each made for the purpose
     CUstream streams[2];
     CUevent event;
     int rounds;
@@ -37,6 +39,7 @@ struct bench {
     int seconds;            // that a case measured by time takes for each of its forms
     uint64_t device_memory; // that is left free for `full`; UINT64_MAX: all
     int round;              // the one that is measured; -1 warms up and doesn't count
+    int repeat;             // of it
     bool simulated;
     bool silent; // prints no table
     const char *case_name;
@@ -64,16 +67,19 @@ struct bench_row {
 struct bench_field {
     struct subject *subjects;
     size_t subject_count;
-    bool compared; // the last subject is what the others are compared with, such as CUDA's pool
+    int repeats; // samples of a subject in a row in each round; 0: one
     const struct bench_row *rows;
     size_t row_count;
+    size_t
+        call_rows; // the first ones, if each of their samples is a call or a few: the p99 has a line of its own
+    double at;     // the setting as a number, for plots: bytes, blocks, threads; 0: it is none
     bench_measure *measure;
     const void *setting;
 };
 
-// Measures the bench's subjects in interleaved rounds and prints a row for each quantity.
-int bench_rows(struct bench *bench, bench_measure *measure, const void *setting,
-               const struct bench_row rows[], size_t row_count);
+// Measures subjects in interleaved rounds and prints a row for each quantity. `at` is that of a field.
+int bench_rows(struct bench *bench, struct lineup *lineup, bench_measure *measure, const void *setting,
+               double at, const struct bench_row rows[], size_t row_count);
 
 // Measures many subjects in interleaved rounds and prints a line for each, with a column for each quantity.
 // Their names must outlive the bench.
@@ -82,10 +88,6 @@ int bench_lines(struct bench *bench, const struct bench_field *field);
 // The same with a row for each quantity.
 int bench_compare(struct bench *bench, const struct bench_field *field);
 
-// A pool for each of the bench's subjects.
-int bench_open_pools(struct bench *bench, uint64_t threshold);
-int bench_close_pools(struct bench *bench);
-
 // Non-blocking streams, and giving them back. Opening that fails leaves none behind.
 int bench_open_streams(struct bench *bench, CUstream *streams, size_t count);
 void bench_close_streams(CUstream *streams, size_t count);
@@ -93,20 +95,24 @@ void bench_close_streams(CUstream *streams, size_t count);
 // `count` times a malloc and a free.
 int bench_pairs(const struct subject *subject, size_t size, CUstream stream, int count);
 
+// Whether the device has so many bytes free, and some to spare. If not, a line says that `what` is left out.
+bool bench_fits(const struct bench *bench, uint64_t bytes, const char *what);
+
 // ---------------------------------------------------------------------------------------------- printing
 
 // On the simulated driver every line ends with its name.
 void bench_print(const struct bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bench_end_line(const struct bench *bench);
 
-// What the case does; the same with the names of the bench's subjects below it, or of those of a field.
+// What the case does; the same with the names of subjects below it, or of those of a field.
 void bench_print_title(const struct bench *bench, const char *title);
-void bench_print_head(const struct bench *bench, const char *title);
+void bench_print_head(const struct bench *bench, const struct lineup *lineup, const char *title);
 void bench_print_head_of(const struct bench *bench, const struct bench_field *field, const char *title);
 
 // Prints the quantities of a field and keeps them as results; samples[quantity * subject_count + subject].
-// Rows have the median of each subject with its least and most, and the ratio of the first one to the last with
-// that of the quartiles. Lines have the median with its quartiles, and the ratio to the last one.
+// Rows have the median of each subject with its least and most, and the ratios of the first one to the reference and to
+// the floor with those of the quartiles; other subjects have their ratio to the reference behind their figures. Lines
+// have the median with its quartiles, and the ratio to the reference.
 void bench_print_rows(struct bench *bench, const struct bench_field *field, struct samples *samples);
 void bench_print_lines(struct bench *bench, const struct bench_field *field, struct samples *samples);
 

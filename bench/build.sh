@@ -1,6 +1,12 @@
 # The release build that the scripts here measure. Sourced by them, in the checkout's root.
 . tests/packages.sh
 
+# What bench/plot.sh needs.
+plot_needs="
+command  gnuplot         gnuplot-nox
+command  jq              jq
+"
+
 build_release() {  # FOLDER INSTALL
     provide "$build_needs" "$2" || return 1
     mkdir -p "$1"

@@ -21,22 +21,24 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     return error;
 }
 
-static int measure_all(struct bench *bench) {
+static int measure_all(struct bench *bench, struct lineup *lineup) {
     static const size_t sizes[] = {512, 65536, 1 << 20, 16 << 20};
     int error = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
         char text[16];
         struct bench_row row = {bench_size_text(sizes[i], text), "ns"};
-        error = bench_rows(bench, measure, &sizes[i], &row, 1);
+        error = bench_rows(bench, lineup, measure, &sizes[i], (double)sizes[i], &row, 1);
     }
     return error;
 }
 
 int case_alternate(struct bench *bench) {
-    bench_print_head(bench, "malloc + free on two streams in turn, each pair, threshold at maximum");
-    int error = bench_open_pools(bench, UINT64_MAX);
+    struct lineup lineup;
+    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_LIST);
+    bench_print_head(bench, &lineup, "malloc + free on two streams in turn, each pair, threshold at maximum");
+    int error = lineup_open(&lineup, UINT64_MAX);
     if (!error)
-        error = measure_all(bench);
-    int closed = bench_close_pools(bench);
+        error = measure_all(bench, &lineup);
+    int closed = lineup_close(&lineup);
     return error ? error : closed;
 }

@@ -5,24 +5,14 @@
 // of their mean size, mapped in the same round with no pool around them. Where it remapped none, or doesn't say, it is
 // that of as many extents as there are pieces in 1 GiB.
 #include "bench.h"
-#include "floor.h"
 #include "holes.h"
 
 enum { BLOCKS = 512, BLOCK = 16 << 20, WANTED = 1 << 30 };
 
-enum { REMAPPED, FLOOR, SHARE, OWN_ROWS };
-
-static const struct bench_row own_rows[OWN_ROWS] = {
-    [REMAPPED] = {"1 GiB, remapped", "extents"},
-    [FLOOR] = {"1 GiB, floor", "us"},
-    [SHARE] = {"1 GiB, malloc", "% of floor"},
-};
-
-// What only our pool has; samples for each of the rows above.
+// What only our pool has.
 struct own {
-    struct samples samples[OWN_ROWS];
+    struct remap_floor floor;
     struct samples held[HELD_ROWS];
-    bool has_extents;
 };
 
 static int run_in_pool(const struct subject *subject, CUstream stream, struct wanted *wanted) {
@@ -34,20 +24,10 @@ static int run_in_pool(const struct subject *subject, CUstream stream, struct wa
     return error ? error : closed;
 }
 
-static int measure_floor(const struct bench *bench, struct own *own, const struct wanted *wanted) {
-    const struct remapped *remapped = &wanted->remapped;
-    bool known = remapped->has_extents && remapped->extents > 0;
-    size_t count = known ? remapped->extents : WANTED / BLOCK;
-    double floor;
-    own->has_extents = remapped->has_extents;
-    int error = floor_measure(bench->device.driver, count, known ? remapped->bytes / count : BLOCK, &floor);
-    if (error || bench->round < 0)
-        return error;
-    samples_add(&own->samples[REMAPPED], (double)remapped->extents);
-    samples_add(&own->samples[FLOOR], floor);
-    samples_add(&own->samples[SHARE], 100 * wanted->microseconds / floor);
-    held_add(own->held, &wanted->held);
-    return 0;
+static int measure_own(const struct bench *bench, struct own *own, const struct wanted *wanted) {
+    if (bench->round >= 0)
+        held_add(own->held, &wanted->held);
+    return remap_floor_add(bench, &own->floor, wanted, WANTED / BLOCK, BLOCK);
 }
 
 static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
@@ -60,25 +40,20 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     error = error ? error : closed;
     values[0] = wanted.microseconds;
     values[1] = wanted.grown;
-    bool ours = subject == &bench->subjects[SUBJECT_OURS];
-    return ours && !error ? measure_floor(bench, own, &wanted) : error;
+    bool ours = subject == &bench->pools.subjects[SUBJECT_OURS];
+    return ours && !error ? measure_own(bench, own, &wanted) : error;
 }
 
 static void print_own(struct bench *bench, struct own *own) {
-    int first = own->has_extents ? REMAPPED : FLOOR;
-    struct bench_field field = {.subjects = bench->subjects,
-                                .subject_count = 1,
-                                .rows = &own_rows[first],
-                                .row_count = (size_t)(OWN_ROWS - first)};
-    bench_print_rows(bench, &field, &own->samples[first]);
+    remap_floor_print(bench, "1 GiB", &own->floor);
     held_print(bench, "1 GiB", own->held);
 }
 
 int case_fragments(struct bench *bench) {
     static const struct bench_row rows[] = {{"1 GiB, malloc", "us"}, {"1 GiB, new memory", "MiB"}};
     struct own own = {0}, *setting = &own;
-    bench_print_head(bench, "512 blocks of 16 MiB, every second one freed, then 1 GiB wanted");
-    int error = bench_rows(bench, measure, &setting, rows, 2);
+    bench_print_head(bench, &bench->pools, "512 blocks of 16 MiB, every second one freed, then 1 GiB wanted");
+    int error = bench_rows(bench, &bench->pools, measure, &setting, 0, rows, 2);
     if (!error)
         print_own(bench, &own);
     return error;

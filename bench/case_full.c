@@ -17,7 +17,9 @@ enum { ROUNDS = 3, BLOCKS_MIN = 6 };
 struct plan {
     size_t count; // of blocks
     size_t wanted;
-    struct samples held[HELD_ROWS]; // by our pool
+    // Of our pool:
+    struct samples held[HELD_ROWS];
+    struct remap_floor floor;
 };
 
 // ----------------------------------------------------------------------------------------------- the device
@@ -62,6 +64,13 @@ static int run_in_pool(const struct subject *subject, const struct plan *plan, C
     return error ? error : closed;
 }
 
+// The pool is closed by then, and its memory free.
+static int measure_own(const struct bench *bench, struct plan *plan, const struct wanted *wanted) {
+    if (bench->round >= 0)
+        held_add(plan->held, &wanted->held);
+    return remap_floor_add(bench, &plan->floor, wanted, plan->wanted / BLOCK, BLOCK);
+}
+
 static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
     struct plan *plan = *(struct plan *const *)setting;
     struct wanted wanted = {0};
@@ -71,9 +80,9 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     int closed = subject->close(subject);
     values[0] = wanted.microseconds;
     values[1] = wanted.grown;
-    if (!error && bench->round >= 0 && subject == &bench->subjects[SUBJECT_OURS])
-        held_add(plan->held, &wanted.held);
-    return error ? error : closed;
+    error = error ? error : closed;
+    bool ours = subject == &bench->pools.subjects[SUBJECT_OURS];
+    return ours && !error ? measure_own(bench, plan, &wanted) : error;
 }
 
 static int measure_plan(struct bench *bench) {
@@ -88,10 +97,12 @@ static int measure_plan(struct bench *bench) {
              plan.count, size, bench->rounds);
     snprintf(time, sizeof time, "%s, malloc", size);
     snprintf(grown, sizeof grown, "%s, new memory", size);
-    bench_print_head(bench, title);
-    error = bench_rows(bench, measure, &setting, rows, 2);
-    if (!error)
+    bench_print_head(bench, &bench->pools, title);
+    error = bench_rows(bench, &bench->pools, measure, &setting, 0, rows, 2);
+    if (!error) {
+        remap_floor_print(bench, size, &plan.floor);
         held_print(bench, size, plan.held);
+    }
     return error;
 }
 

@@ -1,19 +1,47 @@
-// The first allocation of a new pool, and the synchronise that gives its memory back (threshold 0).
+// The first allocation of a new pool, and the synchronise that gives its memory back (threshold 0): *grow* and *trim*.
+//
+// *Released* is the time from the begin of the synchronise until the pool has nothing reserved: longer than the trim
+// where the library's own thread, the reaper, releases. What is *left* reserved then should be nothing.
+//
+// cuMemAlloc has no pool to trim: in its place is cuMemFree.
 #include "bench.h"
 
 #include <stdio.h>
 
-static int grow_and_trim(struct subject *subject, size_t size, CUstream stream, double *values) {
-    void *pointer;
+enum { REPEATS = 5 };
+
+enum { GROW, TRIM, RELEASED, LEFT, BY_REAPER, ROWS };
+
+static double microseconds_since(double begin) {
+    return (samples_clock() - begin) / 1000;
+}
+
+static int trim(const struct subject *subject, void *block, CUstream stream, double *values) {
     double begin = samples_clock();
-    int error = subject->allocate(subject, &pointer, size, stream);
-    values[0] = (samples_clock() - begin) / 1000;
-    if (!error)
-        error = subject->release(subject, pointer, stream);
-    begin = samples_clock();
+    int error = subject->release(subject, block, stream);
+    if (!subject->slow)
+        begin = samples_clock();
     if (!error)
         error = subject->synchronize(subject, stream);
-    values[1] = (samples_clock() - begin) / 1000;
+    values[TRIM] = microseconds_since(begin);
+    if (!error)
+        error = subject_settle(subject);
+    values[RELEASED] = microseconds_since(begin);
+    return error;
+}
+
+static int grow_and_trim(const struct subject *subject, size_t size, CUstream stream, double *values) {
+    void *block;
+    uint64_t left = 0;
+    double begin = samples_clock();
+    int error = subject->allocate(subject, &block, size, stream);
+    values[GROW] = microseconds_since(begin);
+    if (!error)
+        error = trim(subject, block, stream, values);
+    if (!error && subject->reserved)
+        error = subject->reserved(subject, &left);
+    values[LEFT] = (double)left / (1 << 20);
+    values[BY_REAPER] = subject->held ? (double)subject->held(subject).reaper_bytes / (1 << 20) : 0;
     return error;
 }
 
@@ -26,20 +54,44 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     return error ? error : closed;
 }
 
-static int measure_size(struct bench *bench, size_t size) {
-    char text[16], grow[RESULT_TEXT], trim[RESULT_TEXT];
-    struct bench_row rows[] = {{grow, "us"}, {trim, "us"}};
-    bench_size_text(size, text);
-    snprintf(grow, sizeof grow, "%s, grow", text);
-    snprintf(trim, sizeof trim, "%s, trim", text);
-    return bench_rows(bench, measure, &size, rows, 2);
+static int measure_size(struct bench *bench, struct lineup *lineup, size_t size, const char *text) {
+    static const struct bench_row what[ROWS] = {
+        [GROW] = {"grow", "us"},
+        [TRIM] = {"trim", "us"},
+        [RELEASED] = {"released", "us"},
+        [LEFT] = {"left", "MiB"},
+        [BY_REAPER] = {"by the reaper", "MiB"},
+    };
+    char labels[ROWS][RESULT_TEXT];
+    struct bench_row rows[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(labels[i], sizeof labels[i], "%s, %s", text, what[i].label);
+        rows[i] = (struct bench_row){labels[i], what[i].unit};
+    }
+    return bench_compare(bench, &(struct bench_field){.subjects = lineup->subjects,
+                                                      .subject_count = lineup->count,
+                                                      .repeats = REPEATS,
+                                                      .rows = rows,
+                                                      .row_count = ROWS,
+                                                      .call_rows = LEFT,
+                                                      .at = (double)size,
+                                                      .measure = measure,
+                                                      .setting = &size});
 }
 
+// The subjects take their turns: there is one block at a time.
 int case_growth(struct bench *bench) {
-    static const size_t sizes[] = {2 << 20, 32 << 20, (size_t)128 << 20, (size_t)512 << 20, (size_t)2 << 30};
+    static const size_t mebibytes[] = {2, 32, 128, 512, 2 << 10, 8 << 10};
+    struct lineup lineup;
     int error = 0;
-    bench_print_head(bench, "first allocation of a new pool, and the synchronise that trims it");
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++)
-        error = measure_size(bench, sizes[i]);
+    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_REAPER, SUBJECT_CUDAS, SUBJECT_DIRECT,
+            SUBJECT_EXTENT);
+    bench_print_head(bench, &lineup, "first allocation of a new pool, and the synchronise that trims it");
+    for (size_t i = 0; i < sizeof mebibytes / sizeof mebibytes[0] && !error; i++) {
+        char text[16];
+        size_t size = mebibytes[i] << 20;
+        if (bench_fits(bench, size, bench_size_text(size, text)))
+            error = measure_size(bench, &lineup, size, text);
+    }
     return error;
 }

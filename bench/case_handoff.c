@@ -87,13 +87,13 @@ static int measure_size(struct bench *bench, size_t size) {
     snprintf(handoff, sizeof handoff, "%s, handoff", text);
     snprintf(events, sizeof events, "%s, its events alone", text);
     snprintf(reserved, sizeof reserved, "%s, reserved", text);
-    return bench_rows(bench, measure, &size, rows, 3);
+    return bench_rows(bench, &bench->pools, measure, &size, (double)size, rows, 3);
 }
 
 int case_handoff(struct bench *bench) {
     static const size_t sizes[] = {512, 65536, 1 << 20, 16 << 20};
     int error = 0;
-    bench_print_head(bench, "malloc + free, event, malloc on another stream, event, free");
+    bench_print_head(bench, &bench->pools, "malloc + free, event, malloc on another stream, event, free");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++)
         error = measure_size(bench, sizes[i]);
     return error;

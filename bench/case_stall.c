@@ -345,7 +345,7 @@ static struct actor actor_of(struct scene *scene, int index, const struct subjec
 }
 
 static void cast_actors(struct scene *scene, bool shares) {
-    struct subject *shared = &scene->bench->subjects[SUBJECT_OURS];
+    struct subject *shared = &scene->bench->pools.subjects[SUBJECT_OURS];
     for (int i = 0; i < USERS; i++)
         scene->users[i].actor = actor_of(scene, i, shared, use);
     scene->filler.actor = actor_of(scene, USERS, NULL, fill);
@@ -380,7 +380,7 @@ static int remap_without_limit(const struct subject *subject) {
 // The blocks come first, while the pool has small extents: so that each of them is made of whole ones.
 static int open_pools(struct scene *scene) {
     struct actor *actor = &scene->remapper.actor;
-    struct subject *shared = &scene->bench->subjects[SUBJECT_OURS];
+    struct subject *shared = &scene->bench->pools.subjects[SUBJECT_OURS];
     shared->limit = actor->subject == shared ? (uint64_t)BLOCKS * BLOCK + ROOM : 0;
     int error = shared->open(shared, UINT64_MAX);
     shared->limit = 0;
@@ -402,7 +402,7 @@ static void release_all(const struct actor *actor, void **blocks, int count) {
 }
 
 static int close_pools(struct scene *scene) {
-    struct subject *shared = &scene->bench->subjects[SUBJECT_OURS];
+    struct subject *shared = &scene->bench->pools.subjects[SUBJECT_OURS];
     for (int i = 0; i < USERS; i++)
         release_all(&scene->users[i].actor, scene->users[i].held, HELD);
     release_all(&scene->remapper.actor, scene->remapper.blocks, BLOCKS);
@@ -416,7 +416,6 @@ static int close_pools(struct scene *scene) {
 static int measure_scene(struct scene *scene, bool shares) {
     struct bench_field field = {.subjects = scene->slices,
                                 .subject_count = SLICES,
-                                .compared = true,
                                 .rows = shares ? rows_shared : rows_own,
                                 .row_count = ROWS,
                                 .measure = measure,
@@ -428,10 +427,10 @@ static int measure_scene(struct scene *scene, bool shares) {
 }
 
 static int run_scene(struct bench *bench, bool shares) {
-    struct scene scene = {
-        .bench = bench,
-        .slices = {[REMAPPING] = {.name = "remapping"}, [UNDISTURBED] = {.name = "undisturbed"}},
-        .own = bench->subjects[SUBJECT_OURS]};
+    struct scene scene = {.bench = bench,
+                          .slices = {[REMAPPING] = {.name = "remapping"},
+                                     [UNDISTURBED] = {.name = "undisturbed", .role = SUBJECT_IS_REFERENCE}},
+                          .own = bench->pools.subjects[SUBJECT_OURS]};
     int error = bench_open_streams(bench, scene.streams, ACTORS);
     if (error)
         return error;

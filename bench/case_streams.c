@@ -14,11 +14,12 @@
 enum { STREAMS_MAX = 1000, PAIRS = 2000, MISSES = 500, PAIR_SIZE = 64 << 10, SIZE_STEP = 4 << 10 };
 
 struct crowd {
+    struct lineup lineup; // the pools first, and the floor of pairs
     CUstream streams[STREAMS_MAX];
     void *blocks[STREAMS_MAX];
     int count;
     bool told;
-    struct samples host_memory[SUBJECT_COUNT];
+    struct samples host_memory[LINEUP_MAX];
 };
 
 // ----------------------------------------------------------------------------------------------- pairs
@@ -103,10 +104,10 @@ static double host_memory(void) {
 }
 
 // Opens the pools, in which each stream frees memory for the first time.
-static int open_pools(struct bench *bench, struct crowd *crowd) {
+static int open_pools(struct crowd *crowd) {
     int error = 0;
-    for (int i = 0; i < bench->subject_count && !error; i++) {
-        struct subject *subject = &bench->subjects[i];
+    for (size_t i = 0; i < crowd->lineup.count && !error; i++) {
+        struct subject *subject = &crowd->lineup.subjects[i];
         double before = host_memory();
         error = subject->open(subject, UINT64_MAX);
         if (!error)
@@ -117,11 +118,11 @@ static int open_pools(struct bench *bench, struct crowd *crowd) {
 }
 
 static void print_host_memory(struct bench *bench, struct crowd *crowd, const struct bench_row *row) {
-    struct bench_field field = {.subjects = bench->subjects,
-                                .subject_count = (size_t)bench->subject_count,
-                                .compared = bench->subject_count > SUBJECT_CUDAS,
+    struct bench_field field = {.subjects = crowd->lineup.subjects,
+                                .subject_count = bench->pools.count,
                                 .rows = row,
-                                .row_count = 1};
+                                .row_count = 1,
+                                .at = crowd->count};
     bench_print_rows(bench, &field, crowd->host_memory);
 }
 
@@ -137,7 +138,13 @@ static int misses(struct bench *bench, struct crowd *crowd, bool told) {
     struct bench_row rows[] = {{label(crowd, told ? "miss, told" : "miss, untold", miss), "ns"},
                                {label(crowd, "reserved", reserved), "MiB"}};
     crowd->told = told;
-    return bench_rows(bench, measure_misses, &crowd, rows, 2);
+    return bench_compare(bench, &(struct bench_field){.subjects = crowd->lineup.subjects,
+                                                      .subject_count = bench->pools.count,
+                                                      .rows = rows,
+                                                      .row_count = 2,
+                                                      .at = crowd->count,
+                                                      .measure = measure_misses,
+                                                      .setting = &crowd});
 }
 
 static int measure_opened(struct bench *bench, struct crowd *crowd) {
@@ -145,7 +152,7 @@ static int measure_opened(struct bench *bench, struct crowd *crowd) {
     struct bench_row pair_row = {label(crowd, "pair", pair), "ns"};
     struct bench_row memory_row = {label(crowd, "mallinfo2", memory), "KiB"};
     print_host_memory(bench, crowd, &memory_row);
-    int error = bench_rows(bench, measure_pairs, crowd, &pair_row, 1);
+    int error = bench_rows(bench, &crowd->lineup, measure_pairs, crowd, crowd->count, &pair_row, 1);
     if (!error && crowd->count > 1) // one stream has nobody else's memory
         error = misses(bench, crowd, true);
     if (!error && crowd->count > 1)
@@ -158,10 +165,10 @@ static int measure_crowd(struct bench *bench, struct crowd *crowd) {
     int error = bench_open_streams(bench, crowd->streams, (size_t)crowd->count);
     if (error)
         return error;
-    error = open_pools(bench, crowd);
+    error = open_pools(crowd);
     if (!error)
         error = measure_opened(bench, crowd);
-    int closed = bench_close_pools(bench);
+    int closed = lineup_close(&crowd->lineup);
     bench_close_streams(crowd->streams, (size_t)crowd->count);
     return error ? error : closed;
 }
@@ -169,14 +176,16 @@ static int measure_crowd(struct bench *bench, struct crowd *crowd) {
 int case_streams(struct bench *bench) {
     static const int counts[] = {1, 10, 100, STREAMS_MAX};
     int error = 0;
-    bench_print_head(bench,
-                     "streams in turn: malloc + free of 64 KiB, malloc of what another stream freed, "
-                     "host memory of the first use");
     for (size_t i = 0; i < sizeof counts / sizeof counts[0] && !error; i++) {
         struct crowd *crowd = calloc(1, sizeof *crowd);
         if (!crowd)
             return CUDA_ERROR_OUT_OF_MEMORY;
         crowd->count = counts[i];
+        LINE_UP(&crowd->lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_LIST);
+        if (i == 0)
+            bench_print_head(bench, &crowd->lineup,
+                             "streams in turn: malloc + free of 64 KiB, malloc of what another stream freed, "
+                             "host memory of the first use");
         error = measure_crowd(bench, crowd);
         free(crowd);
     }

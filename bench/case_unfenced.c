@@ -168,16 +168,15 @@ int case_unfenced(struct bench *bench) {
     char text[16];
     for (int i = 0; i < CAPS; i++) {
         snprintf(pools.names[i], sizeof pools.names[i], "streampool, %s", bench_size_text(caps[i], text));
-        pools.subjects[i] = bench->subjects[SUBJECT_OURS];
+        pools.subjects[i] = bench->pools.subjects[SUBJECT_OURS];
         pools.subjects[i].name = pools.names[i];
     }
-    pools.subjects[CAPS] = bench->subjects[SUBJECT_CUDAS];
+    pools.subjects[CAPS] = bench->pools.subjects[SUBJECT_CUDAS];
     bench_print_title(bench,
                       "UnfencedBytesMax: pairs beside work on another stream, and memory unseen by it");
     return bench_lines(bench, &(struct bench_field){
                                   .subjects = pools.subjects,
-                                  .subject_count = CAPS + (bench->subject_count > SUBJECT_CUDAS),
-                                  .compared = bench->subject_count > SUBJECT_CUDAS,
+                                  .subject_count = CAPS + (bench->pools.count > SUBJECT_CUDAS),
                                   .rows = rows,
                                   .row_count = sizeof rows / sizeof rows[0],
                                   .measure = measure,

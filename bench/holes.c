@@ -1,5 +1,7 @@
 #include "holes.h"
 
+#include "floor.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -68,16 +70,48 @@ void held_add(struct samples samples[HELD_ROWS], const struct held *held) {
     samples_add(&samples[2], (double)held->reaper_time / 1000);
 }
 
-void held_print(struct bench *bench, const char *label, struct samples samples[HELD_ROWS]) {
-    static const struct bench_row what[HELD_ROWS] = {
-        {"mappings kept", "mappings"}, {"address space", "GiB"}, {"in the reaper", "us"}};
-    char labels[HELD_ROWS][RESULT_TEXT];
-    struct bench_row rows[HELD_ROWS];
-    for (int i = 0; i < HELD_ROWS; i++) {
+// A table of our pool's alone, with `label` in front of each row.
+static void print_rows(struct bench *bench, const char *label, const struct bench_row what[], size_t count,
+                       struct samples *samples) {
+    char labels[BENCH_ROWS_MAX][RESULT_TEXT];
+    struct bench_row rows[BENCH_ROWS_MAX];
+    for (size_t i = 0; i < count; i++) {
         snprintf(labels[i], sizeof labels[i], "%s, %s", label, what[i].label);
         rows[i] = (struct bench_row){labels[i], what[i].unit};
     }
-    struct bench_field field = {
-        .subjects = bench->subjects, .subject_count = 1, .rows = rows, .row_count = HELD_ROWS};
-    bench_print_rows(bench, &field, samples);
+    bench_print_rows(
+        bench,
+        &(struct bench_field){
+            .subjects = bench->pools.subjects, .subject_count = 1, .rows = rows, .row_count = count},
+        samples);
+}
+
+void held_print(struct bench *bench, const char *label, struct samples samples[HELD_ROWS]) {
+    static const struct bench_row what[HELD_ROWS] = {
+        {"mappings kept", "mappings"}, {"address space", "GiB"}, {"in the reaper", "us"}};
+    print_rows(bench, label, what, HELD_ROWS, samples);
+}
+
+int remap_floor_add(const struct bench *bench, struct remap_floor *floor, const struct wanted *wanted,
+                    size_t pieces, size_t size) {
+    const struct remapped *remapped = &wanted->remapped;
+    bool known = remapped->has_extents && remapped->extents > 0;
+    size_t count = known ? remapped->extents : pieces;
+    double microseconds;
+    floor->has_extents = remapped->has_extents;
+    int error =
+        floor_measure(bench->device.driver, count, known ? remapped->bytes / count : size, &microseconds);
+    if (error || bench->round < 0)
+        return error;
+    samples_add(&floor->samples[0], (double)remapped->extents);
+    samples_add(&floor->samples[1], microseconds);
+    samples_add(&floor->samples[2], 100 * wanted->microseconds / microseconds);
+    return 0;
+}
+
+void remap_floor_print(struct bench *bench, const char *label, struct remap_floor *floor) {
+    static const struct bench_row what[FLOOR_ROWS] = {
+        {"remapped", "extents"}, {"floor", "us"}, {"malloc", "% of floor"}};
+    int first = floor->has_extents ? 0 : 1;
+    print_rows(bench, label, &what[first], (size_t)(FLOOR_ROWS - first), &floor->samples[first]);
 }

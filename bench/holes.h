@@ -30,6 +30,20 @@ enum { HELD_ROWS = 3 };
 void held_add(struct samples samples[HELD_ROWS], const struct held *held);
 void held_print(struct bench *bench, const char *label, struct samples samples[HELD_ROWS]);
 
+// What remapping takes by the driver's calls alone, beside what the pool took; the samples of each row, over the rounds.
+enum { FLOOR_ROWS = 3 };
+
+struct remap_floor {
+    struct samples samples[FLOOR_ROWS];
+    bool has_extents; // the pool says how many it remapped
+};
+
+// Measures as many extents as were remapped, of their mean size; where the pool remapped none or doesn't say, so many
+// pieces of this size. The device needs room for them.
+int remap_floor_add(const struct bench *bench, struct remap_floor *floor, const struct wanted *wanted,
+                    size_t pieces, size_t size);
+void remap_floor_print(struct bench *bench, const char *label, struct remap_floor *floor);
+
 // Allocates a block and frees it.
 int holes_want(const struct subject *subject, size_t size, CUstream stream, struct wanted *wanted);
 

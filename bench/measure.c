@@ -4,16 +4,27 @@
 #include <stdlib.h>
 #include <streampool/streampool.h>
 
-static int measure_round(struct bench *bench, const struct bench_field *field, struct samples *samples) {
-    for (size_t i = 0; i < field->subject_count; i++) {
+static int measure_subject(struct bench *bench, const struct bench_field *field, size_t i,
+                           struct samples *samples) {
+    int repeats = field->repeats ? field->repeats : 1, error = 0;
+    for (bench->repeat = 0; bench->repeat < repeats && !error; bench->repeat++) {
         double values[BENCH_ROWS_MAX];
-        int error = field->measure(bench, &field->subjects[i], field->setting, values);
-        if (error)
-            return error;
-        for (size_t row = 0; row < field->row_count && bench->round >= 0; row++)
+        error = field->measure(bench, &field->subjects[i], field->setting, values);
+        for (size_t row = 0; row < field->row_count && bench->round >= 0 && !error; row++)
             samples_add(&samples[row * field->subject_count + i], values[row]);
     }
-    return 0;
+    return error;
+}
+
+// One subject is done when the next one begins.
+static int measure_round(struct bench *bench, const struct bench_field *field, struct samples *samples) {
+    int error = 0;
+    for (size_t i = 0; i < field->subject_count && !error; i++) {
+        error = measure_subject(bench, field, i, samples);
+        if (!error && field->subjects[i].pool)
+            error = subject_settle(&field->subjects[i]);
+    }
+    return error;
 }
 
 // The samples, [quantity * subject_count + subject], which the caller frees; null with the error.
@@ -46,35 +57,17 @@ int bench_compare(struct bench *bench, const struct bench_field *field) {
     return error;
 }
 
-int bench_rows(struct bench *bench, bench_measure *measure, const void *setting,
-               const struct bench_row rows[], size_t row_count) {
+int bench_rows(struct bench *bench, struct lineup *lineup, bench_measure *measure, const void *setting,
+               double at, const struct bench_row rows[], size_t row_count) {
     return bench_compare(bench, &(struct bench_field){
-                                    .subjects = bench->subjects,
-                                    .subject_count = (size_t)bench->subject_count,
-                                    .compared = bench->subject_count > SUBJECT_CUDAS,
+                                    .subjects = lineup->subjects,
+                                    .subject_count = lineup->count,
                                     .rows = rows,
+                                    .at = at,
                                     .row_count = row_count,
                                     .measure = measure,
                                     .setting = setting,
                                 });
-}
-
-int bench_open_pools(struct bench *bench, uint64_t threshold) {
-    for (int i = 0; i < bench->subject_count; i++) {
-        int error = bench->subjects[i].open(&bench->subjects[i], threshold);
-        if (error)
-            return error;
-    }
-    return 0;
-}
-
-int bench_close_pools(struct bench *bench) {
-    int first = 0;
-    for (int i = 0; i < bench->subject_count; i++) {
-        int error = bench->subjects[i].close(&bench->subjects[i]);
-        first = first ? first : error;
-    }
-    return first;
 }
 
 int bench_open_streams(struct bench *bench, CUstream *streams, size_t count) {
@@ -104,4 +97,14 @@ int bench_pairs(const struct subject *subject, size_t size, CUstream stream, int
             return error;
     }
     return 0;
+}
+
+bool bench_fits(const struct bench *bench, uint64_t bytes, const char *what) {
+    size_t available = 0, total = 0;
+    bench->device.driver->cuMemGetInfo(&available, &total);
+    if (available > total / 16 && bytes <= available - total / 16)
+        return true;
+    bench_print(bench, "%s: left out, %zu MiB of the device are free", what, available >> 20);
+    bench_end_line(bench);
+    return false;
 }

@@ -17,8 +17,7 @@ static struct result *extend(struct results *results) {
     return &results->list[results->count++];
 }
 
-void results_add(struct results *results, const struct result *result, struct samples *samples,
-                 struct samples *divisor) {
+void results_add(struct results *results, const struct result *result, struct samples *samples) {
     struct result *kept = extend(results);
     if (!kept) {
         results->lost = true;
@@ -28,7 +27,7 @@ void results_add(struct results *results, const struct result *result, struct sa
     kept->samples = samples->count;
     for (int i = 0; i < 5; i++)
         kept->quartiles[i] = samples_at(samples, i / 4.0);
-    kept->has_ratio = divisor && samples_ratio(samples, divisor, &kept->ratio);
+    kept->p99 = samples_at(samples, 0.99);
 }
 
 static bool fill_quartiles(cJSON *object, const struct result *result) {
@@ -39,10 +38,17 @@ static bool fill_quartiles(cJSON *object, const struct result *result) {
     return true;
 }
 
-static bool fill_ratio(cJSON *object, const struct result *result) {
-    return sp_json_add_number(object, "ratio_low", result->ratio.low) &&
-           sp_json_add_number(object, "ratio", result->ratio.median) &&
-           sp_json_add_number(object, "ratio_high", result->ratio.high);
+static bool fill_ratio(cJSON *object, const char *const keys[3], const struct ratio *ratio) {
+    return !ratio->is_known || (sp_json_add_number(object, keys[0], ratio->low) &&
+                                sp_json_add_number(object, keys[1], ratio->median) &&
+                                sp_json_add_number(object, keys[2], ratio->high));
+}
+
+static bool fill_ratios(cJSON *object, const struct result *result) {
+    static const char *const to_reference[] = {"ratio_low", "ratio", "ratio_high"};
+    static const char *const to_floor[] = {"floor_ratio_low", "floor_ratio", "floor_ratio_high"};
+    return fill_ratio(object, to_reference, &result->to_reference) &&
+           fill_ratio(object, to_floor, &result->to_floor);
 }
 
 static bool fill(cJSON *object, const void *items, size_t index) {
@@ -50,12 +56,16 @@ static bool fill(cJSON *object, const void *items, size_t index) {
     const struct result *result = &results->list[index];
     return sp_json_add_text(object, "device", results->device) &&
            sp_json_add_flag(object, "simulated", results->simulated) &&
+           sp_json_add_text(object, "library", results->library) &&
+           sp_json_add_text(object, "build", results->build) &&
+           sp_json_add_text(object, "defaults", results->defaults) &&
            sp_json_add_text(object, "case", result->case_name) &&
            sp_json_add_text(object, "setting", result->label) &&
+           (result->at <= 0 || sp_json_add_number(object, "at", result->at)) &&
            sp_json_add_text(object, "subject", result->subject) &&
            sp_json_add_text(object, "unit", result->unit) &&
            sp_json_add_count(object, "samples", result->samples) && fill_quartiles(object, result) &&
-           (!result->has_ratio || fill_ratio(object, result));
+           sp_json_add_number(object, "p99", result->p99) && fill_ratios(object, result);
 }
 
 bool results_write(const struct results *results, const char *path) {

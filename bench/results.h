@@ -12,11 +12,13 @@ struct result {
     const char *case_name;
     char label[RESULT_TEXT];
     const char *unit;
+    double at; // the setting as a number, in the unit of the case; 0: it is none
     const char *subject;
     size_t samples;
     double quartiles[5]; // least, first quartile, median, third quartile, most
-    bool has_ratio;      // to CUDA's pool, or what else it is compared with
-    struct ratio ratio;
+    double p99;
+    struct ratio to_reference; // CUDA's pool, or what else it is compared with
+    struct ratio to_floor;
 };
 
 struct results {
@@ -24,13 +26,12 @@ struct results {
     size_t count;
     bool lost;          // one, for lack of host memory
     const char *device; // its name
+    const char *library, *build, *defaults;
     bool simulated;
 };
 
-// Adds the samples of a subject; `divisor` are those that it is compared with, or null.
-// The texts but for the label must outlive the results.
-void results_add(struct results *results, const struct result *result, struct samples *samples,
-                 struct samples *divisor);
+// Adds the samples of a subject. The texts but for the label must outlive the results.
+void results_add(struct results *results, const struct result *result, struct samples *samples);
 
 // Writes all to a file, or to standard output for "-". Says on standard error why it could not.
 bool results_write(const struct results *results, const char *path);

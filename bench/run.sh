@@ -4,7 +4,7 @@
 #   bash bench/run.sh [--no-install] [FOLDER]
 #
 # Builds a release, runs all cases of streampool-bench and replays the traces, and writes what they print and the same as
-# JSON into the folder (build/bench-results). On the GPU if there is one, else on the simulated driver, whose times are
+# JSON into the folder (build/bench-results), and plots of it as SVG where gnuplot is installed or can be. On the GPU if there is one, else on the simulated driver, whose times are
 # those of the simulation; each text says so. A measurement that fails is named, and the others are made. Packages that
 # are missing are installed with apt-get, by sudo where that is necessary; with --no-install they are only named.
 set -euo pipefail
@@ -54,6 +54,15 @@ measure bench "$programs/streampool-bench"
 }
 replay producer_consumer bench/traces/producer_consumer.csv.gz
 replay producer_consumer-threads --threads bench/traces/producer_consumer.csv.gz
+
+echo
+echo "== plots"
+provide "$plot_needs" "$install" || true
+if [ -s "$results/bench.json" ]; then
+    bash bench/plot.sh "$results/bench.json" || failed+=(plots)
+else
+    echo "Plots left out: there is no $results/bench.json."
+fi
 
 echo
 echo "The results are in $results."

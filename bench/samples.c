@@ -29,6 +29,7 @@ bool samples_ratio(struct samples *samples, struct samples *divisor, struct rati
     if (samples_at(divisor, 0.25) <= 0)
         return false;
     *ratio = (struct ratio){
+        .is_known = true,
         .low = samples_at(samples, 0.25) / samples_at(divisor, 0.75),
         .median = samples_at(samples, 0.5) / samples_at(divisor, 0.5),
         .high = samples_at(samples, 0.75) / samples_at(divisor, 0.25),

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SAMPLES_MAX = 512 };
+enum { ROUNDS_MAX = 512, REPEATS_MAX = 5, SAMPLES_MAX = ROUNDS_MAX * REPEATS_MAX };
 
 struct samples {
     double values[SAMPLES_MAX];
@@ -17,6 +17,7 @@ struct ratio {
     double low;
     double median;
     double high;
+    bool is_known;
 };
 
 // Nanoseconds of a clock that never goes back.

@@ -1,5 +1,7 @@
-// What is measured: the pool and CUDA's own, behind one table of functions, each with a pool made for the
-// purpose.
+// What is measured: the pool and CUDA's own, memory taken from the driver at each call, and *floors*: the least that a
+// case can't avoid, with no pool around it. All stand behind one table of functions.
+//
+// A form of our pool that differs in one attribute is a row of SUBJECTS, and that attribute where the subject is defined.
 #ifndef STREAMPOOL_BENCH_SUBJECT_H
 #define STREAMPOOL_BENCH_SUBJECT_H
 
@@ -20,16 +22,28 @@ struct remapped {
 struct held {
     uint64_t mappings; // of views that are kept
     uint64_t address_space;
-    uint64_t reaper_time; // nanoseconds so far
+    uint64_t reaper_time;  // nanoseconds so far
+    uint64_t reaper_bytes; // that it released so far
 };
 
-// One of the two at work. All functions return 0 or the error's number. A subject may be copied while it is
-// closed; a pool that could not be opened is closed by close() all the same.
+// What the others are compared with is the reference, such as CUDA's pool.
+enum subject_role { SUBJECT_IS_MEASURED, SUBJECT_IS_REFERENCE, SUBJECT_IS_FLOOR };
+
+// One of them at work. All functions return 0 or the error's number. A subject may be copied while it is closed; one
+// that could not be opened is closed by close() all the same.
+//
+// What is no pool has all functions up to `synchronize`, and no others.
 struct subject {
     const char *name;
+    enum subject_role role;
     const struct sp_driver *driver;
     void *pool;
-    uint64_t limit; // bytes that the next pool to be opened may reserve; 0: all that the device has
+    uint64_t limit;     // bytes that the next pool to be opened may reserve; 0: all that the device has
+    uint64_t threshold; // of the open pool
+    int attribute;      // of our pools: one that is set to `value` while the pool is open; 0: none
+    uint64_t value;
+    uint64_t value_before; // of a default pool's
+    bool slow; // it takes microseconds or more from the driver in each call: cases of many pairs make fewer
     int (*open)(struct subject *subject, uint64_t threshold);
     int (*close)(struct subject *subject);
     int (*allocate)(const struct subject *subject, void **pointer, size_t size, CUstream stream);
@@ -44,9 +58,61 @@ struct subject {
     struct held (*held)(const struct subject *subject);
 };
 
-enum { SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_COUNT };
+//   X(name, NAME, what it is called), the two pools first
+#define SUBJECTS(X)                                                                                          \
+    X(ours, OURS, "streampool")                                                                              \
+    X(cudas, CUDAS, "CUDA's pool")                                                                           \
+    X(reaper, REAPER, "streampool, TrimByReaper")                                                            \
+    X(ours_default, OURS_DEFAULT, "streampool, default pool")                                                \
+    X(cudas_default, CUDAS_DEFAULT, "CUDA's default pool")                                                   \
+    X(direct, DIRECT, "cuMemAlloc")                                                                          \
+    X(list, LIST, "floor: lock and list")                                                                    \
+    X(extent, EXTENT, "floor: one extent")                                                                   \
+    X(block, BLOCK, "floor: one block kept")
 
-// Fills both; returns how many this driver has: 1 when it has no pools of its own.
-int subjects_init(struct subject subjects[SUBJECT_COUNT], const struct sp_driver *driver);
+//   list    a lock and a list for each thread, of pieces of host memory
+//   extent  the driver's calls for one extent: create, map and set access at a malloc; unmap and release at the
+//           synchronise behind its free
+//   block   one block for each thread, which a malloc returns again and again: what is left is what the program does
+
+enum subject_kind {
+#define SUBJECT_NUMBER(name, NAME, text) SUBJECT_##NAME,
+    SUBJECTS(SUBJECT_NUMBER)
+#undef SUBJECT_NUMBER
+        SUBJECT_COUNT
+};
+
+#define SUBJECT_DECLARE(name, NAME, text) extern const struct subject subject_##name;
+SUBJECTS(SUBJECT_DECLARE)
+#undef SUBJECT_DECLARE
+
+// Fills in one that is closed. False when the driver lacks what it needs: it has no pools of its own.
+bool subject_init(struct subject *subject, enum subject_kind kind, const struct sp_driver *driver);
+
+// Those that stand side by side in a table, ours first.
+enum { LINEUP_MAX = 6 };
+
+struct lineup {
+    struct subject subjects[LINEUP_MAX];
+    size_t count;
+};
+
+// Of these kinds, the ones that the driver has.
+void lineup_init(struct lineup *lineup, const struct sp_driver *driver, const enum subject_kind kinds[],
+                 size_t count);
+#define LINE_UP(lineup, driver, ...)                                                                         \
+    lineup_init(lineup, driver, (const enum subject_kind[]){__VA_ARGS__},                                    \
+                sizeof((const enum subject_kind[]){__VA_ARGS__}) / sizeof(enum subject_kind))
+
+// Opens all of them, and closes all that are open.
+int lineup_open(struct lineup *lineup, uint64_t threshold);
+int lineup_close(struct lineup *lineup);
+
+// Waits until what a synchronise has left to the library's own thread is released too, for ten seconds at most.
+int subject_settle(const struct subject *subject);
+
+// The places of threads in subjects that have one for each: threads started together have different ones.
+enum { SUBJECT_PLACES = 64 };
+unsigned subject_place(void);
 
 #endif

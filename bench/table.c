@@ -32,74 +32,123 @@ void bench_print_title(const struct bench *bench, const char *title) {
     bench_end_line(bench);
 }
 
-static void print_head(const struct bench *bench, const char *title, const struct subject *subjects,
-                       size_t count, bool compared) {
-    bench_print_title(bench, title);
-    bench_print(bench, "%-26s  %-12s", "median [least .. most]", "");
-    for (size_t i = 0; i < count; i++)
-        bench_print(bench, "  %-32s", subjects[i].name);
-    bench_print(bench, compared ? "  ratio [quartiles]" : "");
-    bench_end_line(bench);
-}
-
-void bench_print_head(const struct bench *bench, const char *title) {
-    print_head(bench, title, bench->subjects, (size_t)bench->subject_count,
-               bench->subject_count > SUBJECT_CUDAS);
+// The one of a field that is the reference or the floor, or null.
+static const struct subject *in_role(const struct bench_field *field, enum subject_role role) {
+    for (size_t i = 0; i < field->subject_count; i++)
+        if (field->subjects[i].role == role)
+            return &field->subjects[i];
+    return NULL;
 }
 
 void bench_print_head_of(const struct bench *bench, const struct bench_field *field, const char *title) {
-    print_head(bench, title, field->subjects, field->subject_count, field->compared);
+    bench_print_title(bench, title);
+    bench_print(bench, "%-34s  %-13s", "median [least .. most]", "");
+    for (size_t i = 0; i < field->subject_count; i++)
+        bench_print(bench, "  %-32s", field->subjects[i].name);
+    bench_print(bench, in_role(field, SUBJECT_IS_REFERENCE) ? "  ratio [quartiles]     " : "");
+    bench_print(bench, in_role(field, SUBJECT_IS_FLOOR) ? "  to the floor" : "");
+    bench_end_line(bench);
 }
 
-// What a subject is compared with, or null.
-static struct samples *divisor_of(const struct bench_field *field, struct samples *samples, size_t subject) {
-    size_t last = field->subject_count - 1;
-    return field->compared && subject != last ? &samples[last] : NULL;
+void bench_print_head(const struct bench *bench, const struct lineup *lineup, const char *title) {
+    bench_print_head_of(
+        bench,
+        &(struct bench_field){.subjects = (struct subject *)lineup->subjects, .subject_count = lineup->count},
+        title);
+}
+
+// The samples of what a subject is compared with, or null.
+static struct samples *divisor_of(const struct bench_field *field, struct samples *samples, size_t subject,
+                                  enum subject_role role) {
+    const struct subject *other = in_role(field, role);
+    return other && other != &field->subjects[subject] ? &samples[other - field->subjects] : NULL;
+}
+
+static struct ratio ratio_to(const struct bench_field *field, struct samples *samples, size_t subject,
+                             enum subject_role role) {
+    struct ratio ratio = {0};
+    struct samples *divisor = divisor_of(field, samples, subject, role);
+    if (divisor)
+        samples_ratio(&samples[subject], divisor, &ratio);
+    return ratio;
 }
 
 static void keep(struct bench *bench, const struct bench_field *field, const struct bench_row *row,
                  struct samples *samples) {
     for (size_t i = 0; i < field->subject_count; i++) {
-        struct result result = {
-            .case_name = bench->case_name, .unit = row->unit, .subject = field->subjects[i].name};
+        struct result result = {.case_name = bench->case_name,
+                                .unit = row->unit,
+                                .at = field->at,
+                                .subject = field->subjects[i].name,
+                                .to_reference = ratio_to(field, samples, i, SUBJECT_IS_REFERENCE),
+                                .to_floor = ratio_to(field, samples, i, SUBJECT_IS_FLOOR)};
         snprintf(result.label, sizeof result.label, "%s", row->label);
-        results_add(&bench->results, &result, &samples[i], divisor_of(field, samples, i));
+        results_add(&bench->results, &result, &samples[i]);
     }
 }
 
 // ------------------------------------------------------------------------------- a line for each quantity
 
+// The ratio of the first subject stands at the end of the line.
+static void print_median(const struct bench *bench, const struct bench_field *field, struct samples *samples,
+                         size_t subject) {
+    char text[64];
+    struct ratio ratio = ratio_to(field, samples, subject, SUBJECT_IS_REFERENCE);
+    int length = snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(&samples[subject], 0.5),
+                          samples_at(&samples[subject], 0), samples_at(&samples[subject], 1));
+    if (subject > 0 && ratio.is_known && field->subjects[subject].role == SUBJECT_IS_MEASURED)
+        snprintf(text + length, sizeof text - (size_t)length, " %.3f", ratio.median);
+    bench_print(bench, "  %-32s", text);
+}
+
+static void print_ratio(const struct bench *bench, const struct bench_field *field, struct samples *samples,
+                        enum subject_role role) {
+    struct ratio ratio = ratio_to(field, samples, 0, role);
+    if (ratio.is_known)
+        bench_print(bench, "  %.3f [%.3f .. %.3f]", ratio.median, ratio.low, ratio.high);
+    else if (in_role(field, role))
+        bench_print(bench, "  %-22s", "-");
+}
+
 static void print_row(struct bench *bench, const struct bench_field *field, const struct bench_row *row,
                       struct samples *samples) {
-    bench_print(bench, "%-26s  %-12s", row->label, row->unit);
-    for (size_t i = 0; i < field->subject_count; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(&samples[i], 0.5),
-                 samples_at(&samples[i], 0), samples_at(&samples[i], 1));
-        bench_print(bench, "  %-32s", text);
-    }
-    struct samples *divisor = divisor_of(field, samples, SUBJECT_OURS);
-    struct ratio ratio;
-    if (divisor && samples_ratio(&samples[SUBJECT_OURS], divisor, &ratio))
-        bench_print(bench, "  %.3f [%.3f .. %.3f]", ratio.median, ratio.low, ratio.high);
+    bench_print(bench, "%-34s  %-13s", row->label, row->unit);
+    for (size_t i = 0; i < field->subject_count; i++)
+        print_median(bench, field, samples, i);
+    print_ratio(bench, field, samples, SUBJECT_IS_REFERENCE);
+    print_ratio(bench, field, samples, SUBJECT_IS_FLOOR);
+    bench_end_line(bench);
+}
+
+static void print_p99(const struct bench *bench, const struct bench_field *field, const struct bench_row *row,
+                      struct samples *samples) {
+    char label[RESULT_TEXT];
+    snprintf(label, sizeof label, "%.42s, p99", row->label);
+    bench_print(bench, "%-34s  %-13s", label, row->unit);
+    for (size_t i = 0; i < field->subject_count; i++)
+        bench_print(bench, "  %-32.1f", samples_at(&samples[i], 0.99));
     bench_end_line(bench);
 }
 
 void bench_print_rows(struct bench *bench, const struct bench_field *field, struct samples *samples) {
     for (size_t i = 0; i < field->row_count; i++) {
-        print_row(bench, field, &field->rows[i], &samples[i * field->subject_count]);
-        keep(bench, field, &field->rows[i], &samples[i * field->subject_count]);
+        struct samples *row = &samples[i * field->subject_count];
+        print_row(bench, field, &field->rows[i], row);
+        if (i < field->call_rows)
+            print_p99(bench, field, &field->rows[i], row);
+        keep(bench, field, &field->rows[i], row);
     }
 }
 
 // -------------------------------------------------------------------------------- a line for each subject
 
-static void print_cell(const struct bench *bench, struct samples *samples, struct samples *divisor) {
+static void print_cell(const struct bench *bench, const struct bench_field *field, struct samples *samples,
+                       size_t subject) {
     char text[64];
-    struct ratio ratio;
-    int length = snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(samples, 0.5),
-                          samples_at(samples, 0.25), samples_at(samples, 0.75));
-    if (divisor && samples_ratio(samples, divisor, &ratio))
+    struct ratio ratio = ratio_to(field, samples, subject, SUBJECT_IS_REFERENCE);
+    int length = snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(&samples[subject], 0.5),
+                          samples_at(&samples[subject], 0.25), samples_at(&samples[subject], 0.75));
+    if (ratio.is_known)
         snprintf(text + length, sizeof text - (size_t)length, " %.3f", ratio.median);
     bench_print(bench, "  %-32s", text);
 }
@@ -107,10 +156,8 @@ static void print_cell(const struct bench *bench, struct samples *samples, struc
 static void print_line(const struct bench *bench, const struct bench_field *field, struct samples *samples,
                        size_t subject) {
     bench_print(bench, "%-26s", field->subjects[subject].name);
-    for (size_t i = 0; i < field->row_count; i++) {
-        struct samples *row = &samples[i * field->subject_count];
-        print_cell(bench, &row[subject], divisor_of(field, row, subject));
-    }
+    for (size_t i = 0; i < field->row_count; i++)
+        print_cell(bench, field, &samples[i * field->subject_count], subject);
     bench_end_line(bench);
 }
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,31 +35,49 @@ static void run_case(struct outcome *outcome, const char *name) {
 
 struct expectation {
     const char *name;
-    const char *lines[12]; // what some lines begin with
+    const char *lines[16]; // what some lines begin with
 };
 
 static const struct expectation expectations[] = {
-    {"pair", {"\npair: ", "\n256 B ", "\n4 KiB ", "\n64 KiB ", "\n1 MiB ", "\n16 MiB ", "\n1 GiB "}},
-    {"growth", {"\ngrowth: ", "\n2 MiB, grow ", "\n2 MiB, trim ", "\n2 GiB, grow ", "\n2 GiB, trim "}},
+    {"pair",
+     {"\npair: ", " cuMemAlloc ", " floor: lock and list ", " to the floor", "\n256 B ", "\n1 KiB ",
+      "\n4 KiB ", "\n64 KiB ", "\n1 MiB ", "\n16 MiB ", "\n1 GiB "}},
+    {"live",
+     {"\nlive: ", " floor: lock and list ", "\n100 live, pair ", "\n1000 live, pair ", "\n100000 live, pair ",
+      "\n100000 live, mallinfo2 ", "\n100000 live, resident "}},
+    {"sizes",
+     {"\nsizes: ", " cuMemAlloc ", "\n16 live, free + malloc ", "\n512 live, free + malloc ",
+      "\n512 live, reserved "}},
+    {"growth",
+     {"\ngrowth: ", " streampool, TrimByReaper ", " cuMemAlloc ", " floor: one extent ", "\n2 MiB, grow ",
+      "\n2 MiB, grow, p99 ", "\n2 MiB, trim ", "\n8 GiB, grow ", "\n8 GiB, trim, p99 ", "\n8 GiB, released ",
+      "\n8 GiB, left "}},
+    {"loop",
+     {"\nloop: ", " streampool, TrimByReaper ", " floor: one block kept ", "\n2 MiB, threshold 0 ",
+      "\n2 GiB, threshold 0, p99 ", "\n64 MiB, threshold max ", "\n2 GiB, threshold max "}},
     {"alternate", {"\nalternate: ", "\n512 B ", "\n64 KiB ", "\n1 MiB ", "\n16 MiB "}},
     {"handoff",
      {"\nhandoff: ", "\n512 B, handoff ", "\n512 B, its events alone ", "\n16 MiB, handoff ",
       "\n16 MiB, reserved "}},
     {"streams",
-     {"\nstreams: ", "\n1 stream, pair ", "\n10 streams, pair ", "\n100 streams, miss, told ",
-      "\n1000 streams, miss, untold ", "\n1000 streams, reserved ", "\n1000 streams, mallinfo2 "}},
+     {"\nstreams: ", " floor: lock and list ", "\n1 stream, pair ", "\n10 streams, pair ",
+      "\n100 streams, miss, told ", "\n1000 streams, miss, untold ", "\n1000 streams, reserved ",
+      "\n1000 streams, mallinfo2 "}},
     {"unfenced",
      {"\nunfenced: ", "\nstreampool, 0 B ", "\nstreampool, 1 MiB ", "\nstreampool, 2 MiB ",
       "\nstreampool, 4 MiB ", "\nstreampool, 8 MiB ", "\nstreampool, 16 MiB ", "\nstreampool, 32 MiB ",
       "\nstreampool, 64 MiB "}},
     {"threads",
      {"\nthreads: ", "\n4 KiB, 1 thread ", "\n4 KiB, 16 threads ", "\n1 MiB, 2 threads ",
-      "\n1 MiB, 16 threads "}},
+      "\n1 MiB, 16 threads ", " streampool, default pool ", "\n1 MiB, 16 threads, one stream ",
+      "\n4 KiB, 16 threads, own pools ", "\n4 KiB, 1 thread, 64 streams ", "\n4 KiB, 8 threads, written ",
+      "\n1 MiB, 16 threads, freed elsewhere "}},
     {"fragments",
      {"\nfragments: ", "\n1 GiB, malloc ", "\n1 GiB, new memory ", "\n1 GiB, floor ",
       "\n1 GiB, mappings kept "}},
     {"full",
-     {"\nfull: 28 blocks ", "\n3584 MiB, malloc ", "\n3584 MiB, new memory ", "\n3584 MiB, address space "}},
+     {"\nfull: 28 blocks ", "\n3584 MiB, malloc ", "\n3584 MiB, new memory ", "\n3584 MiB, floor ",
+      "\n3584 MiB, address space "}},
     {"stall",
      {"\nstall: ", "\nown pool, hit p50 ", "\nown pool, miss worst ", "\nown pool, fill ",
       "\nown pool, fill, loss ", "\nown pool, remaps ", "\nown pool, reaper ", "\nshared pool, hit worst ",
@@ -102,25 +121,120 @@ static void the_environment_names_the_driver(void **state) {
 // ----------------------------------------------------------------------------------------- what they mean
 
 // Of one subject's setting in the results; fails when it isn't there.
-static double median_of(const cJSON *results, const char *subject, const char *setting) {
+static const cJSON *result_of(const cJSON *results, const char *subject, const char *setting) {
     const cJSON *result;
     cJSON_ArrayForEach(result, results) {
         if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(result, "subject")), subject) == 0 &&
             strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(result, "setting")), setting) == 0)
-            return cJSON_GetNumberValue(cJSON_GetObjectItem(result, "median"));
+            return result;
     }
     fail_msg("no result for %s, %s", subject, setting);
-    return 0;
+    return NULL;
 }
 
-static cJSON *results_of(const char *name) {
+static double figure_of(const cJSON *result, const char *key) {
+    const cJSON *figure = cJSON_GetObjectItem(result, key);
+    if (!cJSON_IsNumber(figure))
+        fail_msg("no %s", key);
+    return cJSON_GetNumberValue(figure);
+}
+
+static double median_of(const cJSON *results, const char *subject, const char *setting) {
+    return figure_of(result_of(results, subject, setting), "median");
+}
+
+static cJSON *results_of_rounds(const char *name, const char *rounds) {
     struct outcome outcome;
-    program_run(&outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--rounds=9", "--json=-", name));
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("--device=sim", rounds, "--json=-", name));
+    assert_string_equal(outcome.errors, "");
     assert_int_equal(outcome.status, 0);
     cJSON *results = cJSON_Parse(outcome.output);
     assert_non_null(results);
     program_forget(&outcome);
     return results;
+}
+
+static cJSON *results_of(const char *name) {
+    return results_of_rounds(name, "--rounds=9");
+}
+
+// What a setting is as a number, its percentile and both ratios stand in each result.
+static void results_say_what_plots_need(void **state) {
+    (void)state;
+    cJSON *results = results_of("pair");
+    const cJSON *result = result_of(results, "streampool", "1 MiB");
+    assert_true(figure_of(result, "at") == 1 << 20);
+    assert_true(figure_of(result, "p99") >= figure_of(result, "median"));
+    assert_true(figure_of(result, "p99") <= figure_of(result, "most"));
+    assert_true(figure_of(result, "floor_ratio") > 0);
+    assert_null(cJSON_GetObjectItem(result, "ratio")); // the simulated driver has no pool to compare with
+    assert_null(cJSON_GetObjectItem(result_of(results, "floor: lock and list", "1 MiB"), "floor_ratio"));
+    cJSON_Delete(results);
+}
+
+// Slabs have no header for each block. The floor has pieces of 16 bytes, and malloc makes 32 of them; sanitizers don't
+// tell mallinfo2 anything, but the pages are there.
+static void a_live_block_takes_little_host_memory(void **state) {
+    (void)state;
+    cJSON *results = results_of_rounds("live", "--rounds=1");
+    double resident = median_of(results, "streampool", "100000 live, resident");
+    assert_true(resident > 0);
+    assert_true(median_of(results, "floor: lock and list", "100000 live, resident") >= 16);
+#ifndef WITH_SANITIZER
+    assert_true(resident <= 64);
+    assert_true(median_of(results, "streampool", "100000 live, mallinfo2") > 0);
+    assert_true(median_of(results, "streampool", "100000 live, mallinfo2") <= 64);
+#endif
+    cJSON_Delete(results);
+}
+
+static void a_pool_reserves_at_least_what_lives(void **state) {
+    (void)state;
+    cJSON *results = results_of_rounds("sizes", "--rounds=1");
+    const char *const settings[] = {"16 live, reserved", "128 live, reserved", "512 live, reserved"};
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        assert_true(median_of(results, "streampool", settings[i]) >= 1);
+        assert_true(median_of(results, "streampool", settings[i]) < 2);
+    }
+    cJSON_Delete(results);
+}
+
+// By the synchronise, by the reaper behind it, and by the raw calls.
+static void all_memory_goes_back(void **state) {
+    (void)state;
+    cJSON *results = results_of("growth");
+    const char *const subjects[] = {"streampool", "streampool, TrimByReaper", "cuMemAlloc",
+                                    "floor: one extent"};
+    assert_true(median_of(results, "streampool", "8 GiB, by the reaper") == 0);
+    assert_true(median_of(results, "streampool, TrimByReaper", "8 GiB, by the reaper") == 8192);
+    for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
+        assert_true(figure_of(result_of(results, subjects[i], "8 GiB, left"), "most") == 0);
+        assert_true(figure_of(result_of(results, subjects[i], "8 GiB, released"), "least") >=
+                    figure_of(result_of(results, subjects[i], "8 GiB, trim"), "least"));
+        assert_true(figure_of(result_of(results, subjects[i], "8 GiB, grow"), "samples") ==
+                    45); // 9 rounds of 5
+    }
+    cJSON_Delete(results);
+}
+
+static void each_form_of_threads_makes_pairs(void **state) {
+    (void)state;
+    cJSON *results = results_of_rounds("threads", "--rounds=1");
+    const struct {
+        const char *subject, *setting;
+    } rows[] = {
+        {"streampool, default pool", "4 KiB, 16 threads"},
+        {"streampool, default pool", "1 MiB, 16 threads, one stream"},
+        {"streampool", "1 MiB, 16 threads, own pools"},
+        {"streampool, default pool", "4 KiB, 16 threads, 64 streams"},
+        {"streampool, default pool", "4 KiB, 16 threads, written"},
+        {"floor: one block kept", "4 KiB, 16 threads, written"},
+        {"streampool, default pool", "1 MiB, 1 thread, freed elsewhere"},
+        {"streampool, default pool", "1 MiB, 16 threads, freed elsewhere"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_true(figure_of(result_of(results, rows[i].subject, rows[i].setting), "least") > 0);
+    cJSON_Delete(results);
 }
 
 // 500 blocks of 16 MiB would be 8 GiB.
@@ -156,6 +270,8 @@ static void a_full_device_can_only_remap(void **state) {
     (void)state;
     cJSON *results = results_of("full");
     assert_true(median_of(results, "streampool", "3584 MiB, new memory") == 0);
+    assert_true(median_of(results, "streampool", "3584 MiB, remapped") >= 7);
+    assert_true(median_of(results, "streampool", "3584 MiB, floor") > 0);
     assert_true(median_of(results, "streampool", "3584 MiB, mappings kept") >= 7);
     assert_true(median_of(results, "streampool", "3584 MiB, address space") > 3.5);
     cJSON_Delete(results);
@@ -198,7 +314,43 @@ static void a_device_too_small_is_an_error(void **state) {
     program_forget(&outcome);
 }
 
+static void what_does_not_fit_is_left_out_and_named(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=1G"),
+                ARGUMENTS("--device=sim", "--rounds=1", "pair", "sizes", "growth", "loop", "threads"));
+    assert_string_equal(outcome.errors, "");
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.output, "\n1 GiB: left out, ");
+    assert_says(outcome.output, " MiB of the device are free  simulated driver\n");
+    assert_says(outcome.output, "\n512 live: left out, ");
+    assert_says(outcome.output, "\n512 MiB, grow ");
+    assert_says(outcome.output, "\n2 GiB: left out, ");
+    assert_says(outcome.output, "\n2 GiB, threshold 0: left out, ");
+    assert_says(outcome.output, "\n1 MiB, 16 threads, freed elsewhere: left out, ");
+    program_forget(&outcome);
+}
+
 // -------------------------------------------------------------------------------------------- the results
+
+// In the text above the figures, and in each result.
+static void the_build_and_the_defaults_are_named(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *path = file_path("about.json");
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--rounds=1", "--json", path, "alternate"));
+    assert_says(outcome.output, "\nstreampool " STREAMPOOL_VERSION ", ");
+    assert_says(outcome.output, " ReleaseThreshold 0, UnfencedBytesMax 8388608, ");
+    char *text = file_read(path);
+    cJSON *results = cJSON_Parse(text);
+    const cJSON *first = cJSON_GetArrayItem(results, 0);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(first, "library")), STREAMPOOL_VERSION);
+    assert_says(outcome.output, cJSON_GetStringValue(cJSON_GetObjectItem(first, "build")));
+    assert_says(outcome.output, cJSON_GetStringValue(cJSON_GetObjectItem(first, "defaults")));
+    cJSON_Delete(results);
+    free(text);
+    program_forget(&outcome);
+}
 
 static void results_are_written_as_json(void **state) {
     (void)state;
@@ -210,12 +362,12 @@ static void results_are_written_as_json(void **state) {
     char *text = file_read(path);
     cJSON *results = cJSON_Parse(text);
     const cJSON *first = cJSON_GetArrayItem(results, 0);
-    assert_int_equal(cJSON_GetArraySize(results), 10); // five sizes, two figures each
+    assert_int_equal(cJSON_GetArraySize(results), 6 * 5 * 4); // sizes, figures, subjects
     assert_true(cJSON_IsTrue(cJSON_GetObjectItem(first, "simulated")));
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(first, "case")), "growth");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(first, "setting")), "2 MiB, grow");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(first, "unit")), "us");
-    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(first, "samples")) == 3);
+    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(first, "samples")) == 15);
     assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(first, "least")) <=
                 cJSON_GetNumberValue(cJSON_GetObjectItem(first, "median")));
     cJSON_Delete(results);
@@ -238,12 +390,72 @@ static void a_case_that_fails_is_named(void **state) {
     (void)state;
     struct outcome outcome;
     program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=1G"),
-                ARGUMENTS("--device=sim", "--rounds=1", "growth", "alternate"));
+                ARGUMENTS("--device=sim", "--rounds=1", "fragments", "alternate"));
     assert_int_equal(outcome.status, 1);
-    assert_says(outcome.errors, "growth: CUDA_ERROR_OUT_OF_MEMORY (2)");
+    assert_says(outcome.errors, "fragments: CUDA_ERROR_OUT_OF_MEMORY (2)");
     assert_says(outcome.output, "\nalternate: ");
     assert_says(outcome.output, "\n16 MiB ");
     program_forget(&outcome);
+}
+
+// -------------------------------------------------------------------------------------------------- the plots
+
+// What the script says, which the caller frees. PATH is that of this process, or another one.
+static char *plot(const char *results, const char *search_path) {
+    char command[1024];
+    const char *said = file_path("plot.txt");
+    snprintf(command, sizeof command, "PATH='%s' /bin/bash '%s' '%s' > '%s' 2>&1", search_path,
+             STREAMPOOL_PLOT, results, said);
+    int status = system(command);
+    char *text = file_read(said);
+    if (status != 0)
+        fail_msg("%s: %s", command, text);
+    return text;
+}
+
+static const char *written_results(void) {
+    struct outcome outcome;
+    const char *path = file_path("plot.json");
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("--device=sim", "--rounds=2", "--json", path, "pair", "growth", "threads"));
+    assert_int_equal(outcome.status, 0);
+    program_forget(&outcome);
+    return path;
+}
+
+static void results_are_plotted(void **state) {
+    (void)state;
+    if (system("command -v gnuplot jq > /dev/null") != 0)
+        skip();
+    const char *const plots[] = {"pair.svg", "threads.svg", "threads-written.svg", "growth.svg", "trim.svg"};
+    char *said = plot(written_results(), getenv("PATH"));
+    assert_says(said, "Plot left out: live. The case live is not among these results.\n");
+    for (size_t i = 0; i < sizeof plots / sizeof plots[0]; i++) {
+        assert_says(said, plots[i]);
+        char *svg = file_read(file_path(plots[i]));
+        assert_non_null(svg);
+        assert_says(svg, "simulated driver");
+        assert_says(svg, "streampool");
+        assert_says(svg, "floor: ");
+        free(svg);
+    }
+    assert_null(strstr(said, "warning"));
+    free(said);
+}
+
+// A folder of its own is the search path, with what the script calls and no more.
+static void without_gnuplot_the_plots_are_named(void **state) {
+    (void)state;
+    const char *const tools[] = {"dirname", "realpath", "cut", "tr", "cat"};
+    for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++) {
+        char command[512];
+        snprintf(command, sizeof command, "ln -s \"$(command -v %s)\" '%s'", tools[i], file_path(tools[i]));
+        assert_int_equal(system(command), 0);
+    }
+    char *said = plot(file_write("none.json", "[]"), file_path("."));
+    assert_says(said, "Plots left out: pair live threads threads-written growth trim.");
+    assert_says(said, "as Debian packages: gnuplot-nox jq\n");
+    free(said);
 }
 
 // ------------------------------------------------------------------------------------------ the arguments
@@ -301,6 +513,11 @@ int main(void) {
         cmocka_unit_test(every_case_prints_its_lines),
         cmocka_unit_test(cases_are_named_by_an_option_too),
         cmocka_unit_test(the_environment_names_the_driver),
+        cmocka_unit_test(results_say_what_plots_need),
+        cmocka_unit_test(a_live_block_takes_little_host_memory),
+        cmocka_unit_test(a_pool_reserves_at_least_what_lives),
+        cmocka_unit_test(all_memory_goes_back),
+        cmocka_unit_test(each_form_of_threads_makes_pairs),
         cmocka_unit_test(memory_follows_events),
         cmocka_unit_test(a_cap_bounds_what_others_cannot_see),
         cmocka_unit_test(the_floor_is_measured),
@@ -308,9 +525,13 @@ int main(void) {
         cmocka_unit_test(one_thread_remaps_in_every_second_slice),
         cmocka_unit_test(a_part_of_the_device_can_be_filled),
         cmocka_unit_test(a_device_too_small_is_an_error),
+        cmocka_unit_test(what_does_not_fit_is_left_out_and_named),
+        cmocka_unit_test(the_build_and_the_defaults_are_named),
         cmocka_unit_test(results_are_written_as_json),
         cmocka_unit_test(a_file_that_cannot_be_written_is_an_error),
         cmocka_unit_test(a_case_that_fails_is_named),
+        cmocka_unit_test(results_are_plotted),
+        cmocka_unit_test(without_gnuplot_the_plots_are_named),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(the_help_names_every_case),
         cmocka_unit_test(a_missing_driver_is_an_error),
