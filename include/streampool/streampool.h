@@ -350,9 +350,29 @@ STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum pool
 
 // Gives free memory back to the device until at most `minBytesToKeep` bytes (rounded up to the device's
 // granule) are reserved, or until nothing more can be released. Memory whose free may still be pending is
-// left alone, so this never waits for the device; it does call the driver. (cudaMemPoolTrimTo)
+// left alone, so this never waits for the device; it does call the driver. What poolMemPoolPrime prepared
+// beyond `minBytesToKeep` goes too, and is not kept any longer. (cudaMemPoolTrimTo)
 //   poolErrorInvalidValue       not a pool
 STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytesToKeep);
+
+// Prepares memory ahead of need: afterwards at least `bytes` bytes of the pool (rounded up to the device's
+// granule) are free for any stream, and allocations of up to so many bytes together map nothing, whatever
+// their sizes. What counts is what they take: more than 56 KiB are rounded up to 512 bytes, and smaller
+// blocks come by the page, 64 to 448 KiB for one size and one stream. The memory is contiguous, in few
+// extents, and joined with what the pool has free beside it; only where the device or maxSize has no room for
+// that, free memory in pieces counts as well. Memory whose free is still pending doesn't count, and
+// poolMallocFixed, which takes extents of its own, has no part in it. 0 bytes succeed and do nothing.
+//
+// A synchronise leaves what was primed, whatever ReleaseThreshold says: `bytes` free bytes (of several calls
+// the most), as long as the pool holds no more than it did then. An allocation for which the device has no
+// room takes it like any other cache, and poolMemPoolTrimTo gives it back: from then on no more than its
+// `minBytesToKeep` are primed. Waits for no work of the device, only for threads that map memory of the pool;
+// calls the driver, also while streams capture. A call that fails has mapped nothing. (CUDA has no such call:
+// there a program raises the threshold, allocates and frees.)
+//   poolErrorInvalidValue       not a pool
+//   poolErrorMemoryAllocation   more than the device, the pool's maxSize or the host has left; caches of
+//                               other pools are not given back for it
+STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
 
 // The pool that a device starts with, the pool that it allocates from now, and setting the latter. Each
 // device always has a default pool; it can't be destroyed. (cudaDeviceGetDefaultMemPool, …GetMemPool,

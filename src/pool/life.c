@@ -125,6 +125,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->is_complete, sp_fence_is_complete);
     for (int i = 0; i < SP_STATISTIC_COUNT; i++)
         atomic_store(&pool->statistics[i], 0);
+    atomic_store(&pool->keep.primed, 0);
+    atomic_store(&pool->keep.primed_until, 0);
     pool->settled = 0;
     atomic_store(&pool->used, 0);
     atomic_store(&pool->used_high, 0);

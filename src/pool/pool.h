@@ -131,6 +131,12 @@ enum sp_statistic {
         SP_STATISTIC_COUNT
 };
 
+// What a synchronise leaves beyond the release threshold; see pool/keep.h.
+struct sp_keep {
+    _Atomic uint64_t primed;       // free bytes; written under the pool's lock, as is
+    _Atomic uint64_t primed_until; // as long as no more than this is reserved
+};
+
 struct sp_pool {
     struct sp_device *device; // of the struct, for good: see life.c
 
@@ -157,6 +163,8 @@ struct sp_pool {
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
 
     _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
+
+    struct sp_keep keep;
 
     _Atomic bool destroyed;
     struct sp_lane_table *_Atomic lane_table;
@@ -304,6 +312,9 @@ CUresult sp_pool_trim(struct sp_pool *pool, size_t keep);
 // the reaper is told to.
 void sp_pool_trim_to_threshold(struct sp_pool *pool);
 
+// The first for the program, which then needs no more than `keep` of what it had primed.
+CUresult sp_pool_trim_for_program(struct sp_pool *pool, size_t keep);
+
 // With the map lock held: releases one extent of what a trim to the threshold would release now. How many bytes that was, 0
 // for none.
 CUresult sp_pool_trim_extent(struct sp_pool *pool, uint64_t *released);
@@ -314,6 +325,11 @@ bool sp_pool_make_room(struct sp_pool *pool, size_t bytes);
 
 // The bytes that a trim to 0 would release now.
 size_t sp_pool_releasable(struct sp_pool *pool);
+
+// ---- prime.c
+
+// Maps what is missing to `bytes` of free memory, and has synchronises leave it. All or nothing.
+poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes);
 
 // ---- life.c
 

@@ -8,6 +8,7 @@
 // be kept, as with CUDA's pool; so when the last extent is larger than what is still to go, it goes and the
 // difference is mapped anew.
 #include "pool/figures.h"
+#include "pool/keep.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -297,14 +298,15 @@ static CUresult work_off(struct sp_pool *pool, const struct work *work) {
 
 typedef void choice(struct sp_pool *pool, uint64_t excess, struct work *work);
 
-// With the map lock held.
-static CUresult trim_mapping(struct sp_pool *pool, size_t keep, choice *choose_locked) {
+// With the map lock held. Keeps what it is told to, or, without that, what a synchronise leaves.
+static CUresult trim_mapping(struct sp_pool *pool, const size_t *keep, choice *choose_locked) {
     struct work work = {0};
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
+    uint64_t kept = keep ? *keep : sp_keep_at_synchronize(pool);
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    if (reserved > keep)
-        choose_locked(pool, reserved - keep, &work);
+    if (reserved > kept)
+        choose_locked(pool, reserved - kept, &work);
     sp_lock_release(&pool->lock);
     CUresult error = work_off(pool, &work);
     free(work.victims);
@@ -318,19 +320,17 @@ static bool may_release(const struct sp_pool *pool) {
     return reserved >= used + pool->device->vmm.granule;
 }
 
-// Makes ready what a trim may release. False when the pool holds no more than it is to keep, rounded up to the granule, or
-// nothing that could go.
-static bool prepare(struct sp_pool *pool, size_t keep, size_t *rounded) {
-    if (!sp_checked_round_up(keep, pool->device->vmm.granule, rounded))
-        return false;
-    if (atomic_load_explicit(&pool->reserved, memory_order_relaxed) <= *rounded || !may_release(pool))
+// Makes ready what a trim may release. False when the pool holds no more than it is to keep, or nothing that could go.
+static bool prepare(struct sp_pool *pool, size_t keep) {
+    if (atomic_load_explicit(&pool->reserved, memory_order_relaxed) <= keep || !may_release(pool))
         return false;
     sp_streams_end_with_gone_contexts(NULL);
     sp_pool_collect(pool);
     return true;
 }
 
-static CUresult release_down_to(struct sp_pool *pool, size_t keep) {
+// `keep` as above.
+static CUresult release_down_to(struct sp_pool *pool, const size_t *keep) {
     sp_pool_begin_mapping(pool);
     CUresult error = trim_mapping(pool, keep, choose_all_locked);
     sp_pool_end_mapping(pool);
@@ -340,29 +340,30 @@ static CUresult release_down_to(struct sp_pool *pool, size_t keep) {
 CUresult sp_pool_trim(struct sp_pool *pool, size_t keep) {
     size_t rounded, buried;
     CUresult first = sp_zombies_bury(pool, &buried);
-    CUresult error = prepare(pool, keep, &rounded) ? release_down_to(pool, rounded) : CUDA_SUCCESS;
+    CUresult error = CUDA_SUCCESS;
+    if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) && prepare(pool, rounded))
+        error = release_down_to(pool, &rounded);
     return first == CUDA_SUCCESS ? error : first;
 }
 
-static size_t threshold_of(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->release_threshold, memory_order_relaxed);
+CUresult sp_pool_trim_for_program(struct sp_pool *pool, size_t keep) {
+    sp_lock_acquire(&pool->lock);
+    sp_keep_no_more_than(pool, keep);
+    sp_lock_release(&pool->lock);
+    return sp_pool_trim(pool, keep);
 }
 
 void sp_pool_trim_to_threshold(struct sp_pool *pool) {
-    size_t rounded, buried;
+    size_t buried;
     if (!sp_reaper_serves(pool))
         sp_zombies_bury(pool, &buried);
-    if (prepare(pool, threshold_of(pool), &rounded) && !sp_reaper_take_trim(pool))
-        release_down_to(pool, rounded);
+    if (prepare(pool, sp_keep_at_least(pool)) && !sp_reaper_take_trim(pool))
+        release_down_to(pool, NULL);
 }
 
 CUresult sp_pool_trim_extent(struct sp_pool *pool, uint64_t *released) {
-    size_t rounded;
     uint64_t before = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    *released = 0;
-    if (!sp_checked_round_up(threshold_of(pool), pool->device->vmm.granule, &rounded))
-        return CUDA_SUCCESS;
-    CUresult error = trim_mapping(pool, rounded, choose_one_locked);
+    CUresult error = trim_mapping(pool, NULL, choose_one_locked);
     *released = before - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     return error;
 }

@@ -92,7 +92,12 @@
     X(a_query_does_not_trim, "not at a query of the stream or of an event") \
     X(queries_tell_pending_work_from_complete_work, "queries: NotReady, then success") \
     X(a_synchronise_leaves_the_threshold_of_what_is_cached, "threshold 64 MiB and 224 MiB cached: 64 MiB are left") \
-    X(halves_of_a_freed_block_serve_smaller_requests, "a freed 64 MiB block serves two 16 MiB requests, at offsets 0 and 16 MiB, with no growth")
+    X(halves_of_a_freed_block_serve_smaller_requests, "a freed 64 MiB block serves two 16 MiB requests, at offsets 0 and 16 MiB, with no growth") \
+    X(a_primed_pool_serves_small_and_large_requests_with_no_growth, "poolMemPoolPrime: allocations up to the sum take no memory from the device") \
+    X(a_primed_pool_serves_one_request_of_all_of_it_with_no_growth, "and so does one of all of it") \
+    X(priming_adds_to_what_is_in_use_and_to_nothing_that_is_free, "poolMemPoolPrime: so many bytes free, beside those in use; again: nothing") \
+    X(a_synchronise_leaves_what_was_primed_until_a_trim_takes_it, "poolMemPoolPrime: kept whatever the threshold, until poolMemPoolTrimTo") \
+    X(priming_beyond_what_there_is_fails_and_changes_nothing, "poolMemPoolPrime beyond maxSize, or absurdly much: MemoryAllocation; of no pool: InvalidValue")
 
 #define REUSE_ROWS(X) \
     X(with_all_policies_off_a_stream_reuses_what_was_freed_on_it, "all policies off: memory freed on A is reused on A") \
@@ -184,6 +189,7 @@
 #define CAPTURE_ROWS(X) \
     X(growth_leaves_a_capture_valid, "a capture in this or another thread stays valid while pools grow") \
     X(a_trim_leaves_a_capture_valid, "while a pool is trimmed") \
+    X(priming_leaves_a_capture_valid, "while a pool is primed") \
     X(remapping_leaves_a_capture_valid, "while memory in pieces is joined, and trimmed") \
     X(records_and_waits_leave_a_capture_valid, "while events are recorded and waited for on other streams") \
     X(questions_leave_a_capture_valid, "while events are asked") \

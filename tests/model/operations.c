@@ -5,6 +5,7 @@
 
 #include "model/ledger.h"
 #include "pool/check.h"
+#include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -191,6 +192,15 @@ static void do_trim(struct run *run) {
     REQUIRE(test_reserved(pool) <= before);
 }
 
+// Little enough for every pool and the device, or else refused.
+static void do_prime(struct run *run) {
+    poolMemPool_t pool = run->ledger.pools[draw_pool(run)].handle;
+    uint64_t before = test_reserved(pool);
+    poolError_t error = poolMemPoolPrime(pool, draw_below(run, MIB(64)));
+    REQUIRE(error == poolSuccess || error == poolErrorMemoryAllocation);
+    REQUIRE(error == poolSuccess ? test_reserved(pool) >= before : test_reserved(pool) == before);
+}
+
 static void do_set_threshold(struct run *run) {
     static const uint64_t thresholds[] = {0, MIB(1), MIB(16), MIB(100), UINT64_MAX};
     poolMemPool_t pool = run->ledger.pools[draw_pool(run)].handle;
@@ -256,6 +266,8 @@ static void check_all(struct run *run) {
         if (run->ledger.pools[i].handle)
             reserved += check_pool(&run->ledger.pools[i]);
     }
+    if (!run->pools_given_up)
+        sp_reaper_rest(); // which may stand on one, and then takes it apart
     uint64_t physical = run->simulated->simcudaMemoryInUse(0) - run->own_bytes;
     if (run->pools_given_up)
         REQUIRE(reserved <= physical);
@@ -280,6 +292,7 @@ static const struct {
     {15, do_drivers_synchronise},
     {15, do_query},
     {30, do_trim},
+    {10, do_prime},
     {15, do_set_threshold},
     {10, do_set_policies},
     {10, do_set_unfenced},
