@@ -222,6 +222,14 @@ struct poolMemPoolProps {
 //                     completed. 0: that is done on the calling thread, by the next allocation that makes such
 //                     a view, at a synchronise, by poolMemPoolTrimTo, before an allocation fails, and when the
 //                     pool ends; so it is in a Deterministic pool. The thread takes no signals. Default 1.
+//   ReleaseDelay      Beyond ReleaseThreshold, a synchronise also leaves as much as the program had in use at
+//                     once in any of the pool's last so many intervals between two synchronises. So a loop that
+//                     frees what it uses and synchronises takes memory from the device in its first round
+//                     alone (1 is enough for it; for a loop that synchronises n times a round it is n). Memory
+//                     that is not needed again goes back after that many further synchronises, or fewer than
+//                     twice as many if the need falls by steps; all of it if nothing is in use. In use is what is live, freed and not known to be complete, or at hand
+//                     for the stream that freed it; synchronises are those that would trim the pool, and no
+//                     clock has a part in it. Default 0: CUDA's behaviour.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \
@@ -245,7 +253,8 @@ struct poolMemPoolProps {
     X(poolMemPoolAttrDefragmentation, 1004, int) \
     X(poolMemPoolAttrRemapTimeMax, 1005, uint64_t) \
     X(poolMemPoolAttrTrimByReaper, 1006, int) \
-    X(poolMemPoolAttrReaper, 1007, int)
+    X(poolMemPoolAttrReaper, 1007, int) \
+    X(poolMemPoolAttrReleaseDelay, 1011, uint64_t)
 // clang-format on
 
 // The values of poolMemPoolAttrDefragmentation.

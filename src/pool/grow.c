@@ -12,6 +12,7 @@
 // A new view is a last choice: memory in many views can't join. So the memory of a region lies in as few
 // segments as the address space allows, each with room to grow to the device's whole memory.
 #include "pool/figures.h"
+#include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -320,6 +321,8 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *
         block = plan->front;
         sp_block_absorb_next(block); // a hole brings no fences, so this needs no memory
     }
+    if (!plan->ahead)
+        sp_keep_note_use(pool);
     sp_block_set_state(block, SP_BLOCK_LIVE);
     return block;
 }

@@ -64,7 +64,8 @@ static enum outcome release_one(struct sp_pool *pool) {
     uint64_t released;
     if (!atomic_exchange(&pool->trim_due, false))
         return IDLE;
-    CUresult error = sp_pool_trim_extent(pool, &released);
+    bool synchronized = atomic_exchange(&pool->synchronized, false);
+    CUresult error = sp_pool_trim_extent(pool, synchronized, &released);
     if (released == 0 && error == CUDA_SUCCESS)
         return IDLE;
     atomic_store(&pool->trim_due, true);
@@ -286,7 +287,9 @@ bool sp_reaper_call(struct sp_pool *pool) {
 bool sp_reaper_take_trim(struct sp_pool *pool) {
     if (!atomic_load_explicit(&pool->trim_by_reaper, memory_order_relaxed) || !sp_reaper_serves(pool))
         return false;
-    atomic_store(&pool->trim_due, true);
+    atomic_store(&pool->synchronized, true);
+    if (atomic_exchange(&pool->trim_due, true)) // then it is in the queue, or will be
+        return true;
     if (sp_reaper_call(pool))
         return true;
     atomic_store(&pool->trim_due, false);

@@ -1,5 +1,6 @@
 // Taking free memory without mapping any: the lane's own, what is ready, what other lanes have within
 // reach, and all of these side by side.
+#include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/settle.h"
 
@@ -148,8 +149,12 @@ struct sp_block *sp_take_aside(const struct sp_request *request) {
 
 // Cuts a block that was set aside. Null without host memory.
 static struct sp_block *finish(const struct sp_request *request, struct sp_block *block) {
-    if (!block || sp_take_cut(request->pool, block, request->size))
+    if (!block)
+        return NULL;
+    if (sp_take_cut(request->pool, block, request->size)) {
+        sp_keep_note_use(request->pool);
         return block;
+    }
     sp_pool_insert(request->pool, block);
     return NULL;
 }

@@ -320,13 +320,14 @@ static bool may_release(const struct sp_pool *pool) {
     return reserved >= used + pool->device->vmm.granule;
 }
 
-// Makes ready what a trim may release. False when the pool holds no more than it is to keep, or nothing that could go.
-static bool prepare(struct sp_pool *pool, size_t keep) {
-    if (atomic_load_explicit(&pool->reserved, memory_order_relaxed) <= keep || !may_release(pool))
-        return false;
+static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {
+    return atomic_load_explicit(&pool->reserved, memory_order_relaxed) > keep;
+}
+
+// Puts what a trim may release where it finds it.
+static void make_ready(struct sp_pool *pool) {
     sp_streams_end_with_gone_contexts(NULL);
     sp_pool_collect(pool);
-    return true;
 }
 
 // `keep` as above.
@@ -341,8 +342,11 @@ CUresult sp_pool_trim(struct sp_pool *pool, size_t keep) {
     size_t rounded, buried;
     CUresult first = sp_zombies_bury(pool, &buried);
     CUresult error = CUDA_SUCCESS;
-    if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) && prepare(pool, rounded))
+    if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) && has_more_than(pool, rounded) &&
+        may_release(pool)) {
+        make_ready(pool);
         error = release_down_to(pool, &rounded);
+    }
     return first == CUDA_SUCCESS ? error : first;
 }
 
@@ -353,15 +357,37 @@ CUresult sp_pool_trim_for_program(struct sp_pool *pool, size_t keep) {
     return sp_pool_trim(pool, keep);
 }
 
+// The pool was synchronised: with a release delay an interval ends, before what was in use is made ready, and another begins.
+static void hear_synchronize(struct sp_pool *pool) {
+    if (!sp_keep_delays(pool)) {
+        make_ready(pool);
+        return;
+    }
+    sp_lock_acquire(&pool->lock);
+    sp_keep_end_interval(pool);
+    sp_lock_release(&pool->lock);
+    make_ready(pool);
+    sp_lock_acquire(&pool->lock);
+    sp_pool_settle(pool);
+    sp_keep_begin_interval(pool);
+    sp_lock_release(&pool->lock);
+}
+
 void sp_pool_trim_to_threshold(struct sp_pool *pool) {
     size_t buried;
     if (!sp_reaper_serves(pool))
         sp_zombies_bury(pool, &buried);
-    if (prepare(pool, sp_keep_at_least(pool)) && !sp_reaper_take_trim(pool))
-        release_down_to(pool, NULL);
+    if (!has_more_than(pool, sp_keep_at_least(pool)) || !(may_release(pool) || sp_keep_delays(pool)))
+        return;
+    if (sp_reaper_take_trim(pool))
+        return;
+    hear_synchronize(pool);
+    release_down_to(pool, NULL);
 }
 
-CUresult sp_pool_trim_extent(struct sp_pool *pool, uint64_t *released) {
+CUresult sp_pool_trim_extent(struct sp_pool *pool, bool synchronized, uint64_t *released) {
+    if (synchronized)
+        hear_synchronize(pool);
     uint64_t before = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     CUresult error = trim_mapping(pool, NULL, choose_one_locked);
     *released = before - atomic_load_explicit(&pool->reserved, memory_order_relaxed);

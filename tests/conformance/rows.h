@@ -145,7 +145,8 @@
     X(small_fixed_blocks_are_served_too, "poolMallocFixed: any size") \
     X(flags_widen_no_policy, "flags never widen the pool's policies") \
     X(unknown_flags_are_invalid_and_no_pool_is_the_current_one, "other flags: InvalidValue; a null pool is the current one") \
-    X(own_attributes_have_their_defaults, "attributes 1001 to 1003 and 1006: default 0; 1007: 1") \
+    X(own_attributes_have_their_defaults, "attributes 1001 to 1003, 1006 and 1011: default 0; 1007: 1") \
+    X(a_loop_with_a_release_delay_grows_in_its_first_round_alone, "attribute 1011: what was in use is held for so many synchronises, and goes with the last") \
     X(a_trim_left_to_the_reaper_comes_to_the_threshold, "attribute 1006: a synchronise leaves its trim to the library's thread, which ends at the threshold; TrimTo doesn't") \
     X(a_deterministic_pool_does_the_same_on_a_fast_and_a_slow_device, "attribute 1002: addresses and growth depend on the program alone") \
     X(a_deterministic_pool_takes_what_a_synchronise_has_shown, "attribute 1002: a query teaches nothing, a synchronise does") \

@@ -274,6 +274,11 @@ static poolError_t find_default_pool(struct scene *scene) {
     X(prime_what_lies_in_pieces, prime(scene, PRIMED_POOL, MIB(70))) \
     X(leave_what_was_primed, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
     X(trim_what_was_primed, CALL(poolMemPoolTrimTo(scene->pools[PRIMED_POOL], MIB(16)))) \
+    X(hold_what_is_in_use, set_attribute(scene, PRIMED_POOL, poolMemPoolAttrReleaseDelay, 1)) \
+    X(use_memory_for_a_round, allocate(scene, 12, MIB(20), PRIMED_POOL, STREAM_A)) \
+    X(free_memory_of_the_round, release(scene, 12, STREAM_A, STREAM_A)) \
+    X(hold_it_at_a_synchronise, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(release_it_at_the_next, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
     X(free_the_rest_that_was_primed, release(scene, 13, STREAM_B, STREAM_B)) \
     X(free_the_small_memory_that_was_primed, release(scene, 11, STREAM_A, STREAM_A)) \
     X(give_up_the_primed_pool, give_up_pool(scene, PRIMED_POOL)) \

@@ -207,6 +207,11 @@ static void do_set_threshold(struct run *run) {
     test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, thresholds[draw_below(run, 5)]);
 }
 
+static void do_set_delay(struct run *run) {
+    test_set_attribute(run->ledger.pools[draw_pool(run)].handle, poolMemPoolAttrReleaseDelay,
+                       draw_below(run, 4));
+}
+
 static void do_set_policies(struct run *run) {
     test_set_all_policies(run->ledger.pools[draw_pool(run)].handle, draw_chance(run, 50));
 }
@@ -294,6 +299,7 @@ static const struct {
     {30, do_trim},
     {10, do_prime},
     {15, do_set_threshold},
+    {10, do_set_delay},
     {10, do_set_policies},
     {10, do_set_unfenced},
     {10, do_reset_highs},
@@ -340,13 +346,19 @@ static void begin(struct run *run) {
     run->ledger.pools[0].handle = test_default_pool(0);
 }
 
+static void keep_nothing(poolMemPool_t pool) {
+    if (!pool)
+        return;
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess); // ends what is primed
+    test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, 0);
+    test_set_attribute(pool, poolMemPoolAttrReleaseDelay, 0);
+}
+
 static void free_everything(struct run *run) {
     while (run->ledger.count != 0)
         free_block(run, run->ledger.count - 1);
-    for (unsigned i = 0; i < LEDGER_POOLS; i++) {
-        if (run->ledger.pools[i].handle)
-            test_set_attribute(run->ledger.pools[i].handle, poolMemPoolAttrReleaseThreshold, 0);
-    }
+    for (unsigned i = 0; i < LEDGER_POOLS; i++)
+        keep_nothing(run->ledger.pools[i].handle);
     do_device_synchronise(run);
     check_all(run);
     REQUIRE_EQUAL(run->simulated->simcudaMemoryInUse(0), run->own_bytes);
