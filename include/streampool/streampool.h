@@ -227,9 +227,10 @@ struct poolMemPoolProps {
 //                     frees what it uses and synchronises takes memory from the device in its first round
 //                     alone (1 is enough for it; for a loop that synchronises n times a round it is n). Memory
 //                     that is not needed again goes back after that many further synchronises, or fewer than
-//                     twice as many if the need falls by steps; all of it if nothing is in use. In use is what is live, freed and not known to be complete, or at hand
-//                     for the stream that freed it; synchronises are those that would trim the pool, and no
-//                     clock has a part in it. Default 0: CUDA's behaviour.
+//                     twice as many if the need falls by steps; all of it if nothing is in use. In use is
+//                     what is live, freed and not known to be complete, or at hand for the stream that freed
+//                     it; synchronises are those that would trim the pool, and no clock has a part in it.
+//                     Default 0: CUDA's behaviour.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \
