@@ -89,7 +89,7 @@ static void small_blocks_leave_primed_memory_in_one_piece(void **state) {
     CUstream a = simulated_stream();
     prime(pool, MIB(64));
     for (unsigned i = 0; i < 7; i++) {
-        fixture_malloc(pool, 512 << i, a);
+        fixture_malloc(pool, (size_t)512 << i, a);
         allocate(pool, MIB(4), i, 1, a);
     }
     release(7, a);
