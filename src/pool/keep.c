@@ -113,7 +113,6 @@ void sp_keep_no_more_than(struct sp_pool *pool, uint64_t bytes) {
     atomic_store_explicit(&keep->primed, smaller(read_relaxed(&keep->primed), bytes), memory_order_relaxed);
     atomic_store_explicit(&keep->primed_until, smaller(read_relaxed(&keep->primed_until), bytes),
                           memory_order_relaxed);
-    keep->held = smaller(keep->held, bytes);
 }
 
 // Fixed blocks have no part in it, so those that came later don't end it.

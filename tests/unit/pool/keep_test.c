@@ -95,6 +95,18 @@ static void a_loop_that_frees_after_the_synchronise_maps_nothing_either(void **s
     assert_int_equal(mapping_calls(), calls);
 }
 
+// By the synchronise all of it is ready: first new memory, then memory that was.
+static void what_is_ready_again_before_the_synchronise_was_in_use_too(void **state) {
+    (void)state;
+    poolMemPool_t pool = holding_pool(1);
+    CUstream a = simulated_stream();
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(poolFree(fixture_malloc(pool, MIB(64), a)), poolSuccess);
+        fixture_synchronize(a);
+        assert_int_equal(fixture_reserved(pool), MIB(64));
+    }
+}
+
 static void what_is_not_needed_again_goes_at_the_last_of_so_many_synchronises(void **state) {
     (void)state;
     poolMemPool_t pool = holding_pool(4);
@@ -131,13 +143,10 @@ static void no_more_is_held_than_was_in_use_at_once(void **state) {
         use(pool, MIB(64), a); // the same memory each time
     fixture_synchronize(a);
     assert_int_equal(fixture_reserved(pool), MIB(64));
-    fixture_set(pool, poolMemPoolAttrReleaseThreshold, MIB(256));
-    assert_int_equal(poolMemPoolPrime(pool, MIB(256)), poolSuccess);
-    fixture_trim(pool, MIB(64));
-    assert_int_equal(poolMemPoolPrime(pool, MIB(64)), poolSuccess); // which uses nothing
-    fixture_set(pool, poolMemPoolAttrReleaseThreshold, 0);
-    fixture_synchronize(a);
-    assert_int_equal(fixture_reserved(pool), MIB(64));
+    assert_int_equal(poolMemPoolPrime(pool, MIB(256)), poolSuccess); // which uses nothing
+    fixture_trim(pool, 0);
+    use_and_synchronize(pool, MIB(32), a);
+    assert_int_equal(fixture_inside(pool)->keep.held, MIB(64));
 }
 
 static void less_need_is_held_when_the_time_of_more_is_over(void **state) {
@@ -273,6 +282,7 @@ int main(void) {
         KEEP_TEST(a_loop_maps_nothing_after_its_first_round),
         KEEP_TEST(a_loop_over_many_sizes_maps_nothing_after_its_first_rounds),
         KEEP_TEST(a_loop_that_frees_after_the_synchronise_maps_nothing_either),
+        KEEP_TEST(what_is_ready_again_before_the_synchronise_was_in_use_too),
         KEEP_TEST(what_is_not_needed_again_goes_at_the_last_of_so_many_synchronises),
         KEEP_TEST(what_is_needed_again_in_time_is_held_anew),
         KEEP_TEST(no_more_is_held_than_was_in_use_at_once),
