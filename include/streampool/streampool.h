@@ -273,7 +273,7 @@ enum poolDefragmentation {
 //                       from: a stream keeps no account of each
 //   ReuseComplete       what was known when the allocation looked, by whatever means: a synchronise, the end of
 //                       a context, an earlier question, or one that the pool has asked ahead of need; and what
-//                       is left over of a growth
+//                       is left over of a growth or was primed
 //   ReuseFoundComplete  an allocation that had found nothing so far, asked, and was served by the answer
 //
 //   X(name without its prefix poolMemPoolStat, number, what is counted)
