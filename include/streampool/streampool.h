@@ -222,6 +222,15 @@ struct poolMemPoolProps {
 //                     completed. 0: that is done on the calling thread, by the next allocation that makes such
 //                     a view, at a synchronise, by poolMemPoolTrimTo, before an allocation fails, and when the
 //                     pool ends; so it is in a Deterministic pool. The thread takes no signals. Default 1.
+//   ReleaseDelay      Beyond ReleaseThreshold, a synchronise also leaves as much as the program had in use at
+//                     once in any of the pool's last so many intervals between two synchronises. So a loop that
+//                     frees what it uses and synchronises takes memory from the device in its first round
+//                     alone (1 is enough for it; for a loop that synchronises n times a round it is n). Memory
+//                     that is not needed again goes back after that many further synchronises, or fewer than
+//                     twice as many if the need falls by steps; all of it if nothing is in use. In use is
+//                     what is live, freed and not known to be complete, or at hand for the stream that freed
+//                     it; synchronises are those that would trim the pool, and no clock has a part in it.
+//                     Default 0: CUDA's behaviour.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \
@@ -245,7 +254,8 @@ struct poolMemPoolProps {
     X(poolMemPoolAttrDefragmentation, 1004, int) \
     X(poolMemPoolAttrRemapTimeMax, 1005, uint64_t) \
     X(poolMemPoolAttrTrimByReaper, 1006, int) \
-    X(poolMemPoolAttrReaper, 1007, int)
+    X(poolMemPoolAttrReaper, 1007, int) \
+    X(poolMemPoolAttrReleaseDelay, 1011, uint64_t)
 // clang-format on
 
 // The values of poolMemPoolAttrDefragmentation.
@@ -263,7 +273,7 @@ enum poolDefragmentation {
 //                       from: a stream keeps no account of each
 //   ReuseComplete       what was known when the allocation looked, by whatever means: a synchronise, the end of
 //                       a context, an earlier question, or one that the pool has asked ahead of need; and what
-//                       is left over of a growth
+//                       is left over of a growth or was primed
 //   ReuseFoundComplete  an allocation that had found nothing so far, asked, and was served by the answer
 //
 //   X(name without its prefix poolMemPoolStat, number, what is counted)
@@ -350,9 +360,29 @@ STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum pool
 
 // Gives free memory back to the device until at most `minBytesToKeep` bytes (rounded up to the device's
 // granule) are reserved, or until nothing more can be released. Memory whose free may still be pending is
-// left alone, so this never waits for the device; it does call the driver. (cudaMemPoolTrimTo)
+// left alone, so this never waits for the device; it does call the driver. What poolMemPoolPrime prepared
+// beyond `minBytesToKeep` goes too, and is not kept any longer. (cudaMemPoolTrimTo)
 //   poolErrorInvalidValue       not a pool
 STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytesToKeep);
+
+// Prepares memory ahead of need: afterwards at least `bytes` bytes of the pool (rounded up to the device's
+// granule) are free for any stream, and allocations of up to so many bytes together map nothing, whatever
+// their sizes. What counts is what they take: more than 56 KiB are rounded up to 512 bytes, and smaller
+// blocks come by the page, 64 to 448 KiB for one size and one stream. The memory is contiguous, in few
+// extents, and joined with what the pool has free beside it; only where the device or maxSize has no room for
+// that, free memory in pieces counts as well. Memory whose free is still pending doesn't count, and
+// poolMallocFixed, which takes extents of its own, has no part in it. 0 bytes succeed and do nothing.
+//
+// A synchronise leaves what was primed, whatever ReleaseThreshold says: `bytes` free bytes (of several calls
+// the most), as long as the pool holds no more than it did then. An allocation for which the device has no
+// room takes it like any other cache, and poolMemPoolTrimTo gives it back: from then on no more than its
+// `minBytesToKeep` are primed. Waits for no work of the device, only for threads that map memory of the pool;
+// calls the driver, also while streams capture. A call that fails has mapped nothing. (CUDA has no such call:
+// there a program raises the threshold, allocates and frees.)
+//   poolErrorInvalidValue       not a pool
+//   poolErrorMemoryAllocation   more than the device, the pool's maxSize or the host has left; caches of
+//                               other pools are not given back for it
+STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
 
 // The pool that a device starts with, the pool that it allocates from now, and setting the latter. Each
 // device always has a default pool; it can't be destroyed. (cudaDeviceGetDefaultMemPool, …GetMemPool,

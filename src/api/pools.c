@@ -128,9 +128,23 @@ poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
         return error;
     CUresult trimmed = sp_streams_poll_current_context();
     if (trimmed == CUDA_SUCCESS)
-        trimmed = sp_pool_trim(pool, minBytesToKeep);
+        trimmed = sp_pool_trim_for_program(pool, minBytesToKeep);
     sp_pool_unpin(pool);
     return trimmed == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(trimmed, "trimming");
+}
+
+// What has completed is free memory, so the driver is asked first, as for a trim.
+poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {
+    struct sp_pool *pool;
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess)
+        error = pin(handle, &pool);
+    if (error != poolSuccess)
+        return error;
+    CUresult asked = sp_streams_poll_current_context();
+    error = asked == CUDA_SUCCESS ? sp_pool_prime(pool, bytes) : sp_fail_driver(asked, "priming");
+    sp_pool_unpin(pool);
+    return error;
 }
 
 // ------------------------------------------------------------------------------------------- of devices

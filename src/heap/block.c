@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { CHUNK = 64, UNIT_SHIFT = 21 };
+enum { CHUNK = 64, UNIT_SHIFT = 21, LEAF_SHIFT = 9, LEAF_UNITS = 1 << LEAF_SHIFT };
 
 struct chunk {
     struct chunk *next;
@@ -70,8 +70,34 @@ static size_t unit_of(const struct sp_chain *chain, uint64_t address) {
     return (size_t)((address - chain->address) >> UNIT_SHIFT);
 }
 
+static size_t count_units(const struct sp_chain *chain) {
+    return (size_t)((chain->size - 1) >> UNIT_SHIFT) + 1;
+}
+
+static size_t count_leaves(const struct sp_chain *chain) {
+    return ((count_units(chain) - 1) >> LEAF_SHIFT) + 1;
+}
+
+static struct sp_block **leaf_of(const struct sp_chain *chain, size_t unit) {
+    return chain->leaves[unit >> LEAF_SHIFT];
+}
+
+// The entry of a unit in which a block has begun.
+static struct sp_block **entry_of(const struct sp_chain *chain, size_t unit) {
+    return &leaf_of(chain, unit)[unit & (LEAF_UNITS - 1)];
+}
+
+// Makes room for a block to begin at an address. False without host memory.
+static bool make_leaf(struct sp_chain *chain, uint64_t address) {
+    struct sp_block ***leaf = &chain->leaves[unit_of(chain, address) >> LEAF_SHIFT];
+    size_t units = count_units(chain);
+    if (!*leaf)
+        *leaf = calloc(units < LEAF_UNITS ? units : LEAF_UNITS, sizeof **leaf);
+    return *leaf != NULL;
+}
+
 static void enter(struct sp_block *block) {
-    struct sp_block **entry = &block->chain->units[unit_of(block->chain, block->address)];
+    struct sp_block **entry = entry_of(block->chain, unit_of(block->chain, block->address));
     if (!*entry || (*entry)->address > block->address)
         *entry = block;
 }
@@ -80,17 +106,24 @@ static void enter(struct sp_block *block) {
 static void leave(const struct sp_block *block) {
     const struct sp_chain *chain = block->chain;
     size_t unit = unit_of(chain, block->address);
-    if (chain->units[unit] != block)
+    if (*entry_of(chain, unit) != block)
         return;
     bool next_begins_here = block->next && unit_of(chain, block->next->address) == unit;
-    chain->units[unit] = next_begins_here ? block->next : NULL;
+    *entry_of(chain, unit) = next_begins_here ? block->next : NULL;
+}
+
+static bool begins_behind(const struct sp_block *block, uint64_t address) {
+    return !block || block->address > address;
 }
 
 struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address) {
     size_t unit = unit_of(chain, address);
-    while (!chain->units[unit] || chain->units[unit]->address > address)
+    while (!leaf_of(chain, unit) || begins_behind(*entry_of(chain, unit), address)) {
+        if (!leaf_of(chain, unit))
+            unit &= ~(size_t)(LEAF_UNITS - 1);
         unit--; // the first unit has the chain's first block
-    struct sp_block *block = chain->units[unit];
+    }
+    struct sp_block *block = *entry_of(chain, unit);
     while (sp_block_end(block) <= address)
         block = block->next;
     return block;
@@ -98,19 +131,28 @@ struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address) {
 
 // ----------------------------------------------------------------------------------------------- chains
 
+static void free_leaves(struct sp_chain *chain) {
+    for (size_t i = 0; chain->leaves && i < count_leaves(chain); i++)
+        free(chain->leaves[i]);
+    free(chain->leaves);
+    chain->leaves = NULL;
+}
+
 bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
-    struct sp_block **units = calloc((size_t)((size - 1) >> UNIT_SHIFT) + 1, sizeof(struct sp_block *));
-    struct sp_block *whole = units ? take_descriptor() : NULL;
-    if (!whole) {
-        free(units);
-        return false;
-    }
-    chain->units = units;
     chain->address = address;
     chain->size = size;
-    chain->first = whole;
-    fill(whole, chain, address, size, SP_BLOCK_BUSY);
-    units[0] = whole;
+    chain->first = NULL;
+    chain->leaves = calloc(count_leaves(chain), sizeof *chain->leaves);
+    if (!chain->leaves)
+        return false;
+    if (make_leaf(chain, address))
+        chain->first = take_descriptor();
+    if (!chain->first) {
+        free_leaves(chain);
+        return false;
+    }
+    fill(chain->first, chain, address, size, SP_BLOCK_BUSY);
+    enter(chain->first);
     return true;
 }
 
@@ -122,12 +164,11 @@ void sp_chain_close(struct sp_chain *chain) {
         block = next;
     }
     chain->first = NULL;
-    free(chain->units);
-    chain->units = NULL;
+    free_leaves(chain);
 }
 
 struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
-    struct sp_block *rest = take_descriptor();
+    struct sp_block *rest = make_leaf(block->chain, block->address + size) ? take_descriptor() : NULL;
     if (!rest)
         return NULL;
     if (!sp_fence_set_join(&rest->fences, &block->fences)) {
@@ -170,7 +211,7 @@ static bool fits_neighbour(const struct sp_block *block) {
 static bool fits_table(const struct sp_chain *chain, const struct sp_block *block) {
     size_t unit = unit_of(chain, block->address);
     bool is_first = !block->prev || unit_of(chain, block->prev->address) != unit;
-    return (chain->units[unit] == block) == is_first;
+    return (*entry_of(chain, unit) == block) == is_first;
 }
 
 bool sp_chain_check(const struct sp_chain *chain) {

@@ -50,12 +50,13 @@ struct sp_block {
 };
 
 // Blocks are found by address through a table with an entry for each *unit* of the range: the first block that
-// begins in the unit, or null.
+// begins in the unit, or null. It is in leaves, each made when the first block begins in its part of the range: a range
+// has room for a whole device, and a new pool should not pay for that.
 struct sp_chain {
     uint64_t address;
     uint64_t size;
     struct sp_block *first;
-    struct sp_block **units;
+    struct sp_block ***leaves; // null: no block has begun there
 };
 
 static inline enum sp_block_state sp_block_state(const struct sp_block *block) {
@@ -73,7 +74,7 @@ static inline uint64_t sp_block_end(const struct sp_block *block) {
 // Makes a chain of one block, which is in no index (BUSY). False without host memory.
 bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size);
 
-// Gives all descriptors back; what the blocks are doesn't matter any more.
+// Gives all descriptors back; what the blocks are doesn't matter any more. Nothing of a chain that is all zero.
 void sp_chain_close(struct sp_chain *chain);
 
 // The block that an address of the range lies in.

@@ -1,5 +1,6 @@
 // Attributes: one function that reads and one that writes; what each means is said in the public header.
 #include "pool/figures.h"
+#include "pool/keep.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/stitch.h"
@@ -39,6 +40,9 @@ static bool read_u64(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
         return true;
     case poolMemPoolAttrRemapTimeMax:
         *value = read_figure(&pool->remap_time_max);
+        return true;
+    case poolMemPoolAttrReleaseDelay:
+        *value = read_figure(&pool->keep.release_delay);
         return true;
     default:
         return false;
@@ -223,6 +227,9 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
         return set_defragmentation(pool, flag_at(value));
     case poolMemPoolAttrRemapTimeMax:
         atomic_store_explicit(&pool->remap_time_max, number_at(value), memory_order_relaxed);
+        return poolSuccess;
+    case poolMemPoolAttrReleaseDelay:
+        sp_keep_set_delay(pool, number_at(value));
         return poolSuccess;
     case poolMemPoolAttrTrimByReaper:
         atomic_store_explicit(&pool->trim_by_reaper, flag_at(value) != 0, memory_order_relaxed);

@@ -12,6 +12,7 @@
 // A new view is a last choice: memory in many views can't join. So the memory of a region lies in as few
 // segments as the address space allows, each with room to grow to the device's whole memory.
 #include "pool/figures.h"
+#include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -28,6 +29,7 @@ struct plan {
     struct sp_block *rest;  // once set aside: the mapped memory behind it, or null
     uint64_t need;          // the least that must be mapped
     uint64_t amount;        // what is mapped
+    bool ahead;             // for requests to come, and not for one
 };
 
 static uint64_t granule_of(const struct sp_pool *pool) {
@@ -84,7 +86,7 @@ static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind
 // ------------------------------------------------------------------------------------------- the plan
 
 static struct plan plan_for_hole(const struct sp_request *request, struct sp_block *hole) {
-    struct plan plan = {.hole = hole, .need = request->size};
+    struct plan plan = {.hole = hole, .need = request->size, .ahead = !request->lane};
     if (request->kind == SP_REGION_FIXED) {
         plan.need = hole->size >= request->size ? hole->size : UINT64_MAX;
         return plan;
@@ -255,10 +257,11 @@ static bool is_of_its_own(uint64_t amount) {
 // The size of the extents that a growth is made of: what befits the pool, or a part of the request, whichever is more; or
 // the whole request, where that is no larger than extents are anyway. A
 // request that is larger than all that the pool has gets one extent: it is what the pool mostly consists of from then on.
+// Not so memory for requests to come, which will divide it.
 static uint64_t extent_size(const struct sp_pool *pool, const struct plan *plan) {
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE || plan->amount >= reserved ||
-        is_of_its_own(plan->amount))
+    if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE || is_of_its_own(plan->amount) ||
+        (plan->amount >= reserved && !plan->ahead))
         return plan->amount;
     uint64_t size = extent_of_pool(reserved + plan->amount);
     uint64_t share = sp_round_up(plan->amount / SP_EXTENTS_OF_REQUEST, granule_of(pool));
@@ -318,8 +321,30 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *
         block = plan->front;
         sp_block_absorb_next(block); // a hole brings no fences, so this needs no memory
     }
+    if (!plan->ahead)
+        sp_keep_note_use(pool);
     sp_block_set_state(block, SP_BLOCK_LIVE);
     return block;
+}
+
+// Plans and maps; what is left is to publish.
+static CUresult map_for(const struct sp_request *request, struct plan *plan) {
+    struct sp_pool *pool = request->pool;
+    CUresult error = prepare(request, plan);
+    if (error == CUDA_ERROR_NOT_FOUND) {
+        error = add_segment(pool, request->kind, request->size);
+        if (error == CUDA_SUCCESS)
+            error = prepare(request, plan);
+    }
+    if (error != CUDA_SUCCESS)
+        return error;
+    error = map(pool, plan);
+    if (error == CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    sp_lock_acquire(&pool->lock);
+    undo_locked(pool, plan);
+    sp_lock_release(&pool->lock);
+    return error;
 }
 
 static CUresult grow_mapping(const struct sp_request *request, struct sp_block **block) {
@@ -328,22 +353,13 @@ static CUresult grow_mapping(const struct sp_request *request, struct sp_block *
     *block = sp_take(request); // another thread may have grown while this one waited
     if (*block)
         return CUDA_SUCCESS;
-    CUresult error = prepare(request, &plan);
-    if (error == CUDA_ERROR_NOT_FOUND) {
-        error = add_segment(pool, request->kind, request->size);
-        if (error == CUDA_SUCCESS)
-            error = prepare(request, &plan);
-    }
+    CUresult error = map_for(request, &plan);
     if (error != CUDA_SUCCESS)
         return error;
-    error = map(pool, &plan);
     sp_lock_acquire(&pool->lock);
-    if (error == CUDA_SUCCESS)
-        *block = publish_locked(pool, &plan);
-    else
-        undo_locked(pool, &plan);
+    *block = publish_locked(pool, &plan);
     sp_lock_release(&pool->lock);
-    return error;
+    return CUDA_SUCCESS;
 }
 
 CUresult sp_grow(const struct sp_request *request, struct sp_block **block) {
@@ -351,6 +367,21 @@ CUresult sp_grow(const struct sp_request *request, struct sp_block **block) {
     CUresult error = grow_mapping(request, block);
     sp_pool_end_mapping(request->pool);
     return error;
+}
+
+// ------------------------------------------------------------------------------------- growing ahead of need
+
+CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
+    struct sp_request nobodys = {
+        .pool = pool, .kind = SP_REGION_LARGE, .size = bytes, .reach = SP_RULE_COMPLETE};
+    struct plan plan;
+    CUresult error = map_for(&nobodys, &plan);
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_lock_acquire(&pool->lock);
+    sp_pool_insert(pool, publish_locked(pool, &plan));
+    sp_lock_release(&pool->lock);
+    return CUDA_SUCCESS;
 }
 
 // ------------------------------------------------------------------------------- memory for a stitched view

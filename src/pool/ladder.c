@@ -2,6 +2,7 @@
 #include "order/end.h"
 #include "order/poll.h"
 #include "order/synchronize.h"
+#include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -13,6 +14,18 @@ typedef CUresult rung(struct sp_request *request, struct sp_block **block);
 
 static CUresult within_reach(struct sp_request *request, struct sp_block **block) {
     *block = sp_take(request);
+    return CUDA_SUCCESS;
+}
+
+// Memory that was mapped ahead serves small blocks too: pages are cut from it, with nothing asked and nothing mapped.
+static CUresult primed(struct sp_request *request, struct sp_block **block) {
+    if (request->kind != SP_REGION_PAGES)
+        return CUDA_SUCCESS;
+    sp_lock_acquire(&request->pool->lock);
+    bool primed = sp_keep_is_primed(request->pool);
+    sp_lock_release(&request->pool->lock);
+    if (primed)
+        *block = sp_take_from_other(request);
     return CUDA_SUCCESS;
 }
 
@@ -157,6 +170,7 @@ static const struct {
     enum sp_statistic counts;
 } ladder[] = {
     {within_reach, SP_STATISTIC_COUNT},
+    {primed, SP_STATISTIC_COUNT},
     {of_gone_contexts, SP_STATISTIC_COUNT},
     {found_complete, SP_STATISTIC_COUNT},
     {collected, SP_STATISTIC_COUNT},

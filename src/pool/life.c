@@ -5,6 +5,7 @@
 // again for another pool of its device, never given back to the system, so that a thread that comes late may
 // still look at it. What such a thread can come to is its own pool's end, or the struct's next pool: so it reads
 // nothing but the device, which stays, and atomics; and the handle tells it which pool it is.
+#include "pool/keep.h"
 #include "pool/owner.h"
 #include "pool/runtime.h"
 #include "pool/stitch.h"
@@ -121,10 +122,14 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->reaper, true);
     atomic_store(&pool->trim_by_reaper, false);
     atomic_store(&pool->trim_due, false);
+    atomic_store(&pool->synchronized, false);
     atomic_store(&pool->is_short, false);
     atomic_store(&pool->is_complete, sp_fence_is_complete);
     for (int i = 0; i < SP_STATISTIC_COUNT; i++)
         atomic_store(&pool->statistics[i], 0);
+    atomic_store(&pool->keep.primed, 0);
+    atomic_store(&pool->keep.primed_until, 0);
+    atomic_store(&pool->keep.release_delay, 0);
     pool->settled = 0;
     atomic_store(&pool->used, 0);
     atomic_store(&pool->used_high, 0);
@@ -139,6 +144,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         sp_tier_init(&pool->regions[kind].waiting, SP_BLOCK_FREE);
         sp_tier_init(&pool->regions[kind].holes, SP_BLOCK_HOLE);
     }
+    sp_keep_forget(pool);
     sp_list_init(&pool->kept);
     sp_list_init(&pool->zombies);
     pool->kept_views = 0;

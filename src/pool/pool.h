@@ -131,6 +131,19 @@ enum sp_statistic {
         SP_STATISTIC_COUNT
 };
 
+// What a synchronise leaves beyond the release threshold; see pool/keep.h.
+struct sp_keep {
+    _Atomic uint64_t primed;        // free bytes; written under the pool's lock, as is
+    _Atomic uint64_t primed_until;  // as long as no more than this is reserved
+    _Atomic uint64_t release_delay; // attribute: so many synchronises
+
+    // Guarded by the pool's lock:
+    uint64_t peak;  // the most that was not ready at once since the last synchronise
+    uint64_t held;  // the most of the last synchronises, and so what is left
+    uint64_t below; // the most since that was reached last
+    uint64_t left;  // synchronises until `below` takes the place of `held`
+};
+
 struct sp_pool {
     struct sp_device *device; // of the struct, for good: see life.c
 
@@ -158,6 +171,8 @@ struct sp_pool {
 
     _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
 
+    struct sp_keep keep;
+
     _Atomic bool destroyed;
     struct sp_lane_table *_Atomic lane_table;
 
@@ -184,6 +199,7 @@ struct sp_pool {
 
     // The reaper's:
     _Atomic bool trim_due;      // a trim to the threshold was left to it
+    _Atomic bool synchronized;  // and it hasn't looked since
     struct sp_list reaper_link; // in its queue; guarded by its lock
 
     // Guarded by the device's lock:
@@ -304,9 +320,12 @@ CUresult sp_pool_trim(struct sp_pool *pool, size_t keep);
 // the reaper is told to.
 void sp_pool_trim_to_threshold(struct sp_pool *pool);
 
+// The first for the program, which then needs no more than `keep` of what it had primed.
+CUresult sp_pool_trim_for_program(struct sp_pool *pool, size_t keep);
+
 // With the map lock held: releases one extent of what a trim to the threshold would release now. How many bytes that was, 0
-// for none.
-CUresult sp_pool_trim_extent(struct sp_pool *pool, uint64_t *released);
+// for none. The pool was `synchronized` since the last time.
+CUresult sp_pool_trim_extent(struct sp_pool *pool, bool synchronized, uint64_t *released);
 
 // Releases whole free extents of `bytes` or more together, if there are as many; else does nothing. True when
 // something was released.
@@ -314,6 +333,11 @@ bool sp_pool_make_room(struct sp_pool *pool, size_t bytes);
 
 // The bytes that a trim to 0 would release now.
 size_t sp_pool_releasable(struct sp_pool *pool);
+
+// ---- prime.c
+
+// Maps what is missing to `bytes` of free memory, and has synchronises leave it. All or nothing.
+poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes);
 
 // ---- life.c
 

@@ -64,7 +64,8 @@ static enum outcome release_one(struct sp_pool *pool) {
     uint64_t released;
     if (!atomic_exchange(&pool->trim_due, false))
         return IDLE;
-    CUresult error = sp_pool_trim_extent(pool, &released);
+    bool synchronized = atomic_exchange(&pool->synchronized, false);
+    CUresult error = sp_pool_trim_extent(pool, synchronized, &released);
     if (released == 0 && error == CUDA_SUCCESS)
         return IDLE;
     atomic_store(&pool->trim_due, true);
@@ -242,8 +243,8 @@ static bool start_locked(void) {
 void sp_reaper_stop(void) {
     if (end())
         pthread_join(reaper.thread, NULL);
-    while (sp_list_pop_front(&reaper.pools))
-        ;
+    for (struct sp_list *link; (link = sp_list_pop_front(&reaper.pools));)
+        atomic_store(&SP_CONTAINER_OF(link, struct sp_pool, reaper_link)->trim_due, false);
     reaper.started = false;
     reaper.ending = false;
     reaper.called = false;
@@ -283,10 +284,13 @@ bool sp_reaper_call(struct sp_pool *pool) {
     return started;
 }
 
+// A trim that is due already needs no call: the pool is in the queue then, or visited and put back, until nothing is due.
 bool sp_reaper_take_trim(struct sp_pool *pool) {
     if (!atomic_load_explicit(&pool->trim_by_reaper, memory_order_relaxed) || !sp_reaper_serves(pool))
         return false;
-    atomic_store(&pool->trim_due, true);
+    atomic_store(&pool->synchronized, true);
+    if (atomic_exchange(&pool->trim_due, true))
+        return true;
     if (sp_reaper_call(pool))
         return true;
     atomic_store(&pool->trim_due, false);

@@ -6,6 +6,7 @@
 // memory that waits for it is free memory, and an allocation takes it back by taking it.
 //
 //   - It takes a pool's map lock for one view or extent at a time, and where others want it, once in a millisecond at most.
+//   - What a trim needs to know, it finds out: the synchronise that left it collects nothing from the lanes.
 //   - It asks no event, for it can't know that the event's context is alive. Whoever learns of something wakes it.
 //   - What the driver refuses stays what it was, and is tried again after a pause that grows.
 //   - It holds no lock while it sleeps or waits.

@@ -10,7 +10,7 @@
 
 struct sp_request {
     struct sp_pool *pool;
-    struct sp_lane *lane;
+    struct sp_lane *lane; // null: nobody's, which reaches ready memory alone; see sp_grow_ahead
     enum sp_region_kind kind;
     uint64_t size;
     unsigned int flags;    // poolMallocSameStreamOnly, ...
@@ -77,6 +77,10 @@ bool sp_growth_is_due(const struct sp_pool *pool, uint64_t size);
 
 // What sp_grow would have to map at least, next to free memory where that saves some. The pool's lock is held.
 uint64_t sp_growth_least(const struct sp_request *request);
+
+// For a caller who holds the map lock. Maps what is missing to a free block of `bytes` in one piece, a multiple of the
+// granule, next to ready memory where that saves some. Errors as above.
+CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes);
 
 // For a caller who holds the map lock. Maps `bytes` (rounded up to the granule) more as one large block that is BUSY, and
 // neither counted nor published yet; counts it; unmaps it again.

@@ -1,5 +1,6 @@
 // Taking free memory without mapping any: the lane's own, what is ready, what other lanes have within
 // reach, and all of these side by side.
+#include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/settle.h"
 
@@ -9,7 +10,8 @@ bool sp_block_usable(const struct sp_request *request, const struct sp_block *bl
     const struct sp_tier *tier = block->tier;
     if (!tier || tier->state != SP_BLOCK_FREE)
         return false;
-    if (tier == &request->pool->regions[request->kind].ready || tier == &request->lane->tiers[request->kind])
+    if (tier == &request->pool->regions[request->kind].ready ||
+        (request->lane && tier == &request->lane->tiers[request->kind]))
         return true;
     return request->reach > SP_RULE_COMPLETE && sp_request_rule(request, &block->fences) <= request->reach;
 }
@@ -147,8 +149,12 @@ struct sp_block *sp_take_aside(const struct sp_request *request) {
 
 // Cuts a block that was set aside. Null without host memory.
 static struct sp_block *finish(const struct sp_request *request, struct sp_block *block) {
-    if (!block || sp_take_cut(request->pool, block, request->size))
+    if (!block)
+        return NULL;
+    if (sp_take_cut(request->pool, block, request->size)) {
+        sp_keep_note_use(request->pool);
         return block;
+    }
     sp_pool_insert(request->pool, block);
     return NULL;
 }
@@ -173,25 +179,37 @@ struct sp_block *sp_take(const struct sp_request *request) {
 
 // ------------------------------------------------------------------------------------ from the other region
 
-// Cuts off what stands before the first page boundary, so that the rest can be a run. Null without host
-// memory.
-static struct sp_block *align_to_page(struct sp_pool *pool, struct sp_block *block) {
-    uint64_t aligned = sp_round_up(block->address, SP_PAGE_SIZE);
-    if (aligned == block->address)
+static uint64_t last_pages_at(const struct sp_block *block, uint64_t size) {
+    return sp_round_down(sp_block_end(block), SP_PAGE_SIZE) - size;
+}
+
+// Cuts off what stands before the block's last `size` bytes that end at a page boundary: large blocks are taken from the
+// front, so runs and they meet in the middle. Null without host memory.
+static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    uint64_t begin = last_pages_at(block, size);
+    if (begin == block->address)
         return block;
-    struct sp_block *rest = sp_block_split(block, aligned - block->address);
+    struct sp_block *rest = sp_block_split(block, begin - block->address);
     sp_pool_insert(pool, block);
     return rest;
+}
+
+// The best fit, unless it holds fewer whole pages; then one that holds enough of them wherever it begins.
+static struct sp_block *room_for_run(const struct sp_request *large) {
+    struct sp_block *block = best_at_hand(large, large->size);
+    if (!block || last_pages_at(block, large->size) >= block->address)
+        return block;
+    return best_at_hand(large, large->size + SP_PAGE_SIZE - SP_ALIGNMENT);
 }
 
 static struct sp_block *take_run_of_large(const struct sp_request *request) {
     struct sp_request large = *request;
     large.kind = SP_REGION_LARGE;
-    struct sp_block *block = best_at_hand(&large, request->size + SP_PAGE_SIZE - SP_ALIGNMENT);
+    struct sp_block *block = room_for_run(&large);
     if (!block)
         return NULL;
     sp_tier_remove(block);
-    return finish(&large, align_to_page(request->pool, block));
+    return finish(&large, last_pages(request->pool, block, request->size));
 }
 
 static struct sp_block *take_large_of_pages(const struct sp_request *request) {

@@ -8,6 +8,7 @@
 // be kept, as with CUDA's pool; so when the last extent is larger than what is still to go, it goes and the
 // difference is mapped anew.
 #include "pool/figures.h"
+#include "pool/keep.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -297,14 +298,15 @@ static CUresult work_off(struct sp_pool *pool, const struct work *work) {
 
 typedef void choice(struct sp_pool *pool, uint64_t excess, struct work *work);
 
-// With the map lock held.
-static CUresult trim_mapping(struct sp_pool *pool, size_t keep, choice *choose_locked) {
+// With the map lock held. Keeps what it is told to, or, without that, what a synchronise leaves.
+static CUresult trim_mapping(struct sp_pool *pool, const size_t *keep, choice *choose_locked) {
     struct work work = {0};
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
+    uint64_t kept = keep ? *keep : sp_keep_at_synchronize(pool);
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    if (reserved > keep)
-        choose_locked(pool, reserved - keep, &work);
+    if (reserved > kept)
+        choose_locked(pool, reserved - kept, &work);
     sp_lock_release(&pool->lock);
     CUresult error = work_off(pool, &work);
     free(work.victims);
@@ -318,19 +320,18 @@ static bool may_release(const struct sp_pool *pool) {
     return reserved >= used + pool->device->vmm.granule;
 }
 
-// Makes ready what a trim may release. False when the pool holds no more than it is to keep, rounded up to the granule, or
-// nothing that could go.
-static bool prepare(struct sp_pool *pool, size_t keep, size_t *rounded) {
-    if (!sp_checked_round_up(keep, pool->device->vmm.granule, rounded))
-        return false;
-    if (atomic_load_explicit(&pool->reserved, memory_order_relaxed) <= *rounded || !may_release(pool))
-        return false;
-    sp_streams_end_with_gone_contexts(NULL);
-    sp_pool_collect(pool);
-    return true;
+static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {
+    return atomic_load_explicit(&pool->reserved, memory_order_relaxed) > keep;
 }
 
-static CUresult release_down_to(struct sp_pool *pool, size_t keep) {
+// Puts what a trim may release where it finds it.
+static void make_ready(struct sp_pool *pool) {
+    sp_streams_end_with_gone_contexts(NULL);
+    sp_pool_collect(pool);
+}
+
+// `keep` as above.
+static CUresult release_down_to(struct sp_pool *pool, const size_t *keep) {
     sp_pool_begin_mapping(pool);
     CUresult error = trim_mapping(pool, keep, choose_all_locked);
     sp_pool_end_mapping(pool);
@@ -340,29 +341,55 @@ static CUresult release_down_to(struct sp_pool *pool, size_t keep) {
 CUresult sp_pool_trim(struct sp_pool *pool, size_t keep) {
     size_t rounded, buried;
     CUresult first = sp_zombies_bury(pool, &buried);
-    CUresult error = prepare(pool, keep, &rounded) ? release_down_to(pool, rounded) : CUDA_SUCCESS;
+    CUresult error = CUDA_SUCCESS;
+    if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) && has_more_than(pool, rounded) &&
+        may_release(pool)) {
+        make_ready(pool);
+        error = release_down_to(pool, &rounded);
+    }
     return first == CUDA_SUCCESS ? error : first;
 }
 
-static size_t threshold_of(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->release_threshold, memory_order_relaxed);
+CUresult sp_pool_trim_for_program(struct sp_pool *pool, size_t keep) {
+    sp_lock_acquire(&pool->lock);
+    sp_keep_no_more_than(pool, keep);
+    sp_lock_release(&pool->lock);
+    return sp_pool_trim(pool, keep);
+}
+
+// The pool was synchronised: with a release delay an interval ends, before what was in use is made ready, and another begins.
+static void hear_synchronize(struct sp_pool *pool) {
+    if (!sp_keep_delays(pool)) {
+        make_ready(pool);
+        return;
+    }
+    sp_lock_acquire(&pool->lock);
+    sp_keep_end_interval(pool);
+    sp_lock_release(&pool->lock);
+    make_ready(pool);
+    sp_lock_acquire(&pool->lock);
+    sp_pool_settle(pool);
+    sp_keep_begin_interval(pool);
+    sp_lock_release(&pool->lock);
 }
 
 void sp_pool_trim_to_threshold(struct sp_pool *pool) {
-    size_t rounded, buried;
+    size_t buried;
     if (!sp_reaper_serves(pool))
         sp_zombies_bury(pool, &buried);
-    if (prepare(pool, threshold_of(pool), &rounded) && !sp_reaper_take_trim(pool))
-        release_down_to(pool, rounded);
+    if (!has_more_than(pool, sp_keep_at_least(pool)) || !(may_release(pool) || sp_keep_delays(pool)))
+        return;
+    if (sp_reaper_take_trim(pool))
+        return;
+    hear_synchronize(pool);
+    release_down_to(pool, NULL);
 }
 
-CUresult sp_pool_trim_extent(struct sp_pool *pool, uint64_t *released) {
-    size_t rounded;
+CUresult sp_pool_trim_extent(struct sp_pool *pool, bool synchronized, uint64_t *released) {
+    if (synchronized)
+        hear_synchronize(pool);
     uint64_t before = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    *released = 0;
-    if (!sp_checked_round_up(threshold_of(pool), pool->device->vmm.granule, &rounded))
-        return CUDA_SUCCESS;
-    CUresult error = trim_mapping(pool, rounded, choose_one_locked);
+    CUresult error = trim_mapping(pool, NULL, choose_one_locked);
     *released = before - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     return error;
 }

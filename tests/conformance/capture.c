@@ -102,6 +102,16 @@ void row_a_trim_leaves_a_capture_valid(void) {
     leave_capture_valid(trim);
 }
 
+static void prime(struct beside *beside) {
+    uint64_t reserved = test_reserved(beside->pool);
+    EXPECT(poolMemPoolPrime(beside->pool, MIB(100)), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(beside->pool), reserved + MIB(100));
+}
+
+void row_priming_leaves_a_capture_valid(void) {
+    leave_capture_valid(prime);
+}
+
 static void remap(struct beside *beside) {
     CUstream stream = beside->scene.a;
     poolMemPool_t pool = test_pool_of_at_most(MIB(64));

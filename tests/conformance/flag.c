@@ -139,12 +139,33 @@ void row_own_attributes_have_their_defaults(void) {
     REQUIRE(test_flag(pool, poolMemPoolAttrContextFence) == 0);
     REQUIRE(test_flag(pool, poolMemPoolAttrTrimByReaper) == 0);
     REQUIRE(test_flag(pool, poolMemPoolAttrReaper) == 1);
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolAttrReleaseDelay), 0);
+    test_set_attribute(pool, poolMemPoolAttrReleaseDelay, UINT64_MAX);
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolAttrReleaseDelay), UINT64_MAX);
     test_set_attribute(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
     REQUIRE_EQUAL(test_attribute(pool, poolMemPoolAttrHostWaitMax), UINT64_MAX);
     test_set_flag(pool, poolMemPoolAttrDeterministic, 7);
     REQUIRE(test_flag(pool, poolMemPoolAttrDeterministic) == 1);
     test_set_flag(pool, poolMemPoolAttrContextFence, -1);
     REQUIRE(test_flag(pool, poolMemPoolAttrContextFence) == 1);
+}
+
+void row_a_loop_with_a_release_delay_grows_in_its_first_round_alone(void) {
+    poolMemPool_t pool = test_pool();
+    CUstream stream = test_stream();
+    test_set_attribute(pool, poolMemPoolAttrReleaseDelay, 2);
+    for (unsigned i = 0; i < 8; i++) {
+        void *block = test_malloc(pool, GIB(1), stream);
+        test_fill(block, (unsigned char)i, KIB(64), stream);
+        test_free(block, stream);
+        EXPECT(poolStreamSynchronize(stream), poolSuccess);
+        REQUIRE_EQUAL(test_reserved(pool), GIB(1));
+    }
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolStatGrowths), 1);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), GIB(1));
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
 // Whether a pool comes to hold so many bytes, which takes the reaper some milliseconds.

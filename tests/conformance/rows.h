@@ -92,7 +92,12 @@
     X(a_query_does_not_trim, "not at a query of the stream or of an event") \
     X(queries_tell_pending_work_from_complete_work, "queries: NotReady, then success") \
     X(a_synchronise_leaves_the_threshold_of_what_is_cached, "threshold 64 MiB and 224 MiB cached: 64 MiB are left") \
-    X(halves_of_a_freed_block_serve_smaller_requests, "a freed 64 MiB block serves two 16 MiB requests, at offsets 0 and 16 MiB, with no growth")
+    X(halves_of_a_freed_block_serve_smaller_requests, "a freed 64 MiB block serves two 16 MiB requests, at offsets 0 and 16 MiB, with no growth") \
+    X(a_primed_pool_serves_small_and_large_requests_with_no_growth, "poolMemPoolPrime: allocations up to the sum take no memory from the device") \
+    X(a_primed_pool_serves_one_request_of_all_of_it_with_no_growth, "and so does one of all of it") \
+    X(priming_adds_to_what_is_in_use_and_to_nothing_that_is_free, "poolMemPoolPrime: so many bytes free, beside those in use; again: nothing") \
+    X(a_synchronise_leaves_what_was_primed_until_a_trim_takes_it, "poolMemPoolPrime: kept whatever the threshold, until poolMemPoolTrimTo") \
+    X(priming_beyond_what_there_is_fails_and_changes_nothing, "poolMemPoolPrime beyond maxSize, or absurdly much: MemoryAllocation; of no pool: InvalidValue")
 
 #define REUSE_ROWS(X) \
     X(with_all_policies_off_a_stream_reuses_what_was_freed_on_it, "all policies off: memory freed on A is reused on A") \
@@ -140,7 +145,8 @@
     X(small_fixed_blocks_are_served_too, "poolMallocFixed: any size") \
     X(flags_widen_no_policy, "flags never widen the pool's policies") \
     X(unknown_flags_are_invalid_and_no_pool_is_the_current_one, "other flags: InvalidValue; a null pool is the current one") \
-    X(own_attributes_have_their_defaults, "attributes 1001 to 1003 and 1006: default 0; 1007: 1") \
+    X(own_attributes_have_their_defaults, "attributes 1001 to 1003, 1006 and 1011: default 0; 1007: 1") \
+    X(a_loop_with_a_release_delay_grows_in_its_first_round_alone, "attribute 1011: what was in use is held for so many synchronises, and goes with the last") \
     X(a_trim_left_to_the_reaper_comes_to_the_threshold, "attribute 1006: a synchronise leaves its trim to the library's thread, which ends at the threshold; TrimTo doesn't") \
     X(a_deterministic_pool_does_the_same_on_a_fast_and_a_slow_device, "attribute 1002: addresses and growth depend on the program alone") \
     X(a_deterministic_pool_takes_what_a_synchronise_has_shown, "attribute 1002: a query teaches nothing, a synchronise does") \
@@ -184,6 +190,7 @@
 #define CAPTURE_ROWS(X) \
     X(growth_leaves_a_capture_valid, "a capture in this or another thread stays valid while pools grow") \
     X(a_trim_leaves_a_capture_valid, "while a pool is trimmed") \
+    X(priming_leaves_a_capture_valid, "while a pool is primed") \
     X(remapping_leaves_a_capture_valid, "while memory in pieces is joined, and trimmed") \
     X(records_and_waits_leave_a_capture_valid, "while events are recorded and waited for on other streams") \
     X(questions_leave_a_capture_valid, "while events are asked") \

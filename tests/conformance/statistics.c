@@ -240,3 +240,78 @@ void row_halves_of_a_freed_block_serve_smaller_requests(void) {
     REQUIRE(second == block + MIB(16));
     REQUIRE_EQUAL(test_reserved(pool), reserved);
 }
+
+// ---------------------------------------------------------------------------------------------- priming
+
+void row_a_primed_pool_serves_small_and_large_requests_with_no_growth(void) {
+    poolMemPool_t pool = test_pool();
+    CUstream stream = test_stream(), other = test_stream();
+    EXPECT(poolMemPoolPrime(pool, MIB(256)), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), MIB(256));
+    REQUIRE_EQUAL(test_used(pool), 0);
+    for (unsigned i = 0; i < 2048; i++)
+        test_malloc(pool, 512, stream);
+    for (unsigned i = 0; i < 32; i++)
+        test_malloc(pool, KIB(32), other);
+    test_malloc(pool, MIB(54), other);
+    for (unsigned i = 0; i < 20; i++)
+        test_malloc(pool, MIB(10), stream);
+    REQUIRE_EQUAL(test_used(pool), MIB(256));
+    REQUIRE_EQUAL(test_reserved(pool), MIB(256));
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolStatGrowths), 0);
+}
+
+void row_a_primed_pool_serves_one_request_of_all_of_it_with_no_growth(void) {
+    poolMemPool_t pool = test_pool();
+    CUstream stream = test_stream();
+    EXPECT(poolMemPoolPrime(pool, MIB(256)), poolSuccess);
+    void *block = test_malloc(pool, MIB(256), stream);
+    test_fill(block, 7, MIB(256), stream);
+    test_finish(stream);
+    REQUIRE(test_is_filled(block, 7, MIB(256)));
+    REQUIRE_EQUAL(test_reserved(pool), MIB(256));
+    REQUIRE_EQUAL(test_attribute(pool, poolMemPoolStatGrowths), 0);
+}
+
+void row_priming_adds_to_what_is_in_use_and_to_nothing_that_is_free(void) {
+    poolMemPool_t pool = test_pool();
+    CUstream stream = test_stream();
+    EXPECT(poolMemPoolPrime(pool, MIB(64)), poolSuccess);
+    EXPECT(poolMemPoolPrime(pool, MIB(64)), poolSuccess);
+    EXPECT(poolMemPoolPrime(pool, 0), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), MIB(64));
+    test_malloc(pool, MIB(64), stream);
+    EXPECT(poolMemPoolPrime(pool, MIB(64)), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), MIB(128));
+}
+
+void row_a_synchronise_leaves_what_was_primed_until_a_trim_takes_it(void) {
+    poolMemPool_t pool = test_pool();
+    CUstream stream = test_stream();
+    EXPECT(poolMemPoolPrime(pool, MIB(64)), poolSuccess);
+    for (unsigned i = 0; i < 2; i++) {
+        test_free(test_malloc(pool, MIB(128), stream), stream);
+        EXPECT(poolStreamSynchronize(stream), poolSuccess);
+        REQUIRE_EQUAL(test_reserved(pool), MIB(64));
+    }
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), MIB(64));
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), 0);
+    test_free(test_malloc(pool, MIB(64), stream), stream);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), 0);
+}
+
+void row_priming_beyond_what_there_is_fails_and_changes_nothing(void) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(64)), none = test_pool();
+    struct test_figures before = test_figures(pool);
+    EXPECT(poolMemPoolPrime(pool, MIB(64) + 1), poolErrorMemoryAllocation);
+    EXPECT(poolMemPoolPrime(pool, (size_t)1 << 50), poolErrorMemoryAllocation);
+    EXPECT(poolMemPoolPrime(pool, SIZE_MAX), poolErrorMemoryAllocation);
+    REQUIRE_FIGURES(pool, before);
+    EXPECT(poolMemPoolPrime(pool, MIB(64)), poolSuccess);
+    EXPECT(poolMemPoolDestroy(none), poolSuccess);
+    EXPECT(poolMemPoolPrime(none, 0), poolErrorInvalidValue);
+    EXPECT(poolMemPoolPrime(NULL, 0), poolErrorInvalidValue);
+}

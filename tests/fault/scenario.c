@@ -111,6 +111,10 @@ static poolError_t set_flag(struct scene *scene, enum scene_pool place, enum poo
     return CALL(poolMemPoolSetAttribute(scene->pools[place], attr, &flag));
 }
 
+static poolError_t prime(struct scene *scene, enum scene_pool place, size_t bytes) {
+    return CALL(poolMemPoolPrime(scene->pools[place], bytes));
+}
+
 // The trim is the first to learn that the stream is idle.
 static poolError_t trim_when_idle(struct scene *scene, enum scene_pool place, size_t keep,
                                   enum scene_stream stream) {
@@ -260,6 +264,24 @@ static poolError_t find_default_pool(struct scene *scene) {
     X(free_the_last_pieces_6, release(scene, 16, STREAM_A, STREAM_A)) \
     X(free_the_last_pieces_8, release(scene, 18, STREAM_A, STREAM_A)) \
     X(give_up_the_pool_for_pieces, give_up_pool(scene, PIECES_POOL)) \
+    X(make_a_pool_to_be_primed, make_pool(scene, PRIMED_POOL, MIB(96))) \
+    X(prime_it, prime(scene, PRIMED_POOL, MIB(40))) \
+    X(allocate_small_memory_that_was_primed, allocate(scene, 11, 5000, PRIMED_POOL, STREAM_A)) \
+    X(allocate_large_memory_that_was_primed, allocate(scene, 12, MIB(10), PRIMED_POOL, STREAM_A)) \
+    X(allocate_more_that_was_primed, allocate(scene, 13, MIB(10), PRIMED_POOL, STREAM_B)) \
+    X(free_a_part_of_it, release(scene, 12, STREAM_A, STREAM_A)) \
+    X(prime_once_more, prime(scene, PRIMED_POOL, MIB(32))) \
+    X(prime_what_lies_in_pieces, prime(scene, PRIMED_POOL, MIB(70))) \
+    X(leave_what_was_primed, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(trim_what_was_primed, CALL(poolMemPoolTrimTo(scene->pools[PRIMED_POOL], MIB(16)))) \
+    X(hold_what_is_in_use, set_attribute(scene, PRIMED_POOL, poolMemPoolAttrReleaseDelay, 1)) \
+    X(use_memory_for_a_round, allocate(scene, 12, MIB(20), PRIMED_POOL, STREAM_A)) \
+    X(free_memory_of_the_round, release(scene, 12, STREAM_A, STREAM_A)) \
+    X(hold_it_at_a_synchronise, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(release_it_at_the_next, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
+    X(free_the_rest_that_was_primed, release(scene, 13, STREAM_B, STREAM_B)) \
+    X(free_the_small_memory_that_was_primed, release(scene, 11, STREAM_A, STREAM_A)) \
+    X(give_up_the_primed_pool, give_up_pool(scene, PRIMED_POOL)) \
     X(keep_nothing, set_attribute(scene, OPEN_POOL, poolMemPoolAttrReleaseThreshold, 0)) \
     X(synchronise_one_stream, CALL(poolStreamSynchronize(scene->streams[STREAM_A]))) \
     X(synchronise_the_other_stream, CALL(poolStreamSynchronize(scene->streams[STREAM_B]))) \

@@ -12,9 +12,17 @@
 
 #include <streampool/streampool.h>
 
-enum { SCENE_POOLS = 6, SCENE_BLOCKS = 19, SCENE_BALLAST = 64 };
+enum { SCENE_POOLS = 7, SCENE_BLOCKS = 19, SCENE_BALLAST = 64 };
 
-enum scene_pool { DEFAULT_POOL, OPEN_POOL, LIMITED_POOL, CURRENT_POOL, PIECED_POOL, PIECES_POOL };
+enum scene_pool {
+    DEFAULT_POOL,
+    OPEN_POOL,
+    LIMITED_POOL,
+    CURRENT_POOL,
+    PIECED_POOL,
+    PIECES_POOL,
+    PRIMED_POOL
+};
 enum scene_stream { STREAM_A, STREAM_B, SCENE_STREAMS };
 
 struct scene_block {

@@ -192,10 +192,24 @@ static void do_trim(struct run *run) {
     REQUIRE(test_reserved(pool) <= before);
 }
 
+// Little enough for every pool and the device, or else refused.
+static void do_prime(struct run *run) {
+    poolMemPool_t pool = run->ledger.pools[draw_pool(run)].handle;
+    uint64_t before = test_reserved(pool);
+    poolError_t error = poolMemPoolPrime(pool, draw_below(run, MIB(64)));
+    REQUIRE(error == poolSuccess || error == poolErrorMemoryAllocation);
+    REQUIRE(error == poolSuccess ? test_reserved(pool) >= before : test_reserved(pool) == before);
+}
+
 static void do_set_threshold(struct run *run) {
     static const uint64_t thresholds[] = {0, MIB(1), MIB(16), MIB(100), UINT64_MAX};
     poolMemPool_t pool = run->ledger.pools[draw_pool(run)].handle;
     test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, thresholds[draw_below(run, 5)]);
+}
+
+static void do_set_delay(struct run *run) {
+    test_set_attribute(run->ledger.pools[draw_pool(run)].handle, poolMemPoolAttrReleaseDelay,
+                       draw_below(run, 4));
 }
 
 static void do_set_policies(struct run *run) {
@@ -257,7 +271,8 @@ static void check_all(struct run *run) {
         if (run->ledger.pools[i].handle)
             reserved += check_pool(&run->ledger.pools[i]);
     }
-    sp_reaper_rest(); // it may be the last one to hold a pool that was given up
+    if (!run->pools_given_up)
+        sp_reaper_rest(); // which may stand on one, and then takes it apart
     uint64_t physical = run->simulated->simcudaMemoryInUse(0) - run->own_bytes;
     if (run->pools_given_up)
         REQUIRE(reserved <= physical);
@@ -282,7 +297,9 @@ static const struct {
     {15, do_drivers_synchronise},
     {15, do_query},
     {30, do_trim},
+    {10, do_prime},
     {15, do_set_threshold},
+    {10, do_set_delay},
     {10, do_set_policies},
     {10, do_set_unfenced},
     {10, do_reset_highs},
@@ -329,13 +346,19 @@ static void begin(struct run *run) {
     run->ledger.pools[0].handle = test_default_pool(0);
 }
 
+static void keep_nothing(poolMemPool_t pool) {
+    if (!pool)
+        return;
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess); // ends what is primed
+    test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, 0);
+    test_set_attribute(pool, poolMemPoolAttrReleaseDelay, 0);
+}
+
 static void free_everything(struct run *run) {
     while (run->ledger.count != 0)
         free_block(run, run->ledger.count - 1);
-    for (unsigned i = 0; i < LEDGER_POOLS; i++) {
-        if (run->ledger.pools[i].handle)
-            test_set_attribute(run->ledger.pools[i].handle, poolMemPoolAttrReleaseThreshold, 0);
-    }
+    for (unsigned i = 0; i < LEDGER_POOLS; i++)
+        keep_nothing(run->ledger.pools[i].handle);
     do_device_synchronise(run);
     check_all(run);
     REQUIRE_EQUAL(run->simulated->simcudaMemoryInUse(0), run->own_bytes);

@@ -86,6 +86,9 @@ static void give_the_reaper_work(struct crew_member *member) {
     case 6:
         EXPECT(poolStreamSynchronize(member->stream), poolSuccess);
         break;
+    case 7:
+        test_set_attribute(pool, poolMemPoolAttrReleaseDelay, crew_draw(member, 3));
+        break;
     default:
         allocate_or_free_much(member);
         break;

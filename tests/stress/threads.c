@@ -58,6 +58,9 @@ static void synchronise_or_trim_or_allocate(struct crew_member *member) {
     case 3:
         EXPECT(poolStreamSynchronize(member->crew->members[crew_draw(member, CREW)].stream), poolSuccess);
         break;
+    case 4:
+        EXPECT(poolMemPoolPrime(member->crew->pool, crew_draw(member, MIB(64))), poolSuccess);
+        break;
     default:
         crew_allocate_or_free(member);
         break;

@@ -145,6 +145,28 @@ static void every_address_leads_to_its_block(void **state) {
     sp_chain_close(&large);
 }
 
+// Where no block begins there is no table: blocks of several GiB, in a chain that has room for a device.
+static void a_range_of_terabytes_costs_what_begins_in_it(void **state) {
+    (void)state;
+    const uint64_t gib = (uint64_t)1 << 30;
+    struct sp_chain device;
+    assert_true(sp_chain_open(&device, BASE + SP_ALIGNMENT, 4096 * gib));
+    struct sp_block *hole = sp_block_split(device.first, 100 * gib + 7 * SP_ALIGNMENT);
+    assert_non_null(hole);
+    size_t leaves = 0;
+    for (size_t i = 0; i < 4096; i++)
+        leaves += device.leaves[i] != NULL;
+    assert_int_equal(leaves, 2);
+    for (uint64_t offset = 0; offset < 4096 * gib; offset += 33 * gib + 5 * SP_ALIGNMENT) {
+        struct sp_block *block = sp_chain_find(&device, device.address + offset);
+        assert_ptr_equal(block, device.address + offset < hole->address ? device.first : hole);
+    }
+    assert_ptr_equal(sp_chain_find(&device, hole->address), hole);
+    assert_ptr_equal(sp_chain_find(&device, hole->address - 1), device.first);
+    assert_true(sp_chain_check(&device));
+    sp_chain_close(&device);
+}
+
 static void an_absorbed_descriptor_says_that_it_is_nobodys(void **state) {
     (void)state;
     struct sp_block *rest = sp_block_split(chain.first, SP_ALIGNMENT);
@@ -394,6 +416,7 @@ int main(void) {
         chain_test(a_split_that_can_not_copy_the_fences_changes_nothing),
         chain_test(an_absorption_that_can_not_join_the_fences_changes_nothing),
         chain_test(every_address_leads_to_its_block),
+        chain_test(a_range_of_terabytes_costs_what_begins_in_it),
         chain_test(the_check_finds_gaps_wrong_neighbours_and_adjacent_holes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -273,6 +273,38 @@ static void memory_that_waits_for_the_reaper_is_reserved_and_can_be_had_again(vo
     fixture_free(most, a);
 }
 
+// Nor does it wait for anybody who maps.
+static void a_synchronise_that_leaves_its_trim_leaves_the_lanes_alone(void **state) {
+    (void)state;
+    leave_trims_to_reaper(0);
+    free_all();
+    keep_reaper_off();
+    const struct sp_lane *lane = fixture_lane(pool, a);
+    uint32_t at_hand = lane->quick_used;
+    assert_int_not_equal(at_hand, 0);
+    sp_pool_begin_mapping(inside);
+    fixture_synchronize(a);
+    fixture_synchronize(a);
+    assert_int_equal(lane->quick_used, at_hand);
+    sp_pool_end_mapping(inside);
+    let_reaper_in();
+    assert_int_equal(lane->quick_used, 0);
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
+static void each_synchronise_has_its_trim_however_often_the_reaper_was_called(void **state) {
+    (void)state;
+    leave_trims_to_reaper(0);
+    for (int i = 0; i < 20; i++) {
+        free_all();
+        fixture_synchronize(a);
+        if (i % 2 == 0)
+            fixture_synchronize(a);
+        sp_reaper_rest();
+        assert_int_equal(fixture_reserved(pool), 0);
+    }
+}
+
 static void memory_that_is_pending_is_not_released(void **state) {
     (void)state;
     CUstream b = simulated_stream();
@@ -420,6 +452,8 @@ int main(void) {
         reaper_test(an_ended_reaper_is_started_again),
         reaper_test(a_trim_that_is_left_to_the_reaper_ends_at_the_threshold),
         reaper_test(memory_that_waits_for_the_reaper_is_reserved_and_can_be_had_again),
+        reaper_test(a_synchronise_that_leaves_its_trim_leaves_the_lanes_alone),
+        reaper_test(each_synchronise_has_its_trim_however_often_the_reaper_was_called),
         reaper_test(memory_that_is_pending_is_not_released),
         reaper_test(without_a_reaper_a_synchronise_trims_by_itself),
         scheduled_test(where_the_driver_schedules_the_threads_a_synchronise_trims),

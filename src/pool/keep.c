@@ -1,0 +1,122 @@
+#include "pool/keep.h"
+
+#include "pool/runtime.h"
+
+#include "base/checked.h"
+
+static uint64_t read_relaxed(const _Atomic uint64_t *number) {
+    return atomic_load_explicit(number, memory_order_relaxed);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+// Bytes that are neither ready nor missing: live, held by a lane, or pending.
+static uint64_t occupied(const struct sp_pool *pool) {
+    uint64_t bytes = read_relaxed(&pool->reserved);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        bytes -= pool->regions[kind].ready.bytes;
+    return bytes;
+}
+
+// What is kept for the threshold and for priming if so much is not free.
+static uint64_t keep_beside(const struct sp_pool *pool, uint64_t not_free) {
+    uint64_t primed =
+        smaller(not_free + read_relaxed(&pool->keep.primed), read_relaxed(&pool->keep.primed_until));
+    return larger(read_relaxed(&pool->release_threshold), primed);
+}
+
+static uint64_t rounded_up(const struct sp_pool *pool, uint64_t bytes) {
+    size_t rounded;
+    return sp_checked_round_up(bytes, pool->device->vmm.granule, &rounded) ? rounded : UINT64_MAX;
+}
+
+uint64_t sp_keep_at_synchronize(const struct sp_pool *pool) {
+    return rounded_up(pool, larger(keep_beside(pool, occupied(pool)), pool->keep.held));
+}
+
+// A used byte is occupied. What the delay holds is not counted, for its time must run.
+uint64_t sp_keep_at_least(const struct sp_pool *pool) {
+    return rounded_up(pool, keep_beside(pool, read_relaxed(&pool->used)));
+}
+
+// ------------------------------------------------------------------------------------------- the release delay
+
+void sp_keep_note_use(struct sp_pool *pool) {
+    pool->keep.peak = larger(pool->keep.peak, occupied(pool));
+}
+
+static void hold(struct sp_keep *keep, uint64_t bytes) {
+    keep->held = bytes;
+    keep->below = 0;
+    keep->left = read_relaxed(&keep->release_delay);
+}
+
+// What was needed is held until so many synchronises have seen less, and then as much as those have seen.
+void sp_keep_end_interval(struct sp_pool *pool) {
+    struct sp_keep *keep = &pool->keep;
+    sp_keep_note_use(pool);
+    if (keep->peak >= keep->held) {
+        hold(keep, keep->peak);
+        return;
+    }
+    keep->below = larger(keep->below, keep->peak);
+    keep->left = smaller(keep->left, read_relaxed(&keep->release_delay));
+    if (keep->left <= 1)
+        hold(keep, keep->below);
+    else
+        keep->left--;
+}
+
+void sp_keep_begin_interval(struct sp_pool *pool) {
+    pool->keep.peak = occupied(pool);
+}
+
+void sp_keep_forget(struct sp_pool *pool) {
+    struct sp_keep *keep = &pool->keep;
+    sp_keep_begin_interval(pool);
+    keep->held = 0;
+    keep->below = 0;
+    keep->left = 0;
+}
+
+bool sp_keep_delays(const struct sp_pool *pool) {
+    return read_relaxed(&pool->keep.release_delay) != 0;
+}
+
+// What was in use while there was none was not counted by intervals.
+void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
+    sp_lock_acquire(&pool->lock);
+    if (synchronizes == 0 || !sp_keep_delays(pool))
+        sp_keep_forget(pool);
+    atomic_store_explicit(&pool->keep.release_delay, synchronizes, memory_order_relaxed);
+    sp_lock_release(&pool->lock);
+}
+
+// ------------------------------------------------------------------------------------------------- priming
+
+void sp_keep_primed(struct sp_pool *pool, uint64_t bytes) {
+    struct sp_keep *keep = &pool->keep;
+    atomic_store_explicit(&keep->primed, larger(read_relaxed(&keep->primed), bytes), memory_order_relaxed);
+    atomic_store_explicit(&keep->primed_until,
+                          larger(read_relaxed(&keep->primed_until), read_relaxed(&pool->reserved)),
+                          memory_order_relaxed);
+}
+
+void sp_keep_no_more_than(struct sp_pool *pool, uint64_t bytes) {
+    struct sp_keep *keep = &pool->keep;
+    atomic_store_explicit(&keep->primed, smaller(read_relaxed(&keep->primed), bytes), memory_order_relaxed);
+    atomic_store_explicit(&keep->primed_until, smaller(read_relaxed(&keep->primed_until), bytes),
+                          memory_order_relaxed);
+}
+
+// Fixed blocks have no part in it, so those that came later don't end it.
+bool sp_keep_is_primed(const struct sp_pool *pool) {
+    return pool->regions[SP_REGION_LARGE].mapped + pool->regions[SP_REGION_PAGES].mapped <=
+           read_relaxed(&pool->keep.primed_until);
+}

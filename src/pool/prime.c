@@ -1,0 +1,84 @@
+// Priming: memory that is mapped before it is needed.
+//
+// What is wanted is one free block, so that any requests up to its size can be cut from it, whatever theirs are. It is
+// ready memory of the large region like any other, joined with what lies free beside it; pages for small blocks are
+// cut from its end. Where the device or the pool's limit has no room for that, but has free memory in pieces, they
+// count, and only what is missing is mapped.
+#include "order/end.h"
+#include "pool/keep.h"
+#include "pool/request.h"
+#include "pool/runtime.h"
+#include "pool/settle.h"
+
+#include "base/checked.h"
+
+static poolError_t describe(const struct sp_pool *pool, uint64_t bytes, CUresult error) {
+    if (error == CUDA_SUCCESS)
+        return poolSuccess;
+    if (error == CUDA_ERROR_OUT_OF_MEMORY &&
+        bytes > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
+        return sp_fail(poolErrorMemoryAllocation,
+                       "to prime %llu bytes would take the pool beyond its limit of %zu",
+                       (unsigned long long)bytes, pool->limit);
+    return sp_fail_driver(error, "priming");
+}
+
+// Whether a block of so many bytes is free.
+static bool has_block(struct sp_pool *pool, uint64_t bytes) {
+    sp_lock_acquire(&pool->lock);
+    sp_pool_settle(pool);
+    bool has = sp_tier_best_fit(&pool->regions[SP_REGION_LARGE].ready, bytes) != NULL;
+    sp_lock_release(&pool->lock);
+    return has;
+}
+
+// Maps what the free memory lacks, wherever it lies.
+static CUresult fill_up(struct sp_pool *pool, uint64_t bytes) {
+    struct sp_block *block;
+    sp_lock_acquire(&pool->lock);
+    uint64_t has = pool->regions[SP_REGION_LARGE].ready.bytes;
+    sp_lock_release(&pool->lock);
+    if (has == 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (has >= bytes)
+        return CUDA_SUCCESS;
+    CUresult error = sp_grow_aside(pool, bytes - has, &block);
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_lock_acquire(&pool->lock);
+    sp_grow_count(pool, block, block->size);
+    sp_pool_insert(pool, block);
+    sp_lock_release(&pool->lock);
+    return CUDA_SUCCESS;
+}
+
+static CUresult prime_mapping(struct sp_pool *pool, uint64_t bytes) {
+    CUresult error = has_block(pool, bytes) ? CUDA_SUCCESS : sp_grow_ahead(pool, bytes);
+    if (error == CUDA_ERROR_OUT_OF_MEMORY)
+        error = fill_up(pool, bytes);
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_lock_acquire(&pool->lock);
+    sp_keep_primed(pool, bytes);
+    sp_lock_release(&pool->lock);
+    return CUDA_SUCCESS;
+}
+
+poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes) {
+    size_t rounded;
+    size_t most = pool->device->vmm.total_memory;
+    if (pool->limit < most)
+        most = pool->limit;
+    if (bytes == 0)
+        return poolSuccess;
+    if (!sp_checked_round_up(bytes, pool->device->vmm.granule, &rounded) || rounded > most)
+        return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)",
+                       bytes, most);
+    sp_native_error_note(CUDA_SUCCESS, "");
+    sp_streams_end_with_gone_contexts(NULL);
+    sp_pool_collect(pool);
+    sp_pool_begin_mapping(pool);
+    CUresult error = prime_mapping(pool, rounded);
+    sp_pool_end_mapping(pool);
+    return describe(pool, rounded, error);
+}
