@@ -47,6 +47,7 @@ struct sp_block {
     struct sp_tree_node by_size; // free: in that index
     struct sp_block *quick_next; // cached: in the lane's quick list
     struct sp_slab *slab;        // live: the slab it is the run of, or null
+    void *account;               // live, and no run: where `requested` is counted; see pool/figures.h
 };
 
 // Blocks are found by address through a table with an entry for each *unit* of the range: the first block that

@@ -70,9 +70,10 @@ static struct sp_stream *fresh_slot(void) {
     if (chunk == MAX_CHUNKS)
         return NULL;
     if (!atomic_load_explicit(&table.chunks[chunk], memory_order_relaxed)) {
-        struct sp_stream *streams = calloc(CHUNK_SIZE, sizeof *streams);
+        struct sp_stream *streams = aligned_alloc(_Alignof(struct sp_stream), CHUNK_SIZE * sizeof *streams);
         if (!streams)
             return NULL;
+        memset(streams, 0, CHUNK_SIZE * sizeof *streams);
         atomic_store_explicit(&table.chunks[chunk], streams, memory_order_release);
     }
     struct sp_stream *stream = sp_stream_at(slot);

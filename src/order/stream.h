@@ -50,17 +50,20 @@ struct sp_stream_key {
 enum { SP_STREAM_MARKS = 4 };
 
 struct sp_stream {
-    struct sp_stream_key key;
+    // What each malloc and free reads, one cache line; written when a record or a question closes a number.
+    _Alignas(64) struct sp_stream_key key;
     _Atomic uint64_t sequence;
-    _Atomic uint64_t completed;
-    _Atomic uint64_t synchronized;
-    _Atomic uint64_t recorded; // the highest number that a record closed
-    _Atomic uint64_t freed;    // the highest number that a free was stamped with
-    uint64_t first;            // the first number of this incarnation
+    _Atomic uint64_t freed; // the highest number that a free was stamped with
     uint32_t slot;
     int device;
     bool identified;
     _Atomic int kind; // enum sp_stream_kind; of an anonymous stream non-blocking if one of its name ever was
+
+    // What others learn of it.
+    _Alignas(64) _Atomic uint64_t completed;
+    _Atomic uint64_t synchronized;
+    _Atomic uint64_t recorded; // the highest number that a record closed
+    uint64_t first;            // the first number of this incarnation
     CUstream handle;
     CUcontext context;
     uint64_t context_id; // sp_context_id's

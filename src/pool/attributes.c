@@ -23,7 +23,7 @@ static bool read_u64(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
         *value = read_figure(&pool->reserved_high);
         return true;
     case poolMemPoolAttrUsedMemCurrent:
-        *value = read_figure(&pool->used);
+        *value = sp_figures_used(pool);
         return true;
     case poolMemPoolAttrUsedMemHigh:
         *value = read_figure(&pool->used_high);
@@ -154,11 +154,22 @@ poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
     return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
 }
 
-static poolError_t reset_high(_Atomic uint64_t *high, const _Atomic uint64_t *current, uint64_t number) {
-    if (number != 0)
-        return sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
-    atomic_store_explicit(high, read_figure(current), memory_order_relaxed);
-    return poolSuccess;
+static poolError_t check_reset(uint64_t number) {
+    return number == 0 ? poolSuccess : sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
+}
+
+static poolError_t reset_reserved_high(struct sp_pool *pool, uint64_t number) {
+    poolError_t error = check_reset(number);
+    if (error == poolSuccess)
+        atomic_store_explicit(&pool->reserved_high, read_figure(&pool->reserved), memory_order_relaxed);
+    return error;
+}
+
+static poolError_t reset_used_high(struct sp_pool *pool, uint64_t number) {
+    poolError_t error = check_reset(number);
+    if (error == poolSuccess)
+        sp_figures_reset_used_high(pool);
+    return error;
 }
 
 static uint64_t number_at(const void *value) {
@@ -230,9 +241,9 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
     case poolMemPoolAttrReaper:
         return set_reaper(pool, flag_at(value) != 0);
     case poolMemPoolAttrReservedMemHigh:
-        return reset_high(&pool->reserved_high, &pool->reserved, number_at(value));
+        return reset_reserved_high(pool, number_at(value));
     case poolMemPoolAttrUsedMemHigh:
-        return reset_high(&pool->used_high, &pool->used, number_at(value));
+        return reset_used_high(pool, number_at(value));
     default:
         return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set", (int)attribute);
     }

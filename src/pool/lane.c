@@ -14,12 +14,18 @@ static struct {
 } spare = {.lanes = {&spare.lanes, &spare.lanes}};
 
 // What was counted so far is fenced once a record, or a completion, covers the latest number among it. That
-// a number was closed says nothing: a query of a pending stream and a record that failed close theirs too.
-bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+// a number was closed says nothing: a query of a pending stream and a record that failed close theirs too. But what covers a
+// number has closed it, so frees under one and the same number needn't look.
+static void begin_unfenced(struct sp_lane *lane, uint64_t sequence) {
     if (sp_stream_covered(lane->stream) >= lane->unfenced_sequence)
         lane->unfenced_bytes = 0;
     if (lane->unfenced_sequence < sequence)
         lane->unfenced_sequence = sequence;
+}
+
+bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+    if (lane->unfenced_sequence != sequence)
+        begin_unfenced(lane, sequence);
     lane->unfenced_bytes += bytes;
     return atomic_load_explicit(&lane->pool->is_short, memory_order_relaxed) ||
            lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_share, memory_order_relaxed);
@@ -50,7 +56,9 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     lane->unfenced_sequence = 0;
     lane->unfenced_bytes = 0;
     lane->settled = 0;
-    lane->hits = 0;
+    atomic_store_explicit(&lane->hits, 0, memory_order_relaxed);
+    atomic_store_explicit(&lane->used, 0, memory_order_relaxed);
+    atomic_store_explicit(&lane->allowance, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->misses, 0, memory_order_relaxed);
     lane->quick_used = 0;
     memset(lane->quick, 0, sizeof lane->quick);

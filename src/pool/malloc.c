@@ -75,22 +75,6 @@ static uint64_t take_small_locked(struct sp_lane *lane, size_t size, unsigned in
     return slab ? take_from_slab_locked(slab, size) : 0;
 }
 
-// Written under the lane's lock alone, so no more than a load and a store; read by whoever asks for the statistic.
-static void count_hit_locked(struct sp_lane *lane, bool hit) {
-    uint64_t hits = atomic_load_explicit(&lane->hits, memory_order_relaxed);
-    atomic_store_explicit(&lane->hits, hits + hit, memory_order_relaxed);
-}
-
-// From the lane's slabs; 0 when they have none.
-static uint64_t take_small(struct sp_lane *lane, const struct sp_pool *pool, const struct sp_stream *stream,
-                           size_t size, unsigned int flags) {
-    sp_lock_acquire(&lane->lock);
-    uint64_t address = sp_lane_is(lane, pool, stream) ? take_small_locked(lane, size, flags) : 0;
-    count_hit_locked(lane, address != 0);
-    sp_lock_release(&lane->lock);
-    return address;
-}
-
 static bool has_returned(struct sp_lane *lane, unsigned class_index) {
     sp_lock_acquire(&lane->lock);
     bool has = !sp_list_empty(&lane->returned_slabs[class_index]);
@@ -165,9 +149,7 @@ static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, s
 
 static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                     unsigned int flags, uint64_t *address) {
-    *address = take_small(lane, pool, lane->stream, size, flags);
-    if (!*address)
-        *address = take_small_returned(pool, lane, size, flags);
+    *address = take_small_returned(pool, lane, size, flags);
     return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, size, flags, address);
 }
 
@@ -177,20 +159,19 @@ static uint64_t rounded_large(size_t size) {
     return size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
 }
 
-static uint64_t hand_out(struct sp_block *block, size_t size) {
+static uint64_t hand_out(struct sp_lane *lane, struct sp_block *block, size_t size) {
     block->requested = size;
+    block->account = lane;
     sp_block_set_state(block, SP_BLOCK_LIVE);
     return block->address;
 }
 
-// From the lane's quick list; 0 when there is none of the size.
-static uint64_t take_quick(struct sp_lane *lane, const struct sp_pool *pool, const struct sp_stream *stream,
-                           size_t size) {
-    sp_lock_acquire(&lane->lock);
-    struct sp_block *block = sp_lane_is(lane, pool, stream) ? sp_quick_take(lane, rounded_large(size)) : NULL;
-    count_hit_locked(lane, block != NULL);
-    sp_lock_release(&lane->lock);
-    return block ? hand_out(block, size) : 0;
+// From the lane's quick list; 0 when there is none of the size. It may be one that can't even be rounded.
+static uint64_t take_quick_locked(struct sp_lane *lane, size_t size) {
+    if (size > SIZE_MAX / 2)
+        return 0;
+    struct sp_block *block = sp_quick_take(lane, rounded_large(size));
+    return block ? hand_out(lane, block, size) : 0;
 }
 
 // What a lane that misses does for the others, where there are others. The blocks that it merges are held
@@ -221,7 +202,7 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
     if (error != CUDA_SUCCESS)
         return error;
     sp_owner_set_block(block);
-    *address = hand_out(block, size);
+    *address = hand_out(lane, block, size);
     return CUDA_SUCCESS;
 }
 
@@ -235,7 +216,7 @@ static poolError_t describe_failure(const struct sp_pool *pool, size_t size, CUr
         return sp_fail(poolErrorMemoryAllocation, "%zu bytes would take the pool beyond its limit of %zu",
                        size, pool->limit);
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    uint64_t used = atomic_load_explicit(&pool->used, memory_order_relaxed);
+    uint64_t used = sp_figures_used(pool);
     char what[192];
     snprintf(what, sizeof what,
              "no room for %zu bytes (the pool has reserved %llu, of which %llu are in use)", size,
@@ -247,14 +228,29 @@ static bool is_small(size_t size, unsigned int flags) {
     return size <= SP_SMALL_MAX && !(flags & poolMallocFixed);
 }
 
-// What the lane has at hand; 0 when it has nothing, or isn't there yet.
+static void count_hit_locked(struct sp_lane *lane) {
+    atomic_store_explicit(&lane->hits, sp_figure(&lane->hits) + 1, memory_order_relaxed);
+}
+
+// What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
 static uint64_t take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
                              unsigned int flags) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
+    uint64_t address = 0;
+    bool covered = true;
     if (!lane)
         return 0;
-    return size <= SP_SMALL_MAX ? take_small(lane, pool, stream, size, flags)
-                                : take_quick(lane, pool, stream, size);
+    sp_lock_acquire(&lane->lock);
+    if (__builtin_expect(sp_lane_is(lane, pool, stream), 1))
+        address = size <= SP_SMALL_MAX ? take_small_locked(lane, size, flags) : take_quick_locked(lane, size);
+    if (address) {
+        count_hit_locked(lane);
+        covered = sp_figures_use_locked(lane, size);
+    }
+    sp_lock_release(&lane->lock);
+    if (__builtin_expect(!covered, 0))
+        sp_figures_cover(pool, lane);
+    return address;
 }
 
 // With the pool pinned.
@@ -264,21 +260,17 @@ static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     sp_native_error_note(CUDA_SUCCESS, "");
+    if (is_small(size, flags)) { // another thread may have freed some meanwhile
+        *address = take_at_hand(pool, stream, size, flags);
+        if (*address)
+            return poolSuccess;
+    }
     CUresult error = is_small(size, flags) ? malloc_small_slowly(pool, lane, size, flags, address)
                                            : malloc_large_slowly(pool, lane, size, flags, address);
     if (error != CUDA_SUCCESS)
         return describe_failure(pool, size, error);
-    sp_figures_used_add(pool, size);
+    sp_figures_use(pool, lane, size);
     return poolSuccess;
-}
-
-static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                 size_t size, unsigned int flags, uint64_t *address) {
-    if (!sp_pool_pin(pool, handle))
-        return SP_POOL_GONE;
-    poolError_t error = malloc_slowly(pool, stream, size, flags, address);
-    sp_pool_unpin(pool);
-    return error;
 }
 
 static bool is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
@@ -297,27 +289,46 @@ static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, 
                    most);
 }
 
+static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                 size_t size, unsigned int flags, uint64_t *address) {
+    poolError_t error = check_size(pool, handle, size);
+    if (error != poolSuccess)
+        return error;
+    if (!sp_pool_pin(pool, handle))
+        return SP_POOL_GONE;
+    error = malloc_slowly(pool, stream, size, flags, address);
+    sp_pool_unpin(pool);
+    return error;
+}
+
 // A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of it live that pool
 // stays, so its handle can be looked at, and the block goes back.
-static poolError_t keep_or_return(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                  size_t size, uint64_t address) {
-    sp_figures_used_add(pool, size);
+static poolError_t keep_or_return(const struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                  uint64_t address) {
     if (__builtin_expect(!is_another_now(pool, handle), 1))
         return poolSuccess;
     sp_pool_free((void *)(uintptr_t)address, stream);
     return SP_POOL_GONE;
 }
 
-poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
-                           unsigned int flags, void **pointer) {
+// Of an anonymous stream. A size that can't be had is refused before the stream is made to wait.
+static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t handle,
+                                      struct sp_stream *stream, size_t size) {
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
     CUresult ordered = sp_stream_before_reuse(stream);
-    if (ordered != CUDA_SUCCESS)
-        return sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
+    return ordered == CUDA_SUCCESS ? poolSuccess
+                                   : sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
+}
+
+poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
+                           unsigned int flags, void **pointer) {
+    poolError_t error = stream->identified ? poolSuccess : order_behind_chain(pool, handle, stream, size);
+    if (error != poolSuccess)
+        return error;
     uint64_t address = flags & poolMallocFixed ? 0 : take_at_hand(pool, stream, size, flags);
-    error = address ? keep_or_return(pool, handle, stream, size, address)
+    error = address ? keep_or_return(pool, handle, stream, address)
                     : malloc_pinned(pool, handle, stream, size, flags, &address);
     if (error == poolSuccess)
         *pointer = (void *)(uintptr_t)address;

@@ -12,12 +12,14 @@
 //   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time for each
 //                 pool. Whoever finds memory without them never waits for it. The reaper alone gives it back
 //                 after each extent or view, and makes way for others that want it.
-//   lane.lock     the slabs, quick lists and the unfenced count of one lane. Held for a few instructions;
-//                 never across a driver call, never together with another lane's.
+//   allowances    who may take what over from another lane's; see pool/figures.h.
+//   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions; never across a
+//                 driver call, never together with another lane's.
 //   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.
 //   the reaper's  its queue; see pool/reaper.h. Nothing is taken while it is held.
 //
-// A malloc or free that finds what it wants in its lane takes lane.lock alone.
+// A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache line that another
+// stream's does: what is written often stands in lines of its own, apart from what is only read.
 #ifndef STREAMPOOL_POOL_POOL_H
 #define STREAMPOOL_POOL_POOL_H
 
@@ -98,18 +100,23 @@ struct sp_quick_bin {
 };
 
 struct sp_lane {
+    // What each malloc and free needs, one cache line. The atomics are written under the lock alone, so by a load and a
+    // store, and read by whoever asks for a figure.
     _Alignas(64) struct sp_lock lock;
-    uint32_t quick_used;     // a bit for each bin that is not empty
-    _Atomic uint32_t misses; // of the quick lists
+    uint32_t quick_used; // a bit for each bin that is not empty
     struct sp_pool *pool;
     struct sp_stream *stream;
     _Atomic uint64_t hits;      // allocations out of the slabs and quick lists
+    _Atomic uint64_t used;      // bytes of the live blocks that were allocated on the lane
+    _Atomic uint64_t allowance; // see pool/figures.h
     uint64_t unfenced_sequence; // the latest number under which unfenced_bytes were freed
     uint64_t unfenced_bytes;
+
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
     struct sp_list owned_slabs;                    // all
     struct sp_quick_bin quick[SP_QUICK_BINS];
+    _Atomic uint32_t misses; // of the quick lists
     // Guarded by the pool's lock:
     struct sp_list link;                   // in pool.lanes
     struct sp_tier tiers[SP_REGION_COUNT]; // its fences are all of this stream
@@ -156,14 +163,15 @@ struct sp_pool {
     bool (*_Atomic is_complete)(
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
 
-    _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
-
     _Atomic bool destroyed;
     struct sp_lane_table *_Atomic lane_table;
 
-    // Figures. A free lowers `used` as the last thing it does with the pool.
-    _Alignas(64) _Atomic uint64_t used;
-    _Atomic uint64_t used_high;
+    _Alignas(64) _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
+
+    // Figures; what is used is counted by the lanes.
+    _Alignas(64) _Atomic uint64_t used_high; // the sum of the lanes' allowances
+    struct sp_lock allowances;
+    uint32_t covered_last;                  // the slot of the lane whose allowance was brought up last
     _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
 

@@ -21,10 +21,10 @@ struct sp_device {
     struct sp_space space;
     struct sp_pool *default_pool;
     struct sp_pool *_Atomic current;
-    struct sp_lock lock;
-    struct sp_list pools;       // all that have memory or may get some, given-up ones too
-    struct sp_list spare_pools; // structs to be used again
-    _Atomic uint32_t given_up;  // how many of them are given up and wait to be taken apart
+    _Alignas(64) struct sp_lock lock; // taken by each slow call, so apart from what all calls read
+    struct sp_list pools;             // all that have memory or may get some, given-up ones too
+    struct sp_list spare_pools;       // structs to be used again
+    _Atomic uint32_t given_up;        // how many of them are given up and wait to be taken apart
 };
 
 extern _Atomic bool sp_runtime_started;

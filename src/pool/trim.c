@@ -313,9 +313,7 @@ static CUresult trim_mapping(struct sp_pool *pool, size_t keep, choice *choose_l
 
 // An extent is at least a granule, so a pool with less unused than that has none to release.
 static bool may_release(const struct sp_pool *pool) {
-    uint64_t used = atomic_load_explicit(&pool->used, memory_order_relaxed);
-    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    return reserved >= used + pool->device->vmm.granule;
+    return sp_figure(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
 }
 
 // Makes ready what a trim may release. False when the pool holds no more than it is to keep, rounded up to the granule, or
