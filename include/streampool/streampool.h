@@ -224,6 +224,25 @@ struct poolMemPoolProps {
 //                     completed. 0: that is done on the calling thread, by the next allocation that makes such
 //                     a view, at a synchronise, by poolMemPoolTrimTo, before an allocation fails, and when the
 //                     pool ends; so it is in a Deterministic pool. The thread takes no signals. Default 1.
+//   StreamPromises    What the program promises of the streams that it allocates this pool's memory on or frees
+//                     it on, so that the driver needn't be asked in each call; values of enum
+//                     poolStreamPromise, combined by |.
+//                     poolPromiseStreamDestroy: each of them is destroyed by poolStreamDestroy, and before its
+//                     context is. Then a thread knows the 16 streams that it used last by their handles; only the
+//                     first call with a stream asks who it is. Default streams, whose meaning depends on the
+//                     current context, are asked for as ever, and so is the chain of events that takes the place
+//                     of stream ids on drivers older than CUDA 12.0.
+//                     poolPromiseNoCapture: none of them captures while it is passed to an allocation or a free
+//                     of this pool; nor does any blocking stream of the context, where a legacy default stream
+//                     is passed.
+//                     With both, an allocation that finds its memory at hand, and its free, make no driver
+//                     call. Nothing notices a promise that is broken. The first one: a new stream with the handle
+//                     of one that was destroyed otherwise is taken for that one, and is given memory that the old
+//                     one's work may still be using; or its free fails with the driver's error, if it is of
+//                     another context. The second one: the call does what it does outside of a capture, at
+//                     the moment when it is made and not when the graph is launched, so the graph uses memory that
+//                     others may be given; and an event that the call records becomes part of the capture, or
+//                     invalidates it. Default poolPromiseNothing.
 // clang-format off
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
     X(poolMemPoolReuseFollowEventDependencies, 1, int) \
@@ -247,8 +266,12 @@ struct poolMemPoolProps {
     X(poolMemPoolAttrDefragmentation, 1004, int) \
     X(poolMemPoolAttrRemapTimeMax, 1005, uint64_t) \
     X(poolMemPoolAttrTrimByReaper, 1006, int) \
-    X(poolMemPoolAttrReaper, 1007, int)
+    X(poolMemPoolAttrReaper, 1007, int) \
+    X(poolMemPoolAttrStreamPromises, 1010, int)
 // clang-format on
+
+// The values of poolMemPoolAttrStreamPromises, which can be combined.
+enum poolStreamPromise { poolPromiseNothing = 0, poolPromiseStreamDestroy = 1, poolPromiseNoCapture = 2 };
 
 // The values of poolMemPoolAttrDefragmentation.
 enum poolDefragmentation {

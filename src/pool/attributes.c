@@ -61,6 +61,9 @@ static bool read_int(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
     case poolMemPoolAttrDefragmentation:
         *value = atomic_load_explicit(&pool->defragmentation, memory_order_relaxed);
         return true;
+    case poolMemPoolAttrStreamPromises:
+        *value = sp_pool_promises(pool);
+        return true;
     case poolMemPoolAttrTrimByReaper:
         *value = atomic_load_explicit(&pool->trim_by_reaper, memory_order_relaxed);
         return true;
@@ -197,6 +200,16 @@ static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
     return poolSuccess;
 }
 
+// What was remembered while nothing was promised, or is left of an earlier promise, may be of streams that are gone.
+static poolError_t set_promises(struct sp_pool *pool, int promises) {
+    if (promises & ~(poolPromiseStreamDestroy | poolPromiseNoCapture))
+        return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
+    if (promises & poolPromiseStreamDestroy && !(sp_pool_promises(pool) & poolPromiseStreamDestroy))
+        sp_streams_forget_handles();
+    atomic_store(&pool->promises, promises);
+    return poolSuccess;
+}
+
 static poolError_t set_reaper(struct sp_pool *pool, bool reaper) {
     atomic_store_explicit(&pool->reaper, reaper, memory_order_relaxed);
     if (sp_pool_has_zombies(pool))
@@ -238,6 +251,8 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
     case poolMemPoolAttrTrimByReaper:
         atomic_store_explicit(&pool->trim_by_reaper, flag_at(value) != 0, memory_order_relaxed);
         return poolSuccess;
+    case poolMemPoolAttrStreamPromises:
+        return set_promises(pool, flag_at(value));
     case poolMemPoolAttrReaper:
         return set_reaper(pool, flag_at(value) != 0);
     case poolMemPoolAttrReservedMemHigh:

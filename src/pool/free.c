@@ -213,14 +213,7 @@ static poolError_t free_large(void *pointer, struct sp_block *block, struct rele
 // ------------------------------------------------------------------------------------------------- both
 
 struct sp_pool *sp_pool_of_address(uint64_t address) {
-    uintptr_t owner = sp_owner_of(address);
-    struct sp_slab *slab = sp_owner_slab(owner);
-    struct sp_block *block = sp_owner_block(owner);
-    if (slab)
-        return ((struct sp_lane *)slab->owner)->pool;
-    return block && block->address == address && sp_block_state(block) == SP_BLOCK_LIVE
-               ? sp_segment_of(block)->pool
-               : NULL;
+    return sp_owner_pool(sp_owner_of(address), address);
 }
 
 static void record(struct sp_pool *pool, struct sp_stream *stream) {
@@ -246,9 +239,8 @@ static void reap_if_last(struct sp_pool *pool) {
         sp_device_reap_pool(pool->device, pool);
 }
 
-poolError_t sp_pool_free(void *pointer, struct sp_stream *stream) {
+poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream) {
     struct release release = {.stream = stream};
-    uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)pointer);
     if (!owner)
         return not_live(pointer);
     if (stream) {

@@ -117,6 +117,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->host_wait_max, 0);
     atomic_store(&pool->deterministic, false);
     atomic_store(&pool->context_fence, false);
+    atomic_store(&pool->promises, poolPromiseNothing);
     atomic_store(&pool->defragmentation, poolDefragmentBeforeGrowth);
     atomic_store(&pool->remap_time_max, SP_REMAP_TIME_MAX);
     atomic_store(&pool->reaper, true);

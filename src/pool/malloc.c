@@ -307,7 +307,7 @@ static poolError_t keep_or_return(const struct sp_pool *pool, poolMemPool_t hand
                                   uint64_t address) {
     if (__builtin_expect(!is_another_now(pool, handle), 1))
         return poolSuccess;
-    sp_pool_free((void *)(uintptr_t)address, stream);
+    sp_pool_free((void *)(uintptr_t)address, sp_owner_of(address), stream);
     return SP_POOL_GONE;
 }
 

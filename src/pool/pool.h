@@ -141,6 +141,15 @@ enum sp_statistic {
 struct sp_pool {
     struct sp_device *device; // of the struct, for good: see life.c
 
+    // What each malloc and free reads, one cache line with the device and the handle.
+    struct sp_lane_table *_Atomic lane_table;
+    bool (*_Atomic is_complete)(
+        struct sp_fence fence);      // what this pool takes for known: see poolMemPoolAttrDeterministic
+    _Atomic uint64_t unfenced_share; // of one lane
+    _Atomic int promises;            // enum poolStreamPromise
+    _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it
+    _Atomic bool destroyed;
+
     // Set when the pool is made. A thread that comes late reads those of the struct's next pool, and tells by the handle
     // that they are.
     _Atomic(poolMemPool_t) handle;
@@ -151,20 +160,13 @@ struct sp_pool {
     _Atomic int reuse_policies[3];
     _Atomic uint64_t release_threshold;
     _Atomic uint64_t unfenced_max;
-    _Atomic uint64_t unfenced_share; // of one lane
-    _Atomic uint64_t host_wait_max;  // nanoseconds
+    _Atomic uint64_t host_wait_max; // nanoseconds
     _Atomic bool deterministic;
     _Atomic bool context_fence;
     _Atomic int defragmentation; // enum poolDefragmentation
     _Atomic uint64_t remap_time_max;
     _Atomic bool reaper;
     _Atomic bool trim_by_reaper;
-    _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it
-    bool (*_Atomic is_complete)(
-        struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
-
-    _Atomic bool destroyed;
-    struct sp_lane_table *_Atomic lane_table;
 
     _Alignas(64) _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
 
@@ -245,7 +247,11 @@ static inline struct sp_lane *sp_pool_find_lane(const struct sp_pool *pool, uint
 }
 
 // The same, made if need be; null without host memory.
-struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_stream *stream);
+struct sp_lane *sp_pool_make_lane(struct sp_pool *pool, struct sp_stream *stream);
+static inline struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_stream *stream) {
+    struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
+    return lane ? lane : sp_pool_make_lane(pool, stream);
+}
 
 // Takes the lanes away from a pool that has no memory left.
 void sp_pool_free_lanes(struct sp_pool *pool);
@@ -260,7 +266,14 @@ static inline bool sp_lane_is(const struct sp_lane *lane, const struct sp_pool *
 
 // Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool allows. Lane's
 // lock held.
-bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
+void sp_lane_begin_unfenced(struct sp_lane *lane, uint64_t sequence);
+static inline bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+    if (lane->unfenced_sequence != sequence)
+        sp_lane_begin_unfenced(lane, sequence);
+    lane->unfenced_bytes += bytes;
+    return atomic_load_explicit(&lane->pool->is_short, memory_order_relaxed) ||
+           lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_share, memory_order_relaxed);
+}
 
 // Computes anew what each lane may hold back, when the pool's attribute or the number of its lanes has changed.
 void sp_pool_share_unfenced(struct sp_pool *pool);
@@ -275,8 +288,13 @@ void sp_lane_record(struct sp_lane *lane);
 poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
                            unsigned int flags, void **pointer);
 
-// With a stream, whose capture state has been checked; or without one, null.
-poolError_t sp_pool_free(void *pointer, struct sp_stream *stream);
+// With a stream, whose capture state has been checked; or without one, null. `owner` is what the page map says of the pointer.
+poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream);
+
+// What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.
+static inline int sp_pool_promises(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->promises, memory_order_relaxed);
+}
 
 // Whether an address is the start of a live allocation, and of which pool; null when not. For a caller that
 // holds it.

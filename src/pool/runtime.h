@@ -43,6 +43,9 @@ static inline poolError_t sp_runtime_enter(void) {
 // An open device. poolErrorInvalidValue for an ordinal that there isn't.
 poolError_t sp_device_get(int ordinal, struct sp_device **device);
 
+// The same for the ordinal of a stream that is known; null when the device isn't open yet.
+struct sp_device *sp_device_at(int ordinal);
+
 // Walks the device's pools to the end, beginning with null; each one returned stays valid until the next
 // call.
 struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool);

@@ -37,6 +37,7 @@ static bool is_writable(enum poolMemPoolAttr attribute) {
     case poolMemPoolAttrRemapTimeMax:
     case poolMemPoolAttrTrimByReaper:
     case poolMemPoolAttrReaper:
+    case poolMemPoolAttrStreamPromises:
         return true;
     default:
         return false;
