@@ -36,7 +36,9 @@ static inline bool sp_fence_set_empty(const struct sp_fence_set *set) {
     return set->count == 0;
 }
 
-const struct sp_fence *sp_fence_set_at(const struct sp_fence_set *set, uint32_t index);
+static inline const struct sp_fence *sp_fence_set_at(const struct sp_fence_set *set, uint32_t index) {
+    return index < SP_FENCE_INLINE ? &set->some[index] : &set->more[index - SP_FENCE_INLINE];
+}
 
 // Makes room for `extra` more fences, so that as many additions can't fail. False when there is no host
 // memory.

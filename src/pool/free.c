@@ -11,9 +11,10 @@
 #include "pool/runtime.h"
 #include "pool/settle.h"
 
+#include "base/cold.h"
 #include "base/mutant.h"
 
-static poolError_t not_live(const void *pointer) {
+SP_COLD static poolError_t not_live(const void *pointer) {
     return sp_fail(poolErrorInvalidValue, "%p is not the start of a live allocation", pointer);
 }
 
@@ -57,8 +58,8 @@ static uint32_t put_own_locked(struct sp_lane *owner, struct sp_slab *slab, uint
 
 // The block waits in its slab with the other streams' fences. CUDA_ERROR_OUT_OF_MEMORY when there is no host memory for
 // this one.
-static CUresult return_locked(struct sp_lane *owner, struct sp_slab *slab, uint16_t index,
-                              struct release *release) {
+SP_COLD static CUresult return_locked(struct sp_lane *owner, struct sp_slab *slab, uint16_t index,
+                                      struct release *release) {
     sp_fence_set_prune(&slab->foreign, owner->pool->is_complete);
     if (!sp_fence_set_add(&slab->foreign, (struct sp_fence){release->stream->slot, release->sequence}))
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -68,14 +69,18 @@ static CUresult return_locked(struct sp_lane *owner, struct sp_slab *slab, uint1
     return CUDA_SUCCESS;
 }
 
-// An empty slab is given up when its class has another one to allocate from.
-static bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_slab *slab) {
-    struct sp_list *class_list = &owner->slabs[slab->class_index];
-    if (slab->live != 0 || sp_list_empty(&slab->link) || class_list->next == class_list->prev)
-        return false;
+SP_COLD static void unlink_locked(struct sp_slab *slab) {
     sp_list_remove(&slab->link);
     sp_list_remove(&slab->returned_link);
     sp_list_remove(&slab->owned_link);
+}
+
+// An empty slab is given up when its class has another one to allocate from.
+static inline bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_slab *slab) {
+    const struct sp_list *class_list = &owner->slabs[slab->class_index];
+    if (slab->live != 0 || class_list->next == class_list->prev || sp_list_empty(&slab->link))
+        return false;
+    unlink_locked(slab);
     return true;
 }
 
@@ -102,7 +107,7 @@ static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, u
     return CUDA_SUCCESS;
 }
 
-static bool count_unfenced(struct sp_lane *lane, const struct release *release, uint64_t bytes) {
+SP_COLD static bool count_unfenced(struct sp_lane *lane, const struct release *release, uint64_t bytes) {
     sp_lock_acquire(&lane->lock);
     bool over = sp_lane_count_unfenced(lane, release->sequence, bytes);
     sp_lock_release(&lane->lock);
@@ -223,7 +228,7 @@ static void record(struct sp_pool *pool, struct sp_stream *stream) {
 
 // What there is to do besides: the record that makes the free known, and the account. The free itself has been done, so a driver
 // that fails here only delays reuse.
-static void finish(const struct release *release) {
+SP_COLD static void finish(const struct release *release) {
     struct sp_stream *stream = release->stream;
     if (stream && !stream->identified)
         sp_pool_count(release->pool, SP_STATISTIC_EventsRecorded); // its free point was one
@@ -234,7 +239,7 @@ static void finish(const struct release *release) {
 }
 
 // Of a pool that was given up. The struct may be another one's by now, which does no harm: whoever reaps looks again.
-static void reap_if_last(struct sp_pool *pool) {
+SP_COLD static void reap_if_last(struct sp_pool *pool) {
     if (!sp_figures_any_used(pool))
         sp_device_reap_pool(pool->device, pool);
 }
@@ -255,7 +260,7 @@ poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *strea
         return error;
     if (!release.settled)
         finish(&release);
-    if (__builtin_expect(atomic_load_explicit(&release.pool->destroyed, memory_order_acquire), 0))
+    if (SP_UNLIKELY(atomic_load_explicit(&release.pool->destroyed, memory_order_acquire)))
         reap_if_last(release.pool);
     return poolSuccess;
 }

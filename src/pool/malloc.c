@@ -10,6 +10,7 @@
 #include "pool/settle.h"
 
 #include "base/checked.h"
+#include "base/cold.h"
 #include "base/mutant.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@
 // ----------------------------------------------------------------------------------------- small blocks
 
 // Nothing of other streams is pending on the slab's free blocks.
-static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
+SP_COLD static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
     sp_fence_set_prune(&slab->foreign, lane->pool->is_complete);
     return sp_fence_set_empty(&slab->foreign);
 }
@@ -32,7 +33,7 @@ static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_i
     return NULL;
 }
 
-static uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
+static inline uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
     uint64_t address = sp_slab_take(slab, size);
     if (!sp_slab_has_free(slab))
         sp_list_remove(&slab->link);
@@ -65,14 +66,35 @@ static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     sp_request_close(&request);
 }
 
-static uint64_t take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags) {
+SP_COLD static struct sp_slab *slab_with_returned_locked(struct sp_lane *lane, unsigned class_index,
+                                                         unsigned int flags) {
+    accept_returned_locked(lane, class_index);
+    return usable_slab_locked(lane, class_index, flags);
+}
+
+static inline uint64_t take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags) {
     unsigned class_index = sp_size_class_of(size);
     struct sp_slab *slab = usable_slab_locked(lane, class_index, flags);
-    if (!slab) {
-        accept_returned_locked(lane, class_index);
-        slab = usable_slab_locked(lane, class_index, flags);
-    }
+    if (SP_UNLIKELY(!slab))
+        slab = slab_with_returned_locked(lane, class_index, flags);
     return slab ? take_from_slab_locked(slab, size) : 0;
+}
+
+static void count_hit_locked(struct sp_lane *lane) {
+    atomic_store_explicit(&lane->hits, sp_figure(&lane->hits) + 1, memory_order_relaxed);
+}
+
+// Once more, for a lane that has just come to be, or another thread's free: counted.
+SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                         unsigned int flags) {
+    sp_lock_acquire(&lane->lock);
+    uint64_t address = take_small_locked(lane, size, flags);
+    if (address)
+        count_hit_locked(lane);
+    sp_lock_release(&lane->lock);
+    if (address)
+        sp_figures_use(pool, lane, size);
+    return address;
 }
 
 static bool has_returned(struct sp_lane *lane, unsigned class_index) {
@@ -88,8 +110,8 @@ static bool may_ask(const struct sp_pool *pool, unsigned int flags) {
 }
 
 // The same once something was learned, which tells what it counts as.
-static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                   unsigned int flags, enum sp_statistic counts) {
+SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                           unsigned int flags, enum sp_statistic counts) {
     sp_lock_acquire(&lane->lock);
     uint64_t address = take_small_locked(lane, size, flags);
     sp_lock_release(&lane->lock);
@@ -123,8 +145,8 @@ static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region
 
 // A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't grow for a
 // slab that can't be had.
-static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                   unsigned int flags, uint64_t *address) {
+SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                           unsigned int flags, uint64_t *address) {
     unsigned class_index = sp_size_class_of(size);
     struct sp_block *run = NULL;
     struct sp_slab *slab = sp_slab_create(class_index);
@@ -228,40 +250,36 @@ static bool is_small(size_t size, unsigned int flags) {
     return size <= SP_SMALL_MAX && !(flags & poolMallocFixed);
 }
 
-static void count_hit_locked(struct sp_lane *lane) {
-    atomic_store_explicit(&lane->hits, sp_figure(&lane->hits) + 1, memory_order_relaxed);
-}
-
 // What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
-static uint64_t take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
-                             unsigned int flags) {
+static inline uint64_t take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
+                                    unsigned int flags) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
     uint64_t address = 0;
     bool covered = true;
     if (!lane)
         return 0;
     sp_lock_acquire(&lane->lock);
-    if (__builtin_expect(sp_lane_is(lane, pool, stream), 1))
+    if (SP_LIKELY(sp_lane_is(lane, pool, stream)))
         address = size <= SP_SMALL_MAX ? take_small_locked(lane, size, flags) : take_quick_locked(lane, size);
     if (address) {
         count_hit_locked(lane);
         covered = sp_figures_use_locked(lane, size);
     }
     sp_lock_release(&lane->lock);
-    if (__builtin_expect(!covered, 0))
+    if (SP_UNLIKELY(!covered))
         sp_figures_cover(pool, lane);
     return address;
 }
 
 // With the pool pinned.
-static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream, size_t size,
-                                 unsigned int flags, uint64_t *address) {
+SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream, size_t size,
+                                         unsigned int flags, uint64_t *address) {
     struct sp_lane *lane = sp_pool_lane(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     sp_native_error_note(CUDA_SUCCESS, "");
-    if (is_small(size, flags)) { // another thread may have freed some meanwhile
-        *address = take_at_hand(pool, stream, size, flags);
+    if (is_small(size, flags)) {
+        *address = take_small_again(pool, lane, size, flags);
         if (*address)
             return poolSuccess;
     }
@@ -289,8 +307,8 @@ static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, 
                    most);
 }
 
-static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                 size_t size, unsigned int flags, uint64_t *address) {
+SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                         size_t size, unsigned int flags, uint64_t *address) {
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
@@ -305,15 +323,15 @@ static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, str
 // stays, so its handle can be looked at, and the block goes back.
 static poolError_t keep_or_return(const struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                                   uint64_t address) {
-    if (__builtin_expect(!is_another_now(pool, handle), 1))
+    if (SP_LIKELY(!is_another_now(pool, handle)))
         return poolSuccess;
     sp_pool_free((void *)(uintptr_t)address, sp_owner_of(address), stream);
     return SP_POOL_GONE;
 }
 
 // Of an anonymous stream. A size that can't be had is refused before the stream is made to wait.
-static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t handle,
-                                      struct sp_stream *stream, size_t size) {
+SP_COLD static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t handle,
+                                              struct sp_stream *stream, size_t size) {
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
