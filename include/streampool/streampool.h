@@ -395,7 +395,7 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 // the given pool, which may belong to another device. The memory may be used by work that comes after this
 // call in the stream's order, or that is ordered behind such work; the pointer is aligned to at least 512
 // bytes. A size of 0 succeeds with a null pointer. The common case makes no driver call but the checks of
-// the stream's capture state and identity. When the pool has no suitable memory it grows, which calls the
+// the stream's capture state and identity, and none where the attribute StreamPromises answers them. When the pool has no suitable memory it grows, which calls the
 // driver, but never waits for the device. (cudaMallocAsync, cudaMallocFromPoolAsync. CUDA's pool grows to
 // the whole device before it fails; this one is as it was.)
 //   poolErrorInvalidValue             null ptr; not a pool
@@ -476,7 +476,7 @@ STREAMPOOL_API poolError_t poolStreamWaitEvent(CUstream stream, CUevent event, u
 
 // Destroys a stream, and an event. Frees pending on the stream are marked first, so that their memory can
 // be reused before the next poolDeviceSynchronize: with cuStreamDestroy alone nobody learns when they
-// complete. (cudaStreamDestroy, cudaEventDestroy)
+// complete. A program that has promised so (StreamPromises) destroys its streams by no other call. (cudaStreamDestroy, cudaEventDestroy)
 STREAMPOOL_API poolError_t poolStreamDestroy(CUstream stream);
 STREAMPOOL_API poolError_t poolEventDestroy(CUevent event);
 

@@ -17,14 +17,15 @@ enum { SP_MAX_DEVICES = 64 };
 struct sp_device {
     _Atomic bool open;
     struct sp_lock open_lock;
-    struct sp_vmm_device vmm;
-    struct sp_space space;
-    struct sp_pool *default_pool;
     struct sp_pool *_Atomic current;
-    _Alignas(64) struct sp_lock lock; // taken by each slow call, so apart from what all calls read
-    struct sp_list pools;             // all that have memory or may get some, given-up ones too
-    struct sp_list spare_pools;       // structs to be used again
-    _Atomic uint32_t given_up;        // how many of them are given up and wait to be taken apart
+    struct sp_pool *default_pool;
+    struct sp_vmm_device vmm;
+    // What slow calls write stands apart from what all read.
+    _Alignas(64) struct sp_space space;
+    _Alignas(64) struct sp_lock lock;
+    struct sp_list pools;       // all that have memory or may get some, given-up ones too
+    struct sp_list spare_pools; // structs to be used again
+    _Atomic uint32_t given_up;  // how many of them are given up and wait to be taken apart
 };
 
 extern _Atomic bool sp_runtime_started;

@@ -146,6 +146,8 @@ static void what_is_written_often_has_cache_lines_of_its_own(void **state) {
     assert_int_equal(offsetof(struct sp_pool, statistics) % 64, 0);
     assert_int_equal(offsetof(struct sp_pool, used_high) % 64, 0);
     assert_int_equal(offsetof(struct sp_pool, reserved) % 64, 0);
+    assert_int_equal(offsetof(struct sp_pool, handle) / 64, 0);
+    assert_int_equal(offsetof(struct sp_device, space) % 64, 0);
     assert_int_equal(offsetof(struct sp_device, lock) % 64, 0);
     assert_int_equal(sizeof(struct sp_stream) % 64, 0);
 }
