@@ -18,9 +18,11 @@
 
 #define SP_SLAB_END UINT16_MAX
 
+// Slabs of different lanes lie side by side, so each has cache lines of its own.
 struct sp_slab {
-    // What an allocation and a free need, 64 bytes.
-    struct sp_list link; // in the owner's list of slabs of the class that have free blocks, or unlinked
+    // What an allocation and a free need, one of them.
+    _Alignas(64) struct sp_list
+        link; // in the owner's list of slabs of the class that have free blocks, or unlinked
     void *owner;
     uint64_t address;
     uint64_t last_sequence;
