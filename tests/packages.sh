@@ -19,6 +19,7 @@ command  clang           clang
 runtime  asan            libclang-rt-14-dev
 command  llvm-symbolizer llvm
 command  clang-format-14 clang-format-14
+command  valgrind        valgrind
 module   cmocka          libcmocka-dev
 "
 

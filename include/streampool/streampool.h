@@ -178,8 +178,10 @@ struct poolMemPoolProps {
 // The three reuse policies default to 1; any other number than 0 reads back as 1. ReleaseThreshold defaults
 // to 0. The two Current figures are read only; a High figure can only be set to 0, which resets it to the
 // Current one. Used counts requested bytes exactly and falls when a free is called, not when it completes;
-// Reserved counts physical bytes. The High figures are exact while one thread at a time allocates and
-// frees; with several threads at once they may miss a peak shorter than one call. 9 to 14 are read only and
+// Reserved counts physical bytes. While one thread at a time is in a call of the pool, all four are exact.
+// With several at once, UsedMemCurrent is a sum that calls may change while it is taken, and UsedMemHigh may
+// count what one thread freed while another allocated: it is at least the highest sum that there was, and at
+// most the sum of what was used at most by each stream. 9 to 14 are read only and
 // tell what the pool was made with.
 //
 //   UnfencedBytesMax  A free is known to other streams only once an event has been recorded behind it. So many
@@ -222,6 +224,25 @@ struct poolMemPoolProps {
 //                     completed. 0: that is done on the calling thread, by the next allocation that makes such
 //                     a view, at a synchronise, by poolMemPoolTrimTo, before an allocation fails, and when the
 //                     pool ends; so it is in a Deterministic pool. The thread takes no signals. Default 1.
+//   StreamPromises    What the program promises of the streams that it allocates this pool's memory on or frees
+//                     it on, so that the driver needn't be asked in each call; values of enum
+//                     poolStreamPromise, combined by |.
+//                     poolPromiseStreamDestroy: each of them is destroyed by poolStreamDestroy, and before its
+//                     context is. Then a thread knows the 16 streams that it used last by their handles; only the
+//                     first call with a stream asks who it is. Default streams, whose meaning depends on the
+//                     current context, are asked for as ever, and so is the chain of events that takes the place
+//                     of stream ids on drivers older than CUDA 12.0.
+//                     poolPromiseNoCapture: none of them captures while it is passed to an allocation or a free
+//                     of this pool; nor does any blocking stream of the context, where a legacy default stream
+//                     is passed.
+//                     With both, an allocation that finds its memory at hand, and its free, make no driver
+//                     call. Nothing notices a promise that is broken. The first one: a new stream with the handle
+//                     of one that was destroyed otherwise is taken for that one, and is given memory that the old
+//                     one's work may still be using; or its free fails with the driver's error, if it is of
+//                     another context. The second one: the call does what it does outside of a capture, at
+//                     the moment when it is made and not when the graph is launched, so the graph uses memory that
+//                     others may be given; and an event that the call records becomes part of the capture, or
+//                     invalidates it. Default poolPromiseNothing.
 //   ReleaseDelay      Beyond ReleaseThreshold, a synchronise also leaves as much as the program had in use at
 //                     once in any of the pool's last so many intervals between two synchronises. So a loop that
 //                     frees what it uses and synchronises takes memory from the device in its first round
@@ -255,8 +276,12 @@ struct poolMemPoolProps {
     X(poolMemPoolAttrRemapTimeMax, 1005, uint64_t) \
     X(poolMemPoolAttrTrimByReaper, 1006, int) \
     X(poolMemPoolAttrReaper, 1007, int) \
+    X(poolMemPoolAttrStreamPromises, 1010, int) \
     X(poolMemPoolAttrReleaseDelay, 1011, uint64_t)
 // clang-format on
+
+// The values of poolMemPoolAttrStreamPromises, which can be combined.
+enum poolStreamPromise { poolPromiseNothing = 0, poolPromiseStreamDestroy = 1, poolPromiseNoCapture = 2 };
 
 // The values of poolMemPoolAttrDefragmentation.
 enum poolDefragmentation {
@@ -400,7 +425,7 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 // the given pool, which may belong to another device. The memory may be used by work that comes after this
 // call in the stream's order, or that is ordered behind such work; the pointer is aligned to at least 512
 // bytes. A size of 0 succeeds with a null pointer. The common case makes no driver call but the checks of
-// the stream's capture state and identity. When the pool has no suitable memory it grows, which calls the
+// the stream's capture state and identity, and none where the attribute StreamPromises answers them. When the pool has no suitable memory it grows, which calls the
 // driver, but never waits for the device. (cudaMallocAsync, cudaMallocFromPoolAsync. CUDA's pool grows to
 // the whole device before it fails; this one is as it was.)
 //   poolErrorInvalidValue             null ptr; not a pool
@@ -481,7 +506,7 @@ STREAMPOOL_API poolError_t poolStreamWaitEvent(CUstream stream, CUevent event, u
 
 // Destroys a stream, and an event. Frees pending on the stream are marked first, so that their memory can
 // be reused before the next poolDeviceSynchronize: with cuStreamDestroy alone nobody learns when they
-// complete. (cudaStreamDestroy, cudaEventDestroy)
+// complete. A program that has promised so (StreamPromises) destroys its streams by no other call. (cudaStreamDestroy, cudaEventDestroy)
 STREAMPOOL_API poolError_t poolStreamDestroy(CUstream stream);
 STREAMPOOL_API poolError_t poolEventDestroy(CUevent event);
 

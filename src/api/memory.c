@@ -1,5 +1,6 @@
 // poolMallocAsync and its like.
 #include "api/api.h"
+#include "pool/owner.h"
 
 static poolError_t refuse_capture(CUresult error) {
     if (error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
@@ -7,19 +8,29 @@ static poolError_t refuse_capture(CUresult error) {
     return sp_fail_driver(error, "asking whether the stream is capturing");
 }
 
-// From the current pool of the stream's device. Another thread may destroy it while this one looks; then
-// another pool is current.
-static poolError_t allocate_from_current(void **ptr, size_t size, struct sp_stream *stream,
-                                         unsigned int flags) {
-    struct sp_device *device;
-    poolError_t error = sp_device_get(stream->device, &device);
-    if (error != poolSuccess)
-        return error;
-    do {
-        poolMemPool_t handle;
-        struct sp_pool *pool = sp_device_current_pool(device, &handle);
-        error = sp_pool_malloc(pool, handle, stream, size, flags, ptr);
-    } while (error == SP_POOL_GONE);
+// In a capture only memory of the graph could be freed, and none of ours is.
+static poolError_t refuse_free_in_capture(CUresult error) {
+    if (error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        return sp_fail(poolErrorInvalidValue, "the stream is capturing, and the memory is not the graph's");
+    return refuse_capture(error);
+}
+
+// The stream of a call, with no question that the promises answer. `refuse` says what a capture means to the call.
+static inline poolError_t admit(CUstream handle, int promises, struct sp_stream **stream,
+                                poolError_t (*refuse)(CUresult error)) {
+    if (!(promises & poolPromiseNoCapture)) {
+        CUresult capture = sp_stream_check_capture(handle);
+        if (capture != CUDA_SUCCESS)
+            return refuse(capture);
+    }
+    if (promises & poolPromiseStreamDestroy) {
+        *stream = sp_stream_remembered(handle);
+        if (*stream)
+            return poolSuccess;
+    }
+    poolError_t error = sp_api_stream(handle, stream);
+    if (error == poolSuccess && promises & poolPromiseStreamDestroy)
+        sp_stream_remember(*stream, handle);
     return error;
 }
 
@@ -29,25 +40,59 @@ struct named_pool {
     struct sp_pool *pool;
 };
 
-static poolError_t allocate_from(void **ptr, size_t size, struct named_pool from, struct sp_stream *stream,
+static poolError_t allocate_from(void **ptr, size_t size, struct named_pool from, CUstream handle,
                                  unsigned int flags) {
-    poolError_t error = sp_pool_malloc(from.pool, from.handle, stream, size, flags, ptr);
-    return error == SP_POOL_GONE ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile") : error;
-}
-
-static poolError_t allocate(void **ptr, size_t size, struct named_pool from, CUstream handle,
-                            unsigned int flags) {
     struct sp_stream *stream;
-    CUresult capture = sp_stream_check_capture(handle);
-    if (capture != CUDA_SUCCESS)
-        return refuse_capture(capture);
-    poolError_t error = sp_api_stream(handle, &stream);
+    poolError_t error = admit(handle, sp_pool_promises(from.pool), &stream, refuse_capture);
     if (error != poolSuccess)
         return error;
     if (size == 0) {
         *ptr = NULL;
         return poolSuccess;
     }
+    error = sp_pool_malloc(from.pool, from.handle, stream, size, flags, ptr);
+    return error == SP_POOL_GONE ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile") : error;
+}
+
+// Which pool is current depends on the stream's device. So what is promised is known of streams that the thread remembers.
+static int promises_of_current(CUstream handle) {
+    poolMemPool_t pool;
+    const struct sp_stream *stream = sp_stream_remembered(handle);
+    struct sp_device *device = stream ? sp_device_at(stream->device) : NULL;
+    return device ? sp_pool_promises(sp_device_current_pool(device, &pool)) : poolPromiseNothing;
+}
+
+static void remember_if_promised(const struct sp_pool *pool, struct sp_stream *stream, CUstream handle) {
+    if (sp_pool_promises(pool) & poolPromiseStreamDestroy)
+        sp_stream_remember(stream, handle);
+}
+
+// From the current pool of the stream's device. Another thread may destroy it while this one looks; then
+// another pool is current.
+static poolError_t allocate_from_current(void **ptr, size_t size, CUstream handle, unsigned int flags) {
+    struct sp_stream *stream;
+    struct sp_device *device;
+    poolError_t error = admit(handle, promises_of_current(handle), &stream, refuse_capture);
+    if (error != poolSuccess)
+        return error;
+    if (size == 0) {
+        *ptr = NULL;
+        return poolSuccess;
+    }
+    error = sp_device_get(stream->device, &device);
+    if (error != poolSuccess)
+        return error;
+    do {
+        poolMemPool_t current;
+        struct sp_pool *pool = sp_device_current_pool(device, &current);
+        remember_if_promised(pool, stream, handle);
+        error = sp_pool_malloc(pool, current, stream, size, flags, ptr);
+    } while (error == SP_POOL_GONE);
+    return error;
+}
+
+static poolError_t allocate(void **ptr, size_t size, struct named_pool from, CUstream stream,
+                            unsigned int flags) {
     return from.pool ? allocate_from(ptr, size, from, stream, flags)
                      : allocate_from_current(ptr, size, stream, flags);
 }
@@ -58,7 +103,7 @@ poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
         return error;
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
-    return allocate(ptr, size, (struct named_pool){NULL, NULL}, stream, poolMallocDefault);
+    return allocate_from_current(ptr, size, stream, poolMallocDefault);
 }
 
 poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handle, CUstream stream) {
@@ -69,7 +114,7 @@ poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handl
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
     error = sp_api_pool(handle, &from.pool);
-    return error == poolSuccess ? allocate(ptr, size, from, stream, poolMallocDefault) : error;
+    return error == poolSuccess ? allocate_from(ptr, size, from, stream, poolMallocDefault) : error;
 }
 
 enum {
@@ -91,14 +136,10 @@ poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t hand
     return error == poolSuccess ? allocate(ptr, size, from, stream, flags) : error;
 }
 
-// In a capture only memory of the graph could be freed, and none of ours is.
-static poolError_t check_free_capture(CUstream handle) {
-    CUresult capture = sp_stream_check_capture(handle);
-    if (capture == CUDA_SUCCESS)
-        return poolSuccess;
-    if (capture == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-        return sp_fail(poolErrorInvalidValue, "the stream is capturing, and the memory is not the graph's");
-    return refuse_capture(capture);
+// By the pool that the pointer is of, if it is of one.
+static int promises_of_owner(uintptr_t owner, const void *ptr) {
+    const struct sp_pool *pool = owner ? sp_owner_pool(owner, (uint64_t)(uintptr_t)ptr) : NULL;
+    return pool ? sp_pool_promises(pool) : poolPromiseNothing;
 }
 
 poolError_t poolFreeAsync(void *ptr, CUstream handle) {
@@ -106,16 +147,15 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     poolError_t error = sp_runtime_enter();
     if (error != poolSuccess || !ptr)
         return error;
-    error = check_free_capture(handle);
-    if (error != poolSuccess)
-        return error;
-    error = sp_api_stream(handle, &stream);
-    return error == poolSuccess ? sp_pool_free(ptr, stream) : error;
+    uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
+    error = admit(handle, promises_of_owner(owner, ptr), &stream, refuse_free_in_capture);
+    return error == poolSuccess ? sp_pool_free(ptr, owner, stream) : error;
 }
 
 poolError_t poolFree(void *ptr) {
     poolError_t error = sp_runtime_enter();
-    return error == poolSuccess && ptr ? sp_pool_free(ptr, NULL) : error;
+    return error == poolSuccess && ptr ? sp_pool_free(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL)
+                                       : error;
 }
 
 poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {

@@ -5,9 +5,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// A critical section here is some tens of nanoseconds, or it holds a driver call's bookkeeping; looking this
-// often covers the first kind and costs little before the second.
-#define SPINS 100
+// A critical section here is some tens of nanoseconds, or it holds a driver call's bookkeeping; looking for so many pauses
+// covers the first kind and costs little before the second. Each look comes after twice the pauses of the one before, so
+// that many threads don't all reach for the lock's cache line while its owner is to give it back.
+enum { PAUSES_FIRST = 1, PAUSES_LAST = 64 };
 
 static _Atomic(void (*)(int contended)) lock_hook;
 
@@ -30,10 +31,11 @@ static void relax(void) {
 }
 
 static bool spin(struct sp_lock *lock) {
-    for (int i = 0; i < SPINS; i++) {
+    for (int pauses = PAUSES_FIRST; pauses <= PAUSES_LAST; pauses *= 2) {
+        for (int i = 0; i < pauses; i++)
+            relax();
         if (atomic_load_explicit(&lock->state, memory_order_relaxed) == SP_LOCK_FREE && sp_lock_try(lock))
             return true;
-        relax();
     }
     return false;
 }

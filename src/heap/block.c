@@ -4,6 +4,7 @@
 #include "base/mutant.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { CHUNK = 64, UNIT_SHIFT = 21, LEAF_SHIFT = 9, LEAF_UNITS = 1 << LEAF_SHIFT };
 
@@ -20,9 +21,10 @@ static struct {
 } store;
 
 static bool add_chunk(void) {
-    struct chunk *chunk = calloc(1, sizeof *chunk);
+    struct chunk *chunk = aligned_alloc(_Alignof(struct chunk), sizeof *chunk);
     if (!chunk)
         return false;
+    memset(chunk, 0, sizeof *chunk);
     chunk->next = store.chunks;
     store.chunks = chunk;
     for (int i = 0; i < CHUNK; i++) {

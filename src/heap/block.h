@@ -35,18 +35,22 @@ enum sp_block_state {
 struct sp_tier;
 struct sp_slab;
 
+// Blocks of different lanes lie side by side, so each has cache lines of its own.
 struct sp_block {
-    uint64_t address;
+    // What the free of a large block and its next allocation need: two cache lines.
+    _Alignas(64) uint64_t address;
     uint64_t size;
     uint64_t requested; // live: the bytes that were asked for
     _Atomic uint32_t state;
-    struct sp_fence_set fences;   // where it was last used; a live block keeps those it was taken with
-    struct sp_block *prev, *next; // neighbours by address; next also links spare descriptors
     struct sp_chain *chain;
-    struct sp_tier *tier;        // free: the index it is in
-    struct sp_tree_node by_size; // free: in that index
     struct sp_block *quick_next; // cached: in the lane's quick list
     struct sp_slab *slab;        // live: the slab it is the run of, or null
+    void *account;               // live, and no run: where `requested` is counted; see pool/figures.h
+    struct sp_fence_set fences;  // where it was last used; a live block keeps those it was taken with
+
+    struct sp_block *prev, *next; // neighbours by address; next also links spare descriptors
+    struct sp_tier *tier;         // free: the index it is in
+    struct sp_tree_node by_size;  // free: in that index
 };
 
 // Blocks are found by address through a table with an entry for each *unit* of the range: the first block that

@@ -1,5 +1,6 @@
 #include "heap/slab.h"
 
+#include "base/checked.h"
 #include "base/lock.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@ static struct {
 
 static size_t bytes_of(unsigned class_index) {
     uint32_t blocks = sp_size_classes[class_index].blocks;
-    return sizeof(struct sp_slab) + blocks * (sizeof(uint32_t) + sizeof(uint16_t));
+    size_t bytes = sizeof(struct sp_slab) + blocks * (sizeof(uint32_t) + sizeof(uint16_t));
+    return sp_round_up(bytes, _Alignof(struct sp_slab));
 }
 
 static struct sp_slab *take_spare(unsigned class_index) {
@@ -30,7 +32,7 @@ struct sp_slab *sp_slab_create(unsigned class_index) {
     uint32_t blocks = sp_size_classes[class_index].blocks;
     struct sp_slab *slab = take_spare(class_index);
     if (!slab)
-        slab = malloc(bytes_of(class_index));
+        slab = aligned_alloc(_Alignof(struct sp_slab), bytes_of(class_index));
     if (!slab)
         return NULL;
     memset(slab, 0, bytes_of(class_index));

@@ -18,23 +18,27 @@
 
 #define SP_SLAB_END UINT16_MAX
 
+// Slabs of different lanes lie side by side, so each has cache lines of its own.
 struct sp_slab {
-    struct sp_list link; // in the owner's list of slabs of the class that have free blocks, or unlinked
-    struct sp_list returned_link; // in the owner's list of slabs that have returned blocks, or unlinked
-    struct sp_list owned_link;    // in the owner's list of all its slabs
+    // What an allocation and a free need, one of them.
+    _Alignas(64) struct sp_list
+        link; // in the owner's list of slabs of the class that have free blocks, or unlinked
     void *owner;
-    struct sp_block *run;
     uint64_t address;
+    uint64_t last_sequence;
+    uint16_t *next; // by index
     uint16_t class_index;
     uint16_t live;
     uint16_t fresh; // blocks from here on were never used
     uint16_t free_head;
+
     uint16_t returned_head;
     uint16_t returned;
-    uint64_t last_sequence;
+    struct sp_list returned_link; // in the owner's list of slabs that have returned blocks, or unlinked
+    struct sp_list owned_link;    // in the owner's list of all its slabs
+    struct sp_block *run;
     struct sp_fence_set foreign;
     struct sp_slab *next_spare;
-    uint16_t *next;       // by index
     uint32_t requested[]; // by index
 };
 

@@ -60,21 +60,14 @@ CUresult sp_stream_extend_chain(struct sp_stream *stream, uint64_t *closed) {
     return CUDA_SUCCESS;
 }
 
-CUresult sp_stream_free_point(struct sp_stream *stream, uint64_t *sequence) {
-    CUresult error = CUDA_SUCCESS;
-    if (stream->identified)
-        *sequence =
-            atomic_load_explicit(&stream->sequence, memory_order_acquire) - SP_MUTATED(OffByOne, 1, 0);
-    else
-        error = sp_stream_extend_chain(stream, sequence);
-    if (error == CUDA_SUCCESS && atomic_load_explicit(&stream->freed, memory_order_relaxed) < *sequence)
+CUresult sp_stream_note_freed(struct sp_stream *stream, uint64_t *sequence) {
+    CUresult error = stream->identified ? CUDA_SUCCESS : sp_stream_extend_chain(stream, sequence);
+    if (error == CUDA_SUCCESS)
         sp_number_raise(&stream->freed, *sequence);
     return error;
 }
 
-CUresult sp_stream_before_reuse(struct sp_stream *stream) {
-    if (stream->identified || SP_IS_MUTANT(ChainNotAwaited))
-        return CUDA_SUCCESS;
+CUresult sp_stream_order_behind_chain(struct sp_stream *stream) {
     CUresult error = look_at_kind(stream);
     if (error != CUDA_SUCCESS)
         return error;

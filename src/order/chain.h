@@ -10,11 +10,20 @@
 #include "order/progress.h"
 
 // Before taking memory that this stream freed: nothing for an identified stream, a wait for an anonymous one.
-CUresult sp_stream_before_reuse(struct sp_stream *stream);
+CUresult sp_stream_order_behind_chain(struct sp_stream *stream);
+static inline CUresult sp_stream_before_reuse(struct sp_stream *stream) {
+    return stream->identified || SP_IS_MUTANT(ChainNotAwaited) ? CUDA_SUCCESS
+                                                               : sp_stream_order_behind_chain(stream);
+}
 
 // The sequence number for memory that is freed now; records it where the stream is anonymous. Call it
 // before anything is changed: it may fail.
-CUresult sp_stream_free_point(struct sp_stream *stream, uint64_t *sequence);
+CUresult sp_stream_note_freed(struct sp_stream *stream, uint64_t *sequence);
+static inline CUresult sp_stream_free_point(struct sp_stream *stream, uint64_t *sequence) {
+    *sequence = atomic_load_explicit(&stream->sequence, memory_order_acquire) - SP_MUTATED(OffByOne, 1, 0);
+    bool is_noted = atomic_load_explicit(&stream->freed, memory_order_relaxed) >= *sequence;
+    return stream->identified && is_noted ? CUDA_SUCCESS : sp_stream_note_freed(stream, sequence);
+}
 
 // Puts all work of an anonymous stream so far in front of its chain's end, and tells the number that this
 // closed.

@@ -8,15 +8,18 @@
 #include <stdlib.h>
 
 // The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is no reason
-// to keep the stream.
+// to keep the stream. Once the driver has destroyed it, another thread may find a new stream at the handle, and that one
+// may be given the slot.
 CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
+    uint64_t word = stream ? atomic_load(&stream->key.word[0]) : 0;
     if (stream)
         sp_stream_record(stream);
+    sp_streams_forget_handle(handle); // before the driver can give it to another
     CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
     if (error != CUDA_SUCCESS || !stream)
         return error;
     sp_stream_orphan_chain(stream);
-    sp_stream_set_gone(stream);
+    sp_stream_set_gone(stream, word);
     return CUDA_SUCCESS;
 }
 

@@ -9,10 +9,6 @@ static struct sp_fence *at(struct sp_fence_set *set, uint32_t index) {
     return index < SP_FENCE_INLINE ? &set->some[index] : &set->more[index - SP_FENCE_INLINE];
 }
 
-const struct sp_fence *sp_fence_set_at(const struct sp_fence_set *set, uint32_t index) {
-    return index < SP_FENCE_INLINE ? &set->some[index] : &set->more[index - SP_FENCE_INLINE];
-}
-
 void sp_fence_set_clear(struct sp_fence_set *set) {
     free(set->more);
     memset(set, 0, sizeof *set);

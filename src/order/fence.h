@@ -36,7 +36,9 @@ static inline bool sp_fence_set_empty(const struct sp_fence_set *set) {
     return set->count == 0;
 }
 
-const struct sp_fence *sp_fence_set_at(const struct sp_fence_set *set, uint32_t index);
+static inline const struct sp_fence *sp_fence_set_at(const struct sp_fence_set *set, uint32_t index) {
+    return index < SP_FENCE_INLINE ? &set->some[index] : &set->more[index - SP_FENCE_INLINE];
+}
 
 // Makes room for `extra` more fences, so that as many additions can't fail. False when there is no host
 // memory.
@@ -45,6 +47,17 @@ bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra);
 // Adds a fence, or raises the sequence number of its stream's. False, and nothing changed, without host
 // memory.
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence);
+
+// The common case of adding a fence: there is one, of the same stream, whose number is raised. False, and nothing changed, where
+// it isn't so.
+static inline bool sp_fence_set_advance(struct sp_fence_set *set, uint32_t slot, uint64_t sequence) {
+    struct sp_fence *fence = &set->some[0];
+    if (set->count != 1 || fence->slot != slot)
+        return false;
+    if (fence->sequence < sequence)
+        fence->sequence = sequence;
+    return true;
+}
 
 // Adds all of `from`: all or nothing. False without host memory.
 bool sp_fence_set_join(struct sp_fence_set *set, const struct sp_fence_set *from);

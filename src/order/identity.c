@@ -8,10 +8,6 @@ static bool is_per_thread(CUstream handle) {
     return handle == CU_STREAM_PER_THREAD;
 }
 
-bool sp_stream_is_default(CUstream handle) {
-    return handle == NULL || handle == CU_STREAM_LEGACY || is_per_thread(handle);
-}
-
 // A number for the calling host thread that is never used again.
 static uint64_t thread_number(void) {
     static _Atomic uint64_t last;
@@ -19,14 +15,6 @@ static uint64_t thread_number(void) {
     if (number == 0)
         number = atomic_fetch_add(&last, 1) + 1;
     return number;
-}
-
-CUresult sp_stream_check_capture(CUstream handle) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult error = sp_driver->cuStreamIsCapturing(handle, &status);
-    if (error != CUDA_SUCCESS)
-        return sp_native_noted(error, "cuStreamIsCapturing");
-    return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
 // A default stream is one of the current context.

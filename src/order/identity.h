@@ -31,20 +31,25 @@ struct sp_stream_description {
 // Whether the stream takes part in a capture: CUDA_SUCCESS when not, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
 // when so, and what the driver says when even asking is an error (the legacy stream beside a capturing one;
 // no context).
-CUresult sp_stream_check_capture(CUstream handle);
-
-bool sp_stream_is_default(CUstream handle);
-
-// The name of a stream. The common case is one driver call; the other one, of two, is for drivers without ids.
-CUresult sp_stream_name_anonymously(CUstream handle, struct sp_stream_name *name);
-static inline CUresult sp_stream_identify(CUstream handle, struct sp_stream_name *name) {
-    if (!sp_driver->cuStreamGetId || SP_IS_MUTANT(HandleForId))
-        return sp_stream_name_anonymously(handle, name);
-    unsigned long long id = 0;
-    CUresult error = sp_driver->cuStreamGetId(handle, &id);
-    *name = (struct sp_stream_name){{id, 0, 0}};
-    return sp_native_noted(error, "cuStreamGetId");
+static inline CUresult sp_stream_check_capture(CUstream handle) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult error = sp_driver->cuStreamIsCapturing(handle, &status);
+    if (error != CUDA_SUCCESS)
+        return sp_native_noted(error, "cuStreamIsCapturing");
+    return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
+
+static inline bool sp_stream_is_default(CUstream handle) {
+    return handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
+
+// Whether the driver has ids.
+static inline bool sp_streams_have_ids(void) {
+    return sp_driver->cuStreamGetId != NULL && !SP_IS_MUTANT(HandleForId);
+}
+
+// The name of a stream where the driver has none: two calls.
+CUresult sp_stream_name_anonymously(CUstream handle, struct sp_stream_name *name);
 
 // Fills in all but the name.
 CUresult sp_stream_describe(CUstream handle, struct sp_stream_description *description);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_SHIFT = 8, CHUNK_SIZE = 1 << CHUNK_SHIFT, MAX_CHUNKS = 4096, BUCKETS = 4096, CACHED = 32 };
+enum { CHUNK_SHIFT = 8, CHUNK_SIZE = 1 << CHUNK_SHIFT, MAX_CHUNKS = 4096, BUCKETS = 4096 };
 
 // The table of all streams. `lock` guards growth; chunks and count are published with release.
 static struct {
@@ -17,8 +17,8 @@ static struct {
     struct sp_stream *gone; // whose slots can be used again once all of theirs has completed
 } table;
 
-// The streams that this thread has named last. An entry is good if the stream's key is the one looked for.
-static _Thread_local struct sp_stream *cache[CACHED] __attribute__((tls_model("initial-exec")));
+_Thread_local struct sp_stream *sp_streams_by_id[SP_STREAMS_BY_ID];
+_Thread_local struct sp_stream *sp_streams_by_handle[SP_STREAMS_BY_HANDLE];
 
 // --------------------------------------------------------------------------------------------- names
 
@@ -36,9 +36,12 @@ static void set_name(struct sp_stream *stream, const struct sp_stream_name *name
         atomic_store_explicit(&stream->key.word[i], name->word[i], memory_order_relaxed);
 }
 
+static void set_known_as(struct sp_stream *stream, CUstream handle) {
+    atomic_store_explicit(&stream->known_as, (uintptr_t)handle, memory_order_release);
+}
+
 static uint64_t hash_of(const struct sp_stream_name *name) {
-    uint64_t mixed = (name->word[0] ^ (name->word[1] >> 4) ^ name->word[2]) * 0x9E3779B97F4A7C15u;
-    return mixed >> 32;
+    return sp_stream_hash(name->word[0] ^ (name->word[1] >> 4) ^ name->word[2]);
 }
 
 // ----------------------------------------------------------------------------------------- the registry
@@ -70,9 +73,10 @@ static struct sp_stream *fresh_slot(void) {
     if (chunk == MAX_CHUNKS)
         return NULL;
     if (!atomic_load_explicit(&table.chunks[chunk], memory_order_relaxed)) {
-        struct sp_stream *streams = calloc(CHUNK_SIZE, sizeof *streams);
+        struct sp_stream *streams = aligned_alloc(_Alignof(struct sp_stream), CHUNK_SIZE * sizeof *streams);
         if (!streams)
             return NULL;
+        memset(streams, 0, CHUNK_SIZE * sizeof *streams);
         atomic_store_explicit(&table.chunks[chunk], streams, memory_order_release);
     }
     struct sp_stream *stream = sp_stream_at(slot);
@@ -113,15 +117,17 @@ static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
 }
 
 static void set_gone_locked(struct sp_stream *stream) {
+    set_known_as(stream, NULL);
     if (!stream->identified || atomic_exchange(&stream->gone, true))
         return;
     stream->next_gone = table.gone;
     table.gone = stream;
 }
 
-void sp_stream_set_gone(struct sp_stream *stream) {
+void sp_stream_set_gone(struct sp_stream *stream, uint64_t word) {
     sp_lock_acquire(&table.lock);
-    set_gone_locked(stream);
+    if (word_of(stream, 0) == word)
+        set_gone_locked(stream);
     sp_lock_release(&table.lock);
 }
 
@@ -136,6 +142,7 @@ static void describe_slot(struct sp_stream *stream, const struct sp_stream_descr
     }
     atomic_store_explicit(&stream->kind, (int)fresh->kind, memory_order_relaxed);
     atomic_store_explicit(&stream->gone, false, memory_order_relaxed);
+    set_known_as(stream, NULL);
     set_name(stream, &fresh->name);
 }
 
@@ -187,8 +194,8 @@ static CUresult register_stream(CUstream handle, const struct sp_stream_name *na
     return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult resolve_slowly(CUstream handle, const struct sp_stream_name *name,
-                               struct sp_stream **stream) {
+static CUresult find_or_register(CUstream handle, const struct sp_stream_name *name,
+                                 struct sp_stream **stream) {
     sp_lock_acquire(&table.lock);
     *stream = find_in_bucket(name);
     sp_lock_release(&table.lock);
@@ -197,21 +204,54 @@ static CUresult resolve_slowly(CUstream handle, const struct sp_stream_name *nam
         if (error != CUDA_SUCCESS)
             return error;
     }
-    cache[hash_of(name) % CACHED] = *stream;
+    sp_streams_by_id[hash_of(name) % SP_STREAMS_BY_ID] = *stream;
     return CUDA_SUCCESS;
 }
 
-CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream) {
+CUresult sp_stream_resolve_id(CUstream handle, uint64_t id, struct sp_stream **stream) {
+    return find_or_register(handle, &(struct sp_stream_name){{id, 0, 0}}, stream);
+}
+
+CUresult sp_stream_resolve_anonymous(CUstream handle, struct sp_stream **stream) {
     struct sp_stream_name name;
-    CUresult error = sp_stream_identify(handle, &name);
+    CUresult error = sp_stream_name_anonymously(handle, &name);
     if (error != CUDA_SUCCESS)
         return error;
-    struct sp_stream *cached = cache[hash_of(&name) % CACHED];
+    struct sp_stream *cached = sp_streams_by_id[hash_of(&name) % SP_STREAMS_BY_ID];
     if (cached && has_name(cached, &name)) {
         *stream = cached;
         return CUDA_SUCCESS;
     }
-    return resolve_slowly(handle, &name, stream);
+    return find_or_register(handle, &name, stream);
+}
+
+// ------------------------------------------------------------------------------------ remembered handles
+
+static _Atomic bool remembers; // any
+
+void sp_stream_remember(struct sp_stream *stream, CUstream handle) {
+    if (sp_stream_is_default(handle))
+        return;
+    if (!atomic_load_explicit(&remembers, memory_order_relaxed))
+        atomic_store(&remembers, true);
+    if (atomic_load_explicit(&stream->known_as, memory_order_relaxed) != (uintptr_t)handle)
+        set_known_as(stream, handle);
+    sp_streams_by_handle[sp_stream_hash((uintptr_t)handle) % SP_STREAMS_BY_HANDLE] = stream;
+}
+
+void sp_streams_forget_handle(CUstream handle) {
+    uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
+    for (uint32_t slot = 0; slot < count; slot++) {
+        struct sp_stream *stream = sp_stream_at(slot);
+        if (atomic_load_explicit(&stream->known_as, memory_order_relaxed) == (uintptr_t)handle)
+            set_known_as(stream, NULL);
+    }
+}
+
+void sp_streams_forget_handles(void) {
+    uint32_t count = sp_stream_count();
+    for (uint32_t slot = 0; slot < count; slot++)
+        set_known_as(sp_stream_at(slot), NULL);
 }
 
 // ------------------------------------------------------------------------------------------ gone contexts

@@ -50,17 +50,21 @@ struct sp_stream_key {
 enum { SP_STREAM_MARKS = 4 };
 
 struct sp_stream {
-    struct sp_stream_key key;
+    // What each malloc and free reads, one cache line; written when a record or a question closes a number.
+    _Alignas(64) struct sp_stream_key key;
     _Atomic uint64_t sequence;
-    _Atomic uint64_t completed;
-    _Atomic uint64_t synchronized;
-    _Atomic uint64_t recorded; // the highest number that a record closed
-    _Atomic uint64_t freed;    // the highest number that a free was stamped with
-    uint64_t first;            // the first number of this incarnation
+    _Atomic uint64_t freed;     // the highest number that a free was stamped with
+    _Atomic uintptr_t known_as; // the handle that it is told by with no question; 0: by none
     uint32_t slot;
     int device;
     bool identified;
     _Atomic int kind; // enum sp_stream_kind; of an anonymous stream non-blocking if one of its name ever was
+
+    // What others learn of it.
+    _Alignas(64) _Atomic uint64_t completed;
+    _Atomic uint64_t synchronized;
+    _Atomic uint64_t recorded; // the highest number that a record closed
+    uint64_t first;            // the first number of this incarnation
     CUstream handle;
     CUcontext context;
     uint64_t context_id; // sp_context_id's
@@ -84,16 +88,59 @@ struct sp_stream {
     bool chain_orphaned;      // the stream that made that record was destroyed through the library
 };
 
+// The streams that this thread has named last, by the driver's id: an entry is good if the stream's key is the one looked
+// for. And by the handle, see below.
+enum { SP_STREAMS_BY_ID = 32, SP_STREAMS_BY_HANDLE = 16 };
+#define SP_STREAMS_OF_THREAD                                                                                 \
+    extern _Thread_local __attribute__((tls_model("initial-exec"), visibility("hidden")))
+SP_STREAMS_OF_THREAD struct sp_stream *sp_streams_by_id[SP_STREAMS_BY_ID];
+SP_STREAMS_OF_THREAD struct sp_stream *sp_streams_by_handle[SP_STREAMS_BY_HANDLE];
+
+static inline uint64_t sp_stream_hash(uint64_t word) {
+    return (word * 0x9E3779B97F4A7C15u) >> 32;
+}
+
 // The stream behind a handle that a caller has just passed to us; made known if it is new. The common case is
 // one driver call and no lock.
-CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream);
+CUresult sp_stream_resolve_id(CUstream handle, uint64_t id, struct sp_stream **stream);
+CUresult sp_stream_resolve_anonymous(CUstream handle, struct sp_stream **stream);
+static inline CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream) {
+    unsigned long long id = 0;
+    if (!sp_streams_have_ids())
+        return sp_stream_resolve_anonymous(handle, stream);
+    CUresult error = sp_driver->cuStreamGetId(handle, &id);
+    if (error != CUDA_SUCCESS)
+        return sp_native_noted(error, "cuStreamGetId");
+    struct sp_stream *known = sp_streams_by_id[sp_stream_hash(id) % SP_STREAMS_BY_ID];
+    if (!known || atomic_load_explicit(&known->key.word[0], memory_order_relaxed) != id)
+        return sp_stream_resolve_id(handle, id, stream);
+    *stream = known;
+    return CUDA_SUCCESS;
+}
+
+// For a program that promises to destroy its streams through the library: a stream by its handle, with no driver call. Null when the
+// thread doesn't remember it. Default streams are never remembered: who they are depends on the current context.
+static inline struct sp_stream *sp_stream_remembered(CUstream handle) {
+    struct sp_stream *stream = sp_streams_by_handle[sp_stream_hash((uintptr_t)handle) % SP_STREAMS_BY_HANDLE];
+    bool is_it = stream && !sp_stream_is_default(handle) &&
+                 atomic_load_explicit(&stream->known_as, memory_order_acquire) == (uintptr_t)handle;
+    return is_it ? stream : NULL;
+}
+
+// Remembers the stream that the handle was just resolved to.
+void sp_stream_remember(struct sp_stream *stream, CUstream handle);
+
+// Makes every thread forget a handle, before what it names is destroyed; and all handles.
+void sp_streams_forget_handle(CUstream handle);
+void sp_streams_forget_handles(void);
 
 // The stream of a slot that a fence names.
 struct sp_stream *sp_stream_at(uint32_t slot);
 uint32_t sp_stream_count(void);
 
-// The stream was destroyed: once all of it has completed, its slot is given to another.
-void sp_stream_set_gone(struct sp_stream *stream);
+// The stream with this first word of its name was destroyed: once all of it has completed, its slot is given to another. A slot
+// that is another stream's by now is left alone.
+void sp_stream_set_gone(struct sp_stream *stream, uint64_t word);
 
 // Ends the streams of contexts that were destroyed or reset, as far as the driver can tell: what was freed there is
 // complete. Each context with frees pending is asked once, but that of `alive` (may be null), a stream that the caller was

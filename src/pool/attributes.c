@@ -24,7 +24,7 @@ static bool read_u64(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
         *value = read_figure(&pool->reserved_high);
         return true;
     case poolMemPoolAttrUsedMemCurrent:
-        *value = read_figure(&pool->used);
+        *value = sp_figures_used(pool);
         return true;
     case poolMemPoolAttrUsedMemHigh:
         *value = read_figure(&pool->used_high);
@@ -64,6 +64,9 @@ static bool read_int(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
         return true;
     case poolMemPoolAttrDefragmentation:
         *value = atomic_load_explicit(&pool->defragmentation, memory_order_relaxed);
+        return true;
+    case poolMemPoolAttrStreamPromises:
+        *value = sp_pool_promises(pool);
         return true;
     case poolMemPoolAttrTrimByReaper:
         *value = atomic_load_explicit(&pool->trim_by_reaper, memory_order_relaxed);
@@ -158,11 +161,22 @@ poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
     return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
 }
 
-static poolError_t reset_high(_Atomic uint64_t *high, const _Atomic uint64_t *current, uint64_t number) {
-    if (number != 0)
-        return sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
-    atomic_store_explicit(high, read_figure(current), memory_order_relaxed);
-    return poolSuccess;
+static poolError_t check_reset(uint64_t number) {
+    return number == 0 ? poolSuccess : sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
+}
+
+static poolError_t reset_reserved_high(struct sp_pool *pool, uint64_t number) {
+    poolError_t error = check_reset(number);
+    if (error == poolSuccess)
+        atomic_store_explicit(&pool->reserved_high, read_figure(&pool->reserved), memory_order_relaxed);
+    return error;
+}
+
+static poolError_t reset_used_high(struct sp_pool *pool, uint64_t number) {
+    poolError_t error = check_reset(number);
+    if (error == poolSuccess)
+        sp_figures_reset_used_high(pool);
+    return error;
 }
 
 static uint64_t number_at(const void *value) {
@@ -187,6 +201,16 @@ static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
     if (policy < poolDefragmentNever || policy > poolDefragmentBeforeGrowth)
         return sp_fail(poolErrorInvalidValue, "%d is not a policy of defragmentation", policy);
     atomic_store_explicit(&pool->defragmentation, policy, memory_order_relaxed);
+    return poolSuccess;
+}
+
+// What was remembered while nothing was promised, or is left of an earlier promise, may be of streams that are gone.
+static poolError_t set_promises(struct sp_pool *pool, int promises) {
+    if (promises & ~(poolPromiseStreamDestroy | poolPromiseNoCapture))
+        return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
+    if (promises & poolPromiseStreamDestroy && !(sp_pool_promises(pool) & poolPromiseStreamDestroy))
+        sp_streams_forget_handles();
+    atomic_store(&pool->promises, promises);
     return poolSuccess;
 }
 
@@ -234,12 +258,14 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
     case poolMemPoolAttrTrimByReaper:
         atomic_store_explicit(&pool->trim_by_reaper, flag_at(value) != 0, memory_order_relaxed);
         return poolSuccess;
+    case poolMemPoolAttrStreamPromises:
+        return set_promises(pool, flag_at(value));
     case poolMemPoolAttrReaper:
         return set_reaper(pool, flag_at(value) != 0);
     case poolMemPoolAttrReservedMemHigh:
-        return reset_high(&pool->reserved_high, &pool->reserved, number_at(value));
+        return reset_reserved_high(pool, number_at(value));
     case poolMemPoolAttrUsedMemHigh:
-        return reset_high(&pool->used_high, &pool->used, number_at(value));
+        return reset_used_high(pool, number_at(value));
     default:
         return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set", (int)attribute);
     }

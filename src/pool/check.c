@@ -1,5 +1,6 @@
 #include "pool/check.h"
 
+#include "pool/figures.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
 #include "pool/runtime.h"
@@ -14,6 +15,7 @@ struct check {
     size_t length;
     uint64_t reserved;
     uint64_t used;
+    uint64_t allowed; // by the lanes' allowances
     uint64_t busy_blocks;
     uint64_t cached_blocks;
     uint64_t lent;     // bytes at home
@@ -43,6 +45,8 @@ static bool check_live(struct check *check, const struct sp_block *block) {
     REQUIRE(check, block->requested > 0 && block->requested <= block->size,
             "a live block of %llu bytes was asked for %llu", (unsigned long long)block->size,
             (unsigned long long)block->requested);
+    REQUIRE(check, block->account, "the live block at %#llx is in nobody's account",
+            (unsigned long long)block->address);
     check->used += block->requested;
     return true;
 }
@@ -224,6 +228,15 @@ static bool check_quick(struct check *check, const struct sp_lane *lane, uint64_
     return true;
 }
 
+static bool check_account(struct check *check, const struct sp_lane *lane) {
+    uint64_t used = sp_figure(&lane->used);
+    uint64_t allowance = sp_figure(&lane->allowance);
+    REQUIRE(check, used <= allowance, "a lane uses %llu bytes and is allowed %llu", (unsigned long long)used,
+            (unsigned long long)allowance);
+    check->allowed += allowance;
+    return true;
+}
+
 static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t *cached) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         REQUIRE(check, sp_tier_check(&lane->tiers[kind]), "a lane's tier is not in order");
@@ -235,7 +248,7 @@ static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t
         if (!check_slab(check, lane, SP_CONTAINER_OF(link, struct sp_slab, owned_link)))
             return false;
     }
-    return check_quick(check, lane, cached);
+    return check_account(check, lane) && check_quick(check, lane, cached);
 }
 
 static bool check_figures(struct check *check, uint64_t cached) {
@@ -244,14 +257,13 @@ static bool check_figures(struct check *check, uint64_t cached) {
             (unsigned long long)check->cached_blocks, (unsigned long long)cached);
     REQUIRE(check, check->reserved == atomic_load(&pool->reserved), "reserved is %llu, the views hold %llu",
             (unsigned long long)atomic_load(&pool->reserved), (unsigned long long)check->reserved);
-    REQUIRE(check, check->used == atomic_load(&pool->used),
-            "used is %llu, the live blocks were asked for %llu", (unsigned long long)atomic_load(&pool->used),
-            (unsigned long long)check->used);
+    REQUIRE(check, check->used == sp_figures_used(pool), "used is %llu, the live blocks were asked for %llu",
+            (unsigned long long)sp_figures_used(pool), (unsigned long long)check->used);
+    REQUIRE(check, check->allowed == sp_figure(&pool->used_high), "lanes are allowed %llu, used_high is %llu",
+            (unsigned long long)check->allowed, (unsigned long long)sp_figure(&pool->used_high));
     REQUIRE(check, check->used <= check->reserved && check->reserved <= pool->limit,
             "used <= reserved <= limit");
-    REQUIRE(check,
-            atomic_load(&pool->used_high) >= check->used &&
-                atomic_load(&pool->reserved_high) >= check->reserved,
+    REQUIRE(check, sp_figure(&pool->reserved_high) >= check->reserved,
             "a high figure is below the current one");
     return true;
 }

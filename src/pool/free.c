@@ -1,4 +1,8 @@
 // Freeing: to the lane of the stream, with a fence where another stream may want the memory.
+//
+// The common free does all it has to in one critical section of the lane, the block's account included. Where something of
+// the pool is left to be done after that (a record, a slab that is given up, another lane), the account is settled last: a
+// pool that was given up may be taken apart once nothing is used.
 #include "order/chain.h"
 #include "order/mark.h"
 #include "pool/figures.h"
@@ -7,106 +11,133 @@
 #include "pool/runtime.h"
 #include "pool/settle.h"
 
+#include "base/cold.h"
 #include "base/mutant.h"
 
-static poolError_t not_live(const void *pointer) {
+SP_COLD static poolError_t not_live(const void *pointer) {
     return sp_fail(poolErrorInvalidValue, "%p is not the start of a live allocation", pointer);
 }
 
-// What a free knows of its stream. Without a stream there is no lane and no fence: the caller vouches for his
-// own work.
-struct point {
+// A free under way. Without a stream there is no lane and no fence: the caller vouches for his own work.
+struct release {
     struct sp_stream *stream;
-    uint64_t sequence;
+    uint64_t sequence; // of the fence
+    struct sp_pool *pool;
+    struct sp_lane *account;
+    uint64_t requested;
+    bool is_plain; // there is nothing to do for the pool once the block is back
+    bool over_unfenced;
+    bool settled; // taken off the account
 };
+
+static void open_release(struct release *release, struct sp_pool *pool) {
+    release->pool = pool;
+    release->is_plain = (!release->stream || release->stream->identified) &&
+                        !atomic_load_explicit(&pool->destroyed, memory_order_acquire);
+}
+
+// With the account's lock held.
+static void settle_locked(struct release *release) {
+    sp_figures_return_locked(release->account, release->requested);
+    release->settled = true;
+}
 
 // ----------------------------------------------------------------------------------------- small blocks
 
 // The block goes back to its slab, which lists itself again if it had none free.
 static uint32_t put_own_locked(struct sp_lane *owner, struct sp_slab *slab, uint16_t index,
-                               const struct point *point) {
+                               const struct release *release) {
     bool listed = sp_slab_has_free(slab);
     uint32_t requested = sp_slab_put(slab, index);
-    if (point->stream && SP_MUTATED(LastSequenceLowered, true, slab->last_sequence < point->sequence))
-        slab->last_sequence = point->sequence; // a late caller may bring an older number
+    if (release->stream && SP_MUTATED(LastSequenceLowered, true, slab->last_sequence < release->sequence))
+        slab->last_sequence = release->sequence; // a late caller may bring an older number
     if (!listed)
         sp_list_push_front(&owner->slabs[slab->class_index], &slab->link);
     return requested;
 }
 
-static uint32_t return_locked(struct sp_lane *owner, struct sp_slab *slab, uint16_t index) {
+// The block waits in its slab with the other streams' fences. CUDA_ERROR_OUT_OF_MEMORY when there is no host memory for
+// this one.
+SP_COLD static CUresult return_locked(struct sp_lane *owner, struct sp_slab *slab, uint16_t index,
+                                      struct release *release) {
+    sp_fence_set_prune(&slab->foreign, owner->pool->is_complete);
+    if (!sp_fence_set_add(&slab->foreign, (struct sp_fence){release->stream->slot, release->sequence}))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     if (sp_list_empty(&slab->returned_link))
         sp_list_push_back(&owner->returned_slabs[slab->class_index], &slab->returned_link);
-    return sp_slab_return(slab, index);
-}
-
-// An empty slab is given up when its class has another one to allocate from.
-static bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_slab *slab) {
-    struct sp_list *class_list = &owner->slabs[slab->class_index];
-    if (slab->live != 0 || sp_list_empty(&slab->link) || class_list->next == class_list->prev)
-        return false;
-    sp_list_remove(&slab->link);
-    sp_list_remove(&slab->returned_link);
-    sp_list_remove(&slab->owned_link);
-    return true;
-}
-
-struct small_free {
-    uint32_t requested;
-    bool over_unfenced;
-    bool surplus; // the slab was unlinked
-};
-
-// With the lock of the slab's owner held. CUDA_ERROR_INVALID_VALUE when no live block begins there.
-static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, uint64_t address,
-                                  const struct point *point, struct small_free *done) {
-    uint16_t index = slab->owner == owner ? sp_slab_find(slab, address) : SP_SLAB_END;
-    if (index == SP_SLAB_END)
-        return CUDA_ERROR_INVALID_VALUE;
-    bool foreign = point->stream && point->stream != owner->stream;
-    struct sp_fence fence = {foreign ? point->stream->slot : 0, point->sequence};
-    if (foreign)
-        sp_fence_set_prune(&slab->foreign, owner->pool->is_complete);
-    if (foreign && !sp_fence_set_add(&slab->foreign, fence))
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    done->requested = foreign ? return_locked(owner, slab, index) : put_own_locked(owner, slab, index, point);
-    if (point->stream == owner->stream)
-        done->over_unfenced = sp_lane_count_unfenced(owner, point->sequence, sp_slab_class(slab)->block_size);
-    done->surplus = unlink_if_surplus_locked(owner, slab);
+    release->requested = sp_slab_return(slab, index);
     return CUDA_SUCCESS;
 }
 
-static bool count_unfenced(struct sp_lane *lane, const struct point *point, uint64_t bytes) {
+SP_COLD static void unlink_locked(struct sp_slab *slab) {
+    sp_list_remove(&slab->link);
+    sp_list_remove(&slab->returned_link);
+    sp_list_remove(&slab->owned_link);
+}
+
+// An empty slab is given up when its class has another one to allocate from.
+static inline bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_slab *slab) {
+    const struct sp_list *class_list = &owner->slabs[slab->class_index];
+    if (slab->live != 0 || class_list->next == class_list->prev || sp_list_empty(&slab->link))
+        return false;
+    unlink_locked(slab);
+    return true;
+}
+
+// With the lock of the slab's owner held. CUDA_ERROR_INVALID_VALUE when no live block begins there.
+static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, uint64_t address,
+                                  struct release *release, bool *surplus) {
+    uint16_t index = slab->owner == owner ? sp_slab_find(slab, address) : SP_SLAB_END;
+    if (index == SP_SLAB_END)
+        return CUDA_ERROR_INVALID_VALUE;
+    bool foreign = release->stream && release->stream != owner->stream;
+    if (foreign) {
+        CUresult error = return_locked(owner, slab, index, release);
+        if (error != CUDA_SUCCESS)
+            return error;
+    } else {
+        release->requested = put_own_locked(owner, slab, index, release);
+    }
+    if (release->stream == owner->stream)
+        release->over_unfenced =
+            sp_lane_count_unfenced(owner, release->sequence, sp_slab_class(slab)->block_size);
+    *surplus = unlink_if_surplus_locked(owner, slab);
+    if (release->is_plain && !foreign && !release->over_unfenced && !*surplus)
+        settle_locked(release);
+    return CUDA_SUCCESS;
+}
+
+SP_COLD static bool count_unfenced(struct sp_lane *lane, const struct release *release, uint64_t bytes) {
     sp_lock_acquire(&lane->lock);
-    bool over = sp_lane_count_unfenced(lane, point->sequence, bytes);
+    bool over = sp_lane_count_unfenced(lane, release->sequence, bytes);
     sp_lock_release(&lane->lock);
     return over;
 }
 
-static poolError_t free_small(void *pointer, struct sp_slab *slab, const struct point *point,
-                              struct sp_pool **pool, uint64_t *requested, bool *over_unfenced) {
+static poolError_t free_small(void *pointer, struct sp_slab *slab, struct release *release) {
     struct sp_lane *owner = slab->owner;
     uint32_t block_size = sp_slab_class(slab)->block_size;
-    struct small_free done = {0, false, false};
     struct sp_lane *lane = owner;
-    *pool = owner->pool;
-    if (!*pool)
+    bool surplus = false;
+    if (!owner->pool)
         return not_live(pointer);
-    if (point->stream && point->stream != owner->stream)
-        lane = sp_pool_lane(*pool, point->stream);
+    open_release(release, owner->pool);
+    release->account = owner;
+    if (release->stream && release->stream != owner->stream)
+        lane = sp_pool_lane(release->pool, release->stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     sp_lock_acquire(&owner->lock);
-    CUresult error = free_small_locked(owner, slab, (uint64_t)(uintptr_t)pointer, point, &done);
+    CUresult error = free_small_locked(owner, slab, (uint64_t)(uintptr_t)pointer, release, &surplus);
     sp_lock_release(&owner->lock);
     if (error == CUDA_ERROR_INVALID_VALUE)
         return not_live(pointer);
     if (error != CUDA_SUCCESS)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
-    *requested = done.requested;
-    *over_unfenced = lane != owner ? count_unfenced(lane, point, block_size) : done.over_unfenced;
-    if (done.surplus)
-        sp_pool_release_slab(*pool, owner, slab);
+    if (lane != owner)
+        release->over_unfenced = count_unfenced(lane, release, block_size);
+    if (surplus)
+        sp_pool_release_slab(release->pool, owner, slab);
     return poolSuccess;
 }
 
@@ -121,41 +152,52 @@ static bool claim(struct sp_block *block) {
 
 // What the block carries from here on: this free's fence, and those of its earlier owners that neither have
 // completed nor are covered by it. There is room: every live block has it.
-static void stamp(const struct sp_pool *pool, struct sp_block *block, const struct point *point) {
+static void stamp(const struct sp_pool *pool, struct sp_block *block, const struct release *release) {
+    if (release->stream && sp_fence_set_advance(&block->fences, release->stream->slot, release->sequence))
+        return;
     sp_fence_set_prune(&block->fences, pool->is_complete);
     if (SP_IS_MUTANT(AcquisitionLost))
         sp_fence_set_clear(&block->fences);
-    if (!point->stream)
+    if (!release->stream)
         return;
     sp_fence_set_reserve(&block->fences, 1);
-    sp_fence_set_add(&block->fences, (struct sp_fence){point->stream->slot, point->sequence});
+    sp_fence_set_add(&block->fences, (struct sp_fence){release->stream->slot, release->sequence});
 }
 
 static bool is_of_stream_alone(const struct sp_block *block, const struct sp_stream *stream) {
-    return stream && block->fences.count == 1 && sp_fence_set_at(&block->fences, 0)->slot == stream->slot;
+    return block->fences.count == 1 && sp_fence_set_at(&block->fences, 0)->slot == stream->slot;
 }
 
-// Into the lane's quick list if only its stream has a claim; else to the tier that the fences say.
-static void file(struct sp_pool *pool, struct sp_lane *lane, struct sp_block *block) {
+// Into the lane's quick list if only its stream has a claim. Returns what is to go to the tiers instead: the block, or what stood in
+// its way.
+static struct sp_block *file_locked(struct sp_lane *lane, struct sp_block *block, struct release *release) {
+    release->over_unfenced = sp_lane_count_unfenced(lane, release->sequence, block->size);
+    struct sp_block *out = is_of_stream_alone(block, lane->stream) ? sp_quick_put(lane, block) : block;
+    if (release->is_plain && !release->over_unfenced && !out && release->account == lane)
+        settle_locked(release);
+    return out;
+}
+
+static void file(struct sp_lane *lane, struct sp_block *block, struct release *release) {
     struct sp_block *out = block;
     block->quick_next = NULL;
-    if (lane && is_of_stream_alone(block, lane->stream)) {
+    if (lane) {
         sp_lock_acquire(&lane->lock);
-        out = sp_quick_put(lane, block);
+        out = file_locked(lane, block, release);
         sp_lock_release(&lane->lock);
     }
-    sp_pool_insert_cached(pool, out, sp_pool_insert_and_swallow);
+    if (out)
+        sp_pool_insert_cached(release->pool, out, sp_pool_insert_and_swallow);
 }
 
-static poolError_t free_large(void *pointer, struct sp_block *block, const struct point *point,
-                              struct sp_pool **pool, uint64_t *requested, bool *over_unfenced) {
+static poolError_t free_large(void *pointer, struct sp_block *block, struct release *release) {
     struct sp_lane *lane = NULL;
     if (!block || block->address != (uint64_t)(uintptr_t)pointer || block->slab ||
         sp_block_state(block) != SP_BLOCK_LIVE)
         return not_live(pointer);
-    *pool = sp_segment_of(block)->pool;
-    if (point->stream) {
-        lane = sp_pool_lane(*pool, point->stream);
+    open_release(release, sp_segment_of(block)->pool);
+    if (release->stream) {
+        lane = sp_pool_lane(release->pool, release->stream);
         if (!lane)
             return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     }
@@ -166,24 +208,17 @@ static poolError_t free_large(void *pointer, struct sp_block *block, const struc
         sp_block_set_state(block, SP_BLOCK_LIVE);
         return not_live(pointer);
     }
-    *requested = block->requested;
-    *over_unfenced = lane && count_unfenced(lane, point, block->size);
-    stamp(*pool, block, point);
-    file(*pool, lane, block);
+    release->requested = block->requested;
+    release->account = block->account;
+    stamp(release->pool, block, release);
+    file(lane, block, release);
     return poolSuccess;
 }
 
 // ------------------------------------------------------------------------------------------------- both
 
 struct sp_pool *sp_pool_of_address(uint64_t address) {
-    uintptr_t owner = sp_owner_of(address);
-    struct sp_slab *slab = sp_owner_slab(owner);
-    struct sp_block *block = sp_owner_block(owner);
-    if (slab)
-        return ((struct sp_lane *)slab->owner)->pool;
-    return block && block->address == address && sp_block_state(block) == SP_BLOCK_LIVE
-               ? sp_segment_of(block)->pool
-               : NULL;
+    return sp_owner_pool(sp_owner_of(address), address);
 }
 
 static void record(struct sp_pool *pool, struct sp_stream *stream) {
@@ -191,38 +226,41 @@ static void record(struct sp_pool *pool, struct sp_stream *stream) {
         sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
 }
 
-// What follows a free: the record that makes it known, and the end of a pool that was given up. The free
-// itself has been done, so a driver that fails here only delays reuse.
-static void finish(struct sp_pool *pool, const struct point *point, uint64_t requested, bool over_unfenced) {
-    bool given_up = atomic_load_explicit(&pool->destroyed, memory_order_acquire);
-    if (point->stream && !point->stream->identified)
-        sp_pool_count(pool, SP_STATISTIC_EventsRecorded); // its free point was one
-    if (point->stream && point->stream->identified && (over_unfenced || given_up))
-        record(pool, point->stream);
-    struct sp_device *device = pool->device;
-    uint64_t left = sp_figures_used_subtract(pool, requested);
-    if (left == 0 && atomic_load_explicit(&pool->destroyed, memory_order_acquire))
-        sp_device_reap_pool(device, pool);
+// What there is to do besides: the record that makes the free known, and the account. The free itself has been done, so a driver
+// that fails here only delays reuse.
+SP_COLD static void finish(const struct release *release) {
+    struct sp_stream *stream = release->stream;
+    if (stream && !stream->identified)
+        sp_pool_count(release->pool, SP_STATISTIC_EventsRecorded); // its free point was one
+    if (stream && stream->identified &&
+        (release->over_unfenced || atomic_load_explicit(&release->pool->destroyed, memory_order_acquire)))
+        record(release->pool, stream);
+    sp_figures_return(release->account, release->requested);
 }
 
-poolError_t sp_pool_free(void *pointer, struct sp_stream *stream) {
-    struct point point = {stream, 0};
-    uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)pointer);
-    struct sp_pool *pool = NULL;
-    uint64_t requested = 0;
-    bool over_unfenced = false;
+// Of a pool that was given up. The struct may be another one's by now, which does no harm: whoever reaps looks again.
+SP_COLD static void reap_if_last(struct sp_pool *pool) {
+    if (!sp_figures_any_used(pool))
+        sp_device_reap_pool(pool->device, pool);
+}
+
+poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream) {
+    struct release release = {.stream = stream};
     if (!owner)
         return not_live(pointer);
     if (stream) {
-        CUresult fenced = sp_stream_free_point(stream, &point.sequence);
+        CUresult fenced = sp_stream_free_point(stream, &release.sequence);
         if (fenced != CUDA_SUCCESS)
             return sp_fail_driver(fenced, "recording the point of the free");
     }
     struct sp_slab *slab = sp_owner_slab(owner);
     poolError_t error =
-        slab ? free_small(pointer, slab, &point, &pool, &requested, &over_unfenced)
-             : free_large(pointer, sp_owner_block(owner), &point, &pool, &requested, &over_unfenced);
-    if (error == poolSuccess)
-        finish(pool, &point, requested, over_unfenced);
-    return error;
+        slab ? free_small(pointer, slab, &release) : free_large(pointer, sp_owner_block(owner), &release);
+    if (error != poolSuccess)
+        return error;
+    if (!release.settled)
+        finish(&release);
+    if (SP_UNLIKELY(atomic_load_explicit(&release.pool->destroyed, memory_order_acquire)))
+        reap_if_last(release.pool);
+    return poolSuccess;
 }

@@ -38,8 +38,8 @@ static uint64_t granule_of(const struct sp_pool *pool) {
 
 // The most that the program is known to need at once, if `size` bytes more are in use now.
 static uint64_t known_need(const struct sp_pool *pool, uint64_t size) {
-    uint64_t now = atomic_load_explicit(&pool->used, memory_order_relaxed) + size;
-    uint64_t high = atomic_load_explicit(&pool->used_high, memory_order_relaxed);
+    uint64_t now = sp_figures_used(pool) + size;
+    uint64_t high = sp_figure(&pool->used_high);
     return now > high ? now : high;
 }
 

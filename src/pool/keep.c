@@ -1,5 +1,6 @@
 #include "pool/keep.h"
 
+#include "pool/figures.h"
 #include "pool/runtime.h"
 
 #include "base/checked.h"
@@ -40,9 +41,11 @@ uint64_t sp_keep_at_synchronize(const struct sp_pool *pool) {
     return rounded_up(pool, larger(keep_beside(pool, occupied(pool)), pool->keep.held));
 }
 
-// A used byte is occupied. What the delay holds is not counted, for its time must run.
+// A used byte is occupied; without priming it doesn't matter how many are. What the delay holds is not counted, for its
+// time must run.
 uint64_t sp_keep_at_least(const struct sp_pool *pool) {
-    return rounded_up(pool, keep_beside(pool, read_relaxed(&pool->used)));
+    uint64_t used = read_relaxed(&pool->keep.primed) > 0 ? sp_figures_used(pool) : 0;
+    return rounded_up(pool, keep_beside(pool, used));
 }
 
 // ------------------------------------------------------------------------------------------- the release delay

@@ -14,15 +14,13 @@ static struct {
 } spare = {.lanes = {&spare.lanes, &spare.lanes}};
 
 // What was counted so far is fenced once a record, or a completion, covers the latest number among it. That
-// a number was closed says nothing: a query of a pending stream and a record that failed close theirs too.
-bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+// a number was closed says nothing: a query of a pending stream and a record that failed close theirs too. But what covers a
+// number has closed it, so frees under one and the same number needn't look.
+void sp_lane_begin_unfenced(struct sp_lane *lane, uint64_t sequence) {
     if (sp_stream_covered(lane->stream) >= lane->unfenced_sequence)
         lane->unfenced_bytes = 0;
     if (lane->unfenced_sequence < sequence)
         lane->unfenced_sequence = sequence;
-    lane->unfenced_bytes += bytes;
-    return atomic_load_explicit(&lane->pool->is_short, memory_order_relaxed) ||
-           lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_share, memory_order_relaxed);
 }
 
 static struct sp_lane *take_spare(void) {
@@ -50,7 +48,9 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     lane->unfenced_sequence = 0;
     lane->unfenced_bytes = 0;
     lane->settled = 0;
-    lane->hits = 0;
+    atomic_store_explicit(&lane->hits, 0, memory_order_relaxed);
+    atomic_store_explicit(&lane->used, 0, memory_order_relaxed);
+    atomic_store_explicit(&lane->allowance, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->misses, 0, memory_order_relaxed);
     lane->quick_used = 0;
     memset(lane->quick, 0, sizeof lane->quick);
@@ -123,7 +123,7 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     return lane;
 }
 
-static struct sp_lane *make_lane(struct sp_pool *pool, struct sp_stream *stream) {
+struct sp_lane *sp_pool_make_lane(struct sp_pool *pool, struct sp_stream *stream) {
     struct sp_lane *made = new_lane(pool, stream);
     if (!made)
         return NULL;
@@ -133,11 +133,6 @@ static struct sp_lane *make_lane(struct sp_pool *pool, struct sp_stream *stream)
     if (lane != made)
         give_spare(made);
     return lane;
-}
-
-struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_stream *stream) {
-    struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
-    return lane ? lane : make_lane(pool, stream);
 }
 
 void sp_pool_free_lanes(struct sp_pool *pool) {

@@ -5,6 +5,7 @@
 // again for another pool of its device, never given back to the system, so that a thread that comes late may
 // still look at it. What such a thread can come to is its own pool's end, or the struct's next pool: so it reads
 // nothing but the device, which stays, and atomics; and the handle tells it which pool it is.
+#include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/owner.h"
 #include "pool/runtime.h"
@@ -117,6 +118,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->host_wait_max, 0);
     atomic_store(&pool->deterministic, false);
     atomic_store(&pool->context_fence, false);
+    atomic_store(&pool->promises, poolPromiseNothing);
     atomic_store(&pool->defragmentation, poolDefragmentBeforeGrowth);
     atomic_store(&pool->remap_time_max, SP_REMAP_TIME_MAX);
     atomic_store(&pool->reaper, true);
@@ -131,8 +133,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->keep.primed_until, 0);
     atomic_store(&pool->keep.release_delay, 0);
     pool->settled = 0;
-    atomic_store(&pool->used, 0);
     atomic_store(&pool->used_high, 0);
+    pool->covered_last = 0;
     atomic_store(&pool->reserved, 0);
     atomic_store(&pool->reserved_high, 0);
     atomic_store(&pool->destroyed, false);
@@ -201,10 +203,6 @@ static bool is_given_up(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->destroyed, memory_order_acquire);
 }
 
-static bool is_live(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->used, memory_order_acquire) != 0;
-}
-
 // Takes a given-up pool on which nobody stands out of its device's list, so that one thread at a time takes
 // it apart. With `wanted` only that one: the pointer is compared and not followed, since the pool may be
 // gone. Null when there is none.
@@ -233,15 +231,15 @@ static void unclaim(struct sp_pool *pool) {
 // it to this one, so look again when it became empty meanwhile.
 static void take_apart(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
-    bool was_live = is_live(pool);
+    bool was_live = sp_figures_any_used(pool);
     sp_pool_trim(pool, 0);
-    if (!is_live(pool) && atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0) {
+    if (!sp_figures_any_used(pool) && atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0) {
         atomic_fetch_sub(&device->given_up, 1);
         dispose(pool);
         return;
     }
     unclaim(pool);
-    if (was_live && !is_live(pool))
+    if (was_live && !sp_figures_any_used(pool))
         sp_device_reap_pool(device, pool);
 }
 

@@ -10,6 +10,7 @@
 #include "pool/settle.h"
 
 #include "base/checked.h"
+#include "base/cold.h"
 #include "base/mutant.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@
 // ----------------------------------------------------------------------------------------- small blocks
 
 // Nothing of other streams is pending on the slab's free blocks.
-static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
+SP_COLD static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
     sp_fence_set_prune(&slab->foreign, lane->pool->is_complete);
     return sp_fence_set_empty(&slab->foreign);
 }
@@ -32,7 +33,7 @@ static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_i
     return NULL;
 }
 
-static uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
+static inline uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
     uint64_t address = sp_slab_take(slab, size);
     if (!sp_slab_has_free(slab))
         sp_list_remove(&slab->link);
@@ -65,29 +66,34 @@ static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     sp_request_close(&request);
 }
 
-static uint64_t take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags) {
+SP_COLD static struct sp_slab *slab_with_returned_locked(struct sp_lane *lane, unsigned class_index,
+                                                         unsigned int flags) {
+    accept_returned_locked(lane, class_index);
+    return usable_slab_locked(lane, class_index, flags);
+}
+
+static inline uint64_t take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags) {
     unsigned class_index = sp_size_class_of(size);
     struct sp_slab *slab = usable_slab_locked(lane, class_index, flags);
-    if (!slab) {
-        accept_returned_locked(lane, class_index);
-        slab = usable_slab_locked(lane, class_index, flags);
-    }
+    if (SP_UNLIKELY(!slab))
+        slab = slab_with_returned_locked(lane, class_index, flags);
     return slab ? take_from_slab_locked(slab, size) : 0;
 }
 
-// Written under the lane's lock alone, so no more than a load and a store; read by whoever asks for the statistic.
-static void count_hit_locked(struct sp_lane *lane, bool hit) {
-    uint64_t hits = atomic_load_explicit(&lane->hits, memory_order_relaxed);
-    atomic_store_explicit(&lane->hits, hits + hit, memory_order_relaxed);
+static void count_hit_locked(struct sp_lane *lane) {
+    atomic_store_explicit(&lane->hits, sp_figure(&lane->hits) + 1, memory_order_relaxed);
 }
 
-// From the lane's slabs; 0 when they have none.
-static uint64_t take_small(struct sp_lane *lane, const struct sp_pool *pool, const struct sp_stream *stream,
-                           size_t size, unsigned int flags) {
+// Once more, for a lane that has just come to be, or another thread's free: counted.
+SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                         unsigned int flags) {
     sp_lock_acquire(&lane->lock);
-    uint64_t address = sp_lane_is(lane, pool, stream) ? take_small_locked(lane, size, flags) : 0;
-    count_hit_locked(lane, address != 0);
+    uint64_t address = take_small_locked(lane, size, flags);
+    if (address)
+        count_hit_locked(lane);
     sp_lock_release(&lane->lock);
+    if (address)
+        sp_figures_use(pool, lane, size);
     return address;
 }
 
@@ -104,8 +110,8 @@ static bool may_ask(const struct sp_pool *pool, unsigned int flags) {
 }
 
 // The same once something was learned, which tells what it counts as.
-static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                   unsigned int flags, enum sp_statistic counts) {
+SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                           unsigned int flags, enum sp_statistic counts) {
     sp_lock_acquire(&lane->lock);
     uint64_t address = take_small_locked(lane, size, flags);
     sp_lock_release(&lane->lock);
@@ -139,8 +145,8 @@ static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region
 
 // A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't grow for a
 // slab that can't be had.
-static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                   unsigned int flags, uint64_t *address) {
+SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                           unsigned int flags, uint64_t *address) {
     unsigned class_index = sp_size_class_of(size);
     struct sp_block *run = NULL;
     struct sp_slab *slab = sp_slab_create(class_index);
@@ -165,9 +171,7 @@ static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, s
 
 static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                     unsigned int flags, uint64_t *address) {
-    *address = take_small(lane, pool, lane->stream, size, flags);
-    if (!*address)
-        *address = take_small_returned(pool, lane, size, flags);
+    *address = take_small_returned(pool, lane, size, flags);
     return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, size, flags, address);
 }
 
@@ -177,20 +181,19 @@ static uint64_t rounded_large(size_t size) {
     return size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
 }
 
-static uint64_t hand_out(struct sp_block *block, size_t size) {
+static uint64_t hand_out(struct sp_lane *lane, struct sp_block *block, size_t size) {
     block->requested = size;
+    block->account = lane;
     sp_block_set_state(block, SP_BLOCK_LIVE);
     return block->address;
 }
 
-// From the lane's quick list; 0 when there is none of the size.
-static uint64_t take_quick(struct sp_lane *lane, const struct sp_pool *pool, const struct sp_stream *stream,
-                           size_t size) {
-    sp_lock_acquire(&lane->lock);
-    struct sp_block *block = sp_lane_is(lane, pool, stream) ? sp_quick_take(lane, rounded_large(size)) : NULL;
-    count_hit_locked(lane, block != NULL);
-    sp_lock_release(&lane->lock);
-    return block ? hand_out(block, size) : 0;
+// From the lane's quick list; 0 when there is none of the size. It may be one that can't even be rounded.
+static uint64_t take_quick_locked(struct sp_lane *lane, size_t size) {
+    if (size > SIZE_MAX / 2)
+        return 0;
+    struct sp_block *block = sp_quick_take(lane, rounded_large(size));
+    return block ? hand_out(lane, block, size) : 0;
 }
 
 // What a lane that misses does for the others, where there are others. The blocks that it merges are held
@@ -221,7 +224,7 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
     if (error != CUDA_SUCCESS)
         return error;
     sp_owner_set_block(block);
-    *address = hand_out(block, size);
+    *address = hand_out(lane, block, size);
     return CUDA_SUCCESS;
 }
 
@@ -235,7 +238,7 @@ static poolError_t describe_failure(const struct sp_pool *pool, size_t size, CUr
         return sp_fail(poolErrorMemoryAllocation, "%zu bytes would take the pool beyond its limit of %zu",
                        size, pool->limit);
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    uint64_t used = atomic_load_explicit(&pool->used, memory_order_relaxed);
+    uint64_t used = sp_figures_used(pool);
     char what[192];
     snprintf(what, sizeof what,
              "no room for %zu bytes (the pool has reserved %llu, of which %llu are in use)", size,
@@ -247,38 +250,45 @@ static bool is_small(size_t size, unsigned int flags) {
     return size <= SP_SMALL_MAX && !(flags & poolMallocFixed);
 }
 
-// What the lane has at hand; 0 when it has nothing, or isn't there yet.
-static uint64_t take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
-                             unsigned int flags) {
+// What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
+static inline uint64_t take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
+                                    unsigned int flags) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
+    uint64_t address = 0;
+    bool covered = true;
     if (!lane)
         return 0;
-    return size <= SP_SMALL_MAX ? take_small(lane, pool, stream, size, flags)
-                                : take_quick(lane, pool, stream, size);
+    sp_lock_acquire(&lane->lock);
+    if (SP_LIKELY(sp_lane_is(lane, pool, stream)))
+        address = size <= SP_SMALL_MAX ? take_small_locked(lane, size, flags) : take_quick_locked(lane, size);
+    if (address) {
+        count_hit_locked(lane);
+        covered = sp_figures_use_locked(lane, size);
+    }
+    sp_lock_release(&lane->lock);
+    if (SP_UNLIKELY(!covered))
+        sp_figures_cover(pool, lane);
+    return address;
 }
 
 // With the pool pinned.
-static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream, size_t size,
-                                 unsigned int flags, uint64_t *address) {
+SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream, size_t size,
+                                         unsigned int flags, uint64_t *address) {
     struct sp_lane *lane = sp_pool_lane(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     sp_native_error_note(CUDA_SUCCESS, "");
+    if (is_small(size, flags)) {
+        *address = take_small_again(pool, lane, size, flags);
+        if (*address)
+            return poolSuccess;
+    }
     CUresult error = is_small(size, flags) ? malloc_small_slowly(pool, lane, size, flags, address)
                                            : malloc_large_slowly(pool, lane, size, flags, address);
     if (error != CUDA_SUCCESS)
         return describe_failure(pool, size, error);
-    sp_figures_used_add(pool, size);
+    sp_figures_use(pool, lane, size);
     return poolSuccess;
-}
-
-static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                 size_t size, unsigned int flags, uint64_t *address) {
-    if (!sp_pool_pin(pool, handle))
-        return SP_POOL_GONE;
-    poolError_t error = malloc_slowly(pool, stream, size, flags, address);
-    sp_pool_unpin(pool);
-    return error;
 }
 
 static bool is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
@@ -297,27 +307,46 @@ static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, 
                    most);
 }
 
+SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                         size_t size, unsigned int flags, uint64_t *address) {
+    poolError_t error = check_size(pool, handle, size);
+    if (error != poolSuccess)
+        return error;
+    if (!sp_pool_pin(pool, handle))
+        return SP_POOL_GONE;
+    error = malloc_slowly(pool, stream, size, flags, address);
+    sp_pool_unpin(pool);
+    return error;
+}
+
 // A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of it live that pool
 // stays, so its handle can be looked at, and the block goes back.
-static poolError_t keep_or_return(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                  size_t size, uint64_t address) {
-    sp_figures_used_add(pool, size);
-    if (__builtin_expect(!is_another_now(pool, handle), 1))
+static poolError_t keep_or_return(const struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                  uint64_t address) {
+    if (SP_LIKELY(!is_another_now(pool, handle)))
         return poolSuccess;
-    sp_pool_free((void *)(uintptr_t)address, stream);
+    sp_pool_free((void *)(uintptr_t)address, sp_owner_of(address), stream);
     return SP_POOL_GONE;
 }
 
-poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
-                           unsigned int flags, void **pointer) {
+// Of an anonymous stream. A size that can't be had is refused before the stream is made to wait.
+SP_COLD static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t handle,
+                                              struct sp_stream *stream, size_t size) {
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
     CUresult ordered = sp_stream_before_reuse(stream);
-    if (ordered != CUDA_SUCCESS)
-        return sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
+    return ordered == CUDA_SUCCESS ? poolSuccess
+                                   : sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
+}
+
+poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
+                           unsigned int flags, void **pointer) {
+    poolError_t error = stream->identified ? poolSuccess : order_behind_chain(pool, handle, stream, size);
+    if (error != poolSuccess)
+        return error;
     uint64_t address = flags & poolMallocFixed ? 0 : take_at_hand(pool, stream, size, flags);
-    error = address ? keep_or_return(pool, handle, stream, size, address)
+    error = address ? keep_or_return(pool, handle, stream, address)
                     : malloc_pinned(pool, handle, stream, size, flags, &address);
     if (error == poolSuccess)
         *pointer = (void *)(uintptr_t)address;

@@ -21,6 +21,18 @@ static inline struct sp_block *sp_owner_block(uintptr_t owner) {
     return owner & SP_OWNER_SLAB ? NULL : (struct sp_block *)owner;
 }
 
+// The pool that the live allocation at an address is of, by the address's word; null when none begins there. In a slab, the pool
+// of the slab. For a caller that holds the allocation.
+static inline struct sp_pool *sp_owner_pool(uintptr_t owner, uint64_t address) {
+    struct sp_slab *slab = sp_owner_slab(owner);
+    struct sp_block *block = sp_owner_block(owner);
+    if (slab)
+        return ((struct sp_lane *)slab->owner)->pool;
+    return block && block->address == address && sp_block_state(block) == SP_BLOCK_LIVE
+               ? sp_segment_of(block)->pool
+               : NULL;
+}
+
 static inline void sp_owner_set_block(struct sp_block *block) {
     atomic_store_explicit(sp_page_map_find(block->address), (uintptr_t)block, memory_order_release);
 }

@@ -12,12 +12,14 @@
 //   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time for each
 //                 pool. Whoever finds memory without them never waits for it. The reaper alone gives it back
 //                 after each extent or view, and makes way for others that want it.
-//   lane.lock     the slabs, quick lists and the unfenced count of one lane. Held for a few instructions;
-//                 never across a driver call, never together with another lane's.
+//   allowances    who may take what over from another lane's; see pool/figures.h.
+//   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions; never across a
+//                 driver call, never together with another lane's.
 //   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.
 //   the reaper's  its queue; see pool/reaper.h. Nothing is taken while it is held.
 //
-// A malloc or free that finds what it wants in its lane takes lane.lock alone.
+// A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache line that another
+// stream's does: what is written often stands in lines of its own, apart from what is only read.
 #ifndef STREAMPOOL_POOL_POOL_H
 #define STREAMPOOL_POOL_POOL_H
 
@@ -98,18 +100,23 @@ struct sp_quick_bin {
 };
 
 struct sp_lane {
+    // What each malloc and free needs, one cache line. The atomics are written under the lock alone, so by a load and a
+    // store, and read by whoever asks for a figure.
     _Alignas(64) struct sp_lock lock;
-    uint32_t quick_used;     // a bit for each bin that is not empty
-    _Atomic uint32_t misses; // of the quick lists
+    uint32_t quick_used; // a bit for each bin that is not empty
     struct sp_pool *pool;
     struct sp_stream *stream;
     _Atomic uint64_t hits;      // allocations out of the slabs and quick lists
+    _Atomic uint64_t used;      // bytes of the live blocks that were allocated on the lane
+    _Atomic uint64_t allowance; // see pool/figures.h
     uint64_t unfenced_sequence; // the latest number under which unfenced_bytes were freed
     uint64_t unfenced_bytes;
+
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
     struct sp_list owned_slabs;                    // all
     struct sp_quick_bin quick[SP_QUICK_BINS];
+    _Atomic uint32_t misses; // of the quick lists
     // Guarded by the pool's lock:
     struct sp_list link;                   // in pool.lanes
     struct sp_tier tiers[SP_REGION_COUNT]; // its fences are all of this stream
@@ -147,6 +154,15 @@ struct sp_keep {
 struct sp_pool {
     struct sp_device *device; // of the struct, for good: see life.c
 
+    // What each malloc and free reads, one cache line with the device and the handle.
+    struct sp_lane_table *_Atomic lane_table;
+    bool (*_Atomic is_complete)(
+        struct sp_fence fence);      // what this pool takes for known: see poolMemPoolAttrDeterministic
+    _Atomic uint64_t unfenced_share; // of one lane
+    _Atomic int promises;            // enum poolStreamPromise
+    _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it
+    _Atomic bool destroyed;
+
     // Set when the pool is made. A thread that comes late reads those of the struct's next pool, and tells by the handle
     // that they are.
     _Atomic(poolMemPool_t) handle;
@@ -157,34 +173,27 @@ struct sp_pool {
     _Atomic int reuse_policies[3];
     _Atomic uint64_t release_threshold;
     _Atomic uint64_t unfenced_max;
-    _Atomic uint64_t unfenced_share; // of one lane
-    _Atomic uint64_t host_wait_max;  // nanoseconds
+    _Atomic uint64_t host_wait_max; // nanoseconds
     _Atomic bool deterministic;
     _Atomic bool context_fence;
     _Atomic int defragmentation; // enum poolDefragmentation
     _Atomic uint64_t remap_time_max;
     _Atomic bool reaper;
     _Atomic bool trim_by_reaper;
-    _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it
-    bool (*_Atomic is_complete)(
-        struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
 
-    _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
+    _Alignas(64) _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
 
-    struct sp_keep keep;
-
-    _Atomic bool destroyed;
-    struct sp_lane_table *_Atomic lane_table;
-
-    // Figures. A free lowers `used` as the last thing it does with the pool.
-    _Alignas(64) _Atomic uint64_t used;
-    _Atomic uint64_t used_high;
+    // Figures; what is used is counted by the lanes.
+    _Alignas(64) _Atomic uint64_t used_high; // the sum of the lanes' allowances
+    struct sp_lock allowances;
+    uint32_t covered_last;                  // the slot of the lane whose allowance was brought up last
     _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
 
     _Atomic uint32_t mappers; // threads that hold the map lock or want it, but for the reaper
     struct sp_lock map_lock;
     struct sp_lock lock;
+    struct sp_keep keep;
     struct sp_region regions[SP_REGION_COUNT];
     struct sp_list kept;    // stitched views, the one that was used last first
     struct sp_list zombies; // stitched views that wait for their work to complete
@@ -253,7 +262,11 @@ static inline struct sp_lane *sp_pool_find_lane(const struct sp_pool *pool, uint
 }
 
 // The same, made if need be; null without host memory.
-struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_stream *stream);
+struct sp_lane *sp_pool_make_lane(struct sp_pool *pool, struct sp_stream *stream);
+static inline struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_stream *stream) {
+    struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
+    return lane ? lane : sp_pool_make_lane(pool, stream);
+}
 
 // Takes the lanes away from a pool that has no memory left.
 void sp_pool_free_lanes(struct sp_pool *pool);
@@ -268,7 +281,14 @@ static inline bool sp_lane_is(const struct sp_lane *lane, const struct sp_pool *
 
 // Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool allows. Lane's
 // lock held.
-bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
+void sp_lane_begin_unfenced(struct sp_lane *lane, uint64_t sequence);
+static inline bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+    if (lane->unfenced_sequence != sequence)
+        sp_lane_begin_unfenced(lane, sequence);
+    lane->unfenced_bytes += bytes;
+    return atomic_load_explicit(&lane->pool->is_short, memory_order_relaxed) ||
+           lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_share, memory_order_relaxed);
+}
 
 // Computes anew what each lane may hold back, when the pool's attribute or the number of its lanes has changed.
 void sp_pool_share_unfenced(struct sp_pool *pool);
@@ -283,8 +303,13 @@ void sp_lane_record(struct sp_lane *lane);
 poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
                            unsigned int flags, void **pointer);
 
-// With a stream, whose capture state has been checked; or without one, null.
-poolError_t sp_pool_free(void *pointer, struct sp_stream *stream);
+// With a stream, whose capture state has been checked; or without one, null. `owner` is what the page map says of the pointer.
+poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream);
+
+// What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.
+static inline int sp_pool_promises(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->promises, memory_order_relaxed);
+}
 
 // Whether an address is the start of a live allocation, and of which pool; null when not. For a caller that
 // holds it.

@@ -109,6 +109,11 @@ poolError_t sp_device_get(int ordinal, struct sp_device **device) {
     return error;
 }
 
+struct sp_device *sp_device_at(int ordinal) {
+    struct sp_device *device = &runtime.devices[ordinal];
+    return atomic_load_explicit(&device->open, memory_order_acquire) ? device : NULL;
+}
+
 struct sp_device *sp_runtime_next_device(const struct sp_device *device) {
     int ordinal = device ? (int)(device - runtime.devices) + 1 : 0;
     while (ordinal < runtime.device_count &&

@@ -17,11 +17,12 @@ enum { SP_MAX_DEVICES = 64 };
 struct sp_device {
     _Atomic bool open;
     struct sp_lock open_lock;
-    struct sp_vmm_device vmm;
-    struct sp_space space;
-    struct sp_pool *default_pool;
     struct sp_pool *_Atomic current;
-    struct sp_lock lock;
+    struct sp_pool *default_pool;
+    struct sp_vmm_device vmm;
+    // What slow calls write stands apart from what all read.
+    _Alignas(64) struct sp_space space;
+    _Alignas(64) struct sp_lock lock;
     struct sp_list pools;       // all that have memory or may get some, given-up ones too
     struct sp_list spare_pools; // structs to be used again
     _Atomic uint32_t given_up;  // how many of them are given up and wait to be taken apart
@@ -42,6 +43,9 @@ static inline poolError_t sp_runtime_enter(void) {
 
 // An open device. poolErrorInvalidValue for an ordinal that there isn't.
 poolError_t sp_device_get(int ordinal, struct sp_device **device);
+
+// The same for the ordinal of a stream that is known; null when the device isn't open yet.
+struct sp_device *sp_device_at(int ordinal);
 
 // Walks the device's pools to the end, beginning with null; each one returned stays valid until the next
 // call.

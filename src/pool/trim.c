@@ -315,9 +315,7 @@ static CUresult trim_mapping(struct sp_pool *pool, const size_t *keep, choice *c
 
 // An extent is at least a granule, so a pool with less unused than that has none to release.
 static bool may_release(const struct sp_pool *pool) {
-    uint64_t used = atomic_load_explicit(&pool->used, memory_order_relaxed);
-    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    return reserved >= used + pool->device->vmm.granule;
+    return sp_figure(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
 }
 
 static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {

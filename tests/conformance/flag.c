@@ -168,6 +168,83 @@ void row_a_loop_with_a_release_delay_grows_in_its_first_round_alone(void) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
+// ------------------------------------------------------------------------------------------------- promises
+
+enum { ALL_PROMISES = poolPromiseStreamDestroy | poolPromiseNoCapture };
+
+void row_promises_are_none_at_first_and_can_be_combined(void) {
+    poolMemPool_t pool = test_pool();
+    int unknown = ALL_PROMISES + 1;
+    REQUIRE(test_flag(pool, poolMemPoolAttrStreamPromises) == poolPromiseNothing);
+    for (int promises = ALL_PROMISES; promises >= 0; promises--) {
+        test_set_flag(pool, poolMemPoolAttrStreamPromises, promises);
+        REQUIRE(test_flag(pool, poolMemPoolAttrStreamPromises) == promises);
+    }
+    EXPECT(poolMemPoolSetAttribute(pool, poolMemPoolAttrStreamPromises, &unknown), poolErrorInvalidValue);
+    REQUIRE(test_flag(pool, poolMemPoolAttrStreamPromises) == poolPromiseNothing);
+}
+
+static void give_to_promised_streams(size_t size) {
+    struct scene scene;
+    scene_open_pending(&scene, size);
+    test_set_flag(scene.pool, poolMemPoolAttrStreamPromises, ALL_PROMISES);
+    for (unsigned round = 0; round < 3; round++) {
+        REQUIRE(!scene_gives(&scene, scene.b));
+        REQUIRE(scene_gives(&scene, scene.a));
+        test_fill(scene.block, 3, size, scene.a);
+        test_free(scene.block, scene.a);
+    }
+    scene_let_go(&scene);
+    REQUIRE(scene_gives(&scene, scene.b));
+}
+
+void row_promised_streams_are_given_the_memory_that_they_freed(void) {
+    scene_for_each_size(give_to_promised_streams);
+}
+
+// Where the driver can't tell the two streams apart, the young one is made to wait.
+static void recycle_a_promised_stream(size_t size) {
+    struct scene scene;
+    struct test_spin spin;
+    scene_open(&scene, size);
+    test_set_flag(scene.pool, poolMemPoolAttrStreamPromises, ALL_PROMISES);
+    test_set_flag(scene.pool, poolMemPoolReuseFollowEventDependencies, 1);
+    test_spin(&spin, scene.a);
+    test_fill(scene.block, 2, size, scene.a);
+    test_free(scene.block, scene.a);
+    EXPECT(poolStreamDestroy(scene.a), poolSuccess);
+    CUstream young = test_stream();
+    for (unsigned few = 0; few < 5 && young != scene.a; few++)
+        young = test_stream();
+    bool given = scene_gives(&scene, young);
+    REQUIRE(!given || !test_driver()->cuStreamGetId);
+    REQUIRE(!given || poolStreamQuery(young) == poolErrorNotReady);
+    test_stop_spinning(&spin);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    REQUIRE(given || scene_gives(&scene, young));
+}
+
+void row_a_new_stream_at_a_promised_ones_handle_inherits_no_memory(void) {
+    scene_for_each_size(recycle_a_promised_stream);
+}
+
+void row_a_promise_is_of_one_pool(void) {
+    poolMemPool_t promised = test_pool(), other = test_pool();
+    CUstream stream = test_stream();
+    CUgraph graph = NULL;
+    void *pointer = NULL;
+    test_set_flag(promised, poolMemPoolAttrStreamPromises, ALL_PROMISES);
+    test_free(test_malloc(promised, MIB(1), stream), stream);
+    void *block = test_malloc(other, MIB(1), stream);
+    DRIVER(test_driver()->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    EXPECT(poolMallocFromPoolAsync(&pointer, MIB(1), other, stream), poolErrorStreamCaptureUnsupported);
+    EXPECT(poolFreeAsync(block, stream), poolErrorInvalidValue);
+    DRIVER(test_driver()->cuStreamEndCapture(stream, &graph));
+    test_free(block, stream);
+}
+
+// ----------------------------------------------------------------------------------------------- the others
+
 // Whether a pool comes to hold so many bytes, which takes the reaper some milliseconds.
 static bool comes_to_hold(poolMemPool_t pool, uint64_t bytes) {
     for (unsigned i = 0; i < 5000 && test_reserved(pool) > bytes; i++)

@@ -148,6 +148,10 @@
     X(own_attributes_have_their_defaults, "attributes 1001 to 1003, 1006 and 1011: default 0; 1007: 1") \
     X(a_loop_with_a_release_delay_grows_in_its_first_round_alone, "attribute 1011: what was in use is held for so many synchronises, and goes with the last") \
     X(a_trim_left_to_the_reaper_comes_to_the_threshold, "attribute 1006: a synchronise leaves its trim to the library's thread, which ends at the threshold; TrimTo doesn't") \
+    X(promises_are_none_at_first_and_can_be_combined, "attribute 1010: 0, and each combination; another number: InvalidValue") \
+    X(promised_streams_are_given_the_memory_that_they_freed, "attribute 1010: the same stream at once, another one not") \
+    X(a_new_stream_at_a_promised_ones_handle_inherits_no_memory, "attribute 1010: with streams destroyed as promised, a recycled handle is another stream") \
+    X(a_promise_is_of_one_pool, "attribute 1010: a capturing stream is still refused memory of another pool") \
     X(a_deterministic_pool_does_the_same_on_a_fast_and_a_slow_device, "attribute 1002: addresses and growth depend on the program alone") \
     X(a_deterministic_pool_takes_what_a_synchronise_has_shown, "attribute 1002: a query teaches nothing, a synchronise does") \
     X(a_deterministic_pool_takes_what_a_stream_synchronise_has_shown, "attribute 1002: a synchronise of the stream does, of another one not") \

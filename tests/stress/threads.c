@@ -44,6 +44,36 @@ void row_threads_free_what_others_allocated(void) {
     run_crew(pool, pass_on_or_free);
 }
 
+// A stream lives for one round, with work pending at its end.
+static void live_a_streams_life(struct crew_member *member) {
+    CUstream stream = test_stream();
+    for (unsigned char i = 1; i < 5; i++) {
+        size_t size = 1 + crew_draw(member, crew_draw(member, 2) ? KIB(4) : MIB(2));
+        void *pointer = test_malloc(member->crew->pool, size, stream);
+        test_fill_block(pointer, i, size, stream);
+        test_check_block(pointer, i, size, stream);
+        test_free(pointer, stream);
+    }
+    EXPECT(poolStreamDestroy(stream), poolSuccess);
+}
+
+static void make_a_stream_or_allocate(struct crew_member *member) {
+    if (crew_draw(member, 8) == 0)
+        live_a_streams_life(member);
+    else
+        crew_allocate_or_free(member);
+}
+
+void row_threads_make_and_destroy_streams_as_promised(void) {
+    poolMemPool_t pool = test_keeping_pool();
+    test_set_flag(pool, poolMemPoolAttrStreamPromises, poolPromiseStreamDestroy | poolPromiseNoCapture);
+    crew_open(&crew, pool);
+    crew_start(&crew, make_a_stream_or_allocate, ROUNDS / 8);
+    crew_join(&crew);
+    crew_close(&crew);
+    crew_require_all_back(pool);
+}
+
 static void synchronise_or_trim_or_allocate(struct crew_member *member) {
     switch (crew_draw(member, 40)) {
     case 0:

@@ -199,7 +199,7 @@ static void the_slot_of_a_gone_stream_is_used_again_once_all_of_it_is_complete(v
     if (!old->identified)
         return;
     simulated_destroy(handle);
-    sp_stream_set_gone(old);
+    sp_stream_set_gone(old, old->key.word[0]);
     struct sp_stream *meanwhile = known_stream();
     assert_ptr_not_equal(meanwhile, old);
     uint32_t count = sp_stream_count();
@@ -230,7 +230,7 @@ static void a_used_slot_starts_with_an_empty_clock_and_no_marks(void **state) {
     simulated_finish(before->handle);
     assert_int_equal(sp_stream_query(old, old->handle), CUDA_SUCCESS);
     simulated_destroy(old->handle);
-    sp_stream_set_gone(old);
+    sp_stream_set_gone(old, old->key.word[0]);
     struct sp_stream *young = known_stream();
     assert_ptr_equal(young, old);
     assert_false(runs_after(young, before, sequence));
@@ -263,7 +263,7 @@ static void a_gone_stream_of_another_context_keeps_its_slot(void **state) {
     CUcontext context = NULL;
     struct sp_stream *old = known_stream();
     simulated_destroy(old->handle);
-    sp_stream_set_gone(old);
+    sp_stream_set_gone(old, old->key.word[0]);
     assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
     struct sp_stream *elsewhere = known(simulated_blocking_stream());
@@ -281,7 +281,7 @@ static void streams_that_come_and_go_need_no_more_slots_than_there_are_at_a_time
         assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
         assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
         simulated_destroy(stream->handle);
-        sp_stream_set_gone(stream);
+        sp_stream_set_gone(stream, stream->key.word[0]);
     }
     assert_true(sp_stream_count() <= 2);
     assert_true(live_events() <= 2 * (SP_STREAM_MARKS + 2));

@@ -38,6 +38,7 @@ static bool is_writable(enum poolMemPoolAttr attribute) {
     case poolMemPoolAttrTrimByReaper:
     case poolMemPoolAttrReaper:
     case poolMemPoolAttrReleaseDelay:
+    case poolMemPoolAttrStreamPromises:
         return true;
     default:
         return false;

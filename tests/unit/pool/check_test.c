@@ -79,16 +79,24 @@ static void what_is_no_pool_is_not_in_order(void **state) {
 
 static void wrong_figures_are_found(void **state) {
     (void)state;
-    inside->used++;
+    struct sp_lane *lane = fixture_lane(pool, stream);
+    lane->used--;
     assert_wrong("used is");
-    inside->used--;
+    lane->used++;
+    lane->allowance++;
+    assert_wrong("lanes are allowed");
+    lane->allowance--;
+    uint64_t used = lane->used;
+    lane->used = lane->allowance + 1;
+    assert_wrong("is allowed");
+    lane->used = used;
     inside->reserved += MIB(2);
     assert_wrong("reserved is");
     inside->reserved -= MIB(2);
-    uint64_t high = inside->used_high;
-    inside->used_high = 0;
+    uint64_t high = inside->reserved_high;
+    inside->reserved_high = 0;
     assert_wrong("high figure");
-    inside->used_high = high;
+    inside->reserved_high = high;
     inside->regions[SP_REGION_LARGE].mapped--;
     assert_wrong("region's views");
     inside->regions[SP_REGION_LARGE].mapped++;

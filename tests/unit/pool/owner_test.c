@@ -10,7 +10,7 @@
 #define BASE ((uint64_t)1 << 40)
 
 static struct sp_block block;
-static _Alignas(8) struct sp_slab slab;
+static struct sp_slab slab;
 
 static int add_range(void **state) {
     (void)state;

@@ -1,0 +1,10 @@
+// What a hot path leaves to others. A function that is kept out of line costs its caller no registers and no prologue where it
+// isn't called, and a compiler keeps its code apart from what is.
+#ifndef STREAMPOOL_BASE_COLD_H
+#define STREAMPOOL_BASE_COLD_H
+
+#define SP_COLD        __attribute__((noinline, cold))
+#define SP_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define SP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#endif

@@ -1,0 +1,133 @@
+#include "pool/figures.h"
+
+// A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when the walk began.
+static struct sp_lane *lane_at(const struct sp_lane_table *table, uint32_t slot) {
+    return atomic_load_explicit(&table->lanes[slot], memory_order_acquire);
+}
+
+static const struct sp_lane_table *lanes_of(const struct sp_pool *pool) {
+    static const struct sp_lane_table none = {NULL, 0};
+    const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    return table ? table : &none;
+}
+
+uint64_t sp_figures_used(const struct sp_pool *pool) {
+    const struct sp_lane_table *table = lanes_of(pool);
+    uint64_t sum = 0;
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        const struct sp_lane *lane = lane_at(table, slot);
+        sum += lane ? sp_figure(&lane->used) : 0;
+    }
+    return sum;
+}
+
+static bool is_used(struct sp_lane *lane) {
+    sp_lock_acquire(&lane->lock);
+    bool used = sp_figure(&lane->used) != 0;
+    sp_lock_release(&lane->lock);
+    return used;
+}
+
+bool sp_figures_any_used(struct sp_pool *pool) {
+    const struct sp_lane_table *table = lanes_of(pool);
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        struct sp_lane *lane = lane_at(table, slot);
+        if (lane && is_used(lane))
+            return true;
+    }
+    return false;
+}
+
+void sp_figures_return(struct sp_lane *lane, uint64_t bytes) {
+    sp_lock_acquire(&lane->lock);
+    sp_figures_return_locked(lane, bytes);
+    sp_lock_release(&lane->lock);
+}
+
+void sp_figures_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes) {
+    sp_lock_acquire(&lane->lock);
+    bool covered = sp_figures_use_locked(lane, bytes);
+    sp_lock_release(&lane->lock);
+    if (!covered)
+        sp_figures_cover(pool, lane);
+}
+
+// ------------------------------------------------------------------------------------------- allowances
+
+// What a lane leaves unused of its allowance. Without its lock, a hint.
+static uint64_t unused(const struct sp_lane *lane) {
+    uint64_t used = sp_figure(&lane->used);
+    uint64_t allowance = sp_figure(&lane->allowance);
+    return allowance > used ? allowance - used : 0;
+}
+
+static uint64_t missing(const struct sp_lane *lane) {
+    uint64_t used = sp_figure(&lane->used);
+    uint64_t allowance = sp_figure(&lane->allowance);
+    return used > allowance ? used - allowance : 0;
+}
+
+// Takes up to `most` of what a lane leaves unused.
+static uint64_t take_over(struct sp_lane *lane, uint64_t most) {
+    if (unused(lane) == 0)
+        return 0;
+    sp_lock_acquire(&lane->lock);
+    uint64_t taken = unused(lane) < most ? unused(lane) : most;
+    atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) - taken, memory_order_relaxed);
+    sp_lock_release(&lane->lock);
+    return taken;
+}
+
+static void allow(struct sp_lane *lane, uint64_t more) {
+    sp_lock_acquire(&lane->lock);
+    atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more, memory_order_relaxed);
+    sp_lock_release(&lane->lock);
+}
+
+// From the others, the lane that was covered last before all: a program that goes round its streams finds there what it
+// needs. With the lock of the allowances held.
+static void take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane) {
+    const struct sp_lane_table *table = lanes_of(pool);
+    uint64_t wanted = missing(lane);
+    uint64_t taken = 0;
+    for (uint32_t i = 0; i < table->count && taken < wanted; i++) {
+        struct sp_lane *other = lane_at(table, (pool->covered_last + i) % table->count);
+        if (other && other != lane)
+            taken += take_over(other, wanted - taken);
+    }
+    if (taken > 0)
+        allow(lane, taken);
+    pool->covered_last = lane->stream->slot;
+}
+
+static void raise_high(struct sp_pool *pool, struct sp_lane *lane) {
+    sp_lock_acquire(&lane->lock);
+    uint64_t more = missing(lane);
+    if (more > 0) {
+        atomic_fetch_add_explicit(&pool->used_high, more, memory_order_relaxed);
+        atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more, memory_order_relaxed);
+    }
+    sp_lock_release(&lane->lock);
+}
+
+void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
+    if (sp_lock_try(&pool->allowances)) {
+        take_over_missing_locked(pool, lane);
+        raise_high(pool, lane);
+        sp_lock_release(&pool->allowances);
+        return;
+    }
+    raise_high(pool, lane);
+}
+
+void sp_figures_reset_used_high(struct sp_pool *pool) {
+    const struct sp_lane_table *table = lanes_of(pool);
+    uint64_t taken = 0;
+    sp_lock_acquire(&pool->allowances);
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        struct sp_lane *lane = lane_at(table, slot);
+        taken += lane ? take_over(lane, UINT64_MAX) : 0;
+    }
+    atomic_fetch_sub_explicit(&pool->used_high, taken, memory_order_relaxed);
+    sp_lock_release(&pool->allowances);
+}

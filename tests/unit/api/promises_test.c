@@ -1,0 +1,307 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "unit/pool/fixture.h"
+
+// What the driver is asked in a pair, by what the program has promised; and that a promise which is kept loses nothing.
+
+enum { BOTH = poolPromiseStreamDestroy | poolPromiseNoCapture };
+
+static poolMemPool_t pool;
+static CUstream a;
+
+static int setup(void **state) {
+    if (fixture_setup(state) != 0)
+        return -1;
+    pool = fixture_pool();
+    a = simulated_stream();
+    return 0;
+}
+
+static void promise(int promises) {
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, promises);
+}
+
+static void pair(size_t size, CUstream stream) {
+    fixture_free(fixture_malloc(pool, size, stream), stream);
+}
+
+static void pair_of_current(size_t size, CUstream stream) {
+    void *pointer = NULL;
+    assert_int_equal(poolMallocAsync(&pointer, size, stream), poolSuccess);
+    fixture_free(pointer, stream);
+}
+
+static bool has_ids(void) {
+    return sp_driver->cuStreamGetId != NULL;
+}
+
+struct calls {
+    uint64_t all;
+    uint64_t captures;
+    uint64_t identities;
+};
+
+static struct calls count_calls(void) {
+    return (struct calls){simcudaCallCount(NULL), simcudaCallCount("cuStreamIsCapturing"),
+                          simcudaCallCount("cuStreamGetId") + simcudaCallCount("cuStreamGetCtx")};
+}
+
+// Of the second and later pairs of a size.
+static struct calls calls_of(void (*make_pair)(size_t size, CUstream stream), size_t size, CUstream stream) {
+    for (int warm = 0; warm < 2; warm++)
+        make_pair(size, stream);
+    struct calls before = count_calls();
+    make_pair(size, stream);
+    struct calls after = count_calls();
+    return (struct calls){after.all - before.all, after.captures - before.captures,
+                          after.identities - before.identities};
+}
+
+static const size_t sizes[] = {1000, MIB(1)};
+
+// ---- what is asked
+
+static void without_a_promise_each_call_asks_for_both(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct calls calls = calls_of(pair, sizes[i], a);
+        assert_int_equal(calls.captures, 2);
+        assert_int_equal(calls.identities, 2);
+        if (has_ids())
+            assert_int_equal(calls.all, 4);
+    }
+}
+
+// Without ids a chain of events takes their place, and stays.
+static void with_both_promises_a_pair_makes_no_call(void **state) {
+    (void)state;
+    promise(BOTH);
+    assert_int_equal(poolDeviceSetMemPool(0, pool), poolSuccess);
+    for (int i = 0; i < 2; i++) {
+        struct calls named = calls_of(pair, sizes[i], a);
+        struct calls current = calls_of(pair_of_current, sizes[i], a);
+        assert_int_equal(named.captures + named.identities, 0);
+        assert_int_equal(current.captures + current.identities, 0);
+        if (has_ids())
+            assert_int_equal(named.all + current.all, 0);
+    }
+}
+
+static void with_one_promise_the_other_question_is_asked(void **state) {
+    (void)state;
+    promise(poolPromiseStreamDestroy);
+    struct calls calls = calls_of(pair, 1000, a);
+    assert_int_equal(calls.captures, 2);
+    assert_int_equal(calls.identities, 0);
+    promise(poolPromiseNoCapture);
+    calls = calls_of(pair, 1000, a);
+    assert_int_equal(calls.captures, 0);
+    assert_int_equal(calls.identities, 2);
+}
+
+// The memory tells, not the stream: this stream's allocations are of another pool.
+static void a_free_goes_by_the_promises_of_the_pointers_pool(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    promise(BOTH);
+    pair(1000, a);
+    void *promised = fixture_malloc(pool, 1000, a);
+    void *plain = fixture_malloc(other, 1000, a);
+    struct calls before = count_calls();
+    fixture_free(promised, a);
+    assert_int_equal(count_calls().captures, before.captures);
+    fixture_free(plain, a);
+    assert_int_equal(count_calls().captures, before.captures + 1);
+}
+
+static void a_default_stream_is_asked_for_as_ever(void **state) {
+    (void)state;
+    static CUstream const defaults[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    promise(BOTH);
+    for (int i = 0; i < 3 && has_ids(); i++) {
+        struct calls calls = calls_of(pair, 1000, defaults[i]);
+        assert_int_equal(calls.all, 2);
+        assert_int_equal(calls.identities, 2);
+    }
+    assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
+    void *pointer = NULL;
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool, NULL), poolErrorDeviceUninitialized);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
+// ---- that it is right
+
+// A new stream at the handle, which the simulated driver gives out again at once.
+static CUstream recycle(CUstream stream) {
+    assert_int_equal(poolStreamDestroy(stream), poolSuccess);
+    CUstream young = simulated_stream();
+    assert_ptr_equal(young, stream);
+    return young;
+}
+
+static void require_another_stream(CUstream young, const struct sp_stream *old) {
+    if (has_ids())
+        assert_ptr_not_equal(fixture_stream(young), old);
+}
+
+static void a_new_stream_at_a_handle_inherits_no_memory(void **state) {
+    (void)state;
+    promise(BOTH);
+    for (int i = 0; i < 2; i++) {
+        void *pointer = fixture_malloc(pool, sizes[i], a);
+        const struct sp_stream *old = fixture_stream(a);
+        simulated_work(a);
+        fixture_free(pointer, a);
+        a = recycle(a);
+        require_another_stream(a, old);
+        void *young = fixture_malloc(pool, sizes[i], a);
+        assert_int_equal(young != pointer, has_ids()); // without ids the young one is made to wait
+        fixture_free(young, a);
+    }
+}
+
+// Two threads by turns, with nothing but the turns between them.
+static struct {
+    pthread_barrier_t turn;
+    void *first;
+    void *second;
+} elsewhere;
+
+static void *allocate_twice(void *unused) {
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    elsewhere.first = fixture_malloc(pool, 1000, a);
+    pthread_barrier_wait(&elsewhere.turn);
+    pthread_barrier_wait(&elsewhere.turn);
+    elsewhere.second = fixture_malloc(pool, 1000, a);
+    return unused;
+}
+
+static void every_thread_forgets_a_destroyed_stream(void **state) {
+    (void)state;
+    pthread_t thread;
+    promise(BOTH);
+    pair(1000, a);
+    pthread_barrier_init(&elsewhere.turn, NULL, 2);
+    assert_int_equal(pthread_create(&thread, NULL, allocate_twice, NULL), 0);
+    pthread_barrier_wait(&elsewhere.turn);
+    simulated_work(a);
+    fixture_free(elsewhere.first, a);
+    recycle(a);
+    pthread_barrier_wait(&elsewhere.turn);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_barrier_destroy(&elsewhere.turn);
+    assert_int_equal(elsewhere.second != elsewhere.first, has_ids());
+    fixture_free(elsewhere.second, a);
+}
+
+// As another thread could do it as soon as the driver has destroyed the stream.
+static struct {
+    uint64_t destroyed; // streams, before
+    void *young;
+} meanwhile;
+
+static void allocate_once_it_is_destroyed(int contended) {
+    (void)contended;
+    if (simcudaCallCount("cuStreamDestroy") == meanwhile.destroyed)
+        return;
+    sp_lock_set_hook(NULL);
+    assert_ptr_equal(simulated_stream(), a);
+    meanwhile.young = fixture_malloc(pool, 1000, a);
+}
+
+static void a_handle_is_forgotten_before_it_can_come_back(void **state) {
+    (void)state;
+    promise(BOTH);
+    void *pointer = fixture_malloc(pool, 1000, a);
+    simulated_work(a);
+    fixture_free(pointer, a);
+    meanwhile.destroyed = simcudaCallCount("cuStreamDestroy");
+    sp_lock_set_hook(allocate_once_it_is_destroyed);
+    assert_int_equal(poolStreamDestroy(a), poolSuccess);
+    assert_non_null(meanwhile.young);
+    assert_int_equal(meanwhile.young != pointer, has_ids());
+    fixture_free(meanwhile.young, a);
+}
+
+static void a_stream_that_was_given_the_slot_meanwhile_is_not_taken_for_gone(void **state) {
+    (void)state;
+    pair(1000, a);
+    fixture_synchronize(a);
+    const struct sp_stream *old = fixture_stream(a);
+    meanwhile.destroyed = simcudaCallCount("cuStreamDestroy");
+    sp_lock_set_hook(allocate_once_it_is_destroyed);
+    assert_int_equal(poolStreamDestroy(a), poolSuccess);
+    assert_ptr_equal(fixture_stream(a), old);
+    assert_false(old->gone);
+    fixture_free(meanwhile.young, a);
+}
+
+// The driver refuses a handle that is no stream's any more, and is asked.
+static void a_destroyed_stream_is_refused(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    promise(BOTH);
+    pair(1000, a);
+    void *block = fixture_malloc(pool, 1000, a);
+    assert_int_equal(poolStreamDestroy(a), poolSuccess);
+    assert_int_not_equal(poolMallocFromPoolAsync(&pointer, 1000, pool, a), poolSuccess);
+    assert_int_not_equal(poolFreeAsync(block, a), poolSuccess);
+    assert_int_equal(poolFree(block), poolSuccess);
+    simcudaReportClear();
+}
+
+static void a_stream_whose_destruction_failed_goes_on(void **state) {
+    (void)state;
+    promise(BOTH);
+    pair(1000, a);
+    simcudaFailCall("cuStreamDestroy", 1, 1, CUDA_ERROR_UNKNOWN);
+    assert_int_equal(poolStreamDestroy(a), poolErrorUnknown);
+    struct calls calls = calls_of(pair, 1000, a);
+    assert_int_equal(calls.captures + calls.identities, 0);
+}
+
+// Without a promise, streams may go any way.
+static void a_promise_that_is_given_again_begins_with_nothing(void **state) {
+    (void)state;
+    promise(BOTH);
+    pair(1000, a);
+    const struct sp_stream *old = fixture_stream(a);
+    promise(poolPromiseNothing);
+    void *pointer = fixture_malloc(pool, 1000, a);
+    simulated_work(a);
+    fixture_free(pointer, a);
+    simulated_destroy(a);
+    assert_ptr_equal(simulated_stream(), a);
+    promise(BOTH);
+    void *young = fixture_malloc(pool, 1000, a);
+    require_another_stream(a, old);
+    assert_int_equal(young != pointer, has_ids());
+    fixture_free(young, a);
+}
+
+#define promises_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        promises_test(without_a_promise_each_call_asks_for_both),
+        promises_test(with_both_promises_a_pair_makes_no_call),
+        promises_test(with_one_promise_the_other_question_is_asked),
+        promises_test(a_free_goes_by_the_promises_of_the_pointers_pool),
+        promises_test(a_default_stream_is_asked_for_as_ever),
+        promises_test(a_new_stream_at_a_handle_inherits_no_memory),
+        promises_test(every_thread_forgets_a_destroyed_stream),
+        promises_test(a_handle_is_forgotten_before_it_can_come_back),
+        promises_test(a_stream_that_was_given_the_slot_meanwhile_is_not_taken_for_gone),
+        promises_test(a_destroyed_stream_is_refused),
+        promises_test(a_stream_whose_destruction_failed_goes_on),
+        promises_test(a_promise_that_is_given_again_begins_with_nothing),
+    };
+    return cmocka_run_group_tests_name("api/promises", tests, NULL, NULL);
+}
