@@ -86,7 +86,8 @@ static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind
 static struct plan plan_for_hole(const struct sp_request *request, struct sp_block *hole) {
     struct plan plan = {.hole = hole, .need = request->size};
     if (request->kind == SP_REGION_FIXED) {
-        plan.need = hole->size >= request->size ? hole->size : UINT64_MAX;
+        bool is_segment = !hole->prev && !hole->next; // else two extents would become one free block
+        plan.need = is_segment && hole->size >= request->size ? hole->size : UINT64_MAX;
         return plan;
     }
     if (hole->prev && sp_block_usable(request, hole->prev) && hole->prev->size < request->size) {

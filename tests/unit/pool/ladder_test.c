@@ -235,6 +235,32 @@ static void a_fixed_block_lies_in_one_extent(void **state) {
     fixture_check(pool);
 }
 
+// A trim may keep the front of an extent, as an extent of its own, and give back the rest.
+static void a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one(void **state) {
+    (void)state;
+    void *fixed = NULL;
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    fixture_free(fixed, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, BLOCK / 4);
+    assert_int_equal(fixture_reserved(pool), BLOCK / 4);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / 2, pool, a, poolMallocFixed), poolSuccess);
+    fixture_free(fixed, a);
+    fixture_synchronize(a);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    const struct sp_region *region = &fixture_inside(pool)->regions[SP_REGION_FIXED];
+    const struct sp_extent *extent = NULL;
+    SP_LIST_FOR_EACH(link, &region->segments) {
+        const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        uint64_t offset = (uintptr_t)fixed - segment->view.address;
+        if (offset < segment->view.size)
+            extent = sp_view_extent_at(&segment->view, (uintptr_t)fixed);
+    }
+    assert_non_null(extent);
+    assert_true(extent->address + extent->size >= (uintptr_t)fixed + BLOCK);
+    fixture_check(pool);
+}
+
 // Nothing that a question could find changes what a deterministic pool hands out.
 static void a_deterministic_pool_asks_no_event(void **state) {
     (void)state;
@@ -278,6 +304,7 @@ int main(void) {
         ladder_test(small_blocks_are_counted_where_their_slabs_came_from_and_then_by_stream),
         ladder_test(without_growth_memory_at_hand_is_found_and_no_other),
         ladder_test(a_fixed_block_lies_in_one_extent),
+        ladder_test(a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one),
         ladder_test(a_deterministic_pool_asks_no_event),
         ladder_test(a_sticky_error_ends_the_climb_with_its_own_number),
     };
