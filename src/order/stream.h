@@ -72,7 +72,7 @@ struct sp_stream {
 
     // Guarded by the stream's lock:
     struct sp_lock lock;
-    struct sp_mark *marks[SP_STREAM_MARKS]; // the newest records that aren't known to be complete; null: none
+    struct sp_mark *marks[SP_STREAM_MARKS]; // the newest records that no synchronise is known to have passed
     struct sp_mark *spare_marks;            // with an event each, to be recorded again
     bool ended;                             // with its context, and all events with it
     struct sp_clock clock;

@@ -274,6 +274,35 @@ static void a_deterministic_pool_asks_no_event(void **state) {
     assert_int_equal(simcudaCallCount("cuEventQuery"), queries);
 }
 
+// Others ask for reasons of their own, and what they learn must not tell here.
+static void order_is_followed_in_a_deterministic_pool_whatever_questions_found(void **state) {
+    (void)state;
+    CUevent event = NULL;
+    assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    for (int question = 0; question < 5; question++) {
+        pool = fixture_pool();
+        fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+        simulated_work(a);
+        void *freed = fixture_malloc(pool, BLOCK, a);
+        fixture_free(freed, a);
+        if (question >= 1)
+            simulated_finish(a);
+        if (question == 1)
+            assert_int_equal(poolStreamQuery(a), poolSuccess);
+        assert_int_equal(poolEventRecord(event, a), poolSuccess);
+        if (question == 2)
+            assert_int_equal(poolEventQuery(event), poolSuccess);
+        if (question == 3)
+            assert_int_equal(poolStreamQuery(a), poolSuccess);
+        if (question == 4)
+            assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
+        assert_int_equal(poolStreamWaitEvent(b, event, 0), poolSuccess);
+        assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
+        fixture_check(pool);
+    }
+    sp_driver->cuEventDestroy(event);
+}
+
 static void a_sticky_error_ends_the_climb_with_its_own_number(void **state) {
     (void)state;
     void *pointer = NULL;
@@ -306,6 +335,7 @@ int main(void) {
         ladder_test(a_fixed_block_lies_in_one_extent),
         ladder_test(a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one),
         ladder_test(a_deterministic_pool_asks_no_event),
+        ladder_test(order_is_followed_in_a_deterministic_pool_whatever_questions_found),
         ladder_test(a_sticky_error_ends_the_climb_with_its_own_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
