@@ -613,8 +613,10 @@ static void a_view_that_has_lost_all_its_extents_is_not_kept(void **state) {
     drop_every_other(a);
     fixture_free(fixture_malloc(pool, 8 * EXTENT, a), a);
     fixture_synchronize(a);
-    fixture_trim(pool, POOL - 4 * EXTENT);
+    fixture_trim(pool, POOL - 5 * EXTENT);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 1);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptMappings), 3);
+    fixture_check(pool);
     fixture_trim(pool, 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptMappings), 0);
