@@ -1,4 +1,5 @@
 // How a pool stands: gauges, which nobody counts as they change, so each is found by looking.
+#include "pool/settle.h"
 #include "pool/stitch.h"
 
 // ------------------------------------------------------------------------------------------- free memory
@@ -109,6 +110,7 @@ bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64
         sp_pool_collect(pool); // what the lanes hold free is free
     sp_lock_acquire(&pool->map_lock);
     sp_lock_acquire(&pool->lock);
+    sp_pool_settle(pool);
     bool read = read_locked(pool, attribute, value);
     sp_lock_release(&pool->lock);
     sp_lock_release(&pool->map_lock);
