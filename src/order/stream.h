@@ -65,6 +65,7 @@ struct sp_stream {
     CUcontext context;
     uint64_t context_id; // sp_context_id's
     _Atomic bool gone;   // destroyed: nothing new comes of it
+    _Atomic bool strict; // a pool that goes by synchronises alone has a lane for it
 
     // Guarded by the registry's lock:
     struct sp_stream *next_in_bucket;

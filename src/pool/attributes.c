@@ -174,18 +174,18 @@ static int flag_at(const void *value) {
 }
 
 // What was pending when the tiers were last looked through may be complete by the other measure.
-static void look_anew(struct sp_pool *pool) {
-    sp_lock_acquire(&pool->lock);
-    pool->settled = UINT64_MAX;
-    SP_LIST_FOR_EACH(link, &pool->lanes)
-    SP_CONTAINER_OF(link, struct sp_lane, link)->settled = UINT64_MAX;
-    sp_lock_release(&pool->lock);
-}
-
 static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
+    sp_lock_acquire(&pool->lock);
     atomic_store(&pool->deterministic, deterministic);
     atomic_store(&pool->is_complete, deterministic ? sp_fence_is_synchronized : sp_fence_is_complete);
-    look_anew(pool);
+    pool->settled = UINT64_MAX;
+    SP_LIST_FOR_EACH(link, &pool->lanes) {
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        lane->settled = UINT64_MAX;
+        if (deterministic)
+            atomic_store_explicit(&lane->stream->strict, true, memory_order_relaxed);
+    }
+    sp_lock_release(&pool->lock);
     return poolSuccess;
 }
 

@@ -303,6 +303,31 @@ static void order_is_followed_in_a_deterministic_pool_whatever_questions_found(v
     sp_driver->cuEventDestroy(event);
 }
 
+// A new stream may come to the slot of one that was destroyed, and to its lane.
+static void
+what_a_destroyed_stream_freed_is_pending_in_a_deterministic_pool_whatever_questions_found(void **state) {
+    (void)state;
+    for (int question = 0; question < 2; question++) {
+        CUstream old = simulated_stream();
+        pool = fixture_pool();
+        fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+        void *large = fixture_malloc(pool, BLOCK, old);
+        void *small = fixture_malloc(pool, 100, old);
+        simulated_work(old);
+        fixture_free(large, old);
+        fixture_free(small, old);
+        if (question) {
+            simulated_finish(old);
+            assert_int_equal(poolStreamQuery(old), poolSuccess);
+        }
+        assert_int_equal(poolStreamDestroy(old), poolSuccess);
+        CUstream young = simulated_stream();
+        assert_ptr_not_equal(fixture_malloc(pool, BLOCK, young), large);
+        assert_ptr_not_equal(fixture_malloc(pool, 100, young), small);
+        fixture_check(pool);
+    }
+}
+
 static void a_sticky_error_ends_the_climb_with_its_own_number(void **state) {
     (void)state;
     void *pointer = NULL;
@@ -336,6 +361,8 @@ int main(void) {
         ladder_test(a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one),
         ladder_test(a_deterministic_pool_asks_no_event),
         ladder_test(order_is_followed_in_a_deterministic_pool_whatever_questions_found),
+        ladder_test(
+            what_a_destroyed_stream_freed_is_pending_in_a_deterministic_pool_whatever_questions_found),
         ladder_test(a_sticky_error_ends_the_climb_with_its_own_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
