@@ -60,11 +60,14 @@ static uint64_t largest_remapped(const struct sp_pool *pool) {
         const struct sp_view *view = &sp_segment_of(b)->view;
         const struct sp_extent *low = sp_view_extent_at(view, b->address);
         const struct sp_extent *high = sp_view_extent_at(view, sp_block_end(b) - 1);
-        uint64_t before = low->address == b->address ? 0 : low->address + low->size - b->address;
-        uint64_t behind = high->address + high->size == sp_block_end(b) ? 0 : sp_block_end(b) - high->address;
+        uint64_t low_end = low->address + low->size;
+        bool has_tail = low->address < b->address && low_end <= sp_block_end(b);
+        bool has_front = high->address >= b->address && high->address + high->size > sp_block_end(b);
+        uint64_t before = has_tail ? low_end - b->address : 0;
+        uint64_t behind = has_front ? sp_block_end(b) - high->address : 0;
         sum += whole_extents(b);
-        begin = low != high && before > begin ? before : begin;
-        end = low != high && behind > end ? behind : end;
+        begin = before > begin ? before : begin;
+        end = behind > end ? behind : end;
     }
     uint64_t largest = largest_ready(pool);
     return sum + begin + end > largest ? sum + begin + end : largest;
