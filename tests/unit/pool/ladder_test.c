@@ -261,6 +261,25 @@ static void a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one(voi
     fixture_check(pool);
 }
 
+// Address space that a larger one left is used again, and no more memory than is asked for.
+static void a_fixed_block_takes_no_more_than_it_needs_where_a_larger_one_was(void **state) {
+    (void)state;
+    void *fixed = NULL;
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    fixture_free(fixed, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    uint64_t space = fixture_attribute(pool, poolMemPoolStatAddressSpace);
+    void *smaller = NULL;
+    assert_int_equal(poolMallocAsyncWithFlags(&smaller, BLOCK / 4, pool, a, poolMallocFixed), poolSuccess);
+    assert_ptr_equal(smaller, fixed);
+    assert_int_equal(fixture_reserved(pool), BLOCK / 4);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatAddressSpace), space);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / 2, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(fixture_reserved(pool), 3 * BLOCK / 4);
+    fixture_check(pool);
+}
+
 // Nothing that a question could find changes what a deterministic pool hands out.
 static void a_deterministic_pool_asks_no_event(void **state) {
     (void)state;
@@ -359,6 +378,7 @@ int main(void) {
         ladder_test(without_growth_memory_at_hand_is_found_and_no_other),
         ladder_test(a_fixed_block_lies_in_one_extent),
         ladder_test(a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one),
+        ladder_test(a_fixed_block_takes_no_more_than_it_needs_where_a_larger_one_was),
         ladder_test(a_deterministic_pool_asks_no_event),
         ladder_test(order_is_followed_in_a_deterministic_pool_whatever_questions_found),
         ladder_test(
