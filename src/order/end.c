@@ -25,25 +25,32 @@ CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
 
 // ------------------------------------------------------------------------------------------ slots
 
+// The slot's next stream gets the lanes, so what their pools take for complete decides.
+static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence) {
+    return atomic_load_explicit(&stream->strict, memory_order_relaxed) ? sp_fence_is_synchronized
+                                                                       : sp_fence_is_complete;
+}
+
 void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
     if (sp_fence_set_empty(fences) || SP_IS_MUTANT(AcquiredForgotten))
         return;
+    bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
     sp_lock_acquire(&stream->lock);
-    sp_clock_prune(&stream->acquired, sp_fence_is_complete);
+    sp_clock_prune(&stream->acquired, is_complete);
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
-        if (fence.slot != stream->slot && !sp_fence_is_complete(fence) &&
-            !sp_clock_raise(&stream->acquired, fence))
+        if (fence.slot != stream->slot && !is_complete(fence) && !sp_clock_raise(&stream->acquired, fence))
             stream->acquired_more = true;
     }
     sp_lock_release(&stream->lock);
 }
 
 bool sp_stream_is_spent(struct sp_stream *stream) {
-    if (atomic_load(&stream->freed) > sp_stream_completed(stream))
+    bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
+    if (!is_complete((struct sp_fence){stream->slot, atomic_load(&stream->freed)}))
         return false;
     sp_lock_acquire(&stream->lock);
-    sp_clock_prune(&stream->acquired, sp_fence_is_complete);
+    sp_clock_prune(&stream->acquired, is_complete);
     bool spent = stream->acquired.count == 0 && !stream->acquired_more;
     sp_lock_release(&stream->lock);
     return spent;

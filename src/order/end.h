@@ -15,7 +15,7 @@ CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle);
 // The stream was given memory with these fences.
 void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
 
-// Nothing of the stream is pending.
+// Nothing of the stream is pending; of a strict one, as far as synchronises have shown.
 bool sp_stream_is_spent(struct sp_stream *stream);
 
 // Forgets marks and clock of a slot that is to be used again. With the registry's lock held.

@@ -17,7 +17,7 @@ struct entry {
 static struct {
     struct sp_lock lock;
     size_t count;
-    size_t sweep_at; // entries that are complete are dropped when there are so many
+    size_t sweep_at; // entries that are over are dropped when there are so many
     struct entry *buckets[BUCKETS];
 } table = {.sweep_at = FIRST_SWEEP};
 
@@ -41,15 +41,17 @@ static void unlink_locked(struct entry **link, struct entry **dropped) {
     table.count--;
 }
 
-static bool is_complete(const struct sp_mark *mark) {
-    return !mark || mark->sequence <= sp_stream_completed(mark->stream);
+// There is nothing to learn of the mark. What a question has found doesn't count: a pool that goes by synchronises alone
+// learns the order.
+static bool is_over(const struct sp_mark *mark) {
+    return !mark || sp_fence_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence});
 }
 
 static void sweep_locked(struct entry **dropped) {
     for (size_t i = 0; i < BUCKETS; i++) {
         struct entry **link = &table.buckets[i];
         while (*link) {
-            if (is_complete((*link)->mark))
+            if (is_over((*link)->mark))
                 unlink_locked(link, dropped);
             else
                 link = &(*link)->next;
@@ -143,7 +145,7 @@ CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
     struct sp_stream *recorded;
     struct sp_mark *mark = stream ? recall(event, &recorded) : NULL;
     CUresult error = sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
-    if (error == CUDA_SUCCESS && mark && !is_complete(mark) && may_wait_for(stream, mark) &&
+    if (error == CUDA_SUCCESS && mark && !is_over(mark) && may_wait_for(stream, mark) &&
         sp_stream_check_capture(handle) == CUDA_SUCCESS)
         sp_stream_wait_mark(stream, mark);
     sp_mark_release(mark);
@@ -156,8 +158,7 @@ CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
 static CUresult learn_from(CUevent event, CUresult (*ask)(struct sp_mark *mark), struct sp_stream **stream) {
     struct sp_mark *mark = recall(event, stream);
     CUresult error = CUDA_SUCCESS;
-    if (mark && !sp_fence_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence}) &&
-        sp_stream_is_of_current_context(mark->stream))
+    if (mark && !is_over(mark) && sp_stream_is_of_current_context(mark->stream))
         error = ask(mark);
     sp_mark_release(mark);
     return error;

@@ -82,12 +82,14 @@ static struct sp_mark *still_current(struct sp_stream *stream) {
     return mark;
 }
 
+// What a question has found is not nothing: a pool that goes by synchronises alone takes it for pending, and may learn the
+// order.
 static bool has_nothing_to_mark(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
-    uint64_t freed = atomic_load(&stream->freed);
+    struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
     bool nothing =
-        (freed < stream->first || freed <= sp_stream_completed(stream)) && stream->clock.count == 0;
+        (last.sequence < stream->first || sp_fence_is_synchronized(last)) && stream->clock.count == 0;
     sp_lock_release(&stream->lock);
     return nothing;
 }

@@ -22,8 +22,9 @@ _Thread_local struct sp_stream *sp_streams_by_handle[SP_STREAMS_BY_HANDLE];
 
 // --------------------------------------------------------------------------------------------- names
 
+// Who finds the name, by a pointer from an earlier stream of the slot and no lock, sees what the slot was described with.
 static uint64_t word_of(const struct sp_stream *stream, int index) {
-    return atomic_load_explicit(&stream->key.word[index], memory_order_relaxed);
+    return atomic_load_explicit(&stream->key.word[index], memory_order_acquire);
 }
 
 static bool has_name(const struct sp_stream *stream, const struct sp_stream_name *name) {
@@ -33,7 +34,7 @@ static bool has_name(const struct sp_stream *stream, const struct sp_stream_name
 
 static void set_name(struct sp_stream *stream, const struct sp_stream_name *name) {
     for (int i = 0; i < 3; i++)
-        atomic_store_explicit(&stream->key.word[i], name->word[i], memory_order_relaxed);
+        atomic_store_explicit(&stream->key.word[i], name->word[i], memory_order_release);
 }
 
 static void set_known_as(struct sp_stream *stream, CUstream handle) {

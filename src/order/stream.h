@@ -69,6 +69,7 @@ struct sp_stream {
     CUcontext context;
     uint64_t context_id; // sp_context_id's
     _Atomic bool gone;   // destroyed: nothing new comes of it
+    _Atomic bool strict; // a pool that goes by synchronises alone has a lane for it
 
     // Guarded by the registry's lock:
     struct sp_stream *next_in_bucket;
@@ -76,7 +77,7 @@ struct sp_stream {
 
     // Guarded by the stream's lock:
     struct sp_lock lock;
-    struct sp_mark *marks[SP_STREAM_MARKS]; // the newest records that aren't known to be complete; null: none
+    struct sp_mark *marks[SP_STREAM_MARKS]; // the newest records that no synchronise is known to have passed
     struct sp_mark *spare_marks;            // with an event each, to be recorded again
     bool ended;                             // with its context, and all events with it
     struct sp_clock clock;

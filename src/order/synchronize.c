@@ -9,9 +9,10 @@
 
 #include <stdlib.h>
 
-// Marks that are known to be complete have nothing more to tell.
-static void drop_complete_marks(struct sp_stream *stream) {
-    sp_stream_drop_marks(stream, sp_stream_completed(stream));
+// Marks that a synchronise has passed have nothing more to tell. Those that a question found complete have: the order, to
+// whoever goes by synchronises alone.
+static void drop_passed_marks(struct sp_stream *stream) {
+    sp_stream_drop_marks(stream, atomic_load_explicit(&stream->synchronized, memory_order_acquire));
 }
 
 // What there was of a stream when it was synchronised or queried.
@@ -43,7 +44,7 @@ static void publish_seen(struct sp_stream *stream, const struct view *view, enum
     }
     sp_clock_publish(&view->clock, how);
     sp_stream_publish(stream, view->sequence, how);
-    drop_complete_marks(stream);
+    drop_passed_marks(stream);
 }
 
 CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle) {
@@ -83,7 +84,7 @@ static void publish_context(const uint64_t *closed, uint32_t count) {
         if (closed[slot] == 0)
             continue;
         sp_stream_publish(sp_stream_at(slot), closed[slot], SP_SYNCHRONIZED);
-        drop_complete_marks(sp_stream_at(slot));
+        drop_passed_marks(sp_stream_at(slot));
     }
 }
 

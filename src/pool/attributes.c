@@ -191,9 +191,19 @@ static int flag_at(const void *value) {
     return flag;
 }
 
+// What was pending when the tiers were last looked through may be complete by the other measure.
 static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
+    sp_lock_acquire(&pool->lock);
     atomic_store(&pool->deterministic, deterministic);
     atomic_store(&pool->is_complete, deterministic ? sp_fence_is_synchronized : sp_fence_is_complete);
+    pool->settled = UINT64_MAX;
+    SP_LIST_FOR_EACH(link, &pool->lanes) {
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        lane->settled = UINT64_MAX;
+        if (deterministic)
+            atomic_store_explicit(&lane->stream->strict, true, memory_order_relaxed);
+    }
+    sp_lock_release(&pool->lock);
     return poolSuccess;
 }
 

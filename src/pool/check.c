@@ -183,7 +183,7 @@ static bool check_stitches(struct check *check) {
     SP_LIST_FOR_EACH(link, &pool->kept) {
         const struct sp_stitch *stitch = SP_CONTAINER_OF(link, struct sp_stitch, by_use);
         views++;
-        mappings += stitch->count;
+        mappings += stitch->valid_count;
         if (!check_stitch(check, stitch))
             return false;
     }

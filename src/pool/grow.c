@@ -71,7 +71,7 @@ static uint64_t large_unit(const struct sp_pool *pool, uint64_t need) {
 }
 
 // What one growth maps when less is needed. Pages grow with what they hold, so that a program with few small
-// blocks holds few; the segments of the fixed region are one extent each and grow by nothing else.
+// blocks holds few; the segments of the fixed region have one extent each and grow by nothing else.
 static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     if (kind == SP_REGION_FIXED)
         return 0;
@@ -87,8 +87,9 @@ static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind
 
 static struct plan plan_for_hole(const struct sp_request *request, struct sp_block *hole) {
     struct plan plan = {.hole = hole, .need = request->size, .ahead = !request->lane};
-    if (request->kind == SP_REGION_FIXED) {
-        plan.need = hole->size >= request->size ? hole->size : UINT64_MAX;
+    // A segment for fixed blocks has one extent at most: two would become one free block.
+    if (request->kind == SP_REGION_FIXED && (hole->prev || hole->next)) {
+        plan.need = UINT64_MAX;
         return plan;
     }
     if (hole->prev && sp_block_usable(request, hole->prev) && hole->prev->size < request->size) {

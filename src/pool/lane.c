@@ -116,6 +116,8 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     struct sp_lane *known = atomic_load_explicit(&table->lanes[lane->stream->slot], memory_order_relaxed);
     if (known)
         return known;
+    if (sp_pool_is_deterministic(pool))
+        atomic_store_explicit(&lane->stream->strict, true, memory_order_relaxed);
     sp_list_push_back(&pool->lanes, &lane->link);
     atomic_fetch_add_explicit(&pool->lane_count, 1, memory_order_relaxed);
     sp_pool_share_unfenced(pool);

@@ -17,10 +17,19 @@
 
 // ----------------------------------------------------------------------------------------- small blocks
 
-// Nothing of other streams is pending on the slab's free blocks.
-SP_COLD static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
+// Nothing of the streams that returned blocks of the slab is pending.
+SP_COLD static bool is_return_complete(struct sp_lane *lane, struct sp_slab *slab) {
     sp_fence_set_prune(&slab->foreign, lane->pool->is_complete);
     return sp_fence_set_empty(&slab->foreign);
+}
+
+// Nothing of other streams is pending on the slab's free blocks, nor of those that had its pages before.
+static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
+    struct sp_fence_set *before = &slab->run->fences;
+    sp_fence_set_prune(before, lane->pool->is_complete);
+    bool of_owner =
+        before->count == 0 || (before->count == 1 && sp_fence_set_at(before, 0)->slot == lane->stream->slot);
+    return of_owner && is_return_complete(lane, slab);
 }
 
 // The first slab of the class with a free block that the flags allow.
@@ -59,7 +68,7 @@ static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     sp_request_open(&request, lane->pool, lane, SP_REGION_PAGES, 0, poolMallocDefault);
     SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        if (SP_IS_MUTANT(ReturnedAccepted) || is_of_owner_alone(lane, slab) ||
+        if (SP_IS_MUTANT(ReturnedAccepted) || is_return_complete(lane, slab) ||
             sp_request_rule(&request, &slab->foreign) <= request.reach)
             accept_locked(lane, slab);
     }

@@ -139,6 +139,15 @@ static struct candidate *longest_front_behind_whole(const struct choice *choice)
     return best;
 }
 
+// What no row has may be the front behind whole extents that stand in the middle of the view.
+static bool end_with_front_alone(struct choice *choice, uint64_t left) {
+    struct candidate *last = longest_front_behind_whole(choice);
+    if (!last || front_behind_whole(last) < left)
+        return false;
+    use(choice, last, last->last, last->last + left);
+    return true;
+}
+
 // Behind the new memory, which is of whole extents then, the front of an old one takes the rest, if that saves a granule.
 static void end_with_front(struct choice *choice) {
     struct sp_pieces *pieces = &choice->pieces;
@@ -182,6 +191,8 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
         left -= whole(middle);
         use(choice, middle, middle->first, middle->last);
     }
+    if (left > 0 && end_with_front_alone(choice, left))
+        left = 0;
     choice->pieces.before_new = choice->pieces.count;
     choice->pieces.missing = left;
 }

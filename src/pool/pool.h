@@ -66,7 +66,7 @@
 #define SP_MISSES_PER_POLL 32
 
 // Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each segment
-// being one. Stitched views belong to no region, for they have no memory of their own.
+// having one at most. Stitched views belong to no region, for they have no memory of their own.
 enum sp_region_kind {
     SP_REGION_LARGE,
     SP_REGION_PAGES,

@@ -282,12 +282,14 @@ static void make_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
     sp_list_remove(&stitch->by_use);
     sp_zombies_add(pool, stitch);
     pool->kept_views--;
-    pool->kept_mappings -= stitch->count;
+    pool->kept_mappings -= stitch->valid_count;
 }
 
 // A view without a valid run holds no block, and will never serve one again.
 static void invalidate(struct sp_stitch *stitch, struct sp_run *run) {
     stitch->valid_count -= run->valid;
+    if (stitch->kept)
+        stitch->segment.pool->kept_mappings -= run->valid;
     run->valid = SP_MUTATED(ReleasedRunFound, true, false);
     if (stitch->kept && stitch->valid_count == 0)
         make_zombie(stitch->segment.pool, stitch);

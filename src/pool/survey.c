@@ -1,4 +1,5 @@
 // How a pool stands: gauges, which nobody counts as they change, so each is found by looking.
+#include "pool/settle.h"
 #include "pool/stitch.h"
 
 // ------------------------------------------------------------------------------------------- free memory
@@ -59,11 +60,14 @@ static uint64_t largest_remapped(const struct sp_pool *pool) {
         const struct sp_view *view = &sp_segment_of(b)->view;
         const struct sp_extent *low = sp_view_extent_at(view, b->address);
         const struct sp_extent *high = sp_view_extent_at(view, sp_block_end(b) - 1);
-        uint64_t before = low->address == b->address ? 0 : low->address + low->size - b->address;
-        uint64_t behind = high->address + high->size == sp_block_end(b) ? 0 : sp_block_end(b) - high->address;
+        uint64_t low_end = low->address + low->size;
+        bool has_tail = low->address < b->address && low_end <= sp_block_end(b);
+        bool has_front = high->address >= b->address && high->address + high->size > sp_block_end(b);
+        uint64_t before = has_tail ? low_end - b->address : 0;
+        uint64_t behind = has_front ? sp_block_end(b) - high->address : 0;
         sum += whole_extents(b);
-        begin = low != high && before > begin ? before : begin;
-        end = low != high && behind > end ? behind : end;
+        begin = before > begin ? before : begin;
+        end = behind > end ? behind : end;
     }
     uint64_t largest = largest_ready(pool);
     return sum + begin + end > largest ? sum + begin + end : largest;
@@ -109,6 +113,7 @@ bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64
         sp_pool_collect(pool); // what the lanes hold free is free
     sp_lock_acquire(&pool->map_lock);
     sp_lock_acquire(&pool->lock);
+    sp_pool_settle(pool);
     bool read = read_locked(pool, attribute, value);
     sp_lock_release(&pool->lock);
     sp_lock_release(&pool->map_lock);

@@ -333,6 +333,7 @@ static CUresult release_down_to(struct sp_pool *pool, const size_t *keep) {
     sp_pool_begin_mapping(pool);
     CUresult error = trim_mapping(pool, keep, choose_all_locked);
     sp_pool_end_mapping(pool);
+    sp_reaper_take_zombies(pool); // views that have no memory any more
     return error;
 }
 

@@ -17,6 +17,7 @@
     X(threads_look_at_pools_that_others_destroy, "attributes and the current pool are read while pools come and go, on two devices") \
     X(a_pool_is_destroyed_while_threads_free_into_it, "the last free takes the pool apart, whoever comes last") \
     X(threads_that_end_leave_nothing_behind, "short-lived threads on per-thread default streams") \
+    X(threads_meet_at_a_new_stream, "streams come to used slots, and three threads name each one for the first time") \
     X(threads_map_while_the_reaper_works, "views are dropped and trims left to the reaper while threads map, trim and switch it off and on") \
     X(pools_end_while_the_reaper_works, "a pool is destroyed with views to bury and a trim that waits") \
     X(a_fork_while_the_reaper_works_gives_the_child_none, "the child gets an error and ends, and the parent's goes on") \

@@ -269,3 +269,46 @@ void row_threads_that_end_leave_nothing_behind(void) {
     }
     crew_require_all_back(pool);
 }
+
+// ------------------------------------------------------------------------------------------- new streams
+
+// A stream that has come to the slot of one before, and threads that see it first, all at a time.
+static struct {
+    pthread_barrier_t barrier;
+    poolMemPool_t pool;
+    CUstream stream;
+} meeting;
+
+enum { MEETINGS = 2000, MEETING = 3 };
+
+static void *meet(void *unused) {
+    test_use_device(0);
+    CUevent event = test_event();
+    for (unsigned round = 0; round < MEETINGS; round++) {
+        pthread_barrier_wait(&meeting.barrier);
+        EXPECT(poolEventRecord(event, meeting.stream), poolSuccess);
+        test_free(test_malloc(meeting.pool, 100, meeting.stream), meeting.stream);
+        pthread_barrier_wait(&meeting.barrier);
+    }
+    EXPECT(poolEventDestroy(event), poolSuccess);
+    return unused;
+}
+
+void row_threads_meet_at_a_new_stream(void) {
+    pthread_t threads[MEETING];
+    meeting.pool = test_keeping_pool();
+    REQUIRE(pthread_barrier_init(&meeting.barrier, NULL, MEETING + 1) == 0);
+    for (unsigned i = 0; i < MEETING; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, meet, NULL) == 0);
+    for (unsigned round = 0; round < MEETINGS; round++) {
+        meeting.stream = test_stream();
+        pthread_barrier_wait(&meeting.barrier);
+        pthread_barrier_wait(&meeting.barrier);
+        EXPECT(poolStreamSynchronize(meeting.stream), poolSuccess);
+        EXPECT(poolStreamDestroy(meeting.stream), poolSuccess);
+    }
+    for (unsigned i = 0; i < MEETING; i++)
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+    REQUIRE(pthread_barrier_destroy(&meeting.barrier) == 0);
+    crew_require_all_back(meeting.pool);
+}

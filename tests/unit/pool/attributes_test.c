@@ -189,6 +189,19 @@ static void gauges_tell_how_the_pool_stands(void **state) {
     assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr)1207));
 }
 
+// Its blocks lie in the stream's tier until somebody looks.
+static void memory_known_to_be_complete_is_told_as_free_whoever_freed_it(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    simulated_work(a);
+    fixture_free(fixture_malloc(pool, MIB(16), a), a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), 0);
+    fixture_synchronize(a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), MIB(16));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), MIB(16));
+}
+
 static void what_is_read_only_can_not_be_written(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -292,6 +305,7 @@ int main(void) {
         attribute_test(numbers_read_back_as_they_were_written),
         attribute_test(a_policy_of_defragmentation_is_one_of_three),
         attribute_test(gauges_tell_how_the_pool_stands),
+        attribute_test(memory_known_to_be_complete_is_told_as_free_whoever_freed_it),
         attribute_test(what_is_read_only_can_not_be_written),
         attribute_test(an_attribute_that_there_is_not_is_invalid),
         attribute_test(every_statistic_has_the_name_of_its_attribute_and_starts_at_0),

@@ -235,6 +235,51 @@ static void a_fixed_block_lies_in_one_extent(void **state) {
     fixture_check(pool);
 }
 
+// A trim may keep the front of an extent, as an extent of its own, and give back the rest.
+static void a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one(void **state) {
+    (void)state;
+    void *fixed = NULL;
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    fixture_free(fixed, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, BLOCK / 4);
+    assert_int_equal(fixture_reserved(pool), BLOCK / 4);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / 2, pool, a, poolMallocFixed), poolSuccess);
+    fixture_free(fixed, a);
+    fixture_synchronize(a);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    const struct sp_region *region = &fixture_inside(pool)->regions[SP_REGION_FIXED];
+    const struct sp_extent *extent = NULL;
+    SP_LIST_FOR_EACH(link, &region->segments) {
+        const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        uint64_t offset = (uintptr_t)fixed - segment->view.address;
+        if (offset < segment->view.size)
+            extent = sp_view_extent_at(&segment->view, (uintptr_t)fixed);
+    }
+    assert_non_null(extent);
+    assert_true(extent->address + extent->size >= (uintptr_t)fixed + BLOCK);
+    fixture_check(pool);
+}
+
+// Address space that a larger one left is used again, and no more memory than is asked for.
+static void a_fixed_block_takes_no_more_than_it_needs_where_a_larger_one_was(void **state) {
+    (void)state;
+    void *fixed = NULL;
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    fixture_free(fixed, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    uint64_t space = fixture_attribute(pool, poolMemPoolStatAddressSpace);
+    void *smaller = NULL;
+    assert_int_equal(poolMallocAsyncWithFlags(&smaller, BLOCK / 4, pool, a, poolMallocFixed), poolSuccess);
+    assert_ptr_equal(smaller, fixed);
+    assert_int_equal(fixture_reserved(pool), BLOCK / 4);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatAddressSpace), space);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / 2, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(fixture_reserved(pool), 3 * BLOCK / 4);
+    fixture_check(pool);
+}
+
 // Nothing that a question could find changes what a deterministic pool hands out.
 static void a_deterministic_pool_asks_no_event(void **state) {
     (void)state;
@@ -246,6 +291,60 @@ static void a_deterministic_pool_asks_no_event(void **state) {
     assert_ptr_not_equal(fixture_malloc(pool, BLOCK, b), freed);
     assert_came_by(poolMemPoolStatGrowths);
     assert_int_equal(simcudaCallCount("cuEventQuery"), queries);
+}
+
+// Others ask for reasons of their own, and what they learn must not tell here.
+static void order_is_followed_in_a_deterministic_pool_whatever_questions_found(void **state) {
+    (void)state;
+    CUevent event = NULL;
+    assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    for (int question = 0; question < 5; question++) {
+        pool = fixture_pool();
+        fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+        simulated_work(a);
+        void *freed = fixture_malloc(pool, BLOCK, a);
+        fixture_free(freed, a);
+        if (question >= 1)
+            simulated_finish(a);
+        if (question == 1)
+            assert_int_equal(poolStreamQuery(a), poolSuccess);
+        assert_int_equal(poolEventRecord(event, a), poolSuccess);
+        if (question == 2)
+            assert_int_equal(poolEventQuery(event), poolSuccess);
+        if (question == 3)
+            assert_int_equal(poolStreamQuery(a), poolSuccess);
+        if (question == 4)
+            assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
+        assert_int_equal(poolStreamWaitEvent(b, event, 0), poolSuccess);
+        assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
+        fixture_check(pool);
+    }
+    sp_driver->cuEventDestroy(event);
+}
+
+// A new stream may come to the slot of one that was destroyed, and to its lane.
+static void
+what_a_destroyed_stream_freed_is_pending_in_a_deterministic_pool_whatever_questions_found(void **state) {
+    (void)state;
+    for (int question = 0; question < 2; question++) {
+        CUstream old = simulated_stream();
+        pool = fixture_pool();
+        fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+        void *large = fixture_malloc(pool, BLOCK, old);
+        void *small = fixture_malloc(pool, 100, old);
+        simulated_work(old);
+        fixture_free(large, old);
+        fixture_free(small, old);
+        if (question) {
+            simulated_finish(old);
+            assert_int_equal(poolStreamQuery(old), poolSuccess);
+        }
+        assert_int_equal(poolStreamDestroy(old), poolSuccess);
+        CUstream young = simulated_stream();
+        assert_ptr_not_equal(fixture_malloc(pool, BLOCK, young), large);
+        assert_ptr_not_equal(fixture_malloc(pool, 100, young), small);
+        fixture_check(pool);
+    }
 }
 
 static void a_sticky_error_ends_the_climb_with_its_own_number(void **state) {
@@ -278,7 +377,12 @@ int main(void) {
         ladder_test(small_blocks_are_counted_where_their_slabs_came_from_and_then_by_stream),
         ladder_test(without_growth_memory_at_hand_is_found_and_no_other),
         ladder_test(a_fixed_block_lies_in_one_extent),
+        ladder_test(a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one),
+        ladder_test(a_fixed_block_takes_no_more_than_it_needs_where_a_larger_one_was),
         ladder_test(a_deterministic_pool_asks_no_event),
+        ladder_test(order_is_followed_in_a_deterministic_pool_whatever_questions_found),
+        ladder_test(
+            what_a_destroyed_stream_freed_is_pending_in_a_deterministic_pool_whatever_questions_found),
         ladder_test(a_sticky_error_ends_the_climb_with_its_own_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,6 +117,40 @@ static void a_driver_error_keeps_its_number_whatever_it_is(void **state) {
     }
 }
 
+// The pages of a slab may have come from another stream, whose work is pending.
+static void
+a_small_block_of_the_same_stream_alone_is_not_cut_from_pages_that_another_stream_used(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    CUevent event = NULL;
+    assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    enum { ALL = MIB(2) / 512 };
+    static void *pages[ALL]; // of which the first growth is
+    for (int i = 0; i < ALL; i++)
+        pages[i] = fixture_malloc(pool, 512, a);
+    assert_int_equal(fixture_reserved(pool), MIB(2));
+    simulated_work(a);
+    for (int i = 0; i < ALL; i++)
+        fixture_free(pages[i], a);
+    sp_pool_collect(fixture_inside(pool));
+    assert_int_equal(poolEventRecord(event, a), poolSuccess);
+    assert_int_equal(poolStreamWaitEvent(b, event, 0), poolSuccess);
+    fixture_malloc(pool, 512, b);
+    assert_int_equal(fixture_reserved(pool), MIB(2));
+    void *alone = NULL;
+    assert_int_equal(
+        poolMallocAsyncWithFlags(&alone, 512, pool, b, poolMallocSameStreamOnly | poolMallocNoGrowth),
+        poolErrorMemoryAllocation);
+    fixture_synchronize(a);
+    assert_int_equal(
+        poolMallocAsyncWithFlags(&alone, 512, pool, b, poolMallocSameStreamOnly | poolMallocNoGrowth),
+        poolSuccess);
+    fixture_check(pool);
+    sp_driver->cuEventDestroy(event);
+}
+
 static void without_the_opportunistic_policy_no_event_is_asked(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -217,6 +251,7 @@ int main(void) {
         malloc_test(a_size_that_no_device_could_have_is_refused_with_no_driver_call),
         malloc_test(a_sticky_error_of_the_driver_is_told_and_not_called_a_lack_of_memory),
         malloc_test(a_driver_error_keeps_its_number_whatever_it_is),
+        malloc_test(a_small_block_of_the_same_stream_alone_is_not_cut_from_pages_that_another_stream_used),
         malloc_test(without_the_opportunistic_policy_no_event_is_asked),
         malloc_test(returned_small_blocks_are_counted_by_what_brought_them_back),
         malloc_test(random_operations_keep_the_pool_in_order),

@@ -97,6 +97,29 @@ static void a_zombie_is_buried_once_a_synchronise_has_shown_its_work_complete(vo
     assert_buried_by_reaper();
 }
 
+// Its extents go, and nothing that is mapped is left of it, but the address space.
+static void a_view_that_a_trim_takes_the_memory_from_is_buried(void **state) {
+    (void)state;
+    void *pieces[4];
+    for (int i = 0; i < 4; i++)
+        pieces[i] = fixture_malloc(pool, PIECE, a);
+    fixture_free(pieces[0], a);
+    fixture_free(pieces[2], a);
+    fixture_free(fixture_malloc(pool, 2 * PIECE, a), a);
+    fixture_synchronize(a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 1);
+    uint64_t space = fixture_attribute(pool, poolMemPoolStatAddressSpace);
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, 0);
+    fixture_synchronize(a);
+    assert_int_equal(fixture_reserved(pool), 2 * PIECE);
+    sp_reaper_rest();
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombies), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatAddressSpace), space - 2 * PIECE);
+    fixture_free(pieces[1], a);
+    fixture_free(pieces[3], a);
+}
+
 static void whoever_learns_of_it_wakes_the_reaper(void **state) {
     (void)state;
     make_zombie();
@@ -440,6 +463,7 @@ static void a_zombie_that_the_driver_does_not_unmap_is_tried_again(void **state)
 int main(void) {
     const struct CMUnitTest tests[] = {
         reaper_test(a_zombie_is_buried_once_a_synchronise_has_shown_its_work_complete),
+        reaper_test(a_view_that_a_trim_takes_the_memory_from_is_buried),
         reaper_test(whoever_learns_of_it_wakes_the_reaper),
         reaper_test(a_zombie_of_a_context_that_is_gone_needs_nobody_to_learn_of_it),
         reaper_test(switched_off_a_synchronise_buries),

@@ -613,13 +613,43 @@ static void a_view_that_has_lost_all_its_extents_is_not_kept(void **state) {
     drop_every_other(a);
     fixture_free(fixture_malloc(pool, 8 * EXTENT, a), a);
     fixture_synchronize(a);
-    fixture_trim(pool, POOL - 4 * EXTENT);
+    fixture_trim(pool, POOL - 5 * EXTENT);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 1);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptMappings), 3);
+    fixture_check(pool);
     fixture_trim(pool, 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptMappings), 0);
     assert_int_equal(bury(), CUDA_SUCCESS);
     assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
+    fixture_check(pool);
+}
+
+// The front behind whole extents that stand in the middle of the view already.
+static void whole_extents_and_the_front_behind_them_are_joined_with_others(void **state) {
+    (void)state;
+    fill_with(HALF);
+    for (size_t i = 0; i < 5; i++)
+        drop(i, a);
+    drop(8, a);
+    drop(9, a);
+    void *joined = NULL;
+    assert_int_equal(poolMallocAsyncWithFlags(&joined, 3 * EXTENT + HALF, pool, a, poolMallocNoGrowth),
+                     poolSuccess);
+    assert_true(lies_in_a_stitched_view(joined));
+    fixture_check(pool);
+}
+
+static void the_gauge_of_what_can_be_joined_counts_the_ends_of_extents(void **state) {
+    (void)state;
+    fill_with(HALF);
+    drop(1, a);
+    drop(6, a);
+    fixture_synchronize(a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), HALF);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), EXTENT);
+    fixture_malloc(pool, EXTENT, a);
+    assert_int_equal(fixture_reserved(pool), POOL);
     fixture_check(pool);
 }
 
@@ -909,6 +939,8 @@ int main(void) {
         TEST(a_view_that_cannot_be_unmapped_is_tried_again),
         TEST(a_trim_releases_memory_that_views_stand_on),
         TEST(a_view_that_has_lost_all_its_extents_is_not_kept),
+        TEST(whole_extents_and_the_front_behind_them_are_joined_with_others),
+        TEST(the_gauge_of_what_can_be_joined_counts_the_ends_of_extents),
         TEST(what_a_failed_trim_has_released_is_not_joined_and_hinders_no_joining),
         TEST(a_trim_that_cannot_unmap_a_view_leaves_the_memory),
         TEST(a_remap_in_which_a_driver_call_fails_changes_nothing),

@@ -200,6 +200,21 @@ static void a_trim_survives_every_lack_of_host_memory(void **state) {
     }
 }
 
+// What the pool took for pending when it last looked, it takes for complete now.
+static void a_pool_that_is_deterministic_no_longer_gives_back_what_a_question_found(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    fixture_free(fixture_malloc(pool, MIB(64), a), a);
+    assert_int_equal(poolStreamQuery(a), poolSuccess);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_reserved(pool), MIB(64));
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 0);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
 static poolMemPool_t shared_pool;
 
 static void grow_and_trim(void *stream) {
@@ -251,6 +266,7 @@ int main(void) {
         trim_test(an_extent_that_the_driver_does_not_take_stays_usable_and_goes_the_next_time),
         trim_test(what_can_not_be_mapped_anew_is_less_kept_and_nothing_worse),
         trim_test(a_trim_survives_every_lack_of_host_memory),
+        trim_test(a_pool_that_is_deterministic_no_longer_gives_back_what_a_question_found),
         trim_test(asking_what_can_be_released_is_safe_while_another_thread_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
