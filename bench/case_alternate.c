@@ -34,7 +34,7 @@ static int measure_all(struct bench *bench, struct lineup *lineup) {
 
 int case_alternate(struct bench *bench) {
     struct lineup lineup;
-    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_LIST);
+    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_CUDAS, SUBJECT_LIST);
     bench_print_head(bench, &lineup, "malloc + free on two streams in turn, each pair, threshold at maximum");
     int error = lineup_open(&lineup, UINT64_MAX);
     if (!error)

@@ -70,7 +70,8 @@ static int measure_sizes(struct bench *bench, struct loop *loop, struct lineup *
 static int measure_all(struct bench *bench, struct loop *loop) {
     const struct sp_driver *driver = bench->device.driver;
     struct lineup lineup;
-    LINE_UP(&lineup, driver, SUBJECT_OURS, SUBJECT_REAPER, SUBJECT_CUDAS, SUBJECT_DIRECT, SUBJECT_BLOCK);
+    LINE_UP(&lineup, driver, SUBJECT_OURS, SUBJECT_REAPER, SUBJECT_DELAYED, SUBJECT_CUDAS, SUBJECT_DIRECT,
+            SUBJECT_BLOCK);
     bench_print_head(bench, &lineup, "malloc, kernel, free, synchronise, threshold 0");
     int error = measure_sizes(bench, loop, &lineup, 0);
     if (error)

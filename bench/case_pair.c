@@ -28,7 +28,8 @@ static int measure_all(struct bench *bench, struct lineup *lineup) {
 
 int case_pair(struct bench *bench) {
     struct lineup lineup;
-    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_DIRECT, SUBJECT_LIST);
+    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_CUDAS, SUBJECT_DIRECT,
+            SUBJECT_LIST);
     bench_print_head(bench, &lineup, "malloc + free on one stream, threshold at maximum");
     int error = lineup_open(&lineup, UINT64_MAX);
     if (!error)

@@ -32,7 +32,7 @@ enum subject_role { SUBJECT_IS_MEASURED, SUBJECT_IS_REFERENCE, SUBJECT_IS_FLOOR 
 // One of them at work. All functions return 0 or the error's number. A subject may be copied while it is closed; one
 // that could not be opened is closed by close() all the same.
 //
-// What is no pool has all functions up to `synchronize`, and no others.
+// What is no pool has all functions up to `synchronize` but `prime`, and no others.
 struct subject {
     const char *name;
     enum subject_role role;
@@ -45,6 +45,7 @@ struct subject {
     uint64_t value_before; // of a default pool's
     bool slow; // it takes microseconds or more from the driver in each call: cases of many pairs make fewer
     int (*open)(struct subject *subject, uint64_t threshold);
+    int (*prime)(const struct subject *subject, uint64_t bytes); // null: it isn't primed
     int (*close)(struct subject *subject);
     int (*allocate)(const struct subject *subject, void **pointer, size_t size, CUstream stream);
     int (*release)(const struct subject *subject, void *pointer, CUstream stream);
@@ -63,7 +64,11 @@ struct subject {
     X(ours, OURS, "streampool")                                                                              \
     X(cudas, CUDAS, "CUDA's pool")                                                                           \
     X(reaper, REAPER, "streampool, TrimByReaper")                                                            \
+    X(promised, PROMISED, "streampool, StreamPromises")                                                      \
+    X(delayed, DELAYED, "streampool, ReleaseDelay 1")                                                        \
+    X(primed, PRIMED, "streampool, primed")                                                                  \
     X(ours_default, OURS_DEFAULT, "streampool, default pool")                                                \
+    X(promised_default, PROMISED_DEFAULT, "streampool, StreamPromises")                                      \
     X(cudas_default, CUDAS_DEFAULT, "CUDA's default pool")                                                   \
     X(direct, DIRECT, "cuMemAlloc")                                                                          \
     X(list, LIST, "floor: lock and list")                                                                    \
@@ -90,7 +95,7 @@ SUBJECTS(SUBJECT_DECLARE)
 bool subject_init(struct subject *subject, enum subject_kind kind, const struct sp_driver *driver);
 
 // Those that stand side by side in a table, ours first.
-enum { LINEUP_MAX = 6 };
+enum { LINEUP_MAX = 7 };
 
 struct lineup {
     struct subject subjects[LINEUP_MAX];

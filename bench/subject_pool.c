@@ -25,6 +25,10 @@ static int open_ours(struct subject *subject, uint64_t threshold) {
     return error == poolSuccess ? set_up(subject, pool, threshold) : (int)error;
 }
 
+static int prime_ours(const struct subject *subject, uint64_t bytes) {
+    return (int)poolMemPoolPrime(subject->pool, bytes);
+}
+
 static int close_ours(struct subject *subject) {
     poolError_t error = subject->pool ? poolMemPoolDestroy(subject->pool) : poolSuccess;
     subject->pool = NULL;
@@ -145,3 +149,29 @@ const struct subject subject_reaper = {.open = open_ours,
 
 const struct subject subject_ours_default = {
     .open = open_default, .close = close_default, .allocate = allocate_default, FUNCTIONS};
+
+enum { PROMISES = poolPromiseStreamDestroy | poolPromiseNoCapture };
+
+const struct subject subject_promised = {.open = open_ours,
+                                         .close = close_ours,
+                                         .allocate = allocate_ours,
+                                         .attribute = poolMemPoolAttrStreamPromises,
+                                         .value = PROMISES,
+                                         FUNCTIONS};
+
+const struct subject subject_promised_default = {.open = open_default,
+                                                 .close = close_default,
+                                                 .allocate = allocate_default,
+                                                 .attribute = poolMemPoolAttrStreamPromises,
+                                                 .value = PROMISES,
+                                                 FUNCTIONS};
+
+const struct subject subject_delayed = {.open = open_ours,
+                                        .close = close_ours,
+                                        .allocate = allocate_ours,
+                                        .attribute = poolMemPoolAttrReleaseDelay,
+                                        .value = 1,
+                                        FUNCTIONS};
+
+const struct subject subject_primed = {
+    .open = open_ours, .prime = prime_ours, .close = close_ours, .allocate = allocate_ours, FUNCTIONS};
