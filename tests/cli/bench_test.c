@@ -363,7 +363,7 @@ static void results_are_written_as_json(void **state) {
     char *text = file_read(path);
     cJSON *results = cJSON_Parse(text);
     const cJSON *first = cJSON_GetArrayItem(results, 0);
-    assert_int_equal(cJSON_GetArraySize(results), 6 * 5 * 4); // sizes, figures, subjects
+    assert_int_equal(cJSON_GetArraySize(results), 6 * 5 * 5); // sizes, figures, subjects
     assert_true(cJSON_IsTrue(cJSON_GetObjectItem(first, "simulated")));
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(first, "case")), "growth");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(first, "setting")), "2 MiB, grow");
