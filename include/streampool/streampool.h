@@ -367,9 +367,9 @@ STREAMPOOL_API const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr
 //   poolErrorMemoryAllocation   no host memory, or no address space
 STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool, const struct poolMemPoolProps *props);
 
-// Gives a pool up. Returns at once and waits for nothing: live allocations stay valid and are freed as usual,
-// and the pool's memory goes back to the device with the last of them, once the work before its free has
-// completed. The handle is invalid from now on. If it was the device's current pool, the default pool becomes
+// Gives a pool up. Waits for no work, at most for a driver call of the library's own thread on the pool: live
+// allocations stay valid and are freed as usual, and the pool's memory goes back to the device with the last
+// of them, once the work before its free has completed. The handle is invalid from now on. If it was the device's current pool, the default pool becomes
 // current. (cudaMemPoolDestroy)
 //   poolErrorInvalidValue       null, a handle that is not a pool (any more), or a default pool
 STREAMPOOL_API poolError_t poolMemPoolDestroy(poolMemPool_t pool);

@@ -8,6 +8,7 @@
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/owner.h"
+#include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/stitch.h"
 
@@ -249,10 +250,17 @@ void sp_device_reap_pool(struct sp_device *device, const struct sp_pool *pool) {
         take_apart(claimed);
 }
 
+// What is left of them then isn't free, or the reaper is about to take it apart: the caller may count on that memory.
+static void await_reaper(const struct sp_device *device) {
+    if (atomic_load_explicit(&device->given_up, memory_order_acquire) > 0)
+        sp_reaper_await_given_up();
+}
+
 void sp_device_reap(struct sp_device *device) {
     uint32_t count = atomic_load_explicit(&device->given_up, memory_order_acquire);
     for (uint32_t i = 0; i < count; i++)
         sp_device_reap_pool(device, NULL);
+    await_reaper(device);
 }
 
 bool sp_pool_pin(struct sp_pool *pool, poolMemPool_t handle) {
@@ -283,6 +291,7 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     atomic_fetch_add(&device->given_up, 1);
     atomic_store_explicit(&pool->destroyed, true, memory_order_release);
     sp_device_reap_pool(device, pool);
+    await_reaper(device);
     return true;
 }
 

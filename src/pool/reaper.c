@@ -35,8 +35,9 @@ static struct {
     bool ending;
     bool called; // there is something new since the round began
     bool resting;
-    enum outcome outcome; // of the last round
-    uint64_t news;        // when it began
+    struct sp_pool *visited; // just now, or null
+    enum outcome outcome;    // of the last round
+    uint64_t news;           // when it began
     pthread_t thread;
     struct sp_list pools; // the queue
 } reaper = {
@@ -124,9 +125,12 @@ static enum outcome round_locked(void) {
     enum outcome most = IDLE;
     for (size_t left = count_pools(); left > 0 && !reaper.ending; left--) {
         struct sp_list *link = sp_list_pop_front(&reaper.pools);
+        reaper.visited = SP_CONTAINER_OF(link, struct sp_pool, reaper_link);
         pthread_mutex_unlock(&reaper.lock);
-        enum outcome outcome = visit(SP_CONTAINER_OF(link, struct sp_pool, reaper_link));
+        enum outcome outcome = visit(reaper.visited);
         pthread_mutex_lock(&reaper.lock);
+        reaper.visited = NULL;
+        pthread_cond_broadcast(&reaper.rested);
         if (outcome != IDLE && sp_list_empty(link))
             sp_list_push_back(&reaper.pools, link);
         most = outcome > most ? outcome : most;
@@ -255,6 +259,15 @@ void sp_reaper_stop(void) {
 static bool is_at_rest_locked(void) {
     return reaper.resting && !reaper.called && reaper.outcome != BUSY &&
            (reaper.outcome != PENDING || reaper.news == sp_streams_news());
+}
+
+// The pool's struct is never freed, so it may be looked at whoever has it by now.
+void sp_reaper_await_given_up(void) {
+    pthread_mutex_lock(&reaper.lock);
+    while (reaper.visited && atomic_load(&reaper.visited->destroyed) && !reaper.ending &&
+           !pthread_equal(pthread_self(), reaper.thread))
+        pthread_cond_wait(&reaper.rested, &reaper.lock);
+    pthread_mutex_unlock(&reaper.lock);
 }
 
 void sp_reaper_rest(void) {

@@ -33,6 +33,9 @@ bool sp_reaper_take_trim(struct sp_pool *pool);
 // Leaves the pool's zombies to the reaper, or buries those that can be. No lock is held.
 void sp_reaper_take_zombies(struct sp_pool *pool);
 
+// Waits until the reaper no longer stands on a pool that was given up: it takes that apart when it leaves. No lock is held.
+void sp_reaper_await_given_up(void);
+
 // For tests. Waits until the reaper has done what it can do now; and ends it, so that the next call starts it again.
 void sp_reaper_rest(void);
 void sp_reaper_stop(void);

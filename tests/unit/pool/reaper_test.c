@@ -207,7 +207,6 @@ static void the_pools_end_buries_the_rest(void **state) {
     make_zombie();
     assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
     fixture_synchronize(a);
-    sp_reaper_rest();
     simcudaLive live;
     simcudaGetLive(&live);
     assert_int_equal(live.mappings, 0);
@@ -391,6 +390,35 @@ static void a_trim_that_waits_ends_with_its_pool(void **state) {
 }
 
 // A thread that maps without end has to wait for a view or an extent now and then.
+static pthread_t hasty;
+
+static void dawdle_elsewhere(int contended) {
+    if (!contended && !pthread_equal(pthread_self(), hasty))
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+// Whoever gives a pool up may count on its memory, wherever the reaper stands just then.
+static void a_pool_that_is_destroyed_under_the_reaper_is_gone_when_that_returns(void **state) {
+    (void)state;
+    hasty = pthread_self();
+    sp_lock_set_hook(dawdle_elsewhere);
+    for (int round = 0; round < 20; round++) {
+        poolMemPool_t short_lived = fixture_pool();
+        void *blocks[8];
+        fixture_set_flag(short_lived, poolMemPoolAttrTrimByReaper, 1);
+        fixture_set(short_lived, poolMemPoolAttrReleaseThreshold, 0);
+        for (int i = 0; i < 8; i++)
+            blocks[i] = fixture_malloc(short_lived, MIB(32), a);
+        for (int i = 0; i < 8; i++)
+            fixture_free(blocks[i], a);
+        fixture_synchronize(a);
+        nanosleep(&(struct timespec){.tv_nsec = round * 100000L}, NULL);
+        assert_int_equal(poolMemPoolDestroy(short_lived), poolSuccess);
+        assert_int_equal(simcudaMemoryInUse(0), 0);
+    }
+    sp_lock_set_hook(NULL);
+}
+
 static void others_that_map_do_not_keep_the_reaper_off_for_ever(void **state) {
     (void)state;
     leave_trims_to_reaper(0);
@@ -483,6 +511,7 @@ int main(void) {
         scheduled_test(where_the_driver_schedules_the_threads_a_synchronise_trims),
         reaper_test(a_trim_that_is_asked_for_is_done_when_it_returns),
         reaper_test(a_trim_that_waits_ends_with_its_pool),
+        reaper_test(a_pool_that_is_destroyed_under_the_reaper_is_gone_when_that_returns),
         reaper_test(others_that_map_do_not_keep_the_reaper_off_for_ever),
         reaper_test(a_device_that_is_full_does_not_wait_for_the_reaper),
         reaper_test(what_the_driver_does_not_release_stays_and_goes_later),
