@@ -113,7 +113,8 @@ static inline CUresult sp_stream_resolve(CUstream handle, struct sp_stream **str
     if (error != CUDA_SUCCESS)
         return sp_native_noted(error, "cuStreamGetId");
     struct sp_stream *known = sp_streams_by_id[sp_stream_hash(id) % SP_STREAMS_BY_ID];
-    if (!known || atomic_load_explicit(&known->key.word[0], memory_order_relaxed) != id)
+    // The slot may be another stream's by now: who finds the id sees what the slot was described with.
+    if (!known || atomic_load_explicit(&known->key.word[0], memory_order_acquire) != id)
         return sp_stream_resolve_id(handle, id, stream);
     *stream = known;
     return CUDA_SUCCESS;

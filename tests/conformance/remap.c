@@ -55,16 +55,16 @@ static void require_neighbours(const struct pieces *pieces) {
 
 void row_memory_in_pieces_serves_a_large_request_with_no_new_memory(void) {
     struct pieces pieces;
-    open_pieces(&pieces, MIB(16));
+    open_pieces(&pieces, MIB(8));
     free_every_other(&pieces, pieces.a);
     uint64_t remaps = test_attribute(pieces.pool, poolMemPoolStatRemaps);
-    void *joined = test_malloc(pieces.pool, MIB(120), pieces.a);
-    REQUIRE_EQUAL(test_reserved(pieces.pool), MIB(256));
-    REQUIRE_EQUAL(test_used(pieces.pool), MIB(248));
+    void *joined = test_malloc(pieces.pool, MIB(60), pieces.a);
+    REQUIRE_EQUAL(test_reserved(pieces.pool), MIB(128));
+    REQUIRE_EQUAL(test_used(pieces.pool), MIB(124));
     REQUIRE_EQUAL(test_attribute(pieces.pool, poolMemPoolStatRemaps), remaps + 1);
-    test_fill(joined, 200, MIB(120), pieces.a);
+    test_fill(joined, 200, MIB(60), pieces.a);
     test_finish(pieces.a);
-    REQUIRE(test_is_filled(joined, 200, MIB(120)));
+    REQUIRE(test_is_filled(joined, 200, MIB(60)));
     require_neighbours(&pieces);
     test_free(joined, pieces.a);
     for (unsigned i = 1; i < PIECES; i += 2)
@@ -99,76 +99,76 @@ void row_joined_memory_and_its_neighbours_share_no_byte(void) {
 
 void row_a_view_of_pieces_serves_the_same_request_again(void) {
     struct pieces pieces;
-    open_pieces(&pieces, MIB(16));
+    open_pieces(&pieces, MIB(8));
     free_every_other(&pieces, pieces.a);
-    void *joined = test_malloc(pieces.pool, MIB(100), pieces.a);
+    void *joined = test_malloc(pieces.pool, MIB(50), pieces.a);
     for (unsigned round = 0; round < 10; round++) {
-        test_fill(joined, (unsigned char)round, MIB(100), pieces.a);
+        test_fill(joined, (unsigned char)round, MIB(50), pieces.a);
         test_free(joined, pieces.a);
-        void *part = test_malloc(pieces.pool, MIB(16), pieces.a); // of the same memory, at its other address
-        test_fill(part, 77, MIB(16), pieces.a);
+        void *part = test_malloc(pieces.pool, MIB(8), pieces.a); // of the same memory, at its other address
+        test_fill(part, 77, MIB(8), pieces.a);
         test_free(part, pieces.a);
-        REQUIRE(test_malloc(pieces.pool, MIB(100), pieces.a) == joined);
+        REQUIRE(test_malloc(pieces.pool, MIB(50), pieces.a) == joined);
     }
-    test_fill(joined, 9, MIB(100), pieces.a);
+    test_fill(joined, 9, MIB(50), pieces.a);
     test_finish(pieces.a);
-    REQUIRE(test_is_filled(joined, 9, MIB(100)));
+    REQUIRE(test_is_filled(joined, 9, MIB(50)));
     require_neighbours(&pieces);
 }
 
 void row_joined_memory_comes_after_its_last_work_on_the_same_stream(void) {
     struct pieces pieces;
     struct test_hold hold;
-    open_pieces(&pieces, MIB(16));
+    open_pieces(&pieces, MIB(8));
     test_hold(&hold, pieces.a);
     for (unsigned i = 0; i < PIECES; i += 2)
-        test_fill(pieces.blocks[i], 111, MIB(16), pieces.a);
+        test_fill(pieces.blocks[i], 111, MIB(8), pieces.a);
     free_every_other(&pieces, pieces.a);
-    void *joined = test_malloc(pieces.pool, MIB(128), pieces.a);
+    void *joined = test_malloc(pieces.pool, MIB(64), pieces.a);
     EXPECT(poolStreamQuery(pieces.a), poolErrorNotReady);
-    test_fill(joined, 112, MIB(128), pieces.a);
+    test_fill(joined, 112, MIB(64), pieces.a);
     test_let_go(&hold);
     test_finish(pieces.a);
-    REQUIRE(test_is_filled(joined, 112, MIB(128)));
+    REQUIRE(test_is_filled(joined, 112, MIB(64)));
     require_neighbours(&pieces);
 }
 
 void row_memory_that_another_stream_has_pending_is_not_joined(void) {
     struct pieces pieces;
     struct test_hold hold;
-    open_pieces(&pieces, MIB(16));
+    open_pieces(&pieces, MIB(8));
     test_free(pieces.blocks[0], pieces.b);
     EXPECT(poolStreamSynchronize(pieces.b), poolSuccess);
     test_hold(&hold, pieces.a);
     for (unsigned i = 2; i < PIECES; i += 2)
         test_free(pieces.blocks[i], pieces.a);
-    REQUIRE(!gives(&pieces, MIB(32), pieces.b));
-    REQUIRE(gives(&pieces, MIB(32), pieces.a)); // which leaves a view of it
-    REQUIRE(!gives(&pieces, MIB(32), pieces.b));
+    REQUIRE(!gives(&pieces, MIB(16), pieces.b));
+    REQUIRE(gives(&pieces, MIB(16), pieces.a)); // which leaves a view of it
+    REQUIRE(!gives(&pieces, MIB(16), pieces.b));
     test_let_go(&hold);
     EXPECT(poolStreamSynchronize(pieces.a), poolSuccess);
-    REQUIRE(gives(&pieces, MIB(32), pieces.b));
+    REQUIRE(gives(&pieces, MIB(16), pieces.b));
 }
 
 // What is joined goes by its own address as by the joined one, and no stream comes too early by either.
 void row_work_through_joined_memory_has_a_claim_on_the_pieces(void) {
     struct pieces pieces;
     struct test_hold hold;
-    open_pieces(&pieces, MIB(16));
+    open_pieces(&pieces, MIB(8));
     free_every_other(&pieces, pieces.a);
     EXPECT(poolStreamSynchronize(pieces.a), poolSuccess);
-    void *joined = test_malloc(pieces.pool, MIB(128), pieces.a);
+    void *joined = test_malloc(pieces.pool, MIB(64), pieces.a);
     test_hold(&hold, pieces.a);
-    test_fill(joined, 120, MIB(128), pieces.a);
+    test_fill(joined, 120, MIB(64), pieces.a);
     test_free(joined, pieces.a);
-    REQUIRE(!gives(&pieces, MIB(16), pieces.b));
-    EXPECT(poolMemPoolTrimTo(pieces.pool, 0), poolSuccess);
-    REQUIRE_EQUAL(test_reserved(pieces.pool), MIB(256));
-    test_let_go(&hold);
-    EXPECT(poolStreamSynchronize(pieces.a), poolSuccess);
-    REQUIRE(gives(&pieces, MIB(16), pieces.b));
+    REQUIRE(!gives(&pieces, MIB(8), pieces.b));
     EXPECT(poolMemPoolTrimTo(pieces.pool, 0), poolSuccess);
     REQUIRE_EQUAL(test_reserved(pieces.pool), MIB(128));
+    test_let_go(&hold);
+    EXPECT(poolStreamSynchronize(pieces.a), poolSuccess);
+    REQUIRE(gives(&pieces, MIB(8), pieces.b));
+    EXPECT(poolMemPoolTrimTo(pieces.pool, 0), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pieces.pool), MIB(64));
 }
 
 // The first piece is complete, another one is ordered; the one who frees the whole has neither.
@@ -176,7 +176,7 @@ void row_joined_memory_keeps_the_claims_on_all_its_pieces(void) {
     struct pieces pieces;
     struct test_hold hold;
     CUevent event = test_event();
-    open_pieces(&pieces, MIB(16));
+    open_pieces(&pieces, MIB(8));
     test_set_flag(pieces.pool, poolMemPoolReuseFollowEventDependencies, 1);
     test_free(pieces.blocks[0], pieces.a);
     test_free(pieces.blocks[2], pieces.a);
@@ -185,41 +185,41 @@ void row_joined_memory_keeps_the_claims_on_all_its_pieces(void) {
     test_free(pieces.blocks[4], pieces.a);
     EXPECT(poolEventRecord(event, pieces.a), poolSuccess);
     EXPECT(poolStreamWaitEvent(pieces.b, event, 0), poolSuccess);
-    void *joined = test_malloc(pieces.pool, MIB(48), pieces.b);
+    void *joined = test_malloc(pieces.pool, MIB(24), pieces.b);
     test_free(joined, pieces.c);
-    REQUIRE(!gives(&pieces, MIB(48), pieces.c));
+    REQUIRE(!gives(&pieces, MIB(24), pieces.c));
     test_let_go(&hold);
     EXPECT(poolStreamSynchronize(pieces.a), poolSuccess);
-    REQUIRE(gives(&pieces, MIB(48), pieces.c));
+    REQUIRE(gives(&pieces, MIB(24), pieces.c));
 }
 
 void row_a_resident_kernel_does_not_delay_joining(void) {
     struct pieces pieces;
     struct test_spin spin;
-    open_pieces(&pieces, MIB(16));
+    open_pieces(&pieces, MIB(8));
     test_spin(&spin, pieces.b);
     free_every_other(&pieces, pieces.a);
-    void *joined = test_malloc(pieces.pool, MIB(128), pieces.a);
-    test_fill(joined, 130, MIB(128), pieces.a);
+    void *joined = test_malloc(pieces.pool, MIB(64), pieces.a);
+    test_fill(joined, 130, MIB(64), pieces.a);
     test_finish(pieces.a);
     EXPECT(poolStreamQuery(pieces.b), poolErrorNotReady);
     test_stop_spinning(&spin);
     test_finish(pieces.b);
-    REQUIRE(test_is_filled(joined, 130, MIB(128)));
+    REQUIRE(test_is_filled(joined, 130, MIB(64)));
     require_neighbours(&pieces);
 }
 
 void row_joined_memory_is_freed_by_its_first_address_alone(void) {
     struct pieces pieces;
-    open_pieces(&pieces, MIB(16));
+    open_pieces(&pieces, MIB(8));
     free_every_other(&pieces, pieces.a);
-    char *joined = test_malloc(pieces.pool, MIB(128), pieces.a);
+    char *joined = test_malloc(pieces.pool, MIB(64), pieces.a);
     EXPECT(poolFreeAsync(pieces.blocks[0], pieces.a), poolErrorInvalidValue);
-    EXPECT(poolFreeAsync(joined + MIB(16), pieces.a), poolErrorInvalidValue);
-    REQUIRE_EQUAL(test_used(pieces.pool), MIB(256));
+    EXPECT(poolFreeAsync(joined + MIB(8), pieces.a), poolErrorInvalidValue);
+    REQUIRE_EQUAL(test_used(pieces.pool), MIB(128));
     test_free(joined, pieces.a);
     EXPECT(poolFreeAsync(joined, pieces.a), poolErrorInvalidValue);
-    REQUIRE_EQUAL(test_used(pieces.pool), MIB(128));
+    REQUIRE_EQUAL(test_used(pieces.pool), MIB(64));
 }
 
 static int compare_addresses(const void *a, const void *b) {
@@ -254,19 +254,19 @@ static void join_every_set_of_the_last(struct pieces *pieces) {
 void row_a_view_that_makes_way_for_others_stands_until_all_work_through_it_is_complete(void) {
     struct pieces pieces;
     struct test_spin spin;
-    open_pieces(&pieces, MIB(16));
+    open_pieces(&pieces, MIB(8));
     for (unsigned i = 0; i < 8; i += 2)
         test_free(pieces.blocks[i], pieces.a);
-    char *whole = test_malloc(pieces.pool, MIB(64), pieces.a);
+    char *whole = test_malloc(pieces.pool, MIB(32), pieces.a);
     test_free(whole, pieces.a);
     EXPECT(poolStreamSynchronize(pieces.a), poolSuccess);
-    REQUIRE(test_malloc(pieces.pool, MIB(32), pieces.a) == whole);
-    REQUIRE(test_malloc(pieces.pool, MIB(32), pieces.b) == whole + MIB(32));
+    REQUIRE(test_malloc(pieces.pool, MIB(16), pieces.a) == whole);
+    REQUIRE(test_malloc(pieces.pool, MIB(16), pieces.b) == whole + MIB(16));
     test_spin(&spin, pieces.a);
-    test_fill(whole, 140, MIB(32), pieces.a);
+    test_fill(whole, 140, MIB(16), pieces.a);
     test_free(whole, pieces.a);
     REQUIRE(!gives(&pieces, pieces.size, pieces.c)); // for which all free memory was looked through
-    test_free(whole + MIB(32), pieces.b);
+    test_free(whole + MIB(16), pieces.b);
     EXPECT(poolStreamSynchronize(pieces.b), poolSuccess);
     uint64_t views = test_attribute(pieces.pool, poolMemPoolStatKeptViews);
     for (unsigned i = 0; i < 2; i++) // what b had, so that only the last blocks are free
