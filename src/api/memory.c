@@ -1,6 +1,6 @@
 // poolMallocAsync and its like.
 #include "api/api.h"
-#include "pool/owner.h"
+#include "pool/at_hand.h"
 
 static poolError_t refuse_capture(CUresult error) {
     if (error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
@@ -137,8 +137,8 @@ poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t hand
 }
 
 // By the pool that the pointer is of, if it is of one.
-static int promises_of_owner(uintptr_t owner, const void *ptr) {
-    const struct sp_pool *pool = owner ? sp_owner_pool(owner, (uint64_t)(uintptr_t)ptr) : NULL;
+static inline int promises_of_lane(const struct sp_lane *lane) {
+    const struct sp_pool *pool = lane ? lane->pool : NULL;
     return pool ? sp_pool_promises(pool) : poolPromiseNothing;
 }
 
@@ -148,13 +148,14 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     if (error != poolSuccess || !ptr)
         return error;
     uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
-    error = admit(handle, promises_of_owner(owner, ptr), &stream, refuse_free_in_capture);
-    return error == poolSuccess ? sp_pool_free(ptr, owner, stream) : error;
+    struct sp_lane *lane = sp_owner_lane(owner);
+    error = admit(handle, promises_of_lane(lane), &stream, refuse_free_in_capture);
+    return error == poolSuccess ? sp_pool_free(ptr, owner, lane, stream) : error;
 }
 
 poolError_t poolFree(void *ptr) {
     poolError_t error = sp_runtime_enter();
-    return error == poolSuccess && ptr ? sp_pool_free(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL)
+    return error == poolSuccess && ptr ? sp_pool_free_slowly(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL)
                                        : error;
 }
 

@@ -1,6 +1,7 @@
 #include "base/lock.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,6 +29,16 @@ static void relax(void) {
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
+}
+
+void sp_lock_pause(unsigned round) {
+    void (*hook)(int) = atomic_load_explicit(&lock_hook, memory_order_acquire);
+    if (hook)
+        hook(1);
+    else if (round < PAUSES_LAST)
+        relax();
+    else
+        sched_yield();
 }
 
 static bool spin(struct sp_lock *lock) {

@@ -33,6 +33,10 @@ void sp_lock_acquire_contended(struct sp_lock *lock);
 void sp_lock_release_waited(struct sp_lock *lock, uint32_t state);
 void sp_lock_schedule_point(void);
 
+// For a thread that looks again and again for something that a running thread is about to do: passes the time between two looks,
+// of which this is the `round`th.
+void sp_lock_pause(unsigned round);
+
 static inline void sp_lock_init(struct sp_lock *lock) {
     atomic_init(&lock->state, SP_LOCK_FREE);
 }

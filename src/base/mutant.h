@@ -56,7 +56,9 @@
     X(EvictedInUse, 45, "a view is evicted while a block lies in it") \
     X(ReleasedRunFound, 46, "a kept view still counts on an extent that was released") \
     X(FirstPieceAwaited, 47, "of pending pieces that are joined behind waits, only the first is waited for") \
-    X(SentinelBelieved, 60, "without ids, a context is taken to be the one that it was, without asking")
+    X(SentinelBelieved, 60, "without ids, a context is taken to be the one that it was, without asking") \
+    X(OwnershipBelieved, 61, "a biased lock's owner goes inside without looking whether it still is the owner") \
+    X(OwnerNotAwaited, 62, "who ends an ownership doesn't wait until the owner has come out")
 // clang-format on
 
 enum sp_mutant {

@@ -5,9 +5,8 @@
 // memory behind an address, and nothing calls a driver.
 //
 // Who guards what: the chain and every field by the lock of the pool that owns the chain, but for two things.
-// `state` is atomic, since the free of a live block claims it with one exchange before any lock is taken, so
-// a double free is found by whoever comes second. And a live or cached block is its holder's: he may read and
-// write `requested` and `fences`. Descriptors are never given back to the system, so that a stale pointer
+// Whoever frees a live block changes its `state` under the lock of its account, so a double free is found by whoever comes
+// second. And a live or cached block is its holder's: he may read and write `requested` and `fences`. Descriptors are never given back to the system, so that a stale pointer
 // from the page map still points to a descriptor, whose state says that it is nobody's.
 //
 //   block.address + block.size == block.next->address, up to the chain's end
@@ -45,7 +44,7 @@ struct sp_block {
     struct sp_chain *chain;
     struct sp_block *quick_next; // cached: in the lane's quick list
     struct sp_slab *slab;        // live: the slab it is the run of, or null
-    void *account;               // live, and no run: where `requested` is counted; see pool/figures.h
+    void *_Atomic account;       // live, and no run: where `requested` is counted; see pool/figures.h
     struct sp_fence_set fences;  // where it was last used; a live block keeps those it was taken with
 
     struct sp_block *prev, *next; // neighbours by address; next also links spare descriptors

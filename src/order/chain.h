@@ -19,10 +19,15 @@ static inline CUresult sp_stream_before_reuse(struct sp_stream *stream) {
 // The sequence number for memory that is freed now; records it where the stream is anonymous. Call it
 // before anything is changed: it may fail.
 CUresult sp_stream_note_freed(struct sp_stream *stream, uint64_t *sequence);
-static inline CUresult sp_stream_free_point(struct sp_stream *stream, uint64_t *sequence) {
+
+// The common case, with no call and no way to fail: of an identified stream that has freed something under the number already.
+static inline bool sp_stream_is_noted(const struct sp_stream *stream, uint64_t *sequence) {
     *sequence = atomic_load_explicit(&stream->sequence, memory_order_acquire) - SP_MUTATED(OffByOne, 1, 0);
-    bool is_noted = atomic_load_explicit(&stream->freed, memory_order_relaxed) >= *sequence;
-    return stream->identified && is_noted ? CUDA_SUCCESS : sp_stream_note_freed(stream, sequence);
+    return stream->identified && atomic_load_explicit(&stream->freed, memory_order_relaxed) >= *sequence;
+}
+
+static inline CUresult sp_stream_free_point(struct sp_stream *stream, uint64_t *sequence) {
+    return sp_stream_is_noted(stream, sequence) ? CUDA_SUCCESS : sp_stream_note_freed(stream, sequence);
 }
 
 // Puts all work of an anonymous stream so far in front of its chain's end, and tells the number that this

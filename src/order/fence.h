@@ -48,15 +48,17 @@ bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra);
 // memory.
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence);
 
-// The common case of adding a fence: there is one, of the same stream, whose number is raised. False, and nothing changed, where
-// it isn't so.
-static inline bool sp_fence_set_advance(struct sp_fence_set *set, uint32_t slot, uint64_t sequence) {
+// The common case: the set is empty, or holds a fence of this stream alone.
+static inline bool sp_fence_set_is_of(const struct sp_fence_set *set, uint32_t slot) {
+    return set->count == 0 || (set->count == 1 && set->some[0].slot == slot);
+}
+
+// Then a fence of the stream is added with no way to fail.
+static inline void sp_fence_set_advance(struct sp_fence_set *set, uint32_t slot, uint64_t sequence) {
     struct sp_fence *fence = &set->some[0];
-    if (set->count != 1 || fence->slot != slot)
-        return false;
-    if (fence->sequence < sequence)
-        fence->sequence = sequence;
-    return true;
+    if (set->count == 0 || fence->sequence < sequence)
+        *fence = (struct sp_fence){slot, sequence};
+    set->count = 1;
 }
 
 // Adds all of `from`: all or nothing. False without host memory.

@@ -207,6 +207,14 @@ static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
     return poolSuccess;
 }
 
+static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
+    sp_lock_acquire(&pool->lock);
+    atomic_store_explicit(&pool->unfenced_max, most, memory_order_relaxed);
+    sp_pool_share_unfenced(pool);
+    sp_lock_release(&pool->lock);
+    return poolSuccess;
+}
+
 static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
     if (policy < poolDefragmentNever || policy > poolDefragmentBeforeGrowth)
         return sp_fail(poolErrorInvalidValue, "%d is not a policy of defragmentation", policy);
@@ -246,9 +254,7 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
         atomic_store_explicit(&pool->release_threshold, number_at(value), memory_order_relaxed);
         return poolSuccess;
     case poolMemPoolAttrUnfencedBytesMax:
-        atomic_store_explicit(&pool->unfenced_max, number_at(value), memory_order_relaxed);
-        sp_pool_share_unfenced(pool);
-        return poolSuccess;
+        return set_unfenced_max(pool, number_at(value));
     case poolMemPoolAttrHostWaitMax:
         atomic_store_explicit(&pool->host_wait_max, number_at(value), memory_order_relaxed);
         return poolSuccess;

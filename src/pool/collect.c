@@ -43,9 +43,9 @@ static struct sp_block *detach_quick_locked(struct sp_lane *lane) {
 
 uint64_t sp_lane_flush_quick(struct sp_lane *lane,
                              struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block)) {
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     struct sp_block *blocks = detach_quick_locked(lane);
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
     return sp_pool_insert_cached(lane->pool, blocks, insert);
 }
 
@@ -67,13 +67,13 @@ static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
 }
 
 static void relink(struct sp_lane *lane, struct sp_slab *slab) {
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
     if (sp_slab_has_free(slab))
         sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
     if (slab->returned > 0)
         sp_list_push_back(&lane->returned_slabs[slab->class_index], &slab->returned_link);
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
 }
 
 void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab) {
@@ -107,9 +107,9 @@ static void detach_empty_slabs_locked(struct sp_lane *lane, struct sp_list *empt
 static void collect_slabs(struct sp_lane *lane) {
     struct sp_list empty;
     sp_list_init(&empty);
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     detach_empty_slabs_locked(lane, &empty);
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
     while (!sp_list_empty(&empty)) {
         struct sp_slab *slab = SP_CONTAINER_OF(sp_list_pop_front(&empty), struct sp_slab, owned_link);
         sp_pool_release_slab(lane->pool, lane, slab);

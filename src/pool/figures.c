@@ -22,9 +22,9 @@ uint64_t sp_figures_used(const struct sp_pool *pool) {
 }
 
 static bool is_used(struct sp_lane *lane) {
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     bool used = sp_figure(&lane->used) != 0;
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
     return used;
 }
 
@@ -39,15 +39,15 @@ bool sp_figures_any_used(struct sp_pool *pool) {
 }
 
 void sp_figures_return(struct sp_lane *lane, uint64_t bytes) {
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     sp_figures_return_locked(lane, bytes);
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
 }
 
 void sp_figures_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes) {
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     bool covered = sp_figures_use_locked(lane, bytes);
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
     if (!covered)
         sp_figures_cover(pool, lane);
 }
@@ -71,17 +71,17 @@ static uint64_t missing(const struct sp_lane *lane) {
 static uint64_t take_over(struct sp_lane *lane, uint64_t most) {
     if (unused(lane) == 0)
         return 0;
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     uint64_t taken = unused(lane) < most ? unused(lane) : most;
     atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) - taken, memory_order_relaxed);
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
     return taken;
 }
 
 static void allow(struct sp_lane *lane, uint64_t more) {
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more, memory_order_relaxed);
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
 }
 
 // From the others, the lane that was covered last before all: a program that goes round its streams finds there what it
@@ -101,13 +101,13 @@ static void take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane)
 }
 
 static void raise_high(struct sp_pool *pool, struct sp_lane *lane) {
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     uint64_t more = missing(lane);
     if (more > 0) {
         atomic_fetch_add_explicit(&pool->used_high, more, memory_order_relaxed);
         atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more, memory_order_relaxed);
     }
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
 }
 
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {

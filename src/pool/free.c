@@ -1,13 +1,10 @@
 // Freeing: to the lane of the stream, with a fence where another stream may want the memory.
 //
-// The common free does all it has to in one critical section of the lane, the block's account included. Where something of
-// the pool is left to be done after that (a record, a slab that is given up, another lane), the account is settled last: a
-// pool that was given up may be taken apart once nothing is used.
-#include "order/chain.h"
+// The common free is done by pool/at_hand.h. Here something of the pool is left to be done after the block is back (a record, a
+// slab that is given up, another lane), so the account is settled last: a pool that was given up may be taken apart once
+// nothing is used.
 #include "order/mark.h"
-#include "pool/figures.h"
-#include "pool/owner.h"
-#include "pool/quick.h"
+#include "pool/at_hand.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 
@@ -25,22 +22,8 @@ struct release {
     struct sp_pool *pool;
     struct sp_lane *account;
     uint64_t requested;
-    bool is_plain; // there is nothing to do for the pool once the block is back
     bool over_unfenced;
-    bool settled; // taken off the account
 };
-
-static void open_release(struct release *release, struct sp_pool *pool) {
-    release->pool = pool;
-    release->is_plain = (!release->stream || release->stream->identified) &&
-                        !atomic_load_explicit(&pool->destroyed, memory_order_acquire);
-}
-
-// With the account's lock held.
-static void settle_locked(struct release *release) {
-    sp_figures_return_locked(release->account, release->requested);
-    release->settled = true;
-}
 
 // ----------------------------------------------------------------------------------------- small blocks
 
@@ -102,15 +85,13 @@ static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, u
         release->over_unfenced =
             sp_lane_count_unfenced(owner, release->sequence, sp_slab_class(slab)->block_size);
     *surplus = unlink_if_surplus_locked(owner, slab);
-    if (release->is_plain && !foreign && !release->over_unfenced && !*surplus)
-        settle_locked(release);
     return CUDA_SUCCESS;
 }
 
 SP_COLD static bool count_unfenced(struct sp_lane *lane, const struct release *release, uint64_t bytes) {
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     bool over = sp_lane_count_unfenced(lane, release->sequence, bytes);
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
     return over;
 }
 
@@ -121,15 +102,15 @@ static poolError_t free_small(void *pointer, struct sp_slab *slab, struct releas
     bool surplus = false;
     if (!owner->pool)
         return not_live(pointer);
-    open_release(release, owner->pool);
+    release->pool = owner->pool;
     release->account = owner;
     if (release->stream && release->stream != owner->stream)
         lane = sp_pool_lane(release->pool, release->stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
-    sp_lock_acquire(&owner->lock);
+    sp_biased_acquire(&owner->lock);
     CUresult error = free_small_locked(owner, slab, (uint64_t)(uintptr_t)pointer, release, &surplus);
-    sp_lock_release(&owner->lock);
+    sp_biased_release(&owner->lock);
     if (error == CUDA_ERROR_INVALID_VALUE)
         return not_live(pointer);
     if (error != CUDA_SUCCESS)
@@ -143,18 +124,23 @@ static poolError_t free_small(void *pointer, struct sp_slab *slab, struct releas
 
 // ----------------------------------------------------------------------------------------- large blocks
 
-// The first one to free a live block wins; a second one finds that it isn't live.
-static bool claim(struct sp_block *block) {
-    uint32_t live = SP_BLOCK_LIVE;
-    return atomic_compare_exchange_strong_explicit(&block->state, &live, SP_BLOCK_BUSY, memory_order_acq_rel,
-                                                   memory_order_relaxed);
+// The first one to free a live block wins; a second one finds that it isn't live, or has become another one meanwhile.
+static bool claim(struct sp_block *block, struct sp_lane *account, uint64_t address) {
+    sp_biased_acquire(&account->lock);
+    bool claimed = sp_block_is_live_of(block, account) && block->address == address;
+    if (claimed)
+        sp_block_set_state(block, SP_BLOCK_BUSY);
+    sp_biased_release(&account->lock);
+    return claimed;
 }
 
 // What the block carries from here on: this free's fence, and those of its earlier owners that neither have
 // completed nor are covered by it. There is room: every live block has it.
 static void stamp(const struct sp_pool *pool, struct sp_block *block, const struct release *release) {
-    if (release->stream && sp_fence_set_advance(&block->fences, release->stream->slot, release->sequence))
+    if (release->stream && sp_fence_set_is_of(&block->fences, release->stream->slot)) {
+        sp_fence_set_advance(&block->fences, release->stream->slot, release->sequence);
         return;
+    }
     sp_fence_set_prune(&block->fences, pool->is_complete);
     if (SP_IS_MUTANT(AcquisitionLost))
         sp_fence_set_clear(&block->fences);
@@ -172,44 +158,36 @@ static bool is_of_stream_alone(const struct sp_block *block, const struct sp_str
 // its way.
 static struct sp_block *file_locked(struct sp_lane *lane, struct sp_block *block, struct release *release) {
     release->over_unfenced = sp_lane_count_unfenced(lane, release->sequence, block->size);
-    struct sp_block *out = is_of_stream_alone(block, lane->stream) ? sp_quick_put(lane, block) : block;
-    if (release->is_plain && !release->over_unfenced && !out && release->account == lane)
-        settle_locked(release);
-    return out;
+    return is_of_stream_alone(block, lane->stream) ? sp_quick_put(lane, block) : block;
 }
 
 static void file(struct sp_lane *lane, struct sp_block *block, struct release *release) {
     struct sp_block *out = block;
     block->quick_next = NULL;
     if (lane) {
-        sp_lock_acquire(&lane->lock);
+        sp_biased_acquire(&lane->lock);
         out = file_locked(lane, block, release);
-        sp_lock_release(&lane->lock);
+        sp_biased_release(&lane->lock);
     }
     if (out)
         sp_pool_insert_cached(release->pool, out, sp_pool_insert_and_swallow);
 }
 
 static poolError_t free_large(void *pointer, struct sp_block *block, struct release *release) {
+    uint64_t address = (uint64_t)(uintptr_t)pointer;
     struct sp_lane *lane = NULL;
-    if (!block || block->address != (uint64_t)(uintptr_t)pointer || block->slab ||
-        sp_block_state(block) != SP_BLOCK_LIVE)
+    if (!block || block->address != address || sp_block_state(block) != SP_BLOCK_LIVE || block->slab)
         return not_live(pointer);
-    open_release(release, sp_segment_of(block)->pool);
+    release->pool = sp_segment_of(block)->pool;
+    release->account = atomic_load_explicit(&block->account, memory_order_relaxed);
     if (release->stream) {
         lane = sp_pool_lane(release->pool, release->stream);
         if (!lane)
             return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     }
-    if (!claim(block))
+    if (!claim(block, release->account, address))
         return not_live(pointer);
-    if (block->address !=
-        (uint64_t)(uintptr_t)pointer) { // the block was freed and became another one meanwhile
-        sp_block_set_state(block, SP_BLOCK_LIVE);
-        return not_live(pointer);
-    }
     release->requested = block->requested;
-    release->account = block->account;
     stamp(release->pool, block, release);
     file(lane, block, release);
     return poolSuccess;
@@ -228,7 +206,7 @@ static void record(struct sp_pool *pool, struct sp_stream *stream) {
 
 // What there is to do besides: the record that makes the free known, and the account. The free itself has been done, so a driver
 // that fails here only delays reuse.
-SP_COLD static void finish(const struct release *release) {
+static void finish(const struct release *release) {
     struct sp_stream *stream = release->stream;
     if (stream && !stream->identified)
         sp_pool_count(release->pool, SP_STATISTIC_EventsRecorded); // its free point was one
@@ -244,7 +222,7 @@ SP_COLD static void reap_if_last(struct sp_pool *pool) {
         sp_device_reap_pool(pool->device, pool);
 }
 
-poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream) {
+SP_COLD poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct sp_stream *stream) {
     struct release release = {.stream = stream};
     if (!owner)
         return not_live(pointer);
@@ -258,8 +236,7 @@ poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *strea
         slab ? free_small(pointer, slab, &release) : free_large(pointer, sp_owner_block(owner), &release);
     if (error != poolSuccess)
         return error;
-    if (!release.settled)
-        finish(&release);
+    finish(&release);
     if (SP_UNLIKELY(atomic_load_explicit(&release.pool->destroyed, memory_order_acquire)))
         reap_if_last(release.pool);
     return poolSuccess;

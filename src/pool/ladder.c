@@ -112,12 +112,22 @@ static void apply_threshold_unasked(const struct sp_request *request) {
         sp_pool_trim_to_threshold(pool);
 }
 
+// Whether the last growth found no memory.
+static void set_short(struct sp_pool *pool, bool is_short) {
+    if (atomic_load_explicit(&pool->is_short, memory_order_relaxed) == is_short)
+        return;
+    sp_lock_acquire(&pool->lock);
+    atomic_store_explicit(&pool->is_short, is_short, memory_order_relaxed);
+    sp_pool_share_unfenced(pool);
+    sp_lock_release(&pool->lock);
+}
+
 static CUresult grown(struct sp_request *request, struct sp_block **block) {
     if (request->flags & poolMallocNoGrowth)
         return CUDA_SUCCESS;
     apply_threshold_unasked(request);
     CUresult error = sp_grow(request, block);
-    atomic_store_explicit(&request->pool->is_short, error == CUDA_ERROR_OUT_OF_MEMORY, memory_order_relaxed);
+    set_short(request->pool, error == CUDA_ERROR_OUT_OF_MEMORY);
     return out_of_memory_is_no_error(error);
 }
 

@@ -31,10 +31,10 @@ static struct sp_lane *take_spare(void) {
 }
 
 static void give_spare(struct sp_lane *lane) {
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     lane->pool = NULL;
     lane->stream = NULL;
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
     sp_lock_acquire(&spare.lock);
     sp_list_push_front(&spare.lanes, &lane->link);
     sp_lock_release(&spare.lock);
@@ -72,9 +72,9 @@ static struct sp_lane *new_lane(struct sp_pool *pool, struct sp_stream *stream) 
             return NULL;
         memset(lane, 0, sizeof *lane);
     }
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     init_locked(lane, pool, stream);
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
     return lane;
 }
 
@@ -99,12 +99,26 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
 
 // Each lane may hold back an equal part of what the pool may, and never so little that every free of a small block
 // records.
-void sp_pool_share_unfenced(struct sp_pool *pool) {
+static uint64_t unfenced_share(const struct sp_pool *pool) {
     uint64_t most = atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed);
     uint64_t least = most < SP_UNFENCED_SHARE_MIN ? most : SP_UNFENCED_SHARE_MIN;
     uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
     uint64_t share = lanes > 1 ? most / lanes : most;
-    atomic_store_explicit(&pool->unfenced_share, share > least ? share : least, memory_order_relaxed);
+    return share > least ? share : least;
+}
+
+// In a pool that is short of memory others wait for what is freed; one that was given up goes when all of it is free and complete.
+static bool records_each_free(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->is_short, memory_order_relaxed) ||
+           atomic_load_explicit(&pool->destroyed, memory_order_acquire);
+}
+
+void sp_pool_share_unfenced(struct sp_pool *pool) {
+    uint64_t most = records_each_free(pool) ? 0 : unfenced_share(pool);
+    SP_LIST_FOR_EACH(link, &pool->lanes) {
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        atomic_store_explicit(&lane->unfenced_most, most, memory_order_relaxed);
+    }
 }
 
 // Publishes a lane unless another thread was faster. Returns the one in the table, or null without host

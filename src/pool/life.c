@@ -115,7 +115,6 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         atomic_store(&pool->reuse_policies[i], 1);
     atomic_store(&pool->release_threshold, 0);
     atomic_store(&pool->unfenced_max, SP_UNFENCED_MAX);
-    atomic_store(&pool->unfenced_share, SP_UNFENCED_MAX);
     atomic_store(&pool->host_wait_max, 0);
     atomic_store(&pool->deterministic, false);
     atomic_store(&pool->context_fence, false);
@@ -282,6 +281,17 @@ void sp_pool_unpin(struct sp_pool *pool) {
         sp_device_reap_pool(device, pool);
 }
 
+// With the device's lock held nobody takes the pool apart yet. A lane in which nothing may stay without an event leaves each of its
+// frees to free.c, which looks whether it was the last: all that come after their lane was looked at by sp_figures_any_used.
+static void give_up(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->device->lock);
+    atomic_store_explicit(&pool->destroyed, true, memory_order_release);
+    sp_lock_acquire(&pool->lock);
+    sp_pool_share_unfenced(pool);
+    sp_lock_release(&pool->lock);
+    sp_lock_release(&pool->device->lock);
+}
+
 bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     struct sp_device *device = pool->device;
     struct sp_pool *current = pool;
@@ -289,7 +299,7 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
         return false;
     atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
     atomic_fetch_add(&device->given_up, 1);
-    atomic_store_explicit(&pool->destroyed, true, memory_order_release);
+    give_up(pool);
     sp_device_reap_pool(device, pool);
     await_reaper(device);
     return true;

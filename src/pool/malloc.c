@@ -1,10 +1,8 @@
-// Allocating: what the lane has at hand, and behind it the ladder.
+// Allocating what the lane doesn't have at hand (pool/at_hand.h): blocks that others returned to its slabs, and behind them the ladder.
 #include "order/chain.h"
 #include "order/end.h"
 #include "order/poll.h"
-#include "pool/figures.h"
-#include "pool/owner.h"
-#include "pool/quick.h"
+#include "pool/at_hand.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -42,13 +40,6 @@ static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_i
     return NULL;
 }
 
-static inline uint64_t take_from_slab_locked(struct sp_slab *slab, size_t size) {
-    uint64_t address = sp_slab_take(slab, size);
-    if (!sp_slab_has_free(slab))
-        sp_list_remove(&slab->link);
-    return address;
-}
-
 static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
     sp_stream_note_acquired(lane->stream, &slab->foreign);
     bool listed = sp_slab_has_free(slab);
@@ -75,41 +66,32 @@ static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     sp_request_close(&request);
 }
 
-SP_COLD static struct sp_slab *slab_with_returned_locked(struct sp_lane *lane, unsigned class_index,
-                                                         unsigned int flags) {
+SP_COLD struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index,
+                                                 unsigned int flags) {
+    struct sp_slab *slab = usable_slab_locked(lane, class_index, flags);
+    if (slab)
+        return slab;
     accept_returned_locked(lane, class_index);
     return usable_slab_locked(lane, class_index, flags);
-}
-
-static inline uint64_t take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags) {
-    unsigned class_index = sp_size_class_of(size);
-    struct sp_slab *slab = usable_slab_locked(lane, class_index, flags);
-    if (SP_UNLIKELY(!slab))
-        slab = slab_with_returned_locked(lane, class_index, flags);
-    return slab ? take_from_slab_locked(slab, size) : 0;
-}
-
-static void count_hit_locked(struct sp_lane *lane) {
-    atomic_store_explicit(&lane->hits, sp_figure(&lane->hits) + 1, memory_order_relaxed);
 }
 
 // Once more, for a lane that has just come to be, or another thread's free: counted.
 SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                          unsigned int flags) {
-    sp_lock_acquire(&lane->lock);
-    uint64_t address = take_small_locked(lane, size, flags);
+    sp_biased_acquire(&lane->lock);
+    uint64_t address = sp_take_small_locked(lane, size, flags);
     if (address)
-        count_hit_locked(lane);
-    sp_lock_release(&lane->lock);
+        sp_lane_count_hit_locked(lane);
+    sp_biased_release(&lane->lock);
     if (address)
         sp_figures_use(pool, lane, size);
     return address;
 }
 
 static bool has_returned(struct sp_lane *lane, unsigned class_index) {
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     bool has = !sp_list_empty(&lane->returned_slabs[class_index]);
-    sp_lock_release(&lane->lock);
+    sp_biased_release(&lane->lock);
     return has;
 }
 
@@ -121,9 +103,9 @@ static bool may_ask(const struct sp_pool *pool, unsigned int flags) {
 // The same once something was learned, which tells what it counts as.
 SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                            unsigned int flags, enum sp_statistic counts) {
-    sp_lock_acquire(&lane->lock);
-    uint64_t address = take_small_locked(lane, size, flags);
-    sp_lock_release(&lane->lock);
+    sp_biased_acquire(&lane->lock);
+    uint64_t address = sp_take_small_locked(lane, size, flags);
+    sp_biased_release(&lane->lock);
     if (address)
         sp_pool_count(pool, counts);
     return address;
@@ -170,11 +152,11 @@ SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane 
     sp_slab_set_run(slab, run);
     slab->owner = lane;
     sp_owner_set_run(run, slab);
-    sp_lock_acquire(&lane->lock);
+    sp_biased_acquire(&lane->lock);
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
     sp_list_push_back(&lane->slabs[class_index], &slab->link);
-    *address = take_from_slab_locked(slab, size);
-    sp_lock_release(&lane->lock);
+    *address = sp_take_from_slab_locked(slab, size);
+    sp_biased_release(&lane->lock);
     return CUDA_SUCCESS;
 }
 
@@ -186,25 +168,6 @@ static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 
 // ----------------------------------------------------------------------------------------- large blocks
 
-static uint64_t rounded_large(size_t size) {
-    return size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
-}
-
-static uint64_t hand_out(struct sp_lane *lane, struct sp_block *block, size_t size) {
-    block->requested = size;
-    block->account = lane;
-    sp_block_set_state(block, SP_BLOCK_LIVE);
-    return block->address;
-}
-
-// From the lane's quick list; 0 when there is none of the size. It may be one that can't even be rounded.
-static uint64_t take_quick_locked(struct sp_lane *lane, size_t size) {
-    if (size > SIZE_MAX / 2)
-        return 0;
-    struct sp_block *block = sp_quick_take(lane, rounded_large(size));
-    return block ? hand_out(lane, block, size) : 0;
-}
-
 // What a lane that misses does for the others, where there are others. The blocks that it merges are held
 // back by the fences of its latest frees: when that is much, an event gets them out. And now and then all
 // events are asked, so that the streams share what has completed before each has taken memory of its own.
@@ -213,7 +176,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64
     if (!sp_pool_is_shared(pool))
         return;
     if (lane->stream->identified &&
-        held_back > atomic_load_explicit(&pool->unfenced_share, memory_order_relaxed))
+        held_back > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed))
         sp_lane_record(lane);
     uint32_t misses = atomic_fetch_add_explicit(&lane->misses, 1, memory_order_relaxed);
     if (misses % SP_MISSES_PER_POLL != 0 || !may_ask(pool, poolMallocDefault))
@@ -229,11 +192,11 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
     struct sp_block *block;
     enum sp_region_kind kind = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
     look_after_others(pool, lane, sp_lane_flush_quick(lane, sp_pool_insert_and_swallow));
-    CUresult error = climb(pool, lane, kind, rounded_large(size), flags, &block);
+    CUresult error = climb(pool, lane, kind, sp_rounded_large(size), flags, &block);
     if (error != CUDA_SUCCESS)
         return error;
     sp_owner_set_block(block);
-    *address = hand_out(lane, block, size);
+    *address = sp_hand_out(lane, block, size);
     return CUDA_SUCCESS;
 }
 
@@ -259,27 +222,6 @@ static bool is_small(size_t size, unsigned int flags) {
     return size <= SP_SMALL_MAX && !(flags & poolMallocFixed);
 }
 
-// What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
-static inline uint64_t take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
-                                    unsigned int flags) {
-    struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
-    uint64_t address = 0;
-    bool covered = true;
-    if (!lane)
-        return 0;
-    sp_lock_acquire(&lane->lock);
-    if (SP_LIKELY(sp_lane_is(lane, pool, stream)))
-        address = size <= SP_SMALL_MAX ? take_small_locked(lane, size, flags) : take_quick_locked(lane, size);
-    if (address) {
-        count_hit_locked(lane);
-        covered = sp_figures_use_locked(lane, size);
-    }
-    sp_lock_release(&lane->lock);
-    if (SP_UNLIKELY(!covered))
-        sp_figures_cover(pool, lane);
-    return address;
-}
-
 // With the pool pinned.
 SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream, size_t size,
                                          unsigned int flags, uint64_t *address) {
@@ -300,17 +242,13 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
     return poolSuccess;
 }
 
-static bool is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
-    return atomic_load_explicit(&pool->handle, memory_order_acquire) != handle;
-}
-
 static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, size_t size) {
     size_t total = pool->device->vmm.total_memory;
     size_t limit = atomic_load_explicit(&pool->limit, memory_order_relaxed);
     size_t most = total < limit ? total : limit;
     if (size <= most)
         return poolSuccess;
-    if (is_another_now(pool, handle))
+    if (sp_pool_is_another_now(pool, handle))
         return SP_POOL_GONE;
     return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)", size,
                    most);
@@ -328,19 +266,9 @@ SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t han
     return error;
 }
 
-// A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of it live that pool
-// stays, so its handle can be looked at, and the block goes back.
-static poolError_t keep_or_return(const struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                  uint64_t address) {
-    if (SP_LIKELY(!is_another_now(pool, handle)))
-        return poolSuccess;
-    sp_pool_free((void *)(uintptr_t)address, sp_owner_of(address), stream);
-    return SP_POOL_GONE;
-}
-
 // Of an anonymous stream. A size that can't be had is refused before the stream is made to wait.
-SP_COLD static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t handle,
-                                              struct sp_stream *stream, size_t size) {
+static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t handle,
+                                      struct sp_stream *stream, size_t size) {
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
@@ -349,14 +277,27 @@ SP_COLD static poolError_t order_behind_chain(const struct sp_pool *pool, poolMe
                                    : sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
 }
 
-poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
-                           unsigned int flags, void **pointer) {
-    poolError_t error = stream->identified ? poolSuccess : order_behind_chain(pool, handle, stream, size);
-    if (error != poolSuccess)
-        return error;
-    uint64_t address = flags & poolMallocFixed ? 0 : take_at_hand(pool, stream, size, flags);
-    error = address ? keep_or_return(pool, handle, stream, address)
-                    : malloc_pinned(pool, handle, stream, size, flags, &address);
+SP_COLD poolError_t sp_pool_give_back(uint64_t address, struct sp_stream *stream) {
+    sp_pool_free_slowly((void *)(uintptr_t)address, sp_owner_of(address), stream);
+    return SP_POOL_GONE;
+}
+
+SP_COLD poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
+                                          struct sp_stream *stream, size_t size, unsigned int flags,
+                                          void **pointer) {
+    uint64_t address = 0;
+    poolError_t error = poolSuccess;
+    if (!stream->identified) {
+        error = order_behind_chain(pool, handle, stream, size);
+        if (error != poolSuccess)
+            return error;
+        if (!(flags & poolMallocFixed))
+            address = sp_take_at_hand(pool, stream, size, flags);
+    }
+    if (address && sp_pool_is_another_now(pool, handle))
+        return sp_pool_give_back(address, stream);
+    if (!address)
+        error = malloc_pinned(pool, handle, stream, size, flags, &address);
     if (error == poolSuccess)
         *pointer = (void *)(uintptr_t)address;
     return error;

@@ -21,6 +21,21 @@ static inline struct sp_block *sp_owner_block(uintptr_t owner) {
     return owner & SP_OWNER_SLAB ? NULL : (struct sp_block *)owner;
 }
 
+// The lane that a live allocation was made on, by the address's word; null where none begins there, as far as the word tells.
+static inline struct sp_lane *sp_owner_lane(uintptr_t owner) {
+    struct sp_slab *slab = sp_owner_slab(owner);
+    struct sp_block *block = sp_owner_block(owner);
+    if (slab)
+        return slab->owner;
+    return block ? atomic_load_explicit(&block->account, memory_order_acquire) : NULL;
+}
+
+// A live large block that was allocated on this lane: exact with the lane's lock held.
+static inline bool sp_block_is_live_of(const struct sp_block *block, const struct sp_lane *lane) {
+    return sp_block_state(block) == SP_BLOCK_LIVE && !block->slab &&
+           atomic_load_explicit(&block->account, memory_order_relaxed) == lane;
+}
+
 // The pool that the live allocation at an address is of, by the address's word; null when none begins there. In a slab, the pool
 // of the slab. For a caller that holds the allocation.
 static inline struct sp_pool *sp_owner_pool(uintptr_t owner, uint64_t address) {

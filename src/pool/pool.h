@@ -23,6 +23,7 @@
 #ifndef STREAMPOOL_POOL_POOL_H
 #define STREAMPOOL_POOL_POOL_H
 
+#include "base/biased_lock.h"
 #include "heap/slab.h"
 #include "heap/tier.h"
 #include "order/progress.h"
@@ -100,17 +101,18 @@ struct sp_quick_bin {
 };
 
 struct sp_lane {
-    // What each malloc and free needs, one cache line. The atomics are written under the lock alone, so by a load and a
-    // store, and read by whoever asks for a figure.
-    _Alignas(64) struct sp_lock lock;
-    uint32_t quick_used; // a bit for each bin that is not empty
+    // What each malloc and free needs, two cache lines. The atomics but unfenced_most are written under the lock alone, so by a
+    // load and a store, and read by whoever asks for a figure.
+    _Alignas(64) struct sp_biased_lock lock;
     struct sp_pool *pool;
     struct sp_stream *stream;
-    _Atomic uint64_t hits;      // allocations out of the slabs and quick lists
     _Atomic uint64_t used;      // bytes of the live blocks that were allocated on the lane
     _Atomic uint64_t allowance; // see pool/figures.h
-    uint64_t unfenced_sequence; // the latest number under which unfenced_bytes were freed
     uint64_t unfenced_bytes;
+    uint64_t unfenced_sequence;     // the latest number under which they were freed
+    _Atomic uint64_t unfenced_most; // more than so many, and a free records; see sp_pool_share_unfenced
+    _Atomic uint64_t hits;          // allocations out of the slabs and quick lists
+    uint32_t quick_used;            // a bit for each bin that is not empty
 
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
@@ -157,9 +159,8 @@ struct sp_pool {
     // What each malloc and free reads, one cache line with the device and the handle.
     struct sp_lane_table *_Atomic lane_table;
     bool (*_Atomic is_complete)(
-        struct sp_fence fence);      // what this pool takes for known: see poolMemPoolAttrDeterministic
-    _Atomic uint64_t unfenced_share; // of one lane
-    _Atomic int promises;            // enum poolStreamPromise
+        struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
+    _Atomic int promises;       // enum poolStreamPromise
     _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it
     _Atomic bool destroyed;
 
@@ -286,11 +287,11 @@ static inline bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequenc
     if (lane->unfenced_sequence != sequence)
         sp_lane_begin_unfenced(lane, sequence);
     lane->unfenced_bytes += bytes;
-    return atomic_load_explicit(&lane->pool->is_short, memory_order_relaxed) ||
-           lane->unfenced_bytes > atomic_load_explicit(&lane->pool->unfenced_share, memory_order_relaxed);
+    return lane->unfenced_bytes > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
 }
 
-// Computes anew what each lane may hold back, when the pool's attribute or the number of its lanes has changed.
+// Computes anew what each lane may hold back, when something that this depends on has changed: the pool's attribute, the number of
+// its lanes, that it is short of memory or given up. With the pool's lock held.
 void sp_pool_share_unfenced(struct sp_pool *pool);
 
 // Records a mark behind the lane's frees. For a call that was made with the lane's stream.
@@ -298,13 +299,21 @@ void sp_lane_record(struct sp_lane *lane);
 
 // ---- malloc.c and free.c: what the API calls
 
-// From the pool that has this handle, or had it a moment ago. SP_POOL_GONE when another thread has given it up meanwhile.
+// What pool/at_hand.h has no memory at hand for. SP_POOL_GONE when another thread has given the pool of the handle up meanwhile.
 #define SP_POOL_GONE ((poolError_t)-1)
-poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream, size_t size,
-                           unsigned int flags, void **pointer);
+poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                  size_t size, unsigned int flags, void **pointer);
 
-// With a stream, whose capture state has been checked; or without one, null. `owner` is what the page map says of the pointer.
-poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream);
+// A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of it live that pool
+// stays, so its handle can be looked at, and the block goes back. SP_POOL_GONE, always.
+static inline bool sp_pool_is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
+    return atomic_load_explicit(&pool->handle, memory_order_acquire) != handle;
+}
+poolError_t sp_pool_give_back(uint64_t address, struct sp_stream *stream);
+
+// The free of anything, on a stream whose capture state has been checked, or without one, null. `owner` is what the page map says
+// of the pointer.
+poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct sp_stream *stream);
 
 // What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.
 static inline int sp_pool_promises(const struct sp_pool *pool) {

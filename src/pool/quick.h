@@ -35,6 +35,12 @@ static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size
     return block;
 }
 
+// Whether a block of the size can be put in with none having to go.
+static inline bool sp_quick_has_room(const struct sp_lane *lane, uint64_t size) {
+    const struct sp_quick_bin *bin = &lane->quick[sp_quick_index(size)];
+    return !bin->head || bin->size == size;
+}
+
 // Puts a block in. Returns the blocks of another size that stood there, or null.
 static inline struct sp_block *sp_quick_put(struct sp_lane *lane, struct sp_block *block) {
     unsigned index = sp_quick_index(block->size);

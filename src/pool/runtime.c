@@ -47,6 +47,7 @@ static poolError_t start_locked(void) {
         return sp_fail_driver(error, "counting the devices");
     if (runtime.device_count == 0)
         return sp_fail(poolErrorNoDevice, "the driver has no device");
+    sp_biased_locks_enable();
     atomic_store_explicit(&sp_runtime_started, true, memory_order_release);
     return poolSuccess;
 }

@@ -1,0 +1,92 @@
+// A lock that costs one thread no atomic read-modify-write: the thread that it is biased towards.
+//
+// Most locks of the hot path are taken by one thread, ever. A plain lock makes it pay for the others, who don't come: two
+// read-modify-writes of some twenty cycles each. Here a thread that took the lock some dozens of times in a row becomes its
+// *owner*. The owner says by a plain store where it goes inside, and looks whether it still is the owner. Whoever else
+// wants the lock takes `shared`, ends the ownership, and waits until the owner isn't inside:
+//
+//   the owner:  inside = lock; still the owner?     the others:  owner = none; barrier; wait while inside == lock
+//
+// The owner's store and load must not change places, which a barrier between them would prevent. Instead the others have the
+// kernel execute one on every running thread of the process (membarrier): microseconds, which they alone pay. So each thing
+// that ends an ownership doubles how often in a row the lock must be taken for the next one, up to thousands, and a lock that several
+// threads use is a plain lock that now and then asks.
+//
+// A thread says where it is inside in memory of its own: a thread that was stopped on its way in, and is the owner no longer, must not
+// undo what a later owner said. So a thread is inside one biased lock at a time.
+//
+// Without that system call there are no owners, and the lock is a plain one. Zeroed memory is a free lock. Not recursive, not
+// fair.
+#ifndef STREAMPOOL_BASE_BIASED_LOCK_H
+#define STREAMPOOL_BASE_BIASED_LOCK_H
+
+#include "base/cold.h"
+#include "base/lock.h"
+#include "base/mutant.h"
+
+#include <stddef.h>
+
+// A thread that has taken such a lock. Used again by another one when it has ended, and never given back to the system.
+struct sp_lock_owner {
+    _Alignas(64) _Atomic(struct sp_biased_lock *) inside; // as the owner; written by the thread alone
+    struct sp_lock_owner *next_spare;
+};
+
+struct sp_biased_lock {
+    _Atomic(struct sp_lock_owner *) owner; // null: none
+    struct sp_lock shared;                 // what everybody else holds
+    // Guarded by `shared`:
+    uint16_t streak;            // how often in a row it was taken by
+    uint16_t patience;          // how often an ownership was ended, up to a limit
+    struct sp_lock_owner *last; // the thread that took `shared` last
+};
+
+// Lets threads become owners from now on, if the system can do that. It may take milliseconds in a process with
+// threads, so it is called once, at the start. Whether they can.
+bool sp_biased_locks_enable(void);
+
+// The calling thread; one that owns nothing, as long as it has taken no biased lock as one of several.
+extern _Thread_local
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) struct sp_lock_owner *sp_this_thread;
+
+// The paths that are not inline: called by the functions below only.
+void sp_biased_acquire_shared(struct sp_biased_lock *lock);
+void sp_biased_release_shared(struct sp_biased_lock *lock);
+
+// The owner goes inside. False when the caller isn't the owner, or is no longer.
+static inline bool sp_biased_enter(struct sp_biased_lock *lock) {
+    struct sp_lock_owner *me = sp_this_thread;
+    if (SP_UNLIKELY(atomic_load_explicit(&lock->owner, memory_order_relaxed) != me))
+        return false;
+#ifdef SP_SCHEDULE_POINTS
+    sp_lock_schedule_point();
+#endif
+    atomic_store_explicit(&me->inside, lock, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); // the barrier of the two is the others'
+    if (SP_MUTATED(OwnershipBelieved, true,
+                   SP_LIKELY(atomic_load_explicit(&lock->owner, memory_order_relaxed) == me)))
+        return true;
+    atomic_store_explicit(&me->inside, NULL, memory_order_release);
+    return false;
+}
+
+static inline void sp_biased_acquire(struct sp_biased_lock *lock) {
+#ifdef SP_SCHEDULE_POINTS
+    sp_lock_schedule_point();
+#endif
+    if (SP_UNLIKELY(!sp_biased_enter(lock)))
+        sp_biased_acquire_shared(lock);
+}
+
+static inline void sp_biased_release(struct sp_biased_lock *lock) {
+    struct sp_lock_owner *me = sp_this_thread;
+#ifdef SP_SCHEDULE_POINTS
+    sp_lock_schedule_point();
+#endif
+    if (SP_LIKELY(atomic_load_explicit(&me->inside, memory_order_relaxed) != NULL))
+        atomic_store_explicit(&me->inside, NULL, memory_order_release);
+    else
+        sp_biased_release_shared(lock);
+}
+
+#endif

@@ -1,0 +1,169 @@
+// The common pair, whole: an allocation that the stream's lane has at hand, and the free of one back to where it came from. One
+// critical section of the lane each, on lines that its thread alone writes; no driver call, no host memory, no division.
+//
+// What isn't common is left to malloc.c and free.c, before anything is changed: a free changes all or nothing here. It looks at
+// everything under the lane's lock, which is what a block's double free is told by.
+#ifndef STREAMPOOL_POOL_AT_HAND_H
+#define STREAMPOOL_POOL_AT_HAND_H
+
+#include "base/checked.h"
+#include "order/chain.h"
+#include "pool/figures.h"
+#include "pool/owner.h"
+#include "pool/quick.h"
+
+// ------------------------------------------------------------------------------------------------- malloc
+
+// A slab of the class with a free block that the flags allow: one behind the first, or one with blocks that other streams
+// returned. Null when there is none.
+struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index, unsigned int flags);
+
+static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t size) {
+    uint64_t address = sp_slab_take(slab, size);
+    if (SP_UNLIKELY(!sp_slab_has_free(slab)))
+        sp_list_remove(&slab->link);
+    return address;
+}
+
+static inline uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags) {
+    unsigned class_index = sp_size_class_of(size);
+    struct sp_list *slabs = &lane->slabs[class_index];
+    struct sp_slab *slab = SP_CONTAINER_OF(slabs->next, struct sp_slab, link);
+    if (SP_UNLIKELY(slabs->next == slabs || flags & poolMallocSameStreamOnly))
+        slab = sp_lane_find_slab_locked(lane, class_index, flags);
+    return SP_LIKELY(slab) ? sp_take_from_slab_locked(slab, size) : 0;
+}
+
+static inline uint64_t sp_rounded_large(size_t size) {
+    return size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
+}
+
+static inline uint64_t sp_hand_out(struct sp_lane *lane, struct sp_block *block, size_t size) {
+    block->requested = size;
+    atomic_store_explicit(&block->account, lane, memory_order_relaxed);
+    sp_block_set_state(block, SP_BLOCK_LIVE);
+    return block->address;
+}
+
+// From the lane's quick list; 0 when there is none of the size. It may be one that can't even be rounded.
+static inline uint64_t sp_take_quick_locked(struct sp_lane *lane, size_t size) {
+    if (SP_UNLIKELY(size > SIZE_MAX / 2))
+        return 0;
+    struct sp_block *block = sp_quick_take(lane, sp_rounded_large(size));
+    return block ? sp_hand_out(lane, block, size) : 0;
+}
+
+static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
+    atomic_store_explicit(&lane->hits, sp_figure(&lane->hits) + 1, memory_order_relaxed);
+}
+
+// What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
+static inline uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
+                                       unsigned int flags) {
+    struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
+    uint64_t address = 0;
+    bool covered = true;
+    if (SP_UNLIKELY(!lane))
+        return 0;
+    sp_biased_acquire(&lane->lock);
+    if (SP_LIKELY(sp_lane_is(lane, pool, stream)))
+        address =
+            size <= SP_SMALL_MAX ? sp_take_small_locked(lane, size, flags) : sp_take_quick_locked(lane, size);
+    if (SP_LIKELY(address)) {
+        sp_lane_count_hit_locked(lane);
+        covered = sp_figures_use_locked(lane, size);
+    }
+    sp_biased_release(&lane->lock);
+    if (SP_UNLIKELY(!covered))
+        sp_figures_cover(pool, lane);
+    return address;
+}
+
+// --------------------------------------------------------------------------------------------------- free
+
+// So many bytes more that no event stands behind; false, and nothing changed, where that is the first under a number, or too
+// many.
+static inline bool sp_lane_add_unfenced_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+    uint64_t unfenced = lane->unfenced_bytes + bytes;
+    if (SP_UNLIKELY(lane->unfenced_sequence != sequence ||
+                    unfenced > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed)))
+        return false;
+    lane->unfenced_bytes = unfenced;
+    return true;
+}
+
+// A slab that is full lists itself again, and one that becomes empty may be given up.
+static inline bool sp_slab_stays_listed(const struct sp_lane *lane, const struct sp_slab *slab) {
+    const struct sp_list *slabs = &lane->slabs[slab->class_index];
+    return SP_LIKELY(sp_slab_has_free(slab)) && (slab->live > 1 || slabs->next == slabs->prev);
+}
+
+static inline bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *slab, uint64_t address,
+                                       uint64_t sequence) {
+    if (SP_UNLIKELY(slab->owner != lane || !sp_slab_stays_listed(lane, slab)))
+        return false;
+    uint16_t index = sp_slab_find(slab, address);
+    if (SP_UNLIKELY(index == SP_SLAB_END ||
+                    !sp_lane_add_unfenced_locked(lane, sequence, sp_slab_class(slab)->block_size)))
+        return false;
+    if (SP_MUTATED(LastSequenceLowered, true, slab->last_sequence < sequence))
+        slab->last_sequence = sequence; // a late caller may bring an older number
+    sp_figures_return_locked(lane, sp_slab_put(slab, index));
+    return true;
+}
+
+static inline bool sp_put_large_locked(struct sp_lane *lane, struct sp_block *block, uint64_t address,
+                                       uint64_t sequence) {
+    uint32_t slot = lane->stream->slot;
+    if (SP_UNLIKELY(block->address != address || !sp_block_is_live_of(block, lane) ||
+                    !sp_fence_set_is_of(&block->fences, slot) || !sp_quick_has_room(lane, block->size) ||
+                    !sp_lane_add_unfenced_locked(lane, sequence, block->size)))
+        return false;
+    sp_fence_set_advance(&block->fences, slot, sequence);
+    sp_figures_return_locked(lane, block->requested);
+    sp_quick_put(lane, block);
+    return true;
+}
+
+// A block of the stream's own lane goes back to its slab or quick list, and nothing is left to do for the pool. `lane` is the one that
+// the word `owner` of the page map leads to. False: nothing was done.
+static inline bool sp_put_at_hand(struct sp_lane *lane, uintptr_t owner, uint64_t address,
+                                  const struct sp_stream *stream) {
+    uint64_t sequence;
+    if (SP_UNLIKELY(!lane || lane->stream != stream || !sp_stream_is_noted(stream, &sequence)))
+        return false;
+    struct sp_slab *slab = sp_owner_slab(owner);
+    sp_biased_acquire(&lane->lock);
+    bool put = SP_LIKELY(lane->stream == stream) &&
+               (slab ? sp_put_small_locked(lane, slab, address, sequence)
+                     : sp_put_large_locked(lane, sp_owner_block(owner), address, sequence));
+    sp_biased_release(&lane->lock);
+    return put;
+}
+
+// --------------------------------------------------------------------------------------------- what the API calls
+
+// From the pool that has this handle, or had it a moment ago. SP_POOL_GONE when another thread has given it up meanwhile.
+static inline poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                         size_t size, unsigned int flags, void **pointer) {
+    if (SP_UNLIKELY(!stream->identified || flags & poolMallocFixed))
+        return sp_pool_malloc_slowly(pool, handle, stream, size, flags, pointer);
+    uint64_t address = sp_take_at_hand(pool, stream, size, flags);
+    if (SP_UNLIKELY(!address))
+        return sp_pool_malloc_slowly(pool, handle, stream, size, flags, pointer);
+    if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle)))
+        return sp_pool_give_back(address, stream);
+    *pointer = (void *)(uintptr_t)address;
+    return poolSuccess;
+}
+
+// On a stream, whose capture state has been checked. `owner` is what the page map says of the pointer, and `lane` the one that
+// this leads to.
+static inline poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_lane *lane,
+                                       struct sp_stream *stream) {
+    return SP_LIKELY(sp_put_at_hand(lane, owner, (uint64_t)(uintptr_t)pointer, stream))
+               ? poolSuccess
+               : sp_pool_free_slowly(pointer, owner, stream);
+}
+
+#endif

@@ -1,0 +1,267 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/biased_lock.h"
+
+static struct sp_biased_lock lock;
+static int guarded; // by lock
+
+static struct sp_lock_owner *owner_of(struct sp_biased_lock *of) {
+    return atomic_load(&of->owner);
+}
+
+static void take_in_a_row(struct sp_biased_lock *taken, int count) {
+    for (int i = 0; i < count; i++) {
+        sp_biased_acquire(taken);
+        sp_biased_release(taken);
+    }
+}
+
+enum { OFTEN = 20000 }; // more than any patience asks for
+
+static void own(struct sp_biased_lock *owned) {
+    take_in_a_row(owned, OFTEN);
+    assert_ptr_equal(owner_of(owned), sp_this_thread);
+}
+
+static void start(pthread_t *thread, void *(*run)(void *), void *argument) {
+    assert_int_equal(pthread_create(thread, NULL, run, argument), 0);
+}
+
+static void join(pthread_t thread) {
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static int enable(void **state) {
+    (void)state;
+    if (!sp_biased_locks_enable()) {
+        print_message("skipped: this system has no membarrier\n");
+        skip();
+    }
+    lock = (struct sp_biased_lock){0};
+    guarded = 0;
+    return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ alone
+
+// The first test: later ones enable owners.
+static void without_the_system_call_it_is_a_plain_lock(void **state) {
+    (void)state;
+    struct sp_biased_lock zeroed = {0};
+    take_in_a_row(&zeroed, OFTEN);
+    assert_null(owner_of(&zeroed));
+    sp_biased_acquire(&zeroed);
+    assert_false(sp_lock_try(&zeroed.shared));
+    sp_biased_release(&zeroed);
+    assert_true(sp_lock_try(&zeroed.shared));
+}
+
+static void who_takes_it_often_in_a_row_becomes_its_owner(void **state) {
+    (void)state;
+    take_in_a_row(&lock, 10);
+    assert_null(owner_of(&lock));
+    own(&lock);
+    sp_biased_acquire(&lock);
+    assert_ptr_equal(atomic_load(&sp_this_thread->inside), &lock);
+    assert_int_equal(atomic_load(&lock.shared.state), SP_LOCK_FREE);
+    sp_biased_release(&lock);
+    assert_null(atomic_load(&sp_this_thread->inside));
+}
+
+static void a_thread_owns_many_locks(void **state) {
+    (void)state;
+    static struct sp_biased_lock locks[3];
+    for (int i = 0; i < 3; i++)
+        own(&locks[i]);
+    for (int i = 0; i < 3; i++)
+        assert_ptr_equal(owner_of(&locks[i]), sp_this_thread);
+}
+
+// ---------------------------------------------------------------------------------------------- together
+
+static _Atomic bool had;
+
+static void pass_time(int steps) {
+    for (volatile int i = 0; i < steps; i++)
+        ;
+}
+
+// Long enough to be seen inside together.
+static void count_up_slowly(void) {
+    int before = guarded;
+    pass_time(4);
+    guarded = before + 1;
+}
+
+static void *take_once(void *unused) {
+    (void)unused;
+    sp_biased_acquire(&lock);
+    atomic_store(&had, true);
+    count_up_slowly();
+    sp_biased_release(&lock);
+    return NULL;
+}
+
+static void another_thread_ends_the_ownership(void **state) {
+    (void)state;
+    pthread_t other;
+    own(&lock);
+    start(&other, take_once, NULL);
+    join(other);
+    assert_null(owner_of(&lock));
+    take_in_a_row(&lock, 10);
+    assert_null(owner_of(&lock));
+    own(&lock);
+}
+
+static void another_thread_waits_until_the_owner_is_out(void **state) {
+    (void)state;
+    pthread_t other;
+    own(&lock);
+    atomic_store(&had, false);
+    sp_biased_acquire(&lock);
+    start(&other, take_once, NULL);
+    while (owner_of(&lock))
+        sched_yield();
+    for (int i = 0; i < 1000; i++)
+        sched_yield();
+    assert_false(atomic_load(&had));
+    assert_int_equal(guarded, 0);
+    sp_biased_release(&lock);
+    join(other);
+    assert_true(atomic_load(&had));
+}
+
+// How often in a row until the caller owns it.
+static int takes_until_owned(void) {
+    int count = 0;
+    while (!owner_of(&lock)) {
+        take_in_a_row(&lock, 1);
+        count++;
+    }
+    return count;
+}
+
+static void each_end_doubles_what_the_next_one_takes_up_to_a_limit(void **state) {
+    (void)state;
+    int before = takes_until_owned();
+    for (int i = 0; i < 8; i++) {
+        pthread_t other;
+        start(&other, take_once, NULL);
+        join(other);
+        int after = takes_until_owned();
+        assert_in_range(after, 2 * before - 2, 2 * before + 2);
+        before = after;
+    }
+    pthread_t other;
+    start(&other, take_once, NULL);
+    join(other);
+    assert_in_range(takes_until_owned(), before - 2, before + 2);
+}
+
+enum { THREADS = 4, ROUNDS = 60, BURST = 600 };
+
+// Long enough a burst to become the owner in it, and no longer than the others need to get in between.
+static void *count_up_in_bursts(void *unused) {
+    (void)unused;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < BURST; i++) {
+            sp_biased_acquire(&lock);
+            count_up_slowly();
+            lock.patience = 0; // or the lock would be a plain one after the first rounds
+            sp_biased_release(&lock);
+        }
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void many_threads_never_hold_it_together(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        start(&threads[i], count_up_in_bursts, NULL);
+    for (int i = 0; i < THREADS; i++)
+        join(threads[i]);
+    assert_int_equal(guarded, THREADS * ROUNDS * BURST);
+}
+
+static _Atomic bool done;
+
+static void *take_now_and_then(void *count) {
+    int *taken = count;
+    while (!atomic_load(&done)) {
+        take_once(NULL);
+        ++*taken;
+        pass_time(10000);
+    }
+    return NULL;
+}
+
+// The owner's store and load against the other's: what the barrier is for.
+static void an_owner_at_work_loses_nothing_to_another_thread(void **state) {
+    (void)state;
+    enum { OWN_ROUNDS = 2000000 };
+    pthread_t other;
+    int taken = 0;
+    atomic_store(&done, false);
+    start(&other, take_now_and_then, &taken);
+    for (int i = 0; i < OWN_ROUNDS; i++) {
+        sp_biased_acquire(&lock);
+        count_up_slowly();
+        lock.patience = 0;
+        sp_biased_release(&lock);
+    }
+    atomic_store(&done, true);
+    join(other);
+    assert_int_equal(guarded, OWN_ROUNDS + taken);
+}
+
+// ------------------------------------------------------------------------------------------ threads that end
+
+static struct sp_lock_owner *seen;
+
+static void *own_and_end(void *unused) {
+    (void)unused;
+    take_in_a_row(&lock, OFTEN);
+    seen = sp_this_thread;
+    return NULL;
+}
+
+static void what_a_thread_owned_goes_to_the_next_one(void **state) {
+    (void)state;
+    pthread_t first, second;
+    start(&first, own_and_end, NULL);
+    join(first);
+    struct sp_lock_owner *ended = seen;
+    assert_ptr_equal(owner_of(&lock), ended);
+    start(&second, own_and_end, NULL);
+    join(second);
+    assert_ptr_equal(seen, ended);
+    take_once(NULL);
+    assert_null(owner_of(&lock));
+    assert_int_equal(guarded, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_the_system_call_it_is_a_plain_lock),
+        cmocka_unit_test_setup(who_takes_it_often_in_a_row_becomes_its_owner, enable),
+        cmocka_unit_test_setup(a_thread_owns_many_locks, enable),
+        cmocka_unit_test_setup(another_thread_ends_the_ownership, enable),
+        cmocka_unit_test_setup(another_thread_waits_until_the_owner_is_out, enable),
+        cmocka_unit_test_setup(each_end_doubles_what_the_next_one_takes_up_to_a_limit, enable),
+        cmocka_unit_test_setup(many_threads_never_hold_it_together, enable),
+        cmocka_unit_test_setup(an_owner_at_work_loses_nothing_to_another_thread, enable),
+        cmocka_unit_test_setup(what_a_thread_owned_goes_to_the_next_one, enable),
+    };
+    return cmocka_run_group_tests_name("biased_lock", tests, NULL, NULL);
+}
