@@ -150,7 +150,7 @@ const struct subject subject_reaper = {.open = open_ours,
 const struct subject subject_ours_default = {
     .open = open_default, .close = close_default, .allocate = allocate_default, FUNCTIONS};
 
-enum { PROMISES = poolPromiseStreamDestroy | poolPromiseNoCapture };
+enum { PROMISES = poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture };
 
 const struct subject subject_promised = {.open = open_ours,
                                          .close = close_ours,

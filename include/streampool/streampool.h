@@ -235,8 +235,15 @@ struct poolMemPoolProps {
 //                     poolPromiseNoCapture: none of them captures while it is passed to an allocation or a free
 //                     of this pool; nor does any blocking stream of the context, where a legacy default stream
 //                     is passed.
-//                     With both, an allocation that finds its memory at hand, and its free, make no driver
-//                     call. Nothing notices a promise that is broken. The first one: a new stream with the handle
+//                     poolPromiseNeverCapture: none of them ever captures, whatever is called, from its first use with
+//                     the pool to its end. With poolPromiseStreamDestroy, an allocation on one stream may then ask
+//                     another one, and record an event there, at any time, which may wait until that one's queue has
+//                     room. So a free records no event, however much it frees, UnfencedBytesMax has no meaning,
+//                     and what an allocation on another stream needs to know of it is found out when it needs it;
+//                     it may then have to wait for work that was given to the stream after the free. Default
+//                     streams and Deterministic pools keep to UnfencedBytesMax.
+//                     With the first and one of the others, an allocation that finds its memory at hand, and its
+//                     free, make no driver call. Nothing notices a promise that is broken. The first one: a new stream with the handle
 //                     of one that was destroyed otherwise is taken for that one, and is given memory that the old
 //                     one's work may still be using; or its free fails with the driver's error, if it is of
 //                     another context. The second one: the call does what it does outside of a capture, at
@@ -281,7 +288,12 @@ struct poolMemPoolProps {
 // clang-format on
 
 // The values of poolMemPoolAttrStreamPromises, which can be combined.
-enum poolStreamPromise { poolPromiseNothing = 0, poolPromiseStreamDestroy = 1, poolPromiseNoCapture = 2 };
+enum poolStreamPromise {
+    poolPromiseNothing = 0,
+    poolPromiseStreamDestroy = 1,
+    poolPromiseNoCapture = 2,
+    poolPromiseNeverCapture = 4
+};
 
 // The values of poolMemPoolAttrDefragmentation.
 enum poolDefragmentation {

@@ -18,7 +18,7 @@ static poolError_t refuse_free_in_capture(CUresult error) {
 // The stream of a call, with no question that the promises answer. `refuse` says what a capture means to the call.
 static inline poolError_t admit(CUstream handle, int promises, struct sp_stream **stream,
                                 poolError_t (*refuse)(CUresult error)) {
-    if (!(promises & poolPromiseNoCapture)) {
+    if (!(promises & (poolPromiseNoCapture | poolPromiseNeverCapture))) {
         CUresult capture = sp_stream_check_capture(handle);
         if (capture != CUDA_SUCCESS)
             return refuse(capture);

@@ -68,7 +68,7 @@ void sp_stream_forget(struct sp_stream *stream) {
 static void free_spares(struct sp_mark *spare) {
     while (spare) {
         struct sp_mark *next = spare->next_spare;
-        free(spare);
+        sp_mark_free(spare);
         spare = next;
     }
 }
@@ -99,7 +99,7 @@ void sp_stream_destroy_events(struct sp_stream *stream) {
         struct sp_mark *mark = stream->spare_marks;
         stream->spare_marks = mark->next_spare;
         sp_private_event_destroy(mark->event);
-        free(mark);
+        sp_mark_free(mark);
     }
     if (stream->chain)
         sp_private_event_destroy(stream->chain);

@@ -11,48 +11,53 @@ void sp_mark_keep(struct sp_mark *mark) {
     atomic_fetch_add_explicit(&mark->references, 1, memory_order_relaxed);
 }
 
-// The last reference gives the mark back to its stream, event and all: whether the event could be destroyed
-// now, in a context that may be gone, is not known here. Of a stream that ended with its context the event
-// is gone.
-void sp_mark_release(struct sp_mark *mark) {
-    if (!mark || atomic_fetch_sub_explicit(&mark->references, 1, memory_order_acq_rel) != 1)
-        return;
-    struct sp_stream *stream = mark->stream;
+void sp_mark_free(struct sp_mark *mark) {
     sp_clock_clear(&mark->clock);
-    sp_lock_acquire(&stream->lock);
-    bool ended = stream->ended;
-    if (!ended) {
-        mark->next_spare = stream->spare_marks;
-        stream->spare_marks = mark;
-    }
-    sp_lock_release(&stream->lock);
-    if (ended)
-        free(mark);
+    free(mark);
 }
 
-static struct sp_mark *take_spare(struct sp_stream *stream) {
+// A mark without references goes back to its stream, event and all: whether the event could be destroyed now, in a context that
+// may be gone, is not known here. Of a stream that ended with its context the event is gone. Its clock's memory serves the next
+// record.
+static void retire_locked(struct sp_stream *stream, struct sp_mark *mark) {
+    if (stream->ended) {
+        sp_mark_free(mark);
+        return;
+    }
+    mark->next_spare = stream->spare_marks;
+    stream->spare_marks = mark;
+}
+
+static bool drop_reference(struct sp_mark *mark) {
+    return atomic_fetch_sub_explicit(&mark->references, 1, memory_order_acq_rel) == 1;
+}
+
+void sp_mark_release(struct sp_mark *mark) {
+    if (!mark || !drop_reference(mark))
+        return;
+    struct sp_stream *stream = mark->stream;
     sp_lock_acquire(&stream->lock);
+    retire_locked(stream, mark);
+    sp_lock_release(&stream->lock);
+}
+
+static struct sp_mark *take_spare_locked(struct sp_stream *stream) {
     struct sp_mark *mark = stream->spare_marks;
     if (mark)
         stream->spare_marks = mark->next_spare;
-    sp_lock_release(&stream->lock);
     return mark;
 }
 
 static CUresult new_mark(struct sp_stream *stream, struct sp_mark **made) {
-    struct sp_mark *mark = take_spare(stream);
-    if (!mark) {
-        mark = calloc(1, sizeof *mark);
-        if (!mark)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        mark->stream = stream;
-        CUresult error = sp_private_event_create(stream, &mark->event);
-        if (error != CUDA_SUCCESS) {
-            free(mark);
-            return error;
-        }
+    struct sp_mark *mark = calloc(1, sizeof *mark);
+    if (!mark)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    mark->stream = stream;
+    CUresult error = sp_private_event_create(stream, &mark->event);
+    if (error != CUDA_SUCCESS) {
+        free(mark);
+        return error;
     }
-    atomic_store_explicit(&mark->references, 1, memory_order_relaxed);
     *made = mark;
     return CUDA_SUCCESS;
 }
@@ -69,29 +74,19 @@ static struct sp_mark *newest_locked(const struct sp_stream *stream) {
     return newest;
 }
 
-// The newest mark if nothing was freed and nothing joined since; counted for the caller.
-static struct sp_mark *still_current(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
+// The newest mark if nothing was freed and nothing joined since.
+static struct sp_mark *current_locked(struct sp_stream *stream) {
     struct sp_mark *mark = newest_locked(stream);
     uint64_t freed = atomic_load(&stream->freed);
-    if (mark && (mark->sequence < freed || mark->clock_version != stream->clock_version))
-        mark = NULL;
-    if (mark)
-        sp_mark_keep(mark);
-    sp_lock_release(&stream->lock);
-    return mark;
+    return mark && mark->sequence >= freed && mark->clock_version == stream->clock_version ? mark : NULL;
 }
 
 // What a question has found is not nothing: a pool that goes by synchronises alone takes it for pending, and may learn the
 // order.
-static bool has_nothing_to_mark(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
+static bool has_nothing_to_mark_locked(struct sp_stream *stream) {
     sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
-    bool nothing =
-        (last.sequence < stream->first || sp_fence_is_synchronized(last)) && stream->clock.count == 0;
-    sp_lock_release(&stream->lock);
-    return nothing;
+    return (last.sequence < stream->first || sp_fence_is_synchronized(last)) && stream->clock.count == 0;
 }
 
 // The entry for a mark to be kept in: an empty one, else the one with the oldest mark, which a newer one
@@ -107,15 +102,16 @@ static struct sp_mark **entry_locked(struct sp_stream *stream) {
     return oldest;
 }
 
+// The stream keeps the mark, by a reference that it has already.
 static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    sp_mark_keep(mark);
     sp_lock_acquire(&stream->lock);
     struct sp_mark **entry = entry_locked(stream);
     struct sp_mark *covered = *entry;
     *entry = mark;
+    if (covered && drop_reference(covered))
+        retire_locked(stream, covered);
     sp_lock_release(&stream->lock);
     sp_number_raise(&stream->recorded, mark->sequence);
-    sp_mark_release(covered);
 }
 
 void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark) {
@@ -176,22 +172,17 @@ static void mutate_clock_by_legacy(const struct sp_stream *stream, struct sp_clo
 
 // The stream's clock as it is now, for a record that is about to be made. Without host memory the mark
 // knows of the stream's own frees only.
-static CUevent snapshot(struct sp_stream *stream, struct sp_mark *mark) {
-    sp_lock_acquire(&stream->lock);
-    sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
+static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
+    mark->clock.count = 0;
     sp_clock_copy(&mark->clock, &stream->clock);
     if (SP_IS_MUTANT(LegacyInClock))
         mutate_clock_by_legacy(stream, &mark->clock);
     mark->clock_version = stream->clock_version;
-    CUevent chain = stream->chain;
-    sp_lock_release(&stream->lock);
-    return chain;
 }
 
 // An event that didn't wait for the chain of an anonymous stream would say nothing of the frees of earlier
 // streams with its handle.
-static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    CUevent chain = snapshot(stream, mark);
+static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark, CUevent chain) {
     mark->sequence = SP_MUTATED(ClosedLate, 0, sp_stream_close_sequence(stream));
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
     bool chained = chain && !SP_IS_MUTANT(MarkWithoutChain);
@@ -203,26 +194,60 @@ static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark) {
     return error;
 }
 
-CUresult sp_stream_mark(struct sp_stream *stream, struct sp_mark **mark) {
-    *mark = still_current(stream);
-    if (*mark || has_nothing_to_mark(stream))
-        return CUDA_SUCCESS;
-    CUresult error = new_mark(stream, mark);
-    if (error != CUDA_SUCCESS)
-        return error;
-    error = record_mark(stream, *mark);
+// Records the mark and has the stream keep it. With one reference, and one more for a caller who wants it.
+static CUresult record_and_publish(struct sp_stream *stream, struct sp_mark *mark, CUevent chain,
+                                   struct sp_mark **wanted) {
+    atomic_store_explicit(&mark->references, wanted ? 2 : 1, memory_order_relaxed);
+    CUresult error = record_mark(stream, mark, chain);
     if (error == CUDA_SUCCESS) {
-        publish_mark(stream, *mark);
+        publish_mark(stream, mark);
+        if (wanted)
+            *wanted = mark;
         return CUDA_SUCCESS;
     }
-    sp_mark_release(*mark);
-    *mark = NULL;
+    atomic_store_explicit(&mark->references, 1, memory_order_relaxed);
+    sp_mark_release(mark);
     return error;
 }
 
+// The first mark of a stream, or one more than it ever had at a time.
+static CUresult record_new(struct sp_stream *stream, struct sp_mark **wanted) {
+    struct sp_mark *mark;
+    CUresult error = new_mark(stream, &mark);
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_lock_acquire(&stream->lock);
+    snapshot_locked(stream, mark);
+    CUevent chain = stream->chain;
+    sp_lock_release(&stream->lock);
+    return record_and_publish(stream, mark, chain, wanted);
+}
+
+// A free that records does this each time, so before the driver's call the lock is taken once, and once behind it.
+static CUresult mark_if_due(struct sp_stream *stream, struct sp_mark **wanted) {
+    struct sp_mark *spare = NULL;
+    sp_lock_acquire(&stream->lock);
+    struct sp_mark *current = current_locked(stream);
+    bool due = !current && !has_nothing_to_mark_locked(stream);
+    if (due)
+        spare = take_spare_locked(stream);
+    if (spare)
+        snapshot_locked(stream, spare);
+    if (current && wanted)
+        sp_mark_keep(current);
+    CUevent chain = stream->chain;
+    sp_lock_release(&stream->lock);
+    if (wanted)
+        *wanted = current;
+    if (!due)
+        return CUDA_SUCCESS;
+    return spare ? record_and_publish(stream, spare, chain, wanted) : record_new(stream, wanted);
+}
+
+CUresult sp_stream_mark(struct sp_stream *stream, struct sp_mark **mark) {
+    return mark_if_due(stream, mark);
+}
+
 CUresult sp_stream_record(struct sp_stream *stream) {
-    struct sp_mark *mark = NULL;
-    CUresult error = sp_stream_mark(stream, &mark);
-    sp_mark_release(mark);
-    return error;
+    return mark_if_due(stream, NULL);
 }

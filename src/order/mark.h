@@ -30,6 +30,9 @@ CUresult sp_stream_mark(struct sp_stream *stream, struct sp_mark **mark);
 void sp_mark_release(struct sp_mark *mark);
 void sp_mark_keep(struct sp_mark *mark);
 
+// Gives back the host memory of a mark that nobody refers to; its event is left as it is.
+void sp_mark_free(struct sp_mark *mark);
+
 // The same for who needs no mark in hand.
 CUresult sp_stream_record(struct sp_stream *stream);
 

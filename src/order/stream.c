@@ -244,9 +244,24 @@ void sp_streams_forget_handle(CUstream handle) {
     uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
     for (uint32_t slot = 0; slot < count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
-        if (atomic_load_explicit(&stream->known_as, memory_order_relaxed) == (uintptr_t)handle)
-            set_known_as(stream, NULL);
+        if (atomic_load_explicit(&stream->known_as, memory_order_relaxed) != (uintptr_t)handle)
+            continue;
+        atomic_store(&stream->known_as, 0);
+        for (unsigned round = 0; atomic_load(&stream->borrowers) != 0; round++)
+            sp_lock_pause(round);
     }
+}
+
+bool sp_stream_borrow(struct sp_stream *stream) {
+    atomic_fetch_add(&stream->borrowers, 1);
+    if (atomic_load(&stream->known_as) != 0)
+        return true;
+    atomic_fetch_sub(&stream->borrowers, 1);
+    return false;
+}
+
+void sp_stream_give_back(struct sp_stream *stream) {
+    atomic_fetch_sub(&stream->borrowers, 1);
 }
 
 void sp_streams_forget_handles(void) {

@@ -84,11 +84,11 @@ static inline uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_str
 // So many bytes more that no event stands behind; false, and nothing changed, where that is the first under a number, or too
 // many.
 static inline bool sp_lane_add_unfenced_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
-    uint64_t unfenced = lane->unfenced_bytes + bytes;
-    if (SP_UNLIKELY(lane->unfenced_sequence != sequence ||
+    uint64_t unfenced = atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) + bytes;
+    if (SP_UNLIKELY(atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) != sequence ||
                     unfenced > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed)))
         return false;
-    lane->unfenced_bytes = unfenced;
+    atomic_store_explicit(&lane->unfenced_bytes, unfenced, memory_order_relaxed);
     return true;
 }
 

@@ -193,6 +193,7 @@ static int flag_at(const void *value) {
 
 // What was pending when the tiers were last looked through may be complete by the other measure.
 static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
+    sp_pool_fence_open_lanes(pool, NULL, false);
     sp_lock_acquire(&pool->lock);
     atomic_store(&pool->deterministic, deterministic);
     atomic_store(&pool->is_complete, deterministic ? sp_fence_is_synchronized : sp_fence_is_complete);
@@ -203,6 +204,7 @@ static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
         if (deterministic)
             atomic_store_explicit(&lane->stream->strict, true, memory_order_relaxed);
     }
+    sp_pool_share_unfenced(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;
 }
@@ -222,13 +224,18 @@ static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
     return poolSuccess;
 }
 
-// What was remembered while nothing was promised, or is left of an earlier promise, may be of streams that are gone.
+// What was remembered while nothing was promised, or is left of an earlier promise, may be of streams that are gone. And what was
+// left without an event while that was promised gets one as long as it is.
 static poolError_t set_promises(struct sp_pool *pool, int promises) {
-    if (promises & ~(poolPromiseStreamDestroy | poolPromiseNoCapture))
+    if (promises & ~(poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture))
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
     if (promises & poolPromiseStreamDestroy && !(sp_pool_promises(pool) & poolPromiseStreamDestroy))
         sp_streams_forget_handles();
+    sp_pool_fence_open_lanes(pool, NULL, false);
+    sp_lock_acquire(&pool->lock);
     atomic_store(&pool->promises, promises);
+    sp_pool_share_unfenced(pool);
+    sp_lock_release(&pool->lock);
     return poolSuccess;
 }
 

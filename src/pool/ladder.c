@@ -42,7 +42,9 @@ static CUresult found_complete(struct sp_request *request, struct sp_block **blo
         sp_pool_is_deterministic(request->pool))
         return CUDA_SUCCESS;
     uint64_t before = sp_streams_news();
-    CUresult error = sp_streams_poll_context_of(request->lane->stream);
+    CUresult error = sp_pool_fence_open_lanes(request->pool, request->lane, true);
+    if (error == CUDA_SUCCESS)
+        error = sp_streams_poll_context_of(request->lane->stream);
     request->brought_news = sp_streams_news() != before;
     if (error == CUDA_SUCCESS)
         *block = sp_take(request);
@@ -157,6 +159,14 @@ static CUresult grown_after_trim(struct sp_request *request, struct sp_block **b
     return out_of_memory_is_no_error(error);
 }
 
+// Where nothing may be asked, memory of open lanes has no event yet that could be waited for.
+static CUresult fenced(struct sp_request *request, struct sp_block **block) {
+    (void)block;
+    return sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies)
+               ? sp_pool_fence_open_lanes(request->pool, request->lane, false)
+               : CUDA_SUCCESS;
+}
+
 static CUresult from_other_region(struct sp_request *request, struct sp_block **block) {
     *block = request->kind == SP_REGION_FIXED ? NULL : sp_take_from_other(request);
     return CUDA_SUCCESS;
@@ -189,6 +199,7 @@ static const struct {
     {remapped_under_pressure, SP_STATISTIC_Remaps},
     {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
     {from_other_region, SP_STATISTIC_OtherRegion},
+    {fenced, SP_STATISTIC_COUNT},
     {sp_take_made_ordered, SP_STATISTIC_ReuseMadeOrdered},
     {sp_take_behind_context, SP_STATISTIC_ReuseMadeOrdered},
     {sp_take_after_host_wait, SP_STATISTIC_ReuseFoundComplete},

@@ -1,5 +1,6 @@
 // Lanes: finding the one of a stream, making it, counting what is not fenced yet.
 #include "order/mark.h"
+#include "order/synchronize.h"
 #include "pool/pool.h"
 
 #include <stdlib.h>
@@ -17,10 +18,11 @@ static struct {
 // a number was closed says nothing: a query of a pending stream and a record that failed close theirs too. But what covers a
 // number has closed it, so frees under one and the same number needn't look.
 void sp_lane_begin_unfenced(struct sp_lane *lane, uint64_t sequence) {
-    if (sp_stream_covered(lane->stream) >= lane->unfenced_sequence)
-        lane->unfenced_bytes = 0;
-    if (lane->unfenced_sequence < sequence)
-        lane->unfenced_sequence = sequence;
+    uint64_t latest = atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed);
+    if (sp_stream_covered(lane->stream) >= latest)
+        atomic_store_explicit(&lane->unfenced_bytes, 0, memory_order_relaxed);
+    if (latest < sequence)
+        atomic_store_explicit(&lane->unfenced_sequence, sequence, memory_order_relaxed);
 }
 
 static struct sp_lane *take_spare(void) {
@@ -45,8 +47,8 @@ static void give_spare(struct sp_lane *lane) {
 static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_stream *stream) {
     lane->pool = pool;
     lane->stream = stream;
-    lane->unfenced_sequence = 0;
-    lane->unfenced_bytes = 0;
+    atomic_store_explicit(&lane->unfenced_sequence, 0, memory_order_relaxed);
+    atomic_store_explicit(&lane->unfenced_bytes, 0, memory_order_relaxed);
     lane->settled = 0;
     atomic_store_explicit(&lane->hits, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->used, 0, memory_order_relaxed);
@@ -113,13 +115,64 @@ static bool records_each_free(const struct sp_pool *pool) {
            atomic_load_explicit(&pool->destroyed, memory_order_acquire);
 }
 
+// Who a default stream is depends on the thread and its context, and a pool that goes by synchronises alone learns of no other
+// thing.
+static bool is_open(const struct sp_pool *pool, const struct sp_stream *stream) {
+    enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
+    return (sp_pool_promises(pool) & OPEN) == OPEN && stream->identified &&
+           !sp_stream_is_default(stream->handle) && !sp_pool_is_deterministic(pool);
+}
+
 void sp_pool_share_unfenced(struct sp_pool *pool) {
-    uint64_t most = records_each_free(pool) ? 0 : unfenced_share(pool);
+    uint64_t share = unfenced_share(pool);
+    bool none = records_each_free(pool);
     SP_LIST_FOR_EACH(link, &pool->lanes) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        uint64_t most = none ? 0 : is_open(pool, lane->stream) ? UINT64_MAX : share;
         atomic_store_explicit(&lane->unfenced_most, most, memory_order_relaxed);
     }
 }
+
+// ----------------------------------------------------------------------------------------- open lanes
+
+// Has freed more than any lane may that records, and nothing stands behind it.
+static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
+    return is_open(lane->pool, lane->stream) &&
+           atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) > share &&
+           atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) >
+               sp_stream_covered(lane->stream);
+}
+
+// A stream that is idle needs no event: what it has freed is complete.
+static CUresult fence_open(struct sp_lane *lane, bool may_ask) {
+    CUresult error = CUDA_ERROR_NOT_READY;
+    if (!sp_stream_borrow(lane->stream))
+        return CUDA_SUCCESS;
+    if (may_ask)
+        error = sp_stream_ask(lane->stream);
+    if (error == CUDA_ERROR_NOT_READY) {
+        sp_lane_record(lane);
+        error = CUDA_SUCCESS;
+    }
+    sp_stream_give_back(lane->stream);
+    return error;
+}
+
+CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *but, bool may_ask) {
+    const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    uint64_t share = unfenced_share(pool);
+    CUresult first = CUDA_SUCCESS;
+    for (uint32_t slot = 0; table && slot < table->count; slot++) {
+        struct sp_lane *lane = atomic_load_explicit(&table->lanes[slot], memory_order_acquire);
+        if (!lane || lane == but || !is_unfenced(lane, share))
+            continue;
+        CUresult error = fence_open(lane, may_ask);
+        first = first == CUDA_SUCCESS ? error : first;
+    }
+    return first;
+}
+
+// --------------------------------------------------------------------------------------- a lane's life
 
 // Publishes a lane unless another thread was faster. Returns the one in the table, or null without host
 // memory.

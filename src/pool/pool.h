@@ -108,11 +108,11 @@ struct sp_lane {
     struct sp_stream *stream;
     _Atomic uint64_t used;      // bytes of the live blocks that were allocated on the lane
     _Atomic uint64_t allowance; // see pool/figures.h
-    uint64_t unfenced_bytes;
-    uint64_t unfenced_sequence;     // the latest number under which they were freed
-    _Atomic uint64_t unfenced_most; // more than so many, and a free records; see sp_pool_share_unfenced
-    _Atomic uint64_t hits;          // allocations out of the slabs and quick lists
-    uint32_t quick_used;            // a bit for each bin that is not empty
+    _Atomic uint64_t unfenced_bytes;
+    _Atomic uint64_t unfenced_sequence; // the latest number under which they were freed
+    _Atomic uint64_t unfenced_most;     // more than so many, and a free records; see sp_pool_share_unfenced
+    _Atomic uint64_t hits;              // allocations out of the slabs and quick lists
+    uint32_t quick_used;                // a bit for each bin that is not empty
 
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
@@ -284,18 +284,24 @@ static inline bool sp_lane_is(const struct sp_lane *lane, const struct sp_pool *
 // lock held.
 void sp_lane_begin_unfenced(struct sp_lane *lane, uint64_t sequence);
 static inline bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
-    if (lane->unfenced_sequence != sequence)
+    if (atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) != sequence)
         sp_lane_begin_unfenced(lane, sequence);
-    lane->unfenced_bytes += bytes;
-    return lane->unfenced_bytes > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
+    bytes += atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
+    atomic_store_explicit(&lane->unfenced_bytes, bytes, memory_order_relaxed);
+    return bytes > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
 }
 
 // Computes anew what each lane may hold back, when something that this depends on has changed: the pool's attribute, the number of
 // its lanes, that it is short of memory or given up. With the pool's lock held.
 void sp_pool_share_unfenced(struct sp_pool *pool);
 
-// Records a mark behind the lane's frees. For a call that was made with the lane's stream.
+// Records a mark behind the lane's frees. For a call that was made with the lane's stream, or has borrowed it.
 void sp_lane_record(struct sp_lane *lane);
+
+// Finds out for others what the frees of the pool's open lanes have come to, where they have recorded nothing: asks the stream if
+// the caller `may_ask`, and else, or where work is pending, records. An open lane is one whose stream the program has promised to
+// destroy through the library and never to capture; `but`, the caller's own, may be null.
+CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *but, bool may_ask);
 
 // ---- malloc.c and free.c: what the API calls
 

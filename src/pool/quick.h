@@ -17,9 +17,12 @@ static_assert(SP_QUICK_BINS == 1 << (64 - 59), "sp_quick_index yields a bin");
 
 // A block that its own stream takes again is held back from nobody.
 static inline void sp_quick_uncount(struct sp_lane *lane, const struct sp_block *block) {
-    if (sp_fence_set_at(&block->fences, 0)->sequence != lane->unfenced_sequence)
+    uint64_t bytes = atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
+    if (sp_fence_set_at(&block->fences, 0)->sequence !=
+        atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed))
         return;
-    lane->unfenced_bytes -= block->size < lane->unfenced_bytes ? block->size : lane->unfenced_bytes;
+    atomic_store_explicit(&lane->unfenced_bytes, bytes > block->size ? bytes - block->size : 0,
+                          memory_order_relaxed);
 }
 
 static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size) {

@@ -353,6 +353,7 @@ CUresult sp_pool_trim_for_program(struct sp_pool *pool, size_t keep) {
     sp_lock_acquire(&pool->lock);
     sp_keep_no_more_than(pool, keep);
     sp_lock_release(&pool->lock);
+    sp_pool_fence_open_lanes(pool, NULL, true); // one that can't be asked keeps what it freed
     return sp_pool_trim(pool, keep);
 }
 

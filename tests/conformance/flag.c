@@ -170,7 +170,10 @@ void row_a_loop_with_a_release_delay_grows_in_its_first_round_alone(void) {
 
 // ------------------------------------------------------------------------------------------------- promises
 
-enum { ALL_PROMISES = poolPromiseStreamDestroy | poolPromiseNoCapture };
+enum {
+    NOT_NOW = poolPromiseStreamDestroy | poolPromiseNoCapture,
+    ALL_PROMISES = NOT_NOW | poolPromiseNeverCapture
+};
 
 void row_promises_are_none_at_first_and_can_be_combined(void) {
     poolMemPool_t pool = test_pool();
@@ -233,7 +236,7 @@ void row_a_promise_is_of_one_pool(void) {
     CUstream stream = test_stream();
     CUgraph graph = NULL;
     void *pointer = NULL;
-    test_set_flag(promised, poolMemPoolAttrStreamPromises, ALL_PROMISES);
+    test_set_flag(promised, poolMemPoolAttrStreamPromises, NOT_NOW);
     test_free(test_malloc(promised, MIB(1), stream), stream);
     void *block = test_malloc(other, MIB(1), stream);
     DRIVER(test_driver()->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));

@@ -1,0 +1,261 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "unit/pool/fixture.h"
+
+// Lanes of streams that the program promises never to capture and to destroy through the library: their frees record nothing, and
+// whoever needs the memory finds out.
+
+enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
+
+static const size_t BIG = MIB(64); // more than any lane may hold back
+
+static poolMemPool_t pool;
+static CUstream a, b;
+
+static int setup(void **state) {
+    if (fixture_setup(state) != 0)
+        return -1;
+    pool = fixture_pool_of_at_most(BIG);
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, OPEN);
+    a = simulated_stream();
+    b = simulated_stream();
+    return 0;
+}
+
+static uint64_t recorded(void) {
+    return simcudaCallCount("cuEventRecord");
+}
+
+static uint64_t counted(enum poolMemPoolAttr statistic) {
+    return fixture_attribute(pool, statistic);
+}
+
+static void pair(size_t size, CUstream stream) {
+    fixture_free(fixture_malloc(pool, size, stream), stream);
+}
+
+// A block of A, freed with work in front of it.
+static void *free_pending(void) {
+    void *pointer = fixture_malloc(pool, BIG, a);
+    simulated_work(a);
+    fixture_free(pointer, a);
+    return pointer;
+}
+
+// ---- what a free does
+
+static void a_pair_calls_no_driver_however_large(void **state) {
+    (void)state;
+    pair(BIG, a);
+    pair(BIG, a);
+    uint64_t before = simcudaCallCount(NULL);
+    pair(BIG, a);
+    assert_int_equal(simcudaCallCount(NULL), before);
+}
+
+static void without_one_of_the_promises_it_records(void **state) {
+    (void)state;
+    static const int fewer[] = {poolPromiseNothing, poolPromiseStreamDestroy, poolPromiseNeverCapture,
+                                poolPromiseStreamDestroy | poolPromiseNoCapture};
+    for (int i = 0; i < 4; i++) {
+        fixture_set_flag(pool, poolMemPoolAttrStreamPromises, fewer[i]);
+        pair(BIG, a);
+        uint64_t before = recorded();
+        pair(BIG, a);
+        assert_int_equal(recorded(), before + 1);
+    }
+}
+
+static void never_to_capture_is_not_to_capture_now(void **state) {
+    (void)state;
+    pair(1000, a);
+    uint64_t before = simcudaCallCount("cuStreamIsCapturing");
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, poolPromiseNeverCapture);
+    pair(1000, a);
+    assert_int_equal(simcudaCallCount("cuStreamIsCapturing"), before);
+}
+
+static void a_default_stream_records(void **state) {
+    (void)state;
+    static CUstream const defaults[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    for (int i = 0; i < 3; i++) {
+        pair(BIG, defaults[i]);
+        uint64_t before = recorded();
+        pair(BIG, defaults[i]);
+        assert_int_equal(recorded(), before + 1);
+        fixture_synchronize(defaults[i]);
+    }
+}
+
+static void a_pool_that_goes_by_the_program_alone_records(void **state) {
+    (void)state;
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    pair(BIG, a);
+    uint64_t before = recorded();
+    pair(BIG, a);
+    assert_int_equal(recorded(), before + 1);
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 0);
+    before = recorded();
+    pair(BIG, a);
+    assert_int_equal(recorded(), before);
+}
+
+// ---- who needs the memory
+
+static void an_idle_stream_is_asked(void **state) {
+    (void)state;
+    void *freed = free_pending();
+    simulated_finish(a);
+    uint64_t before = recorded();
+    void *taken = fixture_malloc(pool, BIG, b);
+    assert_ptr_equal(taken, freed);
+    assert_int_equal(counted(poolMemPoolStatReuseFoundComplete), 1);
+    assert_int_equal(counted(poolMemPoolStatWaitsInserted), 0);
+    assert_int_equal(recorded(), before);
+    fixture_free(taken, b);
+}
+
+static void a_busy_stream_gets_an_event_that_is_waited_for(void **state) {
+    (void)state;
+    void *freed = free_pending();
+    void *taken = fixture_malloc(pool, BIG, b);
+    assert_ptr_equal(taken, freed);
+    assert_int_equal(counted(poolMemPoolStatReuseMadeOrdered), 1);
+    assert_int_equal(counted(poolMemPoolStatEventsRecorded), 1);
+    assert_int_equal(poolStreamQuery(b), poolErrorNotReady);
+    fixture_free(taken, b);
+    simulated_finish(a);
+}
+
+static void where_nothing_may_be_asked_it_gets_one_too(void **state) {
+    (void)state;
+    fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 0);
+    void *freed = free_pending();
+    uint64_t before = simcudaCallCount("cuStreamQuery");
+    assert_ptr_equal(fixture_malloc(pool, BIG, b), freed);
+    assert_int_equal(simcudaCallCount("cuStreamQuery"), before);
+    assert_int_equal(counted(poolMemPoolStatReuseMadeOrdered), 1);
+    fixture_free(freed, b);
+    simulated_finish(a);
+}
+
+static void where_no_wait_may_be_inserted_it_gets_none(void **state) {
+    (void)state;
+    fixture_set_flag(pool, poolMemPoolReuseAllowOpportunistic, 0);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    free_pending();
+    void *pointer = NULL;
+    uint64_t before = recorded();
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, BIG, pool, b), poolErrorMemoryAllocation);
+    assert_int_equal(recorded(), before);
+    simulated_finish(a);
+}
+
+static void an_error_of_the_asked_stream_is_the_callers(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    free_pending();
+    simulated_finish(a);
+    simcudaFailCall("cuStreamQuery", 1, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, BIG, pool, b), poolErrorIllegalAddress);
+    pair(BIG, b);
+}
+
+static void a_trim_asks_too(void **state) {
+    (void)state;
+    free_pending();
+    simulated_finish(a);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
+// ---- the end of the promise, of the stream, of the pool
+
+static void when_the_promise_ends_what_was_left_is_fenced(void **state) {
+    (void)state;
+    void *freed = free_pending();
+    uint64_t before = recorded();
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, poolPromiseNothing);
+    assert_int_equal(recorded(), before + 1);
+    assert_ptr_equal(fixture_malloc(pool, BIG, b), freed);
+    assert_int_equal(counted(poolMemPoolStatReuseMadeOrdered), 1);
+    fixture_free(freed, b);
+    simulated_finish(a);
+}
+
+static void a_destroyed_stream_has_left_its_event(void **state) {
+    (void)state;
+    void *freed = free_pending();
+    assert_int_equal(poolStreamDestroy(a), poolSuccess);
+    assert_ptr_equal(fixture_malloc(pool, BIG, b), freed);
+    assert_int_equal(counted(poolMemPoolStatReuseMadeOrdered), 1);
+    fixture_free(freed, b);
+}
+
+static void a_pool_that_is_given_up_leaves_one(void **state) {
+    (void)state;
+    free_pending();
+    uint64_t before = recorded();
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    assert_int_equal(recorded(), before + 1);
+    simulated_finish(a);
+}
+
+// ---- a stream that others have borrowed
+
+static _Atomic bool destroyed;
+
+static void *destroy(void *unused) {
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    assert_int_equal(poolStreamDestroy(a), poolSuccess);
+    atomic_store(&destroyed, true);
+    return unused;
+}
+
+static void it_is_not_destroyed_meanwhile(void **state) {
+    (void)state;
+    pthread_t thread;
+    pair(BIG, a);
+    struct sp_stream *stream = fixture_stream(a);
+    assert_true(sp_stream_borrow(stream));
+    assert_int_equal(pthread_create(&thread, NULL, destroy, NULL), 0);
+    while (atomic_load(&stream->known_as) != 0)
+        sp_lock_pause(1000);
+    assert_false(sp_stream_borrow(stream));
+    for (int i = 0; i < 1000; i++)
+        sp_lock_pause(1000);
+    assert_false(atomic_load(&destroyed));
+    sp_stream_give_back(stream);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(atomic_load(&destroyed));
+}
+
+#define open_lane_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        open_lane_test(a_pair_calls_no_driver_however_large),
+        open_lane_test(without_one_of_the_promises_it_records),
+        open_lane_test(never_to_capture_is_not_to_capture_now),
+        open_lane_test(a_default_stream_records),
+        open_lane_test(a_pool_that_goes_by_the_program_alone_records),
+        open_lane_test(an_idle_stream_is_asked),
+        open_lane_test(a_busy_stream_gets_an_event_that_is_waited_for),
+        open_lane_test(where_nothing_may_be_asked_it_gets_one_too),
+        open_lane_test(where_no_wait_may_be_inserted_it_gets_none),
+        open_lane_test(an_error_of_the_asked_stream_is_the_callers),
+        open_lane_test(a_trim_asks_too),
+        open_lane_test(when_the_promise_ends_what_was_left_is_fenced),
+        open_lane_test(a_destroyed_stream_has_left_its_event),
+        open_lane_test(a_pool_that_is_given_up_leaves_one),
+        open_lane_test(it_is_not_destroyed_meanwhile),
+    };
+    return cmocka_run_group_tests_name("pool/open_lane", tests, NULL, NULL);
+}
