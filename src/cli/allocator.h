@@ -17,6 +17,7 @@
 //   X(name, one line about it), in the order in which they are listed
 #define SP_ALLOCATORS(X)                                                                                     \
     X(pool, "streampool: poolMallocAsync and poolFreeAsync")                                                 \
+    X(promised, "the same, and the pool is promised that its streams never capture (StreamPromises)")        \
     X(driver, "CUDA's own pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                                 \
     X(direct, "cuMemAlloc and cuMemFree")
 
@@ -24,7 +25,7 @@ struct sp_stage {
     const struct sp_device *device;
     uint64_t threshold; // the release threshold of the pool, in bytes
     uint64_t limit;     // the most that the allocator pool may reserve, in bytes; 0: what the device has
-    poolMemPool_t pool; // of the allocator pool
+    poolMemPool_t pool; // of the allocators pool and promised
     CUmemoryPool driver_pool;     // of the allocator driver
     size_t free_before;           // of the allocator direct: the device's free memory when the pass began ...
     size_t free_at_peak;          // ... and when most was alive

@@ -28,6 +28,19 @@ static bool pool_open(struct sp_stage *stage) {
     return false;
 }
 
+// A replay destroys its streams by the allocator's own call, and captures none.
+static bool promised_open(struct sp_stage *stage) {
+    int promises = poolPromiseStreamDestroy | poolPromiseNeverCapture;
+    if (!pool_open(stage))
+        return false;
+    poolError_t error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);
+    if (error == poolSuccess)
+        return true;
+    fail(stage, error);
+    poolMemPoolDestroy(stage->pool);
+    return false;
+}
+
 static void pool_close(struct sp_stage *stage) {
     poolDeviceSynchronize();
     poolMemPoolTrimTo(stage->pool, 0);
@@ -99,20 +112,12 @@ static const char *pool_error_name(int status) {
     return poolGetErrorName((poolError_t)status);
 }
 
-const struct sp_allocator sp_allocator_pool = {
-    .name = "pool",
-    .open = pool_open,
-    .close = pool_close,
-    .begin_pass = pool_begin_pass,
-    .at_peak = pool_at_peak,
-    .reserved_peak = pool_reserved_peak,
-    .statistics = pool_statistics,
-    .allocate = pool_allocate,
-    .free = pool_free,
-    .synchronize = pool_synchronize,
-    .record = pool_record,
-    .wait = pool_wait,
-    .destroy_stream = pool_destroy_stream,
-    .destroy_event = pool_destroy_event,
-    .error_name = pool_error_name,
-};
+#define POOL_CALLS                                                                                           \
+    .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                             \
+    .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .allocate = pool_allocate,           \
+    .free = pool_free, .synchronize = pool_synchronize, .record = pool_record, .wait = pool_wait,            \
+    .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event,                              \
+    .error_name = pool_error_name
+
+const struct sp_allocator sp_allocator_pool = {.name = "pool", .open = pool_open, POOL_CALLS};
+const struct sp_allocator sp_allocator_promised = {.name = "promised", .open = promised_open, POOL_CALLS};
