@@ -15,23 +15,32 @@ static poolError_t refuse_free_in_capture(CUresult error) {
     return refuse_capture(error);
 }
 
-// The stream of a call, with no question that the promises answer. `refuse` says what a capture means to the call.
-static inline poolError_t admit(CUstream handle, int promises, struct sp_stream **stream,
-                                poolError_t (*refuse)(CUresult error)) {
+SP_COLD static struct sp_stream *remember(CUstream handle, poolError_t *error) {
+    struct sp_stream *stream = NULL;
+    *error = sp_api_stream(handle, &stream);
+    if (*error == poolSuccess)
+        sp_stream_remember(stream, handle);
+    return stream;
+}
+
+// The stream of a call, with no question that the promises answer; null with an error. `refuse` says what a capture means to the
+// call.
+static SP_HOT struct sp_stream *admit(CUstream handle, int promises, poolError_t (*refuse)(CUresult error),
+                                      poolError_t *error) {
+    struct sp_stream *stream = NULL;
     if (!(promises & (poolPromiseNoCapture | poolPromiseNeverCapture))) {
         CUresult capture = sp_stream_check_capture(handle);
-        if (capture != CUDA_SUCCESS)
-            return refuse(capture);
+        if (SP_UNLIKELY(capture != CUDA_SUCCESS)) {
+            *error = refuse(capture);
+            return NULL;
+        }
     }
     if (promises & poolPromiseStreamDestroy) {
-        *stream = sp_stream_remembered(handle);
-        if (*stream)
-            return poolSuccess;
+        stream = sp_stream_remembered(handle);
+        return SP_LIKELY(stream) ? stream : remember(handle, error);
     }
-    poolError_t error = sp_api_stream(handle, stream);
-    if (error == poolSuccess && promises & poolPromiseStreamDestroy)
-        sp_stream_remember(*stream, handle);
-    return error;
+    *error = sp_api_stream(handle, &stream);
+    return stream;
 }
 
 // A pool that a caller has named; both null: the current one.
@@ -40,18 +49,20 @@ struct named_pool {
     struct sp_pool *pool;
 };
 
-static poolError_t allocate_from(void **ptr, size_t size, struct named_pool from, CUstream handle,
-                                 unsigned int flags) {
-    struct sp_stream *stream;
-    poolError_t error = admit(handle, sp_pool_promises(from.pool), &stream, refuse_capture);
-    if (error != poolSuccess)
+static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_pool from, CUstream handle,
+                                        unsigned int flags) {
+    poolError_t error = poolSuccess;
+    struct sp_stream *stream = admit(handle, sp_pool_promises(from.pool), refuse_capture, &error);
+    if (SP_UNLIKELY(!stream))
         return error;
-    if (size == 0) {
+    if (SP_UNLIKELY(size == 0)) {
         *ptr = NULL;
         return poolSuccess;
     }
     error = sp_pool_malloc(from.pool, from.handle, stream, size, flags, ptr);
-    return error == SP_POOL_GONE ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile") : error;
+    return SP_UNLIKELY(error == SP_POOL_GONE)
+               ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile")
+               : error;
 }
 
 // Which pool is current depends on the stream's device. So what is promised is known of streams that the thread remembers.
@@ -69,13 +80,14 @@ static void remember_if_promised(const struct sp_pool *pool, struct sp_stream *s
 
 // From the current pool of the stream's device. Another thread may destroy it while this one looks; then
 // another pool is current.
-static poolError_t allocate_from_current(void **ptr, size_t size, CUstream handle, unsigned int flags) {
-    struct sp_stream *stream;
+static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstream handle,
+                                                unsigned int flags) {
     struct sp_device *device;
-    poolError_t error = admit(handle, promises_of_current(handle), &stream, refuse_capture);
-    if (error != poolSuccess)
+    poolError_t error = poolSuccess;
+    struct sp_stream *stream = admit(handle, promises_of_current(handle), refuse_capture, &error);
+    if (SP_UNLIKELY(!stream))
         return error;
-    if (size == 0) {
+    if (SP_UNLIKELY(size == 0)) {
         *ptr = NULL;
         return poolSuccess;
     }
@@ -91,8 +103,8 @@ static poolError_t allocate_from_current(void **ptr, size_t size, CUstream handl
     return error;
 }
 
-static poolError_t allocate(void **ptr, size_t size, struct named_pool from, CUstream stream,
-                            unsigned int flags) {
+SP_COLD static poolError_t allocate(void **ptr, size_t size, struct named_pool from, CUstream stream,
+                                    unsigned int flags) {
     return from.pool ? allocate_from(ptr, size, from, stream, flags)
                      : allocate_from_current(ptr, size, stream, flags);
 }
@@ -143,14 +155,13 @@ static inline int promises_of_lane(const struct sp_lane *lane) {
 }
 
 poolError_t poolFreeAsync(void *ptr, CUstream handle) {
-    struct sp_stream *stream;
     poolError_t error = sp_runtime_enter();
-    if (error != poolSuccess || !ptr)
+    if (SP_UNLIKELY(error != poolSuccess || !ptr))
         return error;
     uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
     struct sp_lane *lane = sp_owner_lane(owner);
-    error = admit(handle, promises_of_lane(lane), &stream, refuse_free_in_capture);
-    return error == poolSuccess ? sp_pool_free(ptr, owner, lane, stream) : error;
+    struct sp_stream *stream = admit(handle, promises_of_lane(lane), refuse_free_in_capture, &error);
+    return SP_LIKELY(stream) ? sp_pool_free(ptr, owner, lane, stream) : error;
 }
 
 poolError_t poolFree(void *ptr) {

@@ -3,7 +3,10 @@
 #ifndef STREAMPOOL_BASE_COLD_H
 #define STREAMPOOL_BASE_COLD_H
 
-#define SP_COLD        __attribute__((noinline, cold))
+#define SP_COLD __attribute__((noinline, cold))
+// A hot path that is whole in its caller, however often it is written there.
+#define SP_HOT inline __attribute__((always_inline))
+
 #define SP_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define SP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

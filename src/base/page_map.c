@@ -40,3 +40,12 @@ void sp_page_map_clear(void) {
         sp_page_ranges[i] = (struct sp_page_range){0, 0, NULL};
     }
 }
+
+_Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++) {
+        uint64_t offset = address - sp_page_ranges[i].base;
+        if (offset < sp_page_ranges[i].size)
+            return &sp_page_ranges[i].entries[offset >> SP_PAGE_SHIFT];
+    }
+    return NULL;
+}

@@ -10,6 +10,8 @@
 #ifndef STREAMPOOL_BASE_PAGE_MAP_H
 #define STREAMPOOL_BASE_PAGE_MAP_H
 
+#include "base/cold.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,15 +37,14 @@ bool sp_page_map_add(uint64_t base, uint64_t size);
 // For tests, with no other thread about: forgets all ranges and gives their tables back.
 void sp_page_map_clear(void);
 
-// The entry for an address, or null when it lies in no range.
+// The entry for an address, or null when it lies in no range. Most programs have one range.
+_Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count);
 static inline _Atomic uintptr_t *sp_page_map_find(uint64_t address) {
     uint32_t count = atomic_load_explicit(&sp_page_range_count, memory_order_acquire);
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t offset = address - sp_page_ranges[i].base;
-        if (offset < sp_page_ranges[i].size)
-            return &sp_page_ranges[i].entries[offset >> SP_PAGE_SHIFT];
-    }
-    return NULL;
+    uint64_t offset = address - sp_page_ranges[0].base;
+    if (SP_LIKELY(count > 0 && offset < sp_page_ranges[0].size))
+        return &sp_page_ranges[0].entries[offset >> SP_PAGE_SHIFT];
+    return sp_page_map_find_behind_first(address, count);
 }
 
 #endif

@@ -25,7 +25,7 @@ static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t siz
     return address;
 }
 
-static inline uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags) {
+static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags) {
     unsigned class_index = sp_size_class_of(size);
     struct sp_list *slabs = &lane->slabs[class_index];
     struct sp_slab *slab = SP_CONTAINER_OF(slabs->next, struct sp_slab, link);
@@ -58,7 +58,7 @@ static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
 }
 
 // What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
-static inline uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
+static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
                                        unsigned int flags) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
     uint64_t address = 0;
@@ -98,7 +98,7 @@ static inline bool sp_slab_stays_listed(const struct sp_lane *lane, const struct
     return SP_LIKELY(sp_slab_has_free(slab)) && (slab->live > 1 || slabs->next == slabs->prev);
 }
 
-static inline bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *slab, uint64_t address,
+static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *slab, uint64_t address,
                                        uint64_t sequence) {
     if (SP_UNLIKELY(slab->owner != lane || !sp_slab_stays_listed(lane, slab)))
         return false;
@@ -112,7 +112,7 @@ static inline bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *sla
     return true;
 }
 
-static inline bool sp_put_large_locked(struct sp_lane *lane, struct sp_block *block, uint64_t address,
+static SP_HOT bool sp_put_large_locked(struct sp_lane *lane, struct sp_block *block, uint64_t address,
                                        uint64_t sequence) {
     uint32_t slot = lane->stream->slot;
     if (SP_UNLIKELY(block->address != address || !sp_block_is_live_of(block, lane) ||
@@ -127,7 +127,7 @@ static inline bool sp_put_large_locked(struct sp_lane *lane, struct sp_block *bl
 
 // A block of the stream's own lane goes back to its slab or quick list, and nothing is left to do for the pool. `lane` is the one that
 // the word `owner` of the page map leads to. False: nothing was done.
-static inline bool sp_put_at_hand(struct sp_lane *lane, uintptr_t owner, uint64_t address,
+static SP_HOT bool sp_put_at_hand(struct sp_lane *lane, uintptr_t owner, uint64_t address,
                                   const struct sp_stream *stream) {
     uint64_t sequence;
     if (SP_UNLIKELY(!lane || lane->stream != stream || !sp_stream_is_noted(stream, &sequence)))
@@ -144,7 +144,7 @@ static inline bool sp_put_at_hand(struct sp_lane *lane, uintptr_t owner, uint64_
 // --------------------------------------------------------------------------------------------- what the API calls
 
 // From the pool that has this handle, or had it a moment ago. SP_POOL_GONE when another thread has given it up meanwhile.
-static inline poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                                          size_t size, unsigned int flags, void **pointer) {
     if (SP_UNLIKELY(!stream->identified || flags & poolMallocFixed))
         return sp_pool_malloc_slowly(pool, handle, stream, size, flags, pointer);
@@ -159,7 +159,7 @@ static inline poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t han
 
 // On a stream, whose capture state has been checked. `owner` is what the page map says of the pointer, and `lane` the one that
 // this leads to.
-static inline poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_lane *lane,
+static SP_HOT poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_lane *lane,
                                        struct sp_stream *stream) {
     return SP_LIKELY(sp_put_at_hand(lane, owner, (uint64_t)(uintptr_t)pointer, stream))
                ? poolSuccess
