@@ -60,9 +60,12 @@ static void hold(struct sp_keep *keep, uint64_t bytes) {
     keep->left = read_relaxed(&keep->release_delay);
 }
 
-// What was needed is held until so many synchronises have seen less, and then as much as those have seen.
+// What was needed is held until so many synchronises have seen less, and then as much as those have seen. If another thread has
+// set the delay to 0 meanwhile nothing is held: no further interval would end that.
 void sp_keep_end_interval(struct sp_pool *pool) {
     struct sp_keep *keep = &pool->keep;
+    if (!sp_keep_delays(pool))
+        return;
     sp_keep_note_use(pool);
     if (keep->peak >= keep->held) {
         hold(keep, keep->peak);
