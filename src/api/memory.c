@@ -148,7 +148,8 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     if (error != poolSuccess || !ptr)
         return error;
     uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
-    error = admit(handle, promises_of_owner(owner, ptr), &stream, refuse_free_in_capture);
+    int promises = SP_MUTATED(PromiseOfCurrent, promises_of_current(handle), promises_of_owner(owner, ptr));
+    error = admit(handle, promises, &stream, refuse_free_in_capture);
     return error == poolSuccess ? sp_pool_free(ptr, owner, stream) : error;
 }
 

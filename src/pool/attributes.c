@@ -218,7 +218,8 @@ static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
 static poolError_t set_promises(struct sp_pool *pool, int promises) {
     if (promises & ~(poolPromiseStreamDestroy | poolPromiseNoCapture))
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
-    if (promises & poolPromiseStreamDestroy && !(sp_pool_promises(pool) & poolPromiseStreamDestroy))
+    if (promises & poolPromiseStreamDestroy && !(sp_pool_promises(pool) & poolPromiseStreamDestroy) &&
+        !SP_IS_MUTANT(PromisedAgain))
         sp_streams_forget_handles();
     atomic_store(&pool->promises, promises);
     return poolSuccess;
