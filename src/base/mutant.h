@@ -56,8 +56,7 @@
     X(EvictedInUse, 45, "a view is evicted while a block lies in it") \
     X(ReleasedRunFound, 46, "a kept view still counts on an extent that was released") \
     X(FirstPieceAwaited, 47, "of pending pieces that are joined behind waits, only the first is waited for") \
-    X(HandleForgottenLate, 48, "the handle of a promised stream is forgotten once the driver has destroyed it, not before") \
-    X(HandleRemembered, 49, "so it is by nobody: the new stream at the handle is taken for the old one") \
+    X(HandleRemembered, 49, "no thread forgets the handle of a destroyed stream: the new one at it is taken for that") \
     X(DefaultRemembered, 50, "default streams are remembered by their handles, in whatever context") \
     X(EntryBelieved, 51, "what a thread remembers in the place of a handle is taken for that handle's stream") \
     X(PromisedAgain, 52, "a promise that is made again finds what was remembered before it was taken back") \

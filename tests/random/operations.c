@@ -217,19 +217,23 @@ static bool allocate(struct thread *thread, struct block *block, struct stream *
     return SUCCEEDED(thread, error) && block->pointer;
 }
 
+static void malloc_on(struct thread *thread, struct block *block, struct stream *stream) {
+    block->used = false;
+    block->last = stream;
+    if (!allocate(thread, block, stream))
+        block->pointer = NULL;
+    else
+        begin_life(thread, block);
+    reserved_after_malloc(thread, block->pool);
+    if (block->pointer && !numbers_once_in(&thread->numbers, 8))
+        work_fill(thread, block, stream);
+}
+
 static void malloc_block(struct thread *thread) {
     struct block *block = claim_block(thread, EMPTY);
     struct stream *stream = block ? thread_claim_stream(thread) : NULL;
     if (stream) {
-        block->used = false;
-        block->last = stream;
-        if (!allocate(thread, block, stream))
-            block->pointer = NULL;
-        else
-            begin_life(thread, block);
-        reserved_after_malloc(thread, block->pool);
-        if (block->pointer && !numbers_once_in(&thread->numbers, 8))
-            work_fill(thread, block, stream);
+        malloc_on(thread, block, stream);
         claim_return(&stream->claim);
     }
     if (block)
@@ -435,15 +439,46 @@ static bool is_created(const struct stream *stream) {
     return stream->kind == STREAM_BLOCKING || stream->kind == STREAM_NON_BLOCKING;
 }
 
-static void destroy_and_create(struct thread *thread, struct stream *stream) {
+static bool destroy(struct thread *thread, const struct stream *stream, CUstream handle) {
     bool told = world_promises_destroy(thread->world) || tells(thread);
     thread_enter(thread, stream->context);
     thread_trace(thread, "destroy%s stream %u", told ? "" : " unseen",
                  world_stream_number(thread->world, stream));
-    bool destroyed = told ? SUCCEEDED(thread, poolStreamDestroy(stream->handle))
-                          : SUCCEEDED(thread, test_driver()->cuStreamDestroy(stream->handle));
-    if (destroyed)
+    return told ? SUCCEEDED(thread, poolStreamDestroy(handle))
+                : SUCCEEDED(thread, test_driver()->cuStreamDestroy(handle));
+}
+
+static void destroy_and_create(struct thread *thread, struct stream *stream) {
+    if (destroy(thread, stream, stream->handle))
         world_make_stream(thread, stream);
+}
+
+// Of memory that streams before it may still be using.
+static void malloc_on_new(struct thread *thread, struct stream *stream) {
+    struct block *block = claim_block(thread, EMPTY);
+    if (!block)
+        return;
+    malloc_on(thread, block, stream);
+    claim_return(&block->claim);
+}
+
+// The new one has the handle of any that was destroyed before, perhaps by a thread that isn't done with that yet. So it is used at
+// once.
+static void create_and_destroy(struct thread *thread, struct stream *stream) {
+    CUstream old = stream->handle;
+    world_make_stream(thread, stream);
+    malloc_on_new(thread, stream);
+    (void)destroy(thread, stream, old);
+}
+
+static void renew(struct thread *thread, struct stream *stream) {
+    if (!claim_shared(&thread->world->promises))
+        return;
+    if (thread->faulty || numbers_once_in(&thread->numbers, 2))
+        destroy_and_create(thread, stream);
+    else
+        create_and_destroy(thread, stream);
+    claim_return(&thread->world->promises);
 }
 
 // With whatever is pending on the old stream, which often has the new one's handle.
@@ -455,10 +490,8 @@ static void renew_stream(struct thread *thread) {
     if (!claim_alone(&stream->claim))
         return;
     if (is_created(stream) && claim_all_of(world, stream, list, &count)) {
-        if ((count == 0 || hand_over(thread, stream, list, count)) && claim_shared(&world->promises)) {
-            destroy_and_create(thread, stream);
-            claim_return(&world->promises);
-        }
+        if (count == 0 || hand_over(thread, stream, list, count))
+            renew(thread, stream);
         while (count > 0)
             claim_return(&list[--count]->claim);
     }
