@@ -160,7 +160,8 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
         return error;
     uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
     struct sp_lane *lane = sp_owner_lane(owner);
-    struct sp_stream *stream = admit(handle, promises_of_lane(lane), refuse_free_in_capture, &error);
+    int promises = SP_MUTATED(PromiseOfCurrent, promises_of_current(handle), promises_of_lane(lane));
+    struct sp_stream *stream = admit(handle, promises, refuse_free_in_capture, &error);
     return SP_LIKELY(stream) ? sp_pool_free(ptr, owner, lane, stream) : error;
 }
 

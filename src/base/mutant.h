@@ -56,6 +56,17 @@
     X(EvictedInUse, 45, "a view is evicted while a block lies in it") \
     X(ReleasedRunFound, 46, "a kept view still counts on an extent that was released") \
     X(FirstPieceAwaited, 47, "of pending pieces that are joined behind waits, only the first is waited for") \
+    X(BorrowerNotAwaited, 48, "a stream is destroyed while another thread that has borrowed it asks it") \
+    X(HandleRemembered, 49, "no thread forgets the handle of a destroyed stream: the new one at it is taken for that") \
+    X(DefaultRemembered, 50, "default streams are remembered by their handles, in whatever context") \
+    X(EntryBelieved, 51, "what a thread remembers in the place of a handle is taken for that handle's stream") \
+    X(PromisedAgain, 52, "a promise that is made again finds what was remembered before it was taken back") \
+    X(PromiseOfCurrent, 53, "a free goes by the promises of the current pool, not of the pointer's") \
+    X(PrimedTwice, 54, "a synchronise leaves twice what was primed") \
+    X(PrimedInUse, 55, "what is in use counts as free when a synchronise leaves what was primed") \
+    X(PrimedForever, 56, "a trim leaves the pool primed") \
+    X(PeakForgotten, 57, "a release delay holds what was in use last, not at most") \
+    X(DelayShortened, 58, "a release delay ends a synchronise early") \
     X(SentinelBelieved, 60, "without ids, a context is taken to be the one that it was, without asking") \
     X(OwnershipBelieved, 61, "a biased lock's owner goes inside without looking whether it still is the owner") \
     X(OwnerNotAwaited, 62, "who ends an ownership doesn't wait until the owner has come out")

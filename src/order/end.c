@@ -14,7 +14,8 @@ CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
     uint64_t word = stream ? atomic_load(&stream->key.word[0]) : 0;
     if (stream)
         sp_stream_record(stream);
-    sp_streams_forget_handle(handle); // before the driver can give it to another
+    if (!SP_IS_MUTANT(HandleRemembered))
+        sp_streams_forget_handle(handle); // before the driver can give it to another
     CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
     if (error != CUDA_SUCCESS || !stream)
         return error;

@@ -118,7 +118,8 @@ static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
 }
 
 static void set_gone_locked(struct sp_stream *stream) {
-    set_known_as(stream, NULL);
+    if (!SP_IS_MUTANT(HandleRemembered))
+        set_known_as(stream, NULL);
     if (!stream->identified || atomic_exchange(&stream->gone, true))
         return;
     stream->next_gone = table.gone;
@@ -231,7 +232,7 @@ CUresult sp_stream_resolve_anonymous(CUstream handle, struct sp_stream **stream)
 static _Atomic bool remembers; // any
 
 void sp_stream_remember(struct sp_stream *stream, CUstream handle) {
-    if (sp_stream_is_default(handle))
+    if (sp_stream_is_default(handle) && !SP_IS_MUTANT(DefaultRemembered))
         return;
     if (!atomic_load_explicit(&remembers, memory_order_relaxed))
         atomic_store(&remembers, true);
@@ -247,7 +248,8 @@ void sp_streams_forget_handle(CUstream handle) {
         if (atomic_load_explicit(&stream->known_as, memory_order_relaxed) != (uintptr_t)handle)
             continue;
         atomic_store(&stream->known_as, 0);
-        for (unsigned round = 0; atomic_load(&stream->borrowers) != 0; round++)
+        for (unsigned round = 0; SP_MUTATED(BorrowerNotAwaited, 0, atomic_load(&stream->borrowers)) != 0;
+             round++)
             sp_lock_pause(round);
     }
 }

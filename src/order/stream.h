@@ -125,8 +125,9 @@ static inline CUresult sp_stream_resolve(CUstream handle, struct sp_stream **str
 // thread doesn't remember it. Default streams are never remembered: who they are depends on the current context.
 static inline struct sp_stream *sp_stream_remembered(CUstream handle) {
     struct sp_stream *stream = sp_streams_by_handle[sp_stream_hash((uintptr_t)handle) % SP_STREAMS_BY_HANDLE];
-    bool is_it = stream && !sp_stream_is_default(handle) &&
-                 atomic_load_explicit(&stream->known_as, memory_order_acquire) == (uintptr_t)handle;
+    bool is_it = stream && (!sp_stream_is_default(handle) || SP_IS_MUTANT(DefaultRemembered)) &&
+                 (atomic_load_explicit(&stream->known_as, memory_order_acquire) == (uintptr_t)handle ||
+                  SP_IS_MUTANT(EntryBelieved));
     return is_it ? stream : NULL;
 }
 

@@ -229,7 +229,8 @@ static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
 static poolError_t set_promises(struct sp_pool *pool, int promises) {
     if (promises & ~(poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture))
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
-    if (promises & poolPromiseStreamDestroy && !(sp_pool_promises(pool) & poolPromiseStreamDestroy))
+    if (promises & poolPromiseStreamDestroy && !(sp_pool_promises(pool) & poolPromiseStreamDestroy) &&
+        !SP_IS_MUTANT(PromisedAgain))
         sp_streams_forget_handles();
     sp_pool_fence_open_lanes(pool, NULL, false);
     sp_lock_acquire(&pool->lock);

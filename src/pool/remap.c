@@ -4,6 +4,7 @@
 // given back, the driver is called, and the result is published. What becomes of the pieces is said in pool/stitch.h. The
 // map lock, held all the while, keeps other mappers out; whoever finds memory without mapping never waits.
 #include "pool/figures.h"
+#include "pool/keep.h"
 #include "pool/pieces.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
@@ -221,6 +222,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
     publish_fresh_locked(pool, plan);
     sp_kept_add(pool, stitch);
     sp_kept_limit(pool, pool->kept_views_max, pool->kept_mappings_max);
+    sp_keep_note_use(pool);
     return block;
 }
 
@@ -279,6 +281,8 @@ static CUresult remap_mapping(const struct sp_request *request, uint64_t time_ma
 static struct sp_block *take_kept(const struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block = sp_kept_take(request);
+    if (block)
+        sp_keep_note_use(request->pool);
     sp_lock_release(&request->pool->lock);
     return block;
 }

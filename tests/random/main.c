@@ -61,7 +61,7 @@ static void read_required(char *text, struct options *options, struct argp_state
     }
 }
 
-enum { KEY_BYTES = 256, KEY_CONTEXTS, KEY_FAULTS, KEY_LARGE };
+enum { KEY_BYTES = 256, KEY_CONTEXTS, KEY_FAULTS, KEY_LARGE, KEY_POOLS, KEY_PROMISES };
 
 static const struct argp_option option_table[] = {
     {"driver", 'd', "sim|gpu|PATH", 0, "the driver to run on; without it STREAMPOOL_DRIVER decides", 0},
@@ -74,6 +74,8 @@ static const struct argp_option option_table[] = {
     {"policies", 'p', "0..7|all", 0, "a bit for each policy, in the order of the attributes", 0},
     {"bytes", KEY_BYTES, "LIMIT", 0, "the pool's limit (without it 32M, on a real driver 256M)", 0},
     {"contexts", KEY_CONTEXTS, "1|2", 0, "with 2, a second context comes and goes", 0},
+    {"pools", KEY_POOLS, "1|2", 0, "how many pools the streams are used with", 0},
+    {"promises", KEY_PROMISES, NULL, 0, "the first pool carries StreamPromises, most of the time", 0},
     {"faults", KEY_FAULTS, "N", 0, "so many operations in a thousand have a driver's call fail", 0},
     {"large", KEY_LARGE, NULL, 0, "large blocks, up to a third of the limit", 0},
     {"trace", 'v', NULL, 0, "print every step", 0},
@@ -99,6 +101,8 @@ static uint64_t *number_of(int key, struct options *options) {
         return &options->plan.bytes;
     case KEY_CONTEXTS:
         return &options->plan.contexts;
+    case KEY_POOLS:
+        return &options->plan.pools;
     case KEY_FAULTS:
         return &options->plan.faults;
     default:
@@ -109,6 +113,8 @@ static uint64_t *number_of(int key, struct options *options) {
 static void check_plan(const struct plan *plan, struct argp_state *state) {
     if (plan->threads == 0 || plan->contexts == 0 || plan->contexts > CONTEXTS)
         argp_error(state, "a program has threads, and one or two contexts");
+    if (plan->pools == 0 || plan->pools > POOLS)
+        argp_error(state, "a program has one or two pools");
     if ((plan->threads + 1) * plan->contexts + plan->streams > MAX_STREAMS)
         argp_error(state, "a program has at most %d streams, and each thread has one", MAX_STREAMS);
     if (plan->threads > 1 && (plan->contexts > 1 || plan->faults > 0))
@@ -128,6 +134,8 @@ static error_t read_option(int key, char *value, struct argp_state *state) {
         options->plan.trace = true;
     else if (key == KEY_LARGE)
         options->plan.large = true;
+    else if (key == KEY_PROMISES)
+        options->plan.promises = true;
     else if (key == ARGP_KEY_END)
         check_plan(&options->plan, state);
     else if (key != 'd')
@@ -197,7 +205,7 @@ static bool has_required(const struct options *options, const struct totals *tot
 
 int main(int argc, char **argv) {
     struct options options = {
-        .plan = {.seed = 1, .operations = 4000, .streams = 8, .threads = 1, .contexts = 1},
+        .plan = {.seed = 1, .operations = 4000, .streams = 8, .threads = 1, .contexts = 1, .pools = 1},
         .seeds = 1,
         .all_policies = true,
     };

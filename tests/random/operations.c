@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "random/reserved.h"
 #include "random/work.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -22,7 +23,11 @@
     X(synchronize_event, 2) \
     X(renew_stream, 3) \
     X(renew_event, 2) \
-    X(trim, 1)
+    X(trim, 1) \
+    X(prime, 1) \
+    X(set_release_delay, 1) \
+    X(renew_promises, 1) \
+    X(enter_capture, 1)
 // clang-format on
 
 typedef void operation(struct thread *thread);
@@ -33,6 +38,10 @@ OPERATIONS(DECLARE_OPERATION)
 // A program tells the library of three calls in four; of the others it only learns less.
 static bool tells(struct thread *thread) {
     return !numbers_once_in(&thread->numbers, 4);
+}
+
+static struct pool *choose_pool(struct thread *thread) {
+    return &thread->world->pools[numbers_below(&thread->numbers, thread->world->plan.pools)];
 }
 
 // ----------------------------------------------------------------------------------------------- claiming
@@ -132,17 +141,25 @@ static bool are_ordered_by_legacy(const struct stream *from, const struct stream
            (from->kind == STREAM_LEGACY || to->kind == STREAM_LEGACY);
 }
 
+static bool synchronize_told(struct thread *thread, CUstream handle, bool device) {
+    struct reserved before = reserved_now(thread);
+    bool done = device ? SUCCEEDED(thread, poolDeviceSynchronize())
+                       : SUCCEEDED(thread, poolStreamSynchronize(handle));
+    if (done)
+        reserved_after_synchronize(thread, before, device ? OF_CONTEXT : OF_STREAM);
+    return done;
+}
+
 static bool synchronize(struct thread *thread, const struct stream *stream) {
     CUstream handle = thread_handle(thread, stream);
     bool told = tells(thread), device = numbers_once_in(&thread->numbers, 8);
     thread_enter(thread, stream->context);
     thread_trace(thread, "synchronise%s %s %u", told ? "" : " unseen", device ? "the context of" : "stream",
                  world_stream_number(thread->world, stream));
-    if (device)
-        return told ? SUCCEEDED(thread, poolDeviceSynchronize())
-                    : SUCCEEDED(thread, test_driver()->cuCtxSynchronize());
-    return told ? SUCCEEDED(thread, poolStreamSynchronize(handle))
-                : SUCCEEDED(thread, test_driver()->cuStreamSynchronize(handle));
+    if (told)
+        return synchronize_told(thread, handle, device);
+    return device ? SUCCEEDED(thread, test_driver()->cuCtxSynchronize())
+                  : SUCCEEDED(thread, test_driver()->cuStreamSynchronize(handle));
 }
 
 // -------------------------------------------------------------------------------------------------- blocks
@@ -176,33 +193,47 @@ static void end_life(const struct thread *thread, struct block *block, const str
     block->pointer = NULL;
 }
 
+// The first pool is the current one, and not always named.
+static poolError_t call_malloc(struct thread *thread, struct block *block, CUstream handle) {
+    struct numbers *numbers = &thread->numbers;
+    unsigned flags = numbers_once_in(numbers, 6) ? (unsigned)numbers_below(numbers, 16) : 0;
+    bool unnamed = block->pool == thread->world->pools && numbers_once_in(numbers, 2);
+    poolMemPool_t pool = unnamed ? NULL : block->pool->handle;
+    if (flags || numbers_once_in(numbers, 4))
+        return poolMallocAsyncWithFlags(&block->pointer, block->size, pool, handle, flags);
+    return unnamed ? poolMallocAsync(&block->pointer, block->size, handle)
+                   : poolMallocFromPoolAsync(&block->pointer, block->size, pool, handle);
+}
+
 // True when there is memory, null otherwise: a pool that is this tight has none at times.
 static bool allocate(struct thread *thread, struct block *block, struct stream *stream) {
     CUstream handle = thread_handle(thread, stream);
-    unsigned flags = numbers_once_in(&thread->numbers, 6) ? (unsigned)numbers_below(&thread->numbers, 16) : 0;
     block->size = choose_size(thread);
+    block->pool = choose_pool(thread);
     thread_enter(thread, stream->context);
-    poolError_t error =
-        flags || numbers_once_in(&thread->numbers, 4)
-            ? poolMallocAsyncWithFlags(&block->pointer, block->size, thread->world->pool, handle, flags)
-            : poolMallocFromPoolAsync(&block->pointer, block->size, thread->world->pool, handle);
+    poolError_t error = call_malloc(thread, block, handle);
     if (error == poolErrorMemoryAllocation)
         return false;
     return SUCCEEDED(thread, error) && block->pointer;
+}
+
+static void malloc_on(struct thread *thread, struct block *block, struct stream *stream) {
+    block->used = false;
+    block->last = stream;
+    if (!allocate(thread, block, stream))
+        block->pointer = NULL;
+    else
+        begin_life(thread, block);
+    reserved_after_malloc(thread, block->pool);
+    if (block->pointer && !numbers_once_in(&thread->numbers, 8))
+        work_fill(thread, block, stream);
 }
 
 static void malloc_block(struct thread *thread) {
     struct block *block = claim_block(thread, EMPTY);
     struct stream *stream = block ? thread_claim_stream(thread) : NULL;
     if (stream) {
-        block->used = false;
-        block->last = stream;
-        if (!allocate(thread, block, stream))
-            block->pointer = NULL;
-        else
-            begin_life(thread, block);
-        if (block->pointer && !numbers_once_in(&thread->numbers, 8))
-            work_fill(thread, block, stream);
+        malloc_on(thread, block, stream);
         claim_return(&stream->claim);
     }
     if (block)
@@ -348,14 +379,30 @@ static void synchronize_event(struct thread *thread) {
     struct event *event = claim_event(thread);
     if (!event)
         return;
-    (void)SUCCEEDED(thread, poolEventSynchronize(event->handle));
+    struct reserved before = reserved_now(thread);
+    if (SUCCEEDED(thread, poolEventSynchronize(event->handle)))
+        reserved_after_synchronize(thread, before, OF_EVENT);
     claim_return(&event->claim);
 }
 
+// -------------------------------------------------------------------------------- what the pools reserve
+
 static void trim(struct thread *thread) {
-    uint64_t keep = numbers_below(&thread->numbers, 4) * thread->world->plan.bytes / 4;
-    (void)SUCCEEDED(thread, poolMemPoolTrimTo(thread->world->pool, keep));
+    reserved_trim(thread, choose_pool(thread),
+                  numbers_below(&thread->numbers, 4) * thread->world->plan.bytes / 4);
 }
+
+// Up to twice the limit, but mostly far less: what is reserved for nobody can't be pending anywhere.
+static void prime(struct thread *thread) {
+    uint64_t most = thread->world->plan.bytes * 2 >> numbers_below(&thread->numbers, 8);
+    reserved_prime(thread, choose_pool(thread), 1 + numbers_below(&thread->numbers, most));
+}
+
+static void set_release_delay(struct thread *thread) {
+    reserved_delay(thread, choose_pool(thread), numbers_below(&thread->numbers, INTERVALS + 1));
+}
+
+// ------------------------------------------------------------------------------------- streams that come and go
 
 // Claims all live blocks that `stream` used last. False, and none claimed, when another thread has one.
 static bool claim_all_of(struct world *world, const struct stream *stream, struct block **list,
@@ -388,15 +435,50 @@ static bool hand_over(struct thread *thread, struct stream *stream, struct block
     return ordered;
 }
 
-static void destroy_and_create(struct thread *thread, struct stream *stream) {
-    bool told = tells(thread);
+static bool is_created(const struct stream *stream) {
+    return stream->kind == STREAM_BLOCKING || stream->kind == STREAM_NON_BLOCKING;
+}
+
+static bool destroy(struct thread *thread, const struct stream *stream, CUstream handle) {
+    bool told = world_promises_destroy(thread->world) || tells(thread);
     thread_enter(thread, stream->context);
     thread_trace(thread, "destroy%s stream %u", told ? "" : " unseen",
                  world_stream_number(thread->world, stream));
-    bool destroyed = told ? SUCCEEDED(thread, poolStreamDestroy(stream->handle))
-                          : SUCCEEDED(thread, test_driver()->cuStreamDestroy(stream->handle));
-    if (destroyed)
+    return told ? SUCCEEDED(thread, poolStreamDestroy(handle))
+                : SUCCEEDED(thread, test_driver()->cuStreamDestroy(handle));
+}
+
+static void destroy_and_create(struct thread *thread, struct stream *stream) {
+    if (destroy(thread, stream, stream->handle))
         world_make_stream(thread, stream);
+}
+
+// Of memory that streams before it may still be using.
+static void malloc_on_new(struct thread *thread, struct stream *stream) {
+    struct block *block = claim_block(thread, EMPTY);
+    if (!block)
+        return;
+    malloc_on(thread, block, stream);
+    claim_return(&block->claim);
+}
+
+// The new one has the handle of any that was destroyed before, perhaps by a thread that isn't done with that yet. So it is used at
+// once.
+static void create_and_destroy(struct thread *thread, struct stream *stream) {
+    CUstream old = stream->handle;
+    world_make_stream(thread, stream);
+    malloc_on_new(thread, stream);
+    (void)destroy(thread, stream, old);
+}
+
+static void renew(struct thread *thread, struct stream *stream) {
+    if (!claim_shared(&thread->world->promises))
+        return;
+    if (thread->faulty || numbers_once_in(&thread->numbers, 2))
+        destroy_and_create(thread, stream);
+    else
+        create_and_destroy(thread, stream);
+    claim_return(&thread->world->promises);
 }
 
 // With whatever is pending on the old stream, which often has the new one's handle.
@@ -407,10 +489,9 @@ static void renew_stream(struct thread *thread) {
     struct stream *stream = &world->streams[numbers_below(&thread->numbers, world->stream_count)];
     if (!claim_alone(&stream->claim))
         return;
-    bool created = stream->kind == STREAM_BLOCKING || stream->kind == STREAM_NON_BLOCKING;
-    if (created && claim_all_of(world, stream, list, &count)) {
+    if (is_created(stream) && claim_all_of(world, stream, list, &count)) {
         if (count == 0 || hand_over(thread, stream, list, count))
-            destroy_and_create(thread, stream);
+            renew(thread, stream);
         while (count > 0)
             claim_return(&list[--count]->claim);
     }
@@ -426,6 +507,69 @@ static void renew_event(struct thread *thread) {
     if (destroyed)
         world_make_event(thread, event);
     claim_return(&event->claim);
+}
+
+// What was promised is taken back, and then there are streams that the library doesn't see destroyed; or it is promised again.
+static void renew_promises(struct thread *thread) {
+    struct world *world = thread->world;
+    struct pool *pool = &world->pools[0];
+    if (!world->plan.promises || !claim_alone(&world->promises))
+        return;
+    int promises = numbers_once_in(&thread->numbers, 2)
+                       ? (int)numbers_below(&thread->numbers, ALL_PROMISES + 1)
+                       : ALL_PROMISES;
+    thread_trace(thread, "promise %d", promises);
+    if (SUCCEEDED(thread, poolMemPoolSetAttribute(pool->handle, poolMemPoolAttrStreamPromises, &promises)))
+        atomic_store(&pool->promises, promises);
+    claim_return(&world->promises);
+}
+
+// ------------------------------------------------------------------------------------------------- captures
+
+// Memory of a pool that was promised no captures must not be named in one, and where a pool was promised that there are none, there are
+// none. A live block that may be named, or null.
+static struct block *claim_capturable(struct thread *thread) {
+    struct block *block = claim_block(thread, LIVE);
+    int promises = block ? atomic_load(&block->pool->promises) : poolPromiseNothing;
+    if (!(promises & poolPromiseNoCapture) && !world_promises_never_to_capture(thread->world))
+        return block;
+    if (!block)
+        return NULL;
+    claim_return(&block->claim);
+    return NULL;
+}
+
+static void require_refused(const struct thread *thread, const char *call, poolError_t error,
+                            poolError_t expected) {
+    if (error != expected)
+        thread_fail(thread, "%s in a capture gives %s", call, poolGetErrorName(error));
+}
+
+static void call_in_capture(struct thread *thread, struct block *block, CUstream handle) {
+    void *pointer;
+    CUgraph graph;
+    DRIVER(test_driver()->cuStreamBeginCapture(handle, CU_STREAM_CAPTURE_MODE_RELAXED));
+    require_refused(thread, "an allocation",
+                    poolMallocFromPoolAsync(&pointer, block->size, block->pool->handle, handle),
+                    poolErrorStreamCaptureUnsupported);
+    require_refused(thread, "a free", poolFreeAsync(block->pointer, handle), poolErrorInvalidValue);
+    DRIVER(test_driver()->cuStreamEndCapture(handle, &graph));
+    DRIVER(test_driver()->cuGraphDestroy(graph));
+}
+
+// The pool's calls are refused in a capture, and the block stays what it is. Others can't synchronise meanwhile, so this is for
+// programs of one thread; and a blocking stream's capture would be felt by the legacy stream.
+static void enter_capture(struct thread *thread) {
+    struct stream *stream = thread_claim_stream(thread);
+    struct block *block = stream ? claim_capturable(thread) : NULL;
+    if (block && stream->kind == STREAM_NON_BLOCKING && thread->world->plan.threads == 1 && !thread->faulty) {
+        thread_enter(thread, stream->context);
+        call_in_capture(thread, block, stream->handle);
+    }
+    if (block)
+        claim_return(&block->claim);
+    if (stream)
+        claim_return(&stream->claim);
 }
 
 // -------------------------------------------------------------------------------------------------- faults
@@ -494,11 +638,24 @@ static void outlive_context(struct thread *thread, unsigned context) {
     }
 }
 
+// As it is promised, before the context is. Their blocks are another stream's when the context has gone.
+static void destroy_streams_of_context(struct thread *thread, unsigned context) {
+    struct world *world = thread->world;
+    thread_enter(thread, context);
+    for (unsigned i = 0; i < world->stream_count; i++) {
+        const struct stream *stream = &world->streams[i];
+        if (stream->context == context && is_created(stream))
+            EXPECT(poolStreamDestroy(stream->handle), poolSuccess);
+    }
+}
+
 static void renew_context(struct thread *thread) {
     struct world *world = thread->world;
     const unsigned context = 1;
     world_require_no_wrong_words(world, thread);
     malloc_and_free(thread); // so that something is pending
+    if (world_promises_destroy(world))
+        destroy_streams_of_context(thread, context);
     thread_enter(thread, 0);
     DRIVER(test_driver()->cuCtxDestroy(world->contexts[context].handle));
     abandon_context(world, context);
@@ -506,7 +663,7 @@ static void renew_context(struct thread *thread) {
     world_make_context(thread, context);
     for (unsigned i = 0; i < world->stream_count; i++) {
         struct stream *stream = &world->streams[i];
-        if (stream->context == context && stream->kind != STREAM_LEGACY && stream->kind != STREAM_PER_THREAD)
+        if (stream->context == context && is_created(stream))
             world_make_stream(thread, stream);
     }
     for (unsigned i = 0; i < EVENTS; i++) {
@@ -530,11 +687,16 @@ static const struct {
 enum { OPERATION_COUNT = sizeof table / sizeof table[0] };
 static_assert((int)OPERATION_COUNT <= (int)MAX_OPERATIONS, "each operation has a weight");
 
-// The first two keep theirs: there is always something to allocate and to free.
+// The first two keep theirs: there is always something to allocate and to free. Memory that was primed needs no order, so half the
+// programs do without: they are about the rules of reuse.
 void operations_weigh(struct world *world, struct numbers *numbers) {
     static const unsigned eighths[] = {0, 2, 8, 8, 32, 96};
-    for (size_t i = 0; i < OPERATION_COUNT; i++)
+    bool primes = numbers_once_in(numbers, 2);
+    for (size_t i = 0; i < OPERATION_COUNT; i++) {
         world->weights[i] = table[i].weight * (i < 2 ? 8 : eighths[numbers_below(numbers, 6)]);
+        if (table[i].run == prime && !primes)
+            world->weights[i] = 0;
+    }
 }
 
 static size_t choose(struct thread *thread) {

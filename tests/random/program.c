@@ -96,6 +96,8 @@ void program_run(const struct plan *plan, struct totals *totals) {
         run_crew(crew, plan->threads);
         operations_adopt(&crew[0].thread);
     }
-    totals_add_pool(totals, world.pool);
+    for (uint64_t i = 0; i < plan->pools; i++)
+        totals_add_pool(totals, world.pools[i].handle);
+    totals->programs++;
     world_close(&world, &crew[0].thread);
 }

@@ -25,7 +25,6 @@ struct totals *totals_open(void) {
 void totals_add_pool(struct totals *totals, poolMemPool_t pool) {
     for (unsigned i = 0; i < TOTALS_COUNT; i++)
         totals->statistics[i] += test_attribute(pool, table[i].attribute);
-    totals->programs++;
 }
 
 void totals_print(const struct totals *totals) {

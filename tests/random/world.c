@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "pool/check.h"
 #include "pool/pool.h"
 #include "random/operations.h"
@@ -127,8 +128,10 @@ void world_require_no_wrong_words(struct world *world, struct thread *thread) {
 
 void thread_require_order(const struct thread *thread) {
     char why[256] = "";
-    if (!sp_pool_check(thread->world->pool, why, sizeof why))
-        thread_fail(thread, "the pool is not in order: %s", why);
+    for (uint64_t i = 0; i < thread->world->plan.pools; i++) {
+        if (!sp_pool_check(thread->world->pools[i].handle, why, sizeof why))
+            thread_fail(thread, "the pool is not in order: %s", why);
+    }
 }
 
 void thread_enter(struct thread *thread, unsigned context) {
@@ -226,26 +229,48 @@ static void choose_large_sizes(struct world *world, struct numbers *numbers) {
 }
 
 // Few views are kept, so that some go that were used a moment ago.
-static void keep_few_views(const struct world *world, struct numbers *numbers) {
-    struct sp_pool *pool = sp_pool_from_handle(world->pool);
+static void keep_few_views(poolMemPool_t handle, struct numbers *numbers) {
+    struct sp_pool *pool = sp_pool_from_handle(handle);
     pool->kept_views_max = (uint32_t)numbers_below(numbers, 6);
     pool->kept_mappings_max = 4 + numbers_below(numbers, 60);
 }
 
 // Figures that let a pool of any policy come to all its decisions: how much may go unfenced is part of them.
-static void make_pool(struct world *world, struct numbers *numbers) {
+static void make_pool(const struct world *world, struct pool *pool, struct numbers *numbers) {
     static const uint64_t unfenced[] = {0, 64 << 10, 1 << 20, 8 << 20};
     struct poolMemPoolProps props = test_pool_props(0);
     props.maxSize = world->plan.bytes;
-    EXPECT(poolMemPoolCreate(&world->pool, &props), poolSuccess);
+    EXPECT(poolMemPoolCreate(&pool->handle, &props), poolSuccess);
     for (int attribute = 1; attribute <= 3; attribute++)
-        test_set_flag(world->pool, (enum poolMemPoolAttr)attribute,
+        test_set_flag(pool->handle, (enum poolMemPoolAttr)attribute,
                       (int)(world->plan.policies >> (attribute - 1) & 1));
-    test_set_attribute(world->pool, poolMemPoolAttrUnfencedBytesMax, unfenced[numbers_below(numbers, 4)]);
-    test_set_attribute(world->pool, poolMemPoolAttrReleaseThreshold,
-                       numbers_once_in(numbers, 4) ? world->plan.bytes / 2 : UINT64_MAX);
-    test_set_flag(world->pool, poolMemPoolAttrDeterministic, numbers_once_in(numbers, 8));
-    test_set_flag(world->pool, poolMemPoolAttrContextFence, numbers_once_in(numbers, 3));
+    test_set_attribute(pool->handle, poolMemPoolAttrUnfencedBytesMax, unfenced[numbers_below(numbers, 4)]);
+    pool->keeping.threshold =
+        numbers_once_in(numbers, 3) ? numbers_below(numbers, 3) * world->plan.bytes / 4 : UINT64_MAX;
+    test_set_attribute(pool->handle, poolMemPoolAttrReleaseThreshold, pool->keeping.threshold);
+    test_set_flag(pool->handle, poolMemPoolAttrDeterministic, numbers_once_in(numbers, 8));
+    test_set_flag(pool->handle, poolMemPoolAttrContextFence, numbers_once_in(numbers, 3));
+}
+
+static void make_pools(struct world *world, struct numbers *numbers) {
+    for (uint64_t i = 0; i < world->plan.pools; i++) {
+        make_pool(world, &world->pools[i], numbers);
+        if (world->plan.large)
+            keep_few_views(world->pools[i].handle, numbers);
+    }
+    EXPECT(poolDeviceSetMemPool(0, world->pools[0].handle), poolSuccess);
+    if (!world->plan.promises)
+        return;
+    world->pools[0].promises = ALL_PROMISES;
+    test_set_flag(world->pools[0].handle, poolMemPoolAttrStreamPromises, world->pools[0].promises);
+}
+
+bool world_promises_destroy(const struct world *world) {
+    return atomic_load(&world->pools[0].promises) & poolPromiseStreamDestroy;
+}
+
+bool world_promises_never_to_capture(const struct world *world) {
+    return atomic_load(&world->pools[0].promises) & poolPromiseNeverCapture;
 }
 
 void world_open(struct world *world, const struct plan *plan) {
@@ -272,23 +297,38 @@ void world_open(struct world *world, const struct plan *plan) {
         choose_large_sizes(world, &thread.numbers);
     else
         choose_sizes(world, &thread.numbers);
-    make_pool(world, &thread.numbers);
-    if (plan->large)
-        keep_few_views(world, &thread.numbers);
+    make_pools(world, &thread.numbers);
     thread_enter(&thread, 0);
 }
 
-void world_close(struct world *world, struct thread *thread) {
-    thread->name = "ending";
-    operations_free_all(thread);
+static void synchronize_contexts(const struct world *world, struct thread *thread) {
     for (unsigned i = 0; i < world->context_count; i++) {
         thread_enter(thread, i);
         EXPECT(poolStreamSynchronize(CU_STREAM_LEGACY), poolSuccess); // shows that earlier contexts are gone
         EXPECT(poolDeviceSynchronize(), poolSuccess);
     }
+}
+
+// Of a pool that has been synchronised for longer than any delay, only what was primed may be left, and that until a trim.
+static void require_nothing_left(const struct pool *pool, uint64_t limit) {
+    REQUIRE(test_attribute(pool->handle, poolMemPoolAttrReservedMemHigh) <= limit);
+    REQUIRE(test_reserved(pool->handle) <= atomic_load(&pool->most_primed));
+    EXPECT(poolMemPoolTrimTo(pool->handle, 0), poolSuccess);
+    REQUIRE_EQUAL(test_used(pool->handle), 0);
+    REQUIRE_EQUAL(test_reserved(pool->handle), 0);
+}
+
+void world_close(struct world *world, struct thread *thread) {
+    uint64_t limit = sp_round_up(world->plan.bytes, SP_GROWTH_UNIT);
+    thread->name = "ending";
+    operations_free_all(thread);
+    synchronize_contexts(world, thread);
     world_require_no_wrong_words(world, thread);
-    EXPECT(poolMemPoolTrimTo(world->pool, 0), poolSuccess);
-    REQUIRE_EQUAL(test_used(world->pool), 0);
-    REQUIRE_EQUAL(test_reserved(world->pool), 0);
+    for (uint64_t i = 0; i < world->plan.pools; i++)
+        test_set_attribute(world->pools[i].handle, poolMemPoolAttrReleaseThreshold, 0);
+    for (unsigned i = 0; i < 2 * INTERVALS; i++)
+        synchronize_contexts(world, thread);
+    for (uint64_t i = 0; i < world->plan.pools; i++)
+        require_nothing_left(&world->pools[i], limit);
     thread_require_no_reports(thread);
 }

@@ -1,4 +1,4 @@
-// The world of one random program: a pool, contexts, streams, events and blocks.
+// The world of one random program: one or two pools, contexts, streams, events and blocks.
 //
 // Each stream, event and block is a slot that stays, and what it holds comes and goes. A thread claims what it works on
 // (claim.h): a block and an event for itself, a stream together with others unless it destroys it. A block is known to be
@@ -14,6 +14,7 @@
 
 #include "driver/abi.h"
 #include "random/claim.h"
+#include "random/keeping.h"
 #include "random/numbers.h"
 #include "support/simulated.h"
 
@@ -22,6 +23,7 @@ enum {
     EVENTS = 24,
     BLOCKS = 128,
     CONTEXTS = 2,
+    POOLS = 2,
     SIZES = 8,
     LIVES = 4,
     MAX_OPERATIONS = 32
@@ -37,10 +39,12 @@ struct plan {
     uint64_t policies; // bit n-1: the policy of attribute n
     uint64_t bytes;    // that the pool may reserve; 0: chosen for the driver
     uint64_t contexts;
+    uint64_t pools;
     uint64_t faults; // a call of the driver fails in so many operations of a thousand
     bool
         large; // large blocks, so that memory lies in pieces and is mapped again; and calls that map may fail
-    bool trace; // print every step
+    bool promises; // the first pool is promised something of the streams
+    bool trace;    // print every step
 };
 
 enum stream_kind { STREAM_LEGACY, STREAM_PER_THREAD, STREAM_BLOCKING, STREAM_NON_BLOCKING };
@@ -69,8 +73,16 @@ struct life {
     unsigned free_stream;
 };
 
+struct pool {
+    poolMemPool_t handle;
+    _Atomic int promises; // enum poolStreamPromise
+    struct keeping keeping;
+    _Atomic uint64_t most_primed; // bytes, by any call
+};
+
 struct block {
     struct claim claim;
+    struct pool *pool;
     void *pointer; // null: the slot is empty
     size_t size;
     uint32_t pattern;
@@ -92,7 +104,8 @@ struct context {
 struct world {
     struct plan plan;
     const struct test_simulated *simulated; // null on a real driver
-    poolMemPool_t pool;
+    struct pool pools[POOLS]; // all used with the same streams; the first one is the current pool
+    struct claim promises;    // shared by who destroys a stream as it is promised, had alone by who promises
     unsigned stream_count;
     unsigned context_count;
     size_t sizes[SIZES];              // that come again and again
@@ -101,6 +114,7 @@ struct world {
     uint64_t longest_spin; // nanoseconds
     _Atomic uint64_t operations;
     _Atomic uint32_t patterns;
+    bool heard;        // the library has been told of a synchronise
     uint64_t deadline; // nanoseconds of the monotonic clock; 0: none
     struct context contexts[CONTEXTS];
     struct stream streams[MAX_STREAMS];
@@ -138,7 +152,12 @@ void thread_trace(const struct thread *thread, const char *format, ...) __attrib
 void thread_require_no_reports(const struct thread *thread);
 void world_require_no_wrong_words(struct world *world, struct thread *thread);
 
-// Every invariant of the pool holds. For programs of one thread.
+// What streams are destroyed by, as far as it is promised. With the world's promises claimed.
+bool world_promises_destroy(const struct world *world);
+bool world_promises_never_to_capture(const struct world *world);
+enum { ALL_PROMISES = poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture };
+
+// Every invariant of the pools holds. For programs of one thread.
 void thread_require_order(const struct thread *thread);
 
 // The numbers by which traces and failures call things.

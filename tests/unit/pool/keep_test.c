@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "pool/keep.h"
 #include "pool/reaper.h"
 #include "unit/pool/fixture.h"
 
@@ -208,6 +209,70 @@ static void no_delay_any_more_holds_nothing_any_more(void **state) {
     assert_int_equal(fixture_reserved(pool), 0);
 }
 
+// Half of what a pool has, in pieces between live blocks.
+static void leave_pieces(poolMemPool_t pool, CUstream stream) {
+    enum { BLOCKS = 8 };
+    void *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = fixture_malloc(pool, MIB(64), stream);
+    for (int i = 0; i < BLOCKS; i += 2)
+        fixture_free(blocks[i], stream);
+    fixture_synchronize(stream);
+    assert_int_equal(poolMemPoolPrime(pool, MIB(2)), poolSuccess); // looks what is free
+}
+
+// A view joins them, and they are free again, and known to be, before the synchronise.
+static void use_pieces(poolMemPool_t pool, CUstream stream) {
+    use(pool, MIB(256), stream);
+    simulated_finish(stream);
+    assert_int_equal(poolStreamQuery(stream), poolSuccess);
+    assert_int_equal(poolMemPoolPrime(pool, MIB(2)), poolSuccess); // looks what is free
+}
+
+static void require_pieces_held(poolMemPool_t pool, CUstream stream) {
+    fixture_set(pool, poolMemPoolAttrReleaseDelay, 1);
+    use_pieces(pool, stream);
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, 0);
+    fixture_synchronize(stream);
+    assert_int_equal(fixture_reserved(pool), MIB(512));
+}
+
+static void what_was_in_use_through_a_stitched_view_is_held_too(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    leave_pieces(pool, a);
+    require_pieces_held(pool, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatRemappedBytes), MIB(256));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViewsUsed), 0);
+}
+
+static void what_was_in_use_through_a_kept_view_is_held_too(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    leave_pieces(pool, a);
+    use_pieces(pool, a);
+    require_pieces_held(pool, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViewsUsed), 1);
+}
+
+// A synchronise found a delay, and before it took the lock another thread set that to 0.
+static void an_interval_that_ends_after_its_delay_was_taken_back_holds_nothing(void **state) {
+    (void)state;
+    poolMemPool_t pool = holding_pool(1);
+    struct sp_pool *inside = fixture_inside(pool);
+    CUstream a = simulated_stream();
+    void *block = fixture_malloc(pool, GIB(1), a);
+    fixture_set(pool, poolMemPoolAttrReleaseDelay, 0);
+    sp_lock_acquire(&inside->lock);
+    sp_keep_end_interval(inside);
+    sp_lock_release(&inside->lock);
+    fixture_free(block, a);
+    fixture_synchronize(a);
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
 static void a_shorter_delay_counts_at_once(void **state) {
     (void)state;
     poolMemPool_t pool = holding_pool(UINT64_MAX);
@@ -291,6 +356,9 @@ int main(void) {
         KEEP_TEST(a_trim_takes_what_is_held),
         KEEP_TEST(another_pool_takes_what_is_held_when_the_device_is_full),
         KEEP_TEST(no_delay_any_more_holds_nothing_any_more),
+        KEEP_TEST(what_was_in_use_through_a_stitched_view_is_held_too),
+        KEEP_TEST(what_was_in_use_through_a_kept_view_is_held_too),
+        KEEP_TEST(an_interval_that_ends_after_its_delay_was_taken_back_holds_nothing),
         KEEP_TEST(a_shorter_delay_counts_at_once),
         KEEP_TEST(what_was_in_use_before_there_was_a_delay_is_not_held),
         KEEP_TEST(a_deterministic_pool_holds_the_same),

@@ -1,0 +1,149 @@
+#include "random/reserved.h"
+
+#include <inttypes.h>
+
+#include "base/checked.h"
+#include "pool/pool.h"
+#include "pool/runtime.h"
+#include "support/check.h"
+#include "support/pools.h"
+
+static bool keeps_account(const struct thread *thread) {
+    return thread->world->plan.threads == 1;
+}
+
+static uint64_t round_up(const struct pool *pool, uint64_t bytes) {
+    size_t rounded;
+    size_t granule = sp_pool_from_handle(pool->handle)->device->vmm.granule;
+    return sp_checked_round_up(bytes, granule, &rounded) ? rounded : UINT64_MAX;
+}
+
+static uint64_t free_for_all(const struct pool *pool, enum sp_region_kind kind) {
+    return sp_pool_from_handle(pool->handle)->regions[kind].ready.bytes;
+}
+
+// Reserved, and not free for every stream.
+static uint64_t occupied(const struct pool *pool) {
+    uint64_t bytes = test_reserved(pool->handle);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        bytes -= free_for_all(pool, (enum sp_region_kind)kind);
+    return bytes;
+}
+
+// -------------------------------------------------------------------------------------------------- asking
+
+static void raise_most(_Atomic uint64_t *most, uint64_t bytes) {
+    uint64_t known = atomic_load(most);
+    while (known < bytes && !atomic_compare_exchange_weak(most, &known, bytes))
+        ;
+}
+
+static void require_primed(const struct thread *thread, struct pool *pool, uint64_t bytes) {
+    if (free_for_all(pool, SP_REGION_LARGE) < bytes)
+        thread_fail(thread, "%" PRIu64 " bytes are free of %" PRIu64 " that were primed",
+                    free_for_all(pool, SP_REGION_LARGE), bytes);
+    keeping_primed(&pool->keeping, bytes, test_reserved(pool->handle));
+}
+
+// What a second fault keeps from being unmapped again is the pool's.
+static void require_unchanged(const struct thread *thread, const struct pool *pool,
+                              struct test_figures before) {
+    if (!thread->faulty || !thread->world->plan.large)
+        REQUIRE_FIGURES(pool->handle, before);
+}
+
+void reserved_prime(struct thread *thread, struct pool *pool, uint64_t bytes) {
+    struct test_figures before = test_figures(pool->handle);
+    uint64_t rounded = round_up(pool, bytes);
+    thread_trace(thread, "prime %" PRIu64 " bytes", bytes);
+    raise_most(&pool->most_primed, rounded);
+    poolError_t error = poolMemPoolPrime(pool->handle, bytes);
+    bool primed = error != poolErrorMemoryAllocation && SUCCEEDED(thread, error);
+    if (!keeps_account(thread))
+        return;
+    if (primed)
+        require_primed(thread, pool, rounded);
+    else
+        require_unchanged(thread, pool, before);
+    thread_require_order(thread);
+}
+
+void reserved_trim(struct thread *thread, struct pool *pool, uint64_t keep) {
+    uint64_t before = test_reserved(pool->handle), kept = round_up(pool, keep);
+    if (keeps_account(thread))
+        keeping_trimmed(&pool->keeping, keep);
+    thread_trace(thread, "trim to %" PRIu64 " bytes", keep);
+    bool trimmed = SUCCEEDED(thread, poolMemPoolTrimTo(pool->handle, keep));
+    if (!trimmed || thread->faulty || !keeps_account(thread))
+        return;
+    if (test_reserved(pool->handle) < (before < kept ? before : kept))
+        thread_fail(thread, "a trim to %" PRIu64 " bytes leaves %" PRIu64, keep, test_reserved(pool->handle));
+}
+
+void reserved_delay(struct thread *thread, struct pool *pool, uint64_t delay) {
+    thread_trace(thread, "delay the release by %" PRIu64, delay);
+    if (SUCCEEDED(thread, poolMemPoolSetAttribute(pool->handle, poolMemPoolAttrReleaseDelay, &delay)) &&
+        keeps_account(thread))
+        keeping_delayed(&pool->keeping, delay, test_used(pool->handle));
+}
+
+// ------------------------------------------------------------------------------------------------- looking
+
+void reserved_after_malloc(const struct thread *thread, struct pool *pool) {
+    if (keeps_account(thread))
+        keeping_used(&pool->keeping, test_used(pool->handle));
+}
+
+struct reserved reserved_now(const struct thread *thread) {
+    struct reserved reserved = {{0}};
+    for (uint64_t i = 0; i < thread->world->plan.pools; i++)
+        reserved.of[i] = test_reserved(thread->world->pools[i].handle);
+    return reserved;
+}
+
+// A pool that has no more reserved than it needn't give up is not looked through, nor is one that the synchronised stream has
+// nothing to do with. So only a synchronise of all shows what must go.
+static void require_released(const struct thread *thread, struct pool *pool) {
+    uint64_t reserved = test_reserved(pool->handle);
+    uint64_t most = round_up(pool, keeping_most(&pool->keeping, occupied(pool)));
+    if (pool->keeping.delay > 0 || reserved <= most)
+        return;
+    uint64_t releasable = sp_pool_releasable(sp_pool_from_handle(pool->handle));
+    if (releasable > 0)
+        thread_fail(thread,
+                    "a synchronise leaves %" PRIu64 " bytes and not %" PRIu64 ", of %" PRIu64 " that can go",
+                    reserved, most, releasable);
+}
+
+static void require_kept(const struct thread *thread, const struct pool *pool, uint64_t before) {
+    uint64_t least = keeping_least(&pool->keeping, test_used(pool->handle));
+    uint64_t reserved = test_reserved(pool->handle);
+    if (reserved < (before < least ? before : least))
+        thread_fail(thread, "of %" PRIu64 " bytes a synchronise leaves %" PRIu64 " and not %" PRIu64, before,
+                    reserved, least);
+}
+
+// With a fault the pool may keep more, and less.
+static void look_after_synchronize(const struct thread *thread, struct pool *pool, uint64_t before,
+                                   enum synchronized what) {
+    if (!thread->faulty)
+        require_kept(thread, pool, before);
+    if (!thread->faulty && what == OF_CONTEXT)
+        require_released(thread, pool);
+    keeping_synchronized(&pool->keeping, test_used(pool->handle));
+}
+
+// Until it has heard of one, the library takes a stream that is idle for synchronised, so nobody knows where intervals end. An
+// event's it may not hear.
+void reserved_after_synchronize(const struct thread *thread, struct reserved before, enum synchronized what) {
+    struct world *world = thread->world;
+    for (uint64_t i = 0; i < world->plan.pools && keeps_account(thread); i++) {
+        struct pool *pool = &world->pools[i];
+        if (world->heard)
+            look_after_synchronize(thread, pool, before.of[i], what);
+        else
+            keeping_delayed(&pool->keeping, pool->keeping.delay, test_used(pool->handle));
+    }
+    if (keeps_account(thread))
+        world->heard = world->heard || what != OF_EVENT;
+}
