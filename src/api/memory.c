@@ -147,7 +147,7 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     poolError_t error = sp_runtime_enter();
     if (error != poolSuccess || !ptr)
         return error;
-    uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
+    uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
     error = admit(handle, promises_of_owner(owner, ptr), &stream, refuse_free_in_capture);
     return error == poolSuccess ? sp_pool_free(ptr, owner, stream) : error;
 }
