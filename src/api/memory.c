@@ -138,7 +138,8 @@ poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t hand
 
 // By the pool that the pointer is of, if it is of one.
 static int promises_of_owner(uintptr_t owner, const void *ptr) {
-    const struct sp_pool *pool = owner ? sp_owner_pool(owner, (uint64_t)(uintptr_t)ptr) : NULL;
+    const struct sp_pool *pool =
+        owner && sp_pools_any_promised() ? sp_owner_pool(owner, (uint64_t)(uintptr_t)ptr) : NULL;
     return pool ? sp_pool_promises(pool) : poolPromiseNothing;
 }
 

@@ -214,13 +214,24 @@ static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
     return poolSuccess;
 }
 
+// Read by each free, and so in a line that nothing else writes.
+_Alignas(64) _Atomic uint32_t sp_pools_promised;
+
+void sp_pool_set_promises(struct sp_pool *pool, int promises) {
+    int before = atomic_exchange(&pool->promises, promises);
+    if (before == poolPromiseNothing && promises != poolPromiseNothing)
+        atomic_fetch_add(&sp_pools_promised, 1);
+    else if (before != poolPromiseNothing && promises == poolPromiseNothing)
+        atomic_fetch_sub(&sp_pools_promised, 1);
+}
+
 // What was remembered while nothing was promised, or is left of an earlier promise, may be of streams that are gone.
 static poolError_t set_promises(struct sp_pool *pool, int promises) {
     if (promises & ~(poolPromiseStreamDestroy | poolPromiseNoCapture))
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
     if (promises & poolPromiseStreamDestroy && !(sp_pool_promises(pool) & poolPromiseStreamDestroy))
         sp_streams_forget_handles();
-    atomic_store(&pool->promises, promises);
+    sp_pool_set_promises(pool, promises);
     return poolSuccess;
 }
 
