@@ -360,7 +360,7 @@ static void the_check_finds_counts_and_lists_that_do_not_agree(void **state) {
     assert_false(sp_slab_check(slab));
     sp_slab_set_next(slab, 1, 0); // a live block in the free list
     assert_false(sp_slab_check(slab));
-    sp_slab_set_next(slab, 1, (uint16_t)sp_slab_class(slab)->blocks); // one that there isn't
+    sp_slab_set_next(slab, 1, SP_SLAB_END - 1); // a block that there isn't
     assert_false(sp_slab_check(slab));
     sp_slab_set_next(slab, 1, SP_SLAB_END);
     sp_slab_set_next(slab, 0, SP_SLAB_END); // a live block that isn't
