@@ -149,7 +149,8 @@ poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t hand
 }
 
 // By the pool that the pointer is of, if it is of one.
-static inline int promises_of_lane(const struct sp_lane *lane) {
+static inline int promises_of_owner(uintptr_t owner) {
+    const struct sp_lane *lane = sp_pools_any_promised() ? sp_owner_lane(owner) : NULL;
     const struct sp_pool *pool = lane ? lane->pool : NULL;
     return pool ? sp_pool_promises(pool) : poolPromiseNothing;
 }
@@ -158,11 +159,10 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     poolError_t error = sp_runtime_enter();
     if (SP_UNLIKELY(error != poolSuccess || !ptr))
         return error;
-    uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
-    struct sp_lane *lane = sp_owner_lane(owner);
-    int promises = SP_MUTATED(PromiseOfCurrent, promises_of_current(handle), promises_of_lane(lane));
+    uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
+    int promises = SP_MUTATED(PromiseOfCurrent, promises_of_current(handle), promises_of_owner(owner));
     struct sp_stream *stream = admit(handle, promises, refuse_free_in_capture, &error);
-    return SP_LIKELY(stream) ? sp_pool_free(ptr, owner, lane, stream) : error;
+    return SP_LIKELY(stream) ? sp_pool_free(ptr, owner, stream) : error;
 }
 
 poolError_t poolFree(void *ptr) {

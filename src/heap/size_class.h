@@ -34,12 +34,16 @@ enum {
 struct sp_size_class {
     uint32_t block_size;
     uint32_t pages;
-    uint32_t blocks; // in a slab
-    uint64_t
-        reciprocal; // index = (offset / 512) * reciprocal >> 32, which is exact for every offset in a slab
+    uint32_t blocks;     // in a slab
+    uint64_t reciprocal; // see sp_size_class_index
 };
 
 extern const struct sp_size_class sp_size_classes[SP_CLASS_COUNT];
+
+// The index of the block that an offset in a slab lies in. No division: the reciprocal is exact for every one of them.
+static inline uint64_t sp_size_class_index(const struct sp_size_class *class, uint64_t offset) {
+    return ((offset >> 9) * class->reciprocal) >> 32;
+}
 
 // The class of a request of 1 to SP_SMALL_MAX bytes.
 static inline unsigned sp_size_class_of(size_t size) {

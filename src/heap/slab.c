@@ -14,8 +14,7 @@ static struct {
 } spare;
 
 static size_t bytes_of(unsigned class_index) {
-    uint32_t blocks = sp_size_classes[class_index].blocks;
-    size_t bytes = sizeof(struct sp_slab) + blocks * (sizeof(uint32_t) + sizeof(uint16_t));
+    size_t bytes = offsetof(struct sp_slab, codes) + sp_size_classes[class_index].blocks * sizeof(uint16_t);
     return sp_round_up(bytes, _Alignof(struct sp_slab));
 }
 
@@ -29,20 +28,20 @@ static struct sp_slab *take_spare(unsigned class_index) {
 }
 
 struct sp_slab *sp_slab_create(unsigned class_index) {
-    uint32_t blocks = sp_size_classes[class_index].blocks;
     struct sp_slab *slab = take_spare(class_index);
     if (!slab)
         slab = aligned_alloc(_Alignof(struct sp_slab), bytes_of(class_index));
     if (!slab)
         return NULL;
-    memset(slab, 0, bytes_of(class_index));
+    memset(slab, 0, offsetof(struct sp_slab, codes));
+    for (uint32_t i = 0; i < sp_size_classes[class_index].blocks; i++)
+        sp_slab_set_next(slab, (uint16_t)i, SP_SLAB_END);
     sp_list_init(&slab->link);
     sp_list_init(&slab->returned_link);
     sp_list_init(&slab->owned_link);
     slab->class_index = (uint16_t)class_index;
     slab->free_head = SP_SLAB_END;
     slab->returned_head = SP_SLAB_END;
-    slab->next = (uint16_t *)(void *)(slab->requested + blocks);
     return slab;
 }
 
@@ -65,9 +64,9 @@ void sp_slab_accept_returned(struct sp_slab *slab) {
     if (slab->returned == 0)
         return;
     uint16_t last = slab->returned_head;
-    while (slab->next[last] != SP_SLAB_END)
-        last = slab->next[last];
-    slab->next[last] = slab->free_head;
+    while (sp_slab_next(slab, last) != SP_SLAB_END)
+        last = sp_slab_next(slab, last);
+    sp_slab_set_next(slab, last, slab->free_head);
     slab->free_head = slab->returned_head;
     slab->returned_head = SP_SLAB_END;
     slab->returned = 0;
@@ -76,8 +75,9 @@ void sp_slab_accept_returned(struct sp_slab *slab) {
 // The length of a list of blocks that aren't live, or UINT32_MAX when one is, or it is too long.
 static uint32_t list_length(const struct sp_slab *slab, uint16_t head) {
     uint32_t length = 0;
-    for (uint16_t i = head; i != SP_SLAB_END; i = slab->next[i]) {
-        if (slab->requested[i] != 0 || ++length > sp_slab_class(slab)->blocks)
+    for (uint16_t i = head; i != SP_SLAB_END; i = sp_slab_next(slab, i)) {
+        if (i >= sp_slab_class(slab)->blocks || sp_slab_is_live(slab, i) ||
+            ++length > sp_slab_class(slab)->blocks)
             return UINT32_MAX;
     }
     return length;
@@ -87,9 +87,11 @@ bool sp_slab_check(const struct sp_slab *slab) {
     const struct sp_size_class *class = sp_slab_class(slab);
     uint32_t live = 0;
     for (uint32_t i = 0; i < class->blocks; i++) {
-        if (slab->requested[i] > class->block_size)
+        if (!sp_slab_is_live(slab, i))
+            continue;
+        if (slab->codes[i] >= class->block_size)
             return false;
-        live += slab->requested[i] != 0;
+        live++;
     }
     uint64_t free_blocks = list_length(slab, slab->free_head);
     uint64_t returned = list_length(slab, slab->returned_head);

@@ -1,8 +1,13 @@
 // Slabs: a run of pages cut into equal small blocks of one size class.
 //
-// The run is a live block of a chain; the slab's bookkeeping is in host memory and goes by index: for each
-// small block the bytes that were asked for (0 = not live) and the next index of the free list that it is
-// in. Blocks that were never used stand behind `fresh`, so making a slab writes no list.
+// The run is a live block of a chain; the slab's bookkeeping is in host memory and goes by index. For each small
+// block it is a *code* of two bytes, so that a free among many blocks finds all that it needs of its own in one
+// cache line:
+//
+//   live      the bytes at its end that were not asked for, fewer than SP_SMALL_MAX
+//   not live  SP_SLAB_NOT_LIVE and the next index of the list that it is in, or SP_SLAB_END; so at least SP_SMALL_MAX
+//
+// Blocks that were never used stand behind `fresh`, so making a slab writes no list.
 //
 // A slab has an owner, the lane that made it, whose lock guards all of it. Blocks freed on the owner's stream
 // are free at once. Blocks freed on another stream are *returned*: they wait until all of `foreign` is
@@ -16,7 +21,12 @@
 #include "base/list.h"
 #include "heap/block.h"
 
-#define SP_SLAB_END UINT16_MAX
+#include <assert.h>
+
+#define SP_SLAB_NOT_LIVE ((uint16_t)0xE000)
+#define SP_SLAB_END      ((uint16_t)0x1FFF)
+
+static_assert(SP_SMALL_MAX <= SP_SLAB_NOT_LIVE, "what a live block has left over is no code of another");
 
 // Slabs of different lanes lie side by side, so each has cache lines of its own.
 struct sp_slab {
@@ -26,20 +36,19 @@ struct sp_slab {
     void *owner;
     uint64_t address;
     uint64_t last_sequence;
-    uint16_t *next; // by index
+    struct sp_block *run;
     uint16_t class_index;
     uint16_t live;
     uint16_t fresh; // blocks from here on were never used
     uint16_t free_head;
-
     uint16_t returned_head;
     uint16_t returned;
+
     struct sp_list returned_link; // in the owner's list of slabs that have returned blocks, or unlinked
     struct sp_list owned_link;    // in the owner's list of all its slabs
-    struct sp_block *run;
     struct sp_fence_set foreign;
     struct sp_slab *next_spare;
-    uint32_t requested[]; // by index
+    _Alignas(64) uint16_t codes[]; // by index
 };
 
 // Null without host memory. The slab has no run yet and owns nothing: the caller sets owner and links.
@@ -57,42 +66,60 @@ static inline bool sp_slab_has_free(const struct sp_slab *slab) {
     return slab->free_head != SP_SLAB_END || slab->fresh < sp_slab_class(slab)->blocks;
 }
 
-// Takes a free block, of which there must be one, for a request of that many bytes.
+static inline bool sp_slab_is_live(const struct sp_slab *slab, uint32_t index) {
+    return slab->codes[index] < SP_SLAB_NOT_LIVE;
+}
+
+// The bytes that were asked for, of a live block.
+static inline uint32_t sp_slab_requested(const struct sp_slab *slab, uint32_t index) {
+    return sp_slab_class(slab)->block_size - slab->codes[index];
+}
+
+// What stands behind a block that is not live, in its list.
+static inline uint16_t sp_slab_next(const struct sp_slab *slab, uint16_t index) {
+    return slab->codes[index] & (uint16_t)~SP_SLAB_NOT_LIVE;
+}
+
+static inline void sp_slab_set_next(struct sp_slab *slab, uint16_t index, uint16_t next) {
+    slab->codes[index] = next | SP_SLAB_NOT_LIVE;
+}
+
+// Takes a free block, of which there must be one, for a request of so many bytes: at least 1, and no more than a block has.
 static inline uint64_t sp_slab_take(struct sp_slab *slab, size_t requested) {
+    uint32_t block_size = sp_slab_class(slab)->block_size;
     uint16_t index = slab->free_head;
     if (index != SP_SLAB_END)
-        slab->free_head = slab->next[index];
+        slab->free_head = sp_slab_next(slab, index);
     else
         index = slab->fresh++;
-    slab->requested[index] = (uint32_t)requested;
+    slab->codes[index] = (uint16_t)(block_size - requested);
     slab->live++;
-    return slab->address + (uint64_t)index * sp_slab_class(slab)->block_size;
+    return slab->address + (uint64_t)index * block_size;
 }
 
 // The index of the live block at an address in the slab, or SP_SLAB_END when none begins there.
 static inline uint16_t sp_slab_find(const struct sp_slab *slab, uint64_t address) {
     const struct sp_size_class *class = sp_slab_class(slab);
     uint64_t offset = address - slab->address;
-    uint64_t index = ((offset >> 9) * class->reciprocal) >> 32;
-    if (index * class->block_size != offset || index >= class->blocks || slab->requested[index] == 0)
+    uint64_t index = sp_size_class_index(class, offset);
+    if (index * class->block_size != offset || index >= class->blocks ||
+        !sp_slab_is_live(slab, (uint32_t)index))
         return SP_SLAB_END;
     return (uint16_t)index;
 }
 
 // Frees a live block: at once, or as returned. Both give the bytes that were asked for.
 static inline uint32_t sp_slab_put(struct sp_slab *slab, uint16_t index) {
-    uint32_t requested = slab->requested[index];
-    slab->requested[index] = 0;
-    slab->next[index] = slab->free_head;
+    uint32_t requested = sp_slab_requested(slab, index);
+    sp_slab_set_next(slab, index, slab->free_head);
     slab->free_head = index;
     slab->live--;
     return requested;
 }
 
 static inline uint32_t sp_slab_return(struct sp_slab *slab, uint16_t index) {
-    uint32_t requested = slab->requested[index];
-    slab->requested[index] = 0;
-    slab->next[index] = slab->returned_head;
+    uint32_t requested = sp_slab_requested(slab, index);
+    sp_slab_set_next(slab, index, slab->returned_head);
     slab->returned_head = index;
     slab->returned++;
     slab->live--;

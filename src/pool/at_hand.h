@@ -125,10 +125,10 @@ static SP_HOT bool sp_put_large_locked(struct sp_lane *lane, struct sp_block *bl
     return true;
 }
 
-// A block of the stream's own lane goes back to its slab or quick list, and nothing is left to do for the pool. `lane` is the one that
-// the word `owner` of the page map leads to. False: nothing was done.
-static SP_HOT bool sp_put_at_hand(struct sp_lane *lane, uintptr_t owner, uint64_t address,
-                                  const struct sp_stream *stream) {
+// A block of the stream's own lane goes back to its slab or quick list, and nothing is left to do for the pool. `owner` is the
+// address's word in the page map. False: nothing was done.
+static SP_HOT bool sp_put_at_hand(uintptr_t owner, uint64_t address, const struct sp_stream *stream) {
+    struct sp_lane *lane = sp_owner_lane(owner);
     uint64_t sequence;
     if (SP_UNLIKELY(!lane || lane->stream != stream || !sp_stream_is_noted(stream, &sequence)))
         return false;
@@ -157,11 +157,9 @@ static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t han
     return poolSuccess;
 }
 
-// On a stream, whose capture state has been checked. `owner` is what the page map says of the pointer, and `lane` the one that
-// this leads to.
-static SP_HOT poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_lane *lane,
-                                       struct sp_stream *stream) {
-    return SP_LIKELY(sp_put_at_hand(lane, owner, (uint64_t)(uintptr_t)pointer, stream))
+// On a stream, whose capture state has been checked. `owner` is what the page map says of the pointer.
+static SP_HOT poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream) {
+    return SP_LIKELY(sp_put_at_hand(owner, (uint64_t)(uintptr_t)pointer, stream))
                ? poolSuccess
                : sp_pool_free_slowly(pointer, owner, stream);
 }

@@ -224,6 +224,17 @@ static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
     return poolSuccess;
 }
 
+// Read by each free, and so in a line that nothing else writes.
+_Alignas(64) _Atomic uint32_t sp_pools_promised;
+
+void sp_pool_set_promises(struct sp_pool *pool, int promises) {
+    int before = atomic_exchange(&pool->promises, promises);
+    if (before == poolPromiseNothing && promises != poolPromiseNothing)
+        atomic_fetch_add(&sp_pools_promised, 1);
+    else if (before != poolPromiseNothing && promises == poolPromiseNothing)
+        atomic_fetch_sub(&sp_pools_promised, 1);
+}
+
 // What was remembered while nothing was promised, or is left of an earlier promise, may be of streams that are gone. And what was
 // left without an event while that was promised gets one as long as it is.
 static poolError_t set_promises(struct sp_pool *pool, int promises) {
@@ -234,7 +245,7 @@ static poolError_t set_promises(struct sp_pool *pool, int promises) {
         sp_streams_forget_handles();
     sp_pool_fence_open_lanes(pool, NULL, false);
     sp_lock_acquire(&pool->lock);
-    atomic_store(&pool->promises, promises);
+    sp_pool_set_promises(pool, promises);
     sp_pool_share_unfenced(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;

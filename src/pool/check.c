@@ -210,7 +210,7 @@ static bool check_slab(struct check *check, const struct sp_lane *lane, const st
     REQUIRE(check, (slab->returned > 0) == !sp_list_empty(&slab->returned_link),
             "a slab's returned blocks and its place in the lists don't agree");
     for (uint32_t i = 0; i < sp_slab_class(slab)->blocks; i++)
-        check->used += slab->requested[i];
+        check->used += sp_slab_is_live(slab, i) ? sp_slab_requested(slab, i) : 0;
     return true;
 }
 

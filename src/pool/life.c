@@ -118,7 +118,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->host_wait_max, 0);
     atomic_store(&pool->deterministic, false);
     atomic_store(&pool->context_fence, false);
-    atomic_store(&pool->promises, poolPromiseNothing);
+    sp_pool_set_promises(pool, poolPromiseNothing);
     atomic_store(&pool->defragmentation, poolDefragmentBeforeGrowth);
     atomic_store(&pool->remap_time_max, SP_REMAP_TIME_MAX);
     atomic_store(&pool->reaper, true);
@@ -193,6 +193,7 @@ static void close_segments(struct sp_pool *pool) {
 }
 
 static void dispose(struct sp_pool *pool) {
+    sp_pool_set_promises(pool, poolPromiseNothing);
     sp_stitches_close(pool);
     close_segments(pool);
     sp_pool_free_lanes(pool);

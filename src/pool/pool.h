@@ -321,6 +321,13 @@ poolError_t sp_pool_give_back(uint64_t address, struct sp_stream *stream);
 // of the pointer.
 poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct sp_stream *stream);
 
+// So many pools have a promise. While none has, a free needn't find out whose memory it is before it asks the driver.
+extern _Atomic uint32_t sp_pools_promised;
+void sp_pool_set_promises(struct sp_pool *pool, int promises);
+static inline bool sp_pools_any_promised(void) {
+    return atomic_load_explicit(&sp_pools_promised, memory_order_relaxed) != 0;
+}
+
 // What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.
 static inline int sp_pool_promises(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->promises, memory_order_relaxed);

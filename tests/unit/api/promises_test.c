@@ -286,6 +286,30 @@ static void a_promise_that_is_given_again_begins_with_nothing(void **state) {
     fixture_free(young, a);
 }
 
+// A free looks for the pointer's pool only where some pool has a promise.
+static void pools_with_a_promise_are_counted(void **state) {
+    (void)state;
+    assert_false(sp_pools_any_promised());
+    promise(poolPromiseNoCapture);
+    promise(BOTH);
+    assert_int_equal(sp_pools_promised, 1);
+    poolMemPool_t other = fixture_pool();
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, poolPromiseStreamDestroy);
+    assert_int_equal(sp_pools_promised, 2);
+    promise(poolPromiseNothing);
+    promise(poolPromiseNothing);
+    assert_int_equal(sp_pools_promised, 1);
+    void *pointer = fixture_malloc(other, 1000, a);
+    assert_int_equal(poolMemPoolDestroy(other), poolSuccess);
+    assert_int_equal(sp_pools_promised, 1); // as long as its memory can be freed
+    fixture_free(pointer, a);
+    fixture_synchronize(a);
+    assert_false(sp_pools_any_promised());
+    assert_int_equal(sp_pool_promises(sp_pool_from_handle(fixture_pool())),
+                     poolPromiseNothing); // in its struct
+    assert_false(sp_pools_any_promised());
+}
+
 #define promises_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -302,6 +326,7 @@ int main(void) {
         promises_test(a_destroyed_stream_is_refused),
         promises_test(a_stream_whose_destruction_failed_goes_on),
         promises_test(a_promise_that_is_given_again_begins_with_nothing),
+        promises_test(pools_with_a_promise_are_counted),
     };
     return cmocka_run_group_tests_name("api/promises", tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void the_reciprocal_gives_the_index_for_every_offset_in_a_slab(void **sta
     for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
         const struct sp_size_class *class = &sp_size_classes[i];
         for (uint64_t offset = 0; offset < class->pages * SP_PAGE_SIZE; offset += SP_ALIGNMENT)
-            assert_int_equal(((offset >> 9) * class->reciprocal) >> 32, offset / class->block_size);
+            assert_int_equal(sp_size_class_index(class, offset), offset / class->block_size);
     }
 }
 

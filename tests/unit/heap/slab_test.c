@@ -95,14 +95,93 @@ static void a_block_that_is_not_live_is_not_found(void **state) {
     sp_slab_destroy(slab);
 }
 
+// The least and the most that the pool asks a class for, and the least that a slab can be asked for.
+static void sizes_of(unsigned class_index, uint32_t sizes[3]) {
+    sizes[0] = class_index > 0 ? sp_size_classes[class_index - 1].block_size + 1 : 1;
+    sizes[1] = sp_size_classes[class_index].block_size;
+    sizes[2] = 1;
+}
+
 static void freeing_gives_back_the_bytes_that_were_asked_for(void **state) {
     (void)state;
-    struct sp_slab *slab = slab_of(SP_CLASS_COUNT - 1);
-    uint64_t first = sp_slab_take(slab, SP_SMALL_MAX);
-    uint64_t second = sp_slab_take(slab, 49153);
-    assert_int_equal(sp_slab_put(slab, sp_slab_find(slab, first)), SP_SMALL_MAX);
-    assert_int_equal(sp_slab_return(slab, sp_slab_find(slab, second)), 49153);
-    sp_slab_destroy(slab);
+    for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
+        uint32_t sizes[3];
+        sizes_of(i, sizes);
+        for (int n = 0; n < 3; n++) {
+            struct sp_slab *slab = slab_of(i);
+            uint16_t first = sp_slab_find(slab, sp_slab_take(slab, sizes[n]));
+            uint16_t second = sp_slab_find(slab, sp_slab_take(slab, sizes[n]));
+            assert_int_equal(sp_slab_requested(slab, first), sizes[n]);
+            assert_true(sp_slab_check(slab));
+            assert_int_equal(sp_slab_put(slab, first), sizes[n]);
+            assert_int_equal(sp_slab_return(slab, second), sizes[n]);
+            assert_true(sp_slab_check(slab));
+            sp_slab_destroy(slab);
+        }
+    }
+}
+
+static void every_size_of_a_class_is_told_from_every_other(void **state) {
+    (void)state;
+    for (uint32_t size = 1; size <= SP_SMALL_MAX; size++) {
+        struct sp_slab *slab = slab_of(sp_size_class_of(size));
+        uint16_t index = sp_slab_find(slab, sp_slab_take(slab, size));
+        assert_int_equal(index, 0);
+        assert_int_equal(sp_slab_put(slab, index), size);
+        sp_slab_destroy(slab);
+    }
+}
+
+static uint64_t block_at(const struct sp_slab *slab, uint32_t index) {
+    return BASE + (uint64_t)index * sp_slab_class(slab)->block_size;
+}
+
+// Through a full slab, blocks that are freed out of order, and a slab that is filled again from its lists alone.
+static void every_block_is_found_while_it_is_live_and_only_then(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
+        uint32_t sizes[3];
+        sizes_of(i, sizes);
+        struct sp_slab *slab = slab_of(i);
+        uint16_t blocks = (uint16_t)sp_slab_class(slab)->blocks;
+        for (uint32_t n = 0; n < blocks; n++) {
+            assert_int_equal(sp_slab_find(slab, block_at(slab, n)), SP_SLAB_END); // never used
+            sp_slab_take(slab, sizes[0]);
+        }
+        for (int round = 0; round < 3; round++) {
+            assert_false(sp_slab_has_free(slab));
+            for (uint16_t n = 0; n < blocks; n++) {
+                uint16_t index = n % 2 == 0 ? n / 2 : (uint16_t)(blocks - 1 - n / 2);
+                uint16_t found = sp_slab_find(slab, block_at(slab, index));
+                assert_int_equal(found, index);
+                assert_int_equal(n % 3 == 0 ? sp_slab_return(slab, found) : sp_slab_put(slab, found),
+                                 sizes[round]);
+                assert_int_equal(sp_slab_find(slab, block_at(slab, index)), SP_SLAB_END);
+                assert_true(sp_slab_check(slab));
+            }
+            sp_slab_accept_returned(slab);
+            assert_int_equal(slab->live, 0);
+            for (uint16_t n = 0; n < blocks; n++)
+                sp_slab_take(slab, sizes[(round + 1) % 3]);
+            assert_true(sp_slab_check(slab));
+        }
+        sp_slab_destroy(slab);
+    }
+}
+
+static void a_code_has_room_for_every_index_and_for_what_is_left_of_every_block(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
+        assert_true(sp_size_classes[i].blocks <= SP_SLAB_END);
+        assert_true(sp_size_classes[i].block_size - 1 < SP_SLAB_NOT_LIVE);
+    }
+    assert_int_equal(SP_SLAB_END & SP_SLAB_NOT_LIVE, 0);
+}
+
+static void bookkeeping_takes_two_bytes_a_block(void **state) {
+    (void)state;
+    assert_int_equal(sizeof(((struct sp_slab *)NULL)->codes[0]), 2);
+    assert_int_equal(offsetof(struct sp_slab, codes) % 64, 0);
 }
 
 static void the_block_freed_last_is_taken_first(void **state) {
@@ -277,18 +356,27 @@ static void the_check_finds_counts_and_lists_that_do_not_agree(void **state) {
     slab->returned++;
     assert_false(sp_slab_check(slab));
     slab->returned--;
-    slab->next[1] = 1; // a circle
+    sp_slab_set_next(slab, 1, 1); // a circle
     assert_false(sp_slab_check(slab));
-    slab->next[1] = 0; // a live block in the free list
+    sp_slab_set_next(slab, 1, 0); // a live block in the free list
     assert_false(sp_slab_check(slab));
-    slab->next[1] = SP_SLAB_END;
-    slab->requested[0] = sp_slab_class(slab)->block_size + 1;
+    sp_slab_set_next(slab, 1, SP_SLAB_END - 1); // a block that there isn't
     assert_false(sp_slab_check(slab));
-    slab->requested[0] = 1;
+    sp_slab_set_next(slab, 1, SP_SLAB_END);
+    sp_slab_set_next(slab, 0, SP_SLAB_END); // a live block that isn't
+    assert_false(sp_slab_check(slab));
+    slab->codes[0] = (uint16_t)sp_slab_class(slab)->block_size - 1;
+    assert_true(sp_slab_check(slab));
     run.slab = NULL;
     assert_false(sp_slab_check(slab));
     run.slab = slab;
     assert_true(sp_slab_check(slab));
+    sp_slab_destroy(slab);
+
+    slab = slab_of(0);
+    sp_slab_take(slab, 1);
+    slab->codes[0] = (uint16_t)sp_slab_class(slab)->block_size; // asked for nothing
+    assert_false(sp_slab_check(slab));
     sp_slab_destroy(slab);
 }
 
@@ -300,6 +388,10 @@ int main(void) {
         cmocka_unit_test(a_live_block_is_found_at_its_start_and_nowhere_else),
         cmocka_unit_test(a_block_that_is_not_live_is_not_found),
         cmocka_unit_test(freeing_gives_back_the_bytes_that_were_asked_for),
+        cmocka_unit_test(every_size_of_a_class_is_told_from_every_other),
+        cmocka_unit_test(every_block_is_found_while_it_is_live_and_only_then),
+        cmocka_unit_test(a_code_has_room_for_every_index_and_for_what_is_left_of_every_block),
+        cmocka_unit_test(bookkeeping_takes_two_bytes_a_block),
         cmocka_unit_test(the_block_freed_last_is_taken_first),
         cmocka_unit_test(a_returned_block_is_not_free_before_it_is_accepted),
         cmocka_unit_test(accepting_when_nothing_was_returned_changes_nothing),
