@@ -63,8 +63,7 @@ static inline bool sp_biased_enter(struct sp_biased_lock *lock) {
 #endif
     atomic_store_explicit(&me->inside, lock, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); // the barrier of the two is the others'
-    if (SP_MUTATED(OwnershipBelieved, true,
-                   SP_LIKELY(atomic_load_explicit(&lock->owner, memory_order_relaxed) == me)))
+    if (SP_LIKELY(atomic_load_explicit(&lock->owner, memory_order_relaxed) == me))
         return true;
     atomic_store_explicit(&me->inside, NULL, memory_order_release);
     return false;

@@ -68,8 +68,7 @@
     X(PeakForgotten, 57, "a release delay holds what was in use last, not at most") \
     X(DelayShortened, 58, "a release delay ends a synchronise early") \
     X(SentinelBelieved, 60, "without ids, a context is taken to be the one that it was, without asking") \
-    X(OwnershipBelieved, 61, "a biased lock's owner goes inside without looking whether it still is the owner") \
-    X(OwnerNotAwaited, 62, "who ends an ownership doesn't wait until the owner has come out")
+    X(OwnerNotAwaited, 61, "who ends an ownership doesn't wait until the owner has come out")
 // clang-format on
 
 enum sp_mutant {

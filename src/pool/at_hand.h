@@ -92,15 +92,17 @@ static inline bool sp_lane_add_unfenced_locked(struct sp_lane *lane, uint64_t se
     return true;
 }
 
-// A slab that is full lists itself again, and one that becomes empty may be given up.
-static inline bool sp_slab_stays_listed(const struct sp_lane *lane, const struct sp_slab *slab) {
-    const struct sp_list *slabs = &lane->slabs[slab->class_index];
-    return SP_LIKELY(sp_slab_has_free(slab)) && (slab->live > 1 || slabs->next == slabs->prev);
+// A slab that becomes empty is given up where another one of its class is listed.
+static inline bool sp_slab_is_surplus_without_one(const struct sp_list *slabs, const struct sp_slab *slab) {
+    if (SP_LIKELY(slab->live > 1))
+        return false;
+    return slabs->next == &slab->link ? slabs->prev != &slab->link : !sp_list_empty(slabs);
 }
 
 static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *slab, uint64_t address,
                                        uint64_t sequence) {
-    if (SP_UNLIKELY(slab->owner != lane || !sp_slab_stays_listed(lane, slab)))
+    struct sp_list *slabs = &lane->slabs[slab->class_index];
+    if (SP_UNLIKELY(slab->owner != lane || sp_slab_is_surplus_without_one(slabs, slab)))
         return false;
     uint16_t index = sp_slab_find(slab, address);
     if (SP_UNLIKELY(index == SP_SLAB_END ||
@@ -108,6 +110,8 @@ static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *sla
         return false;
     if (SP_MUTATED(LastSequenceLowered, true, slab->last_sequence < sequence))
         slab->last_sequence = sequence; // a late caller may bring an older number
+    if (SP_UNLIKELY(!sp_slab_has_free(slab)))
+        sp_list_push_front(slabs, &slab->link); // it was full
     sp_figures_return_locked(lane, sp_slab_put(slab, index));
     return true;
 }

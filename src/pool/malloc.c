@@ -181,6 +181,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64
     uint32_t misses = atomic_fetch_add_explicit(&lane->misses, 1, memory_order_relaxed);
     if (misses % SP_MISSES_PER_POLL != 0 || !may_ask(pool, poolMallocDefault))
         return;
+    sp_pool_fence_open_lanes(pool, lane, true);
     sp_streams_poll_context_of(lane->stream);
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);

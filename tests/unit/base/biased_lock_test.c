@@ -227,6 +227,59 @@ static void an_owner_at_work_loses_nothing_to_another_thread(void **state) {
     assert_int_equal(guarded, OWN_ROUNDS + taken);
 }
 
+// ------------------------------------------------------------------------------- on the way in
+
+// The other thread ends the ownership at the moment when the owner has seen that it is one and hasn't said where it goes.
+static struct {
+    pthread_t other;
+    _Atomic bool inside;
+    _Atomic bool may_leave;
+    int points; // at which threads could be switched
+    bool contended;
+} way;
+
+static void *stay_inside(void *unused) {
+    sp_biased_acquire(&lock);
+    atomic_store(&way.inside, true);
+    while (!atomic_load(&way.may_leave))
+        sched_yield();
+    sp_biased_release(&lock);
+    return unused;
+}
+
+static void let_the_other_leave(void) {
+    atomic_store(&way.may_leave, true);
+    join(way.other);
+}
+
+static void interfere(int contended) {
+    sp_lock_set_hook(NULL);
+    if (contended) {
+        way.contended = true;
+        let_the_other_leave();
+    } else if (++way.points < 2) {
+        sp_lock_set_hook(interfere);
+    } else {
+        start(&way.other, stay_inside, NULL);
+        while (!atomic_load(&way.inside))
+            sched_yield();
+        sp_lock_set_hook(interfere);
+    }
+}
+
+static void an_owner_that_is_none_any_more_stays_outside(void **state) {
+    (void)state;
+    own(&lock);
+    way.points = 0;
+    sp_lock_set_hook(interfere);
+    sp_biased_acquire(&lock);
+    sp_lock_set_hook(NULL);
+    sp_biased_release(&lock);
+    if (!way.contended)
+        let_the_other_leave();
+    assert_true(way.contended);
+}
+
 // ------------------------------------------------------------------------------------------ threads that end
 
 static struct sp_lock_owner *seen;
@@ -263,6 +316,7 @@ int main(void) {
         cmocka_unit_test_setup(each_end_asks_for_more_up_to_a_limit, enable),
         cmocka_unit_test_setup(many_threads_never_hold_it_together, enable),
         cmocka_unit_test_setup(an_owner_at_work_loses_nothing_to_another_thread, enable),
+        cmocka_unit_test_setup(an_owner_that_is_none_any_more_stays_outside, enable),
         cmocka_unit_test_setup(what_a_thread_owned_goes_to_the_next_one, enable),
     };
     return cmocka_run_group_tests_name("biased_lock", tests, NULL, NULL);
