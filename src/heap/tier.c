@@ -20,22 +20,63 @@ static int compare_size(const void *key, const struct sp_tree_node *node) {
     return compare(*(const uint64_t *)key, 0, block_of(node)->size, block_of(node)->address);
 }
 
+// ------------------------------------------------------------------------------------------------ bins
+
+// A larger size is never in a lower bin.
+static unsigned bin_of(uint64_t size) {
+    uint64_t units = size / SP_ALIGNMENT;
+    if (units < 4)
+        return (unsigned)units;
+    unsigned doubling = sp_log2_floor(units);
+    unsigned bin = doubling * 4 - 4 + (unsigned)(units >> (doubling - 2) & 3);
+    return bin < SP_TIER_BINS ? bin : SP_TIER_BINS - 1;
+}
+
+// The first used bin from this one on, or SP_TIER_BINS.
+static unsigned used_from(const struct sp_tier *tier, unsigned bin) {
+    for (unsigned word = bin / 64; word < SP_TIER_BINS / 64; word++) {
+        uint64_t used = tier->used[word] & (word == bin / 64 ? ~UINT64_C(0) << bin % 64 : ~UINT64_C(0));
+        if (used)
+            return word * 64 + sp_lowest_bit(used);
+    }
+    return SP_TIER_BINS;
+}
+
+static struct sp_tree tree_at(const struct sp_tier *tier, unsigned bin) {
+    return (struct sp_tree){tier->bins[bin], compare_blocks};
+}
+
+static struct sp_block *first_from(const struct sp_tier *tier, unsigned bin) {
+    unsigned used = used_from(tier, bin);
+    if (used == SP_TIER_BINS)
+        return NULL;
+    struct sp_tree tree = tree_at(tier, used);
+    return block_of(sp_tree_first(&tree));
+}
+
 void sp_tier_init(struct sp_tier *tier, enum sp_block_state state) {
-    sp_tree_init(&tier->by_size, compare_blocks);
-    tier->bytes = 0;
-    tier->state = state;
+    *tier = (struct sp_tier){.state = state};
 }
 
 static void add(struct sp_tier *tier, struct sp_block *block) {
+    unsigned bin = bin_of(block->size);
+    struct sp_tree tree = tree_at(tier, bin);
     block->tier = tier;
     sp_block_set_state(block, tier->state);
-    sp_tree_insert(&tier->by_size, &block->by_size);
+    sp_tree_insert(&tree, &block->by_size);
+    tier->bins[bin] = tree.root;
+    tier->used[bin / 64] |= UINT64_C(1) << bin % 64;
     tier->bytes += block->size;
 }
 
 void sp_tier_remove(struct sp_block *block) {
     struct sp_tier *tier = block->tier;
-    sp_tree_remove(&tier->by_size, &block->by_size);
+    unsigned bin = bin_of(block->size);
+    struct sp_tree tree = tree_at(tier, bin);
+    sp_tree_remove(&tree, &block->by_size);
+    tier->bins[bin] = tree.root;
+    if (!tree.root)
+        tier->used[bin / 64] &= ~(UINT64_C(1) << bin % 64);
     tier->bytes -= block->size;
     block->tier = NULL;
     sp_block_set_state(block, SP_BLOCK_BUSY);
@@ -67,22 +108,53 @@ struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
     return block;
 }
 
+// ------------------------------------------------------------------------------------------- the order
+
 struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size) {
-    return block_of(sp_tree_lower_bound(&tier->by_size, &size, compare_size));
+    unsigned bin = bin_of(size);
+    struct sp_tree tree = tree_at(tier, bin);
+    struct sp_tree_node *fit = sp_tree_lower_bound(&tree, &size, compare_size);
+    return fit ? block_of(fit) : first_from(tier, bin + 1);
 }
 
 struct sp_block *sp_tier_first(const struct sp_tier *tier) {
-    return block_of(sp_tree_first(&tier->by_size));
+    return first_from(tier, 0);
+}
+
+struct sp_block *sp_tier_last(const struct sp_tier *tier) {
+    for (unsigned bin = SP_TIER_BINS; bin-- > 0;) {
+        struct sp_tree tree = tree_at(tier, bin);
+        if (tree.root)
+            return block_of(sp_tree_last(&tree));
+    }
+    return NULL;
 }
 
 struct sp_block *sp_tier_next(const struct sp_block *block) {
-    return block_of(sp_tree_next(&block->by_size));
+    struct sp_tree_node *next = sp_tree_next(&block->by_size);
+    return next ? block_of(next) : first_from(block->tier, bin_of(block->size) + 1);
+}
+
+// ------------------------------------------------------------------------------------------- the check
+
+static bool check_bin(const struct sp_tier *tier, unsigned bin) {
+    struct sp_tree tree = tree_at(tier, bin);
+    bool used = (tier->used[bin / 64] >> bin % 64 & 1) != 0;
+    if (used != (tree.root != NULL) || !sp_tree_check(&tree))
+        return false;
+    for (struct sp_tree_node *node = sp_tree_first(&tree); node; node = sp_tree_next(node)) {
+        if (bin_of(block_of(node)->size) != bin)
+            return false;
+    }
+    return true;
 }
 
 bool sp_tier_check(const struct sp_tier *tier) {
     uint64_t bytes = 0;
-    if (!sp_tree_check(&tier->by_size))
-        return false;
+    for (unsigned bin = 0; bin < SP_TIER_BINS; bin++) {
+        if (!check_bin(tier, bin))
+            return false;
+    }
     for (const struct sp_block *block = sp_tier_first(tier); block; block = sp_tier_next(block)) {
         if (block->tier != tier || sp_block_state(block) != tier->state)
             return false;
