@@ -106,7 +106,7 @@ struct sp_lane {
     uint32_t quick_used; // a bit for each bin that is not empty
     struct sp_pool *pool;
     struct sp_stream *stream;
-    _Atomic uint64_t hits;      // allocations out of the slabs and quick lists
+    _Atomic uint64_t hits;      // allocations out of the slabs, the quick lists and the lane's own tier
     _Atomic uint64_t used;      // bytes of the live blocks that were allocated on the lane
     _Atomic uint64_t allowance; // see pool/figures.h
     uint64_t unfenced_sequence; // the latest number under which unfenced_bytes were freed
@@ -321,14 +321,19 @@ struct sp_pool *sp_pool_of_address(uint64_t address);
 // lane's lock in turn.
 void sp_pool_collect(struct sp_pool *pool);
 
+// How a free block is filed: see pool/settle.h.
+typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block);
+
 // The same for the quick lists of one lane. Returns the size of the free blocks that came of it, neighbours
 // included: as much now carries the fences of the lane's latest frees.
-uint64_t sp_lane_flush_quick(struct sp_lane *lane,
-                             struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block));
+uint64_t sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert);
 
-// Puts a chain of cached blocks, linked by quick_next, into their regions. Returns as above.
-uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks,
-                               struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block));
+// Empties the quick lists, with the lane's lock held: a chain of cached blocks, linked by quick_next.
+struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane);
+
+// Puts such a chain, or none, into the regions. Returns as above. The second with the pool's lock held.
+uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
+uint64_t sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
 
 // Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of the slab.
 void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
