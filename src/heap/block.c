@@ -205,7 +205,8 @@ void sp_chain_close(struct sp_chain *chain) {
 }
 
 struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
-    struct sp_block *rest = make_leaf(block->chain, block->address + size) ? take_descriptor(block->chain) : NULL;
+    struct sp_block *rest =
+        make_leaf(block->chain, block->address + size) ? take_descriptor(block->chain) : NULL;
     if (!rest)
         return NULL;
     if (!sp_fence_set_join(&rest->fences, &block->fences)) {

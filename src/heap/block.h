@@ -60,7 +60,8 @@ struct sp_chain {
     uint64_t address;
     uint64_t size;
     struct sp_block *first;
-    struct sp_block *spare; // descriptors at hand for the next splits, so that these need no lock but the chain's own
+    struct sp_block
+        *spare; // descriptors at hand for the next splits, so that these need no lock but the chain's own
     uint32_t spare_count;
     struct sp_block ***leaves; // null: no block has begun there
 };

@@ -66,7 +66,7 @@ bool sp_fence_set_join_any(struct sp_fence_set *set, const struct sp_fence_set *
     return true;
 }
 
-void sp_fence_set_prune(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence)) {
+void sp_fence_set_prune_any(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence)) {
     uint32_t i = 0;
     while (i < set->count) {
         if (gone(*at(set, i)))

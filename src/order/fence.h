@@ -78,8 +78,14 @@ static inline bool sp_fence_set_join(struct sp_fence_set *set, const struct sp_f
     return true;
 }
 
-// Removes every fence for which `gone` says so.
-void sp_fence_set_prune(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence));
+// Removes every fence for which `gone` says so. In common there is one at most.
+void sp_fence_set_prune_any(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence));
+static inline void sp_fence_set_prune(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence)) {
+    if (set->count > 1 || set->more)
+        sp_fence_set_prune_any(set, gone);
+    else if (set->count == 1 && gone(set->some[0]))
+        set->count = 0;
+}
 
 // Moves the contents of `from`, which is empty afterwards; `to` must be empty.
 void sp_fence_set_move(struct sp_fence_set *to, struct sp_fence_set *from);

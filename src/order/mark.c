@@ -11,48 +11,50 @@ void sp_mark_keep(struct sp_mark *mark) {
     atomic_fetch_add_explicit(&mark->references, 1, memory_order_relaxed);
 }
 
+static bool drop_reference(struct sp_mark *mark) {
+    return mark && atomic_fetch_sub_explicit(&mark->references, 1, memory_order_acq_rel) == 1;
+}
+
 // The last reference gives the mark back to its stream, event and all: whether the event could be destroyed
 // now, in a context that may be gone, is not known here. Of a stream that ended with its context the event
-// is gone.
+// is gone: true, and the mark is to be freed.
+static bool retire_locked(struct sp_stream *stream, struct sp_mark *mark) {
+    sp_clock_clear(&mark->clock);
+    if (stream->ended)
+        return true;
+    mark->next_spare = stream->spare_marks;
+    stream->spare_marks = mark;
+    return false;
+}
+
 void sp_mark_release(struct sp_mark *mark) {
-    if (!mark || atomic_fetch_sub_explicit(&mark->references, 1, memory_order_acq_rel) != 1)
+    if (!drop_reference(mark))
         return;
     struct sp_stream *stream = mark->stream;
-    sp_clock_clear(&mark->clock);
     sp_lock_acquire(&stream->lock);
-    bool ended = stream->ended;
-    if (!ended) {
-        mark->next_spare = stream->spare_marks;
-        stream->spare_marks = mark;
-    }
+    bool ended = retire_locked(stream, mark);
     sp_lock_release(&stream->lock);
     if (ended)
         free(mark);
 }
 
-static struct sp_mark *take_spare(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
+static struct sp_mark *take_spare_locked(struct sp_stream *stream) {
     struct sp_mark *mark = stream->spare_marks;
     if (mark)
         stream->spare_marks = mark->next_spare;
-    sp_lock_release(&stream->lock);
     return mark;
 }
 
-static CUresult new_mark(struct sp_stream *stream, struct sp_mark **made) {
-    struct sp_mark *mark = take_spare(stream);
-    if (!mark) {
-        mark = calloc(1, sizeof *mark);
-        if (!mark)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        mark->stream = stream;
-        CUresult error = sp_private_event_create(stream, &mark->event);
-        if (error != CUDA_SUCCESS) {
-            free(mark);
-            return error;
-        }
+static CUresult create_mark(struct sp_stream *stream, struct sp_mark **made) {
+    struct sp_mark *mark = calloc(1, sizeof *mark);
+    if (!mark)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    mark->stream = stream;
+    CUresult error = sp_private_event_create(stream, &mark->event);
+    if (error != CUDA_SUCCESS) {
+        free(mark);
+        return error;
     }
-    atomic_store_explicit(&mark->references, 1, memory_order_relaxed);
     *made = mark;
     return CUDA_SUCCESS;
 }
@@ -70,28 +72,20 @@ static struct sp_mark *newest_locked(const struct sp_stream *stream) {
 }
 
 // The newest mark if nothing was freed and nothing joined since; counted for the caller.
-static struct sp_mark *still_current(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
+static struct sp_mark *current_locked(const struct sp_stream *stream) {
     struct sp_mark *mark = newest_locked(stream);
     uint64_t freed = atomic_load(&stream->freed);
-    if (mark && (mark->sequence < freed || mark->clock_version != stream->clock_version))
-        mark = NULL;
-    if (mark)
-        sp_mark_keep(mark);
-    sp_lock_release(&stream->lock);
+    if (!mark || mark->sequence < freed || mark->clock_version != stream->clock_version)
+        return NULL;
+    sp_mark_keep(mark);
     return mark;
 }
 
 // What a question has found is not nothing: a pool that goes by synchronises alone takes it for pending, and may learn the
-// order.
-static bool has_nothing_to_mark(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
-    sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
+// order. The clock has been pruned.
+static bool has_nothing_to_mark_locked(const struct sp_stream *stream) {
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
-    bool nothing =
-        (last.sequence < stream->first || sp_fence_is_synchronized(last)) && stream->clock.count == 0;
-    sp_lock_release(&stream->lock);
-    return nothing;
+    return (last.sequence < stream->first || sp_fence_is_synchronized(last)) && stream->clock.count == 0;
 }
 
 // The entry for a mark to be kept in: an empty one, else the one with the oldest mark, which a newer one
@@ -107,15 +101,18 @@ static struct sp_mark **entry_locked(struct sp_stream *stream) {
     return oldest;
 }
 
+// Nobody knows the mark yet. It has a reference for the caller and one for its entry.
 static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    sp_mark_keep(mark);
+    atomic_store_explicit(&mark->references, 2, memory_order_relaxed);
     sp_lock_acquire(&stream->lock);
     struct sp_mark **entry = entry_locked(stream);
     struct sp_mark *covered = *entry;
     *entry = mark;
+    bool ended = drop_reference(covered) && retire_locked(stream, covered);
     sp_lock_release(&stream->lock);
     sp_number_raise(&stream->recorded, mark->sequence);
-    sp_mark_release(covered);
+    if (ended)
+        free(covered);
 }
 
 void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark) {
@@ -174,28 +171,57 @@ static void mutate_clock_by_legacy(const struct sp_stream *stream, struct sp_clo
     }
 }
 
+// A record on its way.
+struct record {
+    struct sp_mark *mark; // null: there is none at hand
+    CUevent chain;
+};
+
 // The stream's clock as it is now, for a record that is about to be made. Without host memory the mark
 // knows of the stream's own frees only.
-static CUevent snapshot(struct sp_stream *stream, struct sp_mark *mark) {
+static void snapshot_locked(struct sp_stream *stream, struct record *record) {
+    sp_clock_copy(&record->mark->clock, &stream->clock);
+    if (SP_IS_MUTANT(LegacyInClock))
+        mutate_clock_by_legacy(stream, &record->mark->clock);
+    record->mark->clock_version = stream->clock_version;
+    record->chain = stream->chain;
+}
+
+// What a record needs of the stream in one critical section, since many frees record. True when one is to be made; else `current`
+// is the newest mark, or null where there is nothing to mark.
+static bool begin(struct sp_stream *stream, struct record *record, struct sp_mark **current) {
+    sp_lock_acquire(&stream->lock);
+    *current = current_locked(stream);
+    if (!*current)
+        sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
+    bool due = !*current && !has_nothing_to_mark_locked(stream);
+    record->mark = due ? take_spare_locked(stream) : NULL;
+    if (record->mark)
+        snapshot_locked(stream, record);
+    sp_lock_release(&stream->lock);
+    return due;
+}
+
+// The same for a mark that has to be made first.
+static CUresult begin_anew(struct sp_stream *stream, struct record *record) {
+    CUresult error = create_mark(stream, &record->mark);
+    if (error != CUDA_SUCCESS)
+        return error;
     sp_lock_acquire(&stream->lock);
     sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
-    sp_clock_copy(&mark->clock, &stream->clock);
-    if (SP_IS_MUTANT(LegacyInClock))
-        mutate_clock_by_legacy(stream, &mark->clock);
-    mark->clock_version = stream->clock_version;
-    CUevent chain = stream->chain;
+    snapshot_locked(stream, record);
     sp_lock_release(&stream->lock);
-    return chain;
+    return CUDA_SUCCESS;
 }
 
 // An event that didn't wait for the chain of an anonymous stream would say nothing of the frees of earlier
 // streams with its handle.
-static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    CUevent chain = snapshot(stream, mark);
+static CUresult make(struct sp_stream *stream, const struct record *record) {
+    struct sp_mark *mark = record->mark;
     mark->sequence = SP_MUTATED(ClosedLate, 0, sp_stream_close_sequence(stream));
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
-    bool chained = chain && !SP_IS_MUTANT(MarkWithoutChain);
-    CUresult error = chained ? sp_private_event_wait(stream->handle, chain) : CUDA_SUCCESS;
+    bool chained = record->chain && !SP_IS_MUTANT(MarkWithoutChain);
+    CUresult error = chained ? sp_private_event_wait(stream->handle, record->chain) : CUDA_SUCCESS;
     if (error == CUDA_SUCCESS)
         error = sp_private_event_record(mark->event, stream->handle);
     sp_relaxed_mode_leave(mode);
@@ -203,21 +229,26 @@ static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark) {
     return error;
 }
 
+static void abandon(struct sp_mark *mark) {
+    atomic_store_explicit(&mark->references, 1, memory_order_relaxed);
+    sp_mark_release(mark);
+}
+
 CUresult sp_stream_mark(struct sp_stream *stream, struct sp_mark **mark) {
-    *mark = still_current(stream);
-    if (*mark || has_nothing_to_mark(stream))
+    struct record record;
+    if (!begin(stream, &record, mark))
         return CUDA_SUCCESS;
-    CUresult error = new_mark(stream, mark);
+    CUresult error = record.mark ? CUDA_SUCCESS : begin_anew(stream, &record);
     if (error != CUDA_SUCCESS)
         return error;
-    error = record_mark(stream, *mark);
-    if (error == CUDA_SUCCESS) {
-        publish_mark(stream, *mark);
-        return CUDA_SUCCESS;
+    error = make(stream, &record);
+    if (error != CUDA_SUCCESS) {
+        abandon(record.mark);
+        return error;
     }
-    sp_mark_release(*mark);
-    *mark = NULL;
-    return error;
+    publish_mark(stream, record.mark);
+    *mark = record.mark;
+    return CUDA_SUCCESS;
 }
 
 CUresult sp_stream_record(struct sp_stream *stream) {

@@ -230,7 +230,8 @@ static void count_miss(struct sp_lane *lane) {
     if (!sp_pool_is_shared(lane->pool))
         return;
     uint32_t misses = atomic_load_explicit(&lane->misses, memory_order_relaxed);
-    atomic_store_explicit(&lane->misses, misses + 1, memory_order_relaxed); // a hint: one of two at once may be lost
+    atomic_store_explicit(&lane->misses, misses + 1,
+                          memory_order_relaxed); // a hint: one of two at once may be lost
 }
 
 static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64_t put_back) {
