@@ -79,6 +79,7 @@ static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t addres
                  enum sp_block_state state) {
     block->address = address;
     block->size = size;
+    block->is_run = false;
     block->requested = 0;
     block->chain = chain;
     block->prev = NULL;

@@ -32,26 +32,22 @@ static unsigned bin_of(uint64_t size) {
     return bin < SP_TIER_BINS ? bin : SP_TIER_BINS - 1;
 }
 
-// The first used bin from this one on, or SP_TIER_BINS.
-static unsigned used_from(const struct sp_tier *tier, unsigned bin) {
-    for (unsigned word = bin / 64; word < SP_TIER_BINS / 64; word++) {
-        uint64_t used = tier->used[word] & (word == bin / 64 ? ~UINT64_C(0) << bin % 64 : ~UINT64_C(0));
-        if (used)
-            return word * 64 + sp_lowest_bit(used);
-    }
-    return SP_TIER_BINS;
-}
-
 static struct sp_tree tree_at(const struct sp_tier *tier, unsigned bin) {
     return (struct sp_tree){tier->bins[bin], compare_blocks};
 }
 
+// The first block of the first used bin from this one on, or null.
 static struct sp_block *first_from(const struct sp_tier *tier, unsigned bin) {
-    unsigned used = used_from(tier, bin);
-    if (used == SP_TIER_BINS)
-        return NULL;
-    struct sp_tree tree = tree_at(tier, used);
-    return block_of(sp_tree_first(&tree));
+    for (; bin < SP_TIER_BINS; bin = (bin / 64 + 1) * 64) {
+        uint64_t used = tier->used[bin / 64] >> bin % 64;
+        if (!used)
+            continue;
+        struct sp_tree_node *node = tier->bins[bin + sp_lowest_bit(used)];
+        while (node->child[0])
+            node = node->child[0];
+        return block_of(node);
+    }
+    return NULL;
 }
 
 void sp_tier_init(struct sp_tier *tier, enum sp_block_state state) {
@@ -62,6 +58,7 @@ static void add(struct sp_tier *tier, struct sp_block *block) {
     unsigned bin = bin_of(block->size);
     struct sp_tree tree = tree_at(tier, bin);
     block->tier = tier;
+    block->bin = (uint8_t)bin;
     sp_block_set_state(block, tier->state);
     sp_tree_insert(&tree, &block->by_size);
     tier->bins[bin] = tree.root;
@@ -71,7 +68,7 @@ static void add(struct sp_tier *tier, struct sp_block *block) {
 
 void sp_tier_remove(struct sp_block *block) {
     struct sp_tier *tier = block->tier;
-    unsigned bin = bin_of(block->size);
+    unsigned bin = block->bin;
     struct sp_tree tree = tree_at(tier, bin);
     sp_tree_remove(&tree, &block->by_size);
     tier->bins[bin] = tree.root;
@@ -132,7 +129,7 @@ struct sp_block *sp_tier_last(const struct sp_tier *tier) {
 
 struct sp_block *sp_tier_next(const struct sp_block *block) {
     struct sp_tree_node *next = sp_tree_next(&block->by_size);
-    return next ? block_of(next) : first_from(block->tier, bin_of(block->size) + 1);
+    return next ? block_of(next) : first_from(block->tier, block->bin + 1u);
 }
 
 // ------------------------------------------------------------------------------------------- the check
@@ -143,7 +140,7 @@ static bool check_bin(const struct sp_tier *tier, unsigned bin) {
     if (used != (tree.root != NULL) || !sp_tree_check(&tree))
         return false;
     for (struct sp_tree_node *node = sp_tree_first(&tree); node; node = sp_tree_next(node)) {
-        if (bin_of(block_of(node)->size) != bin)
+        if (bin_of(block_of(node)->size) != bin || block_of(node)->bin != bin)
             return false;
     }
     return true;

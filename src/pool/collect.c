@@ -86,7 +86,7 @@ void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_
         return;
     }
     sp_owner_set_run(run, NULL);
-    run->slab = NULL;
+    run->is_run = false;
     sp_slab_destroy(slab);
     sp_lock_acquire(&pool->lock);
     sp_pool_insert(pool, run);

@@ -192,7 +192,7 @@ static void file(struct sp_lane *lane, struct sp_block *block, struct release *r
 
 static poolError_t free_large(void *pointer, struct sp_block *block, struct release *release) {
     struct sp_lane *lane = NULL;
-    if (!block || block->address != (uint64_t)(uintptr_t)pointer || block->slab ||
+    if (!block || block->address != (uint64_t)(uintptr_t)pointer || block->is_run ||
         sp_block_state(block) != SP_BLOCK_LIVE)
         return not_live(pointer);
     open_release(release, sp_segment_of(block)->pool);
