@@ -94,7 +94,7 @@ static void repair_after_insertion(struct sp_tree *tree, struct sp_tree_node *no
     }
 }
 
-void sp_tree_insert_beside_others(struct sp_tree *tree, struct sp_tree_node *node) {
+void sp_tree_insert(struct sp_tree *tree, struct sp_tree_node *node) {
     struct sp_tree_node *parent = NULL;
     struct sp_tree_node **link = &tree->root;
     while (*link) {
@@ -169,7 +169,7 @@ static void take_place(struct sp_tree *tree, struct sp_tree_node *node, struct s
     }
 }
 
-void sp_tree_remove_from_others(struct sp_tree *tree, struct sp_tree_node *node) {
+void sp_tree_remove(struct sp_tree *tree, struct sp_tree_node *node) {
     struct sp_tree_node *leaving = node;
     if (node->child[LESS] && node->child[GREATER])
         leaving = sp_tree_next(node);

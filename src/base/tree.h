@@ -40,25 +40,20 @@ static inline bool sp_tree_empty(const struct sp_tree *tree) {
     return !tree->root;
 }
 
-// The node's contents need not be initialised. The first one, and the removal of the last, are inline for owners of many small
-// trees.
-void sp_tree_insert_beside_others(struct sp_tree *tree, struct sp_tree_node *node);
-static inline void sp_tree_insert(struct sp_tree *tree, struct sp_tree_node *node) {
-    if (tree->root) {
-        sp_tree_insert_beside_others(tree, node);
-        return;
-    }
-    *node = (struct sp_tree_node){{NULL, NULL}, 0};
-    tree->root = node;
-}
+// The node's contents need not be initialised.
+void sp_tree_insert(struct sp_tree *tree, struct sp_tree_node *node);
 
 // The node must be in the tree. Its contents are undefined afterwards.
-void sp_tree_remove_from_others(struct sp_tree *tree, struct sp_tree_node *node);
-static inline void sp_tree_remove(struct sp_tree *tree, struct sp_tree_node *node) {
-    if (tree->root == node && !node->child[0] && !node->child[1])
-        tree->root = NULL;
-    else
-        sp_tree_remove_from_others(tree, node);
+void sp_tree_remove(struct sp_tree *tree, struct sp_tree_node *node);
+
+// For an owner of many small trees: makes a node the root of a tree with no other; and whether it is.
+static inline struct sp_tree_node *sp_tree_alone(struct sp_tree_node *node) {
+    *node = (struct sp_tree_node){{NULL, NULL}, 0};
+    return node;
+}
+
+static inline bool sp_tree_is_alone(const struct sp_tree_node *root, const struct sp_tree_node *node) {
+    return root == node && !node->child[0] && !node->child[1];
 }
 
 // Null when there is none.

@@ -1,5 +1,6 @@
 #include "heap/tier.h"
 
+#include "base/cold.h"
 #include "base/list.h"
 
 static struct sp_block *block_of(const struct sp_tree_node *node) {
@@ -54,29 +55,45 @@ void sp_tier_init(struct sp_tier *tier, enum sp_block_state state) {
     *tier = (struct sp_tier){.state = state};
 }
 
+// Where a block is not alone in its bin. Kept apart, so that the common case saves no registers for it.
+SP_COLD static void add_beside_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
+    struct sp_tree tree = tree_at(tier, bin);
+    sp_tree_insert(&tree, &block->by_size);
+    tier->bins[bin] = tree.root;
+}
+
+SP_COLD static void remove_from_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
+    struct sp_tree tree = tree_at(tier, bin);
+    sp_tree_remove(&tree, &block->by_size);
+    tier->bins[bin] = tree.root;
+}
+
 static void add(struct sp_tier *tier, struct sp_block *block) {
     unsigned bin = bin_of(block->size);
-    struct sp_tree tree = tree_at(tier, bin);
     block->tier = tier;
     block->bin = (uint8_t)bin;
     sp_block_set_state(block, tier->state);
-    sp_tree_insert(&tree, &block->by_size);
-    tier->bins[bin] = tree.root;
-    tier->used[bin / 64] |= UINT64_C(1) << bin % 64;
     tier->bytes += block->size;
+    if (tier->bins[bin]) {
+        add_beside_others(tier, bin, block);
+        return;
+    }
+    tier->bins[bin] = sp_tree_alone(&block->by_size);
+    tier->used[bin / 64] |= UINT64_C(1) << bin % 64;
 }
 
 void sp_tier_remove(struct sp_block *block) {
     struct sp_tier *tier = block->tier;
     unsigned bin = block->bin;
-    struct sp_tree tree = tree_at(tier, bin);
-    sp_tree_remove(&tree, &block->by_size);
-    tier->bins[bin] = tree.root;
-    if (!tree.root)
-        tier->used[bin / 64] &= ~(UINT64_C(1) << bin % 64);
-    tier->bytes -= block->size;
     block->tier = NULL;
     sp_block_set_state(block, SP_BLOCK_BUSY);
+    tier->bytes -= block->size;
+    if (!sp_tree_is_alone(tier->bins[bin], &block->by_size)) {
+        remove_from_others(tier, bin, block);
+        return;
+    }
+    tier->bins[bin] = NULL;
+    tier->used[bin / 64] &= ~(UINT64_C(1) << bin % 64);
 }
 
 // Merges a block with its next neighbour, both in the tier's memory but in no index, if fences allow.
