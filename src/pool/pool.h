@@ -13,8 +13,8 @@
 //                 pool. Whoever finds memory without them never waits for it. The reaper alone gives it back
 //                 after each extent or view, and makes way for others that want it.
 //   allowances    who may take what over from another lane's; see pool/figures.h.
-//   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions; never across a
-//                 driver call, never together with another lane's.
+//   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions, or while a large
+//                 block is taken near at hand; never across a driver call, never together with another lane's.
 //   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.
 //   the reaper's  its queue; see pool/reaper.h. Nothing is taken while it is held.
 //
@@ -62,7 +62,7 @@
 #define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
 #define SP_UNFENCED_SHARE_MIN ((uint64_t)1 << 20)
 
-// A lane asks what other streams have completed once in so many misses of its quick lists.
+// A lane asks what other streams have completed once in so many misses of its quick lists, while the pool is shared.
 #define SP_MISSES_PER_POLL 32
 
 // Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each segment
