@@ -154,7 +154,9 @@ struct sp_block *sp_tier_next(const struct sp_block *block) {
 static bool check_bin(const struct sp_tier *tier, unsigned bin) {
     struct sp_tree tree = tree_at(tier, bin);
     bool used = (tier->used[bin / 64] >> bin % 64 & 1) != 0;
-    if (used != (tree.root != NULL) || !sp_tree_check(&tree))
+    if (!tree.root || !used)
+        return !tree.root && !used;
+    if (!sp_tree_check(&tree))
         return false;
     for (struct sp_tree_node *node = sp_tree_first(&tree); node; node = sp_tree_next(node)) {
         if (bin_of(block_of(node)->size) != bin || block_of(node)->bin != bin)
