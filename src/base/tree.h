@@ -46,6 +46,16 @@ void sp_tree_insert(struct sp_tree *tree, struct sp_tree_node *node);
 // The node must be in the tree. Its contents are undefined afterwards.
 void sp_tree_remove(struct sp_tree *tree, struct sp_tree_node *node);
 
+// For an owner of many small trees: makes a node the root of a tree with no other; and whether it is.
+static inline struct sp_tree_node *sp_tree_alone(struct sp_tree_node *node) {
+    *node = (struct sp_tree_node){{NULL, NULL}, 0};
+    return node;
+}
+
+static inline bool sp_tree_is_alone(const struct sp_tree_node *root, const struct sp_tree_node *node) {
+    return root == node && !node->child[0] && !node->child[1];
+}
+
 // Null when there is none.
 struct sp_tree_node *sp_tree_first(const struct sp_tree *tree);
 struct sp_tree_node *sp_tree_last(const struct sp_tree *tree);

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 64, UNIT_SHIFT = 21, LEAF_SHIFT = 9, LEAF_UNITS = 1 << LEAF_SHIFT };
+enum { CHUNK = 64, CHAIN_SPARE_MAX = 64, UNIT_SHIFT = 21, LEAF_SHIFT = 9, LEAF_UNITS = 1 << LEAF_SHIFT };
 
 struct chunk {
     struct chunk *next;
     struct sp_block blocks[CHUNK];
 };
 
-// Spare descriptors, for all pools. Taking one is rare: a block that is used again as it was needs none.
+// Spare descriptors, for all pools. Each chain keeps some at hand.
 static struct {
     struct sp_lock lock;
     struct sp_block *spare;
@@ -34,7 +34,7 @@ static bool add_chunk(void) {
     return true;
 }
 
-static struct sp_block *take_descriptor(void) {
+static struct sp_block *take_from_store(void) {
     sp_lock_acquire(&store.lock);
     struct sp_block *block = store.spare || add_chunk() ? store.spare : NULL;
     if (block)
@@ -43,19 +43,43 @@ static struct sp_block *take_descriptor(void) {
     return block;
 }
 
-static void give_descriptor(struct sp_block *block) {
+static void give_to_store(struct sp_block *first, struct sp_block *last) {
+    sp_lock_acquire(&store.lock);
+    last->next = store.spare;
+    store.spare = first;
+    sp_lock_release(&store.lock);
+}
+
+static struct sp_block *take_descriptor(struct sp_chain *chain) {
+    struct sp_block *block = chain->spare;
+    if (!block)
+        return take_from_store();
+    chain->spare = block->next;
+    chain->spare_count--;
+    return block;
+}
+
+static void retire(struct sp_block *block) {
     sp_fence_set_clear(&block->fences);
     sp_block_set_state(block, SP_BLOCK_NONE);
-    sp_lock_acquire(&store.lock);
-    block->next = store.spare;
-    store.spare = block;
-    sp_lock_release(&store.lock);
+}
+
+static void give_descriptor(struct sp_chain *chain, struct sp_block *block) {
+    retire(block);
+    if (chain->spare_count == CHAIN_SPARE_MAX) {
+        give_to_store(block, block);
+        return;
+    }
+    block->next = chain->spare;
+    chain->spare = block;
+    chain->spare_count++;
 }
 
 static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t address, uint64_t size,
                  enum sp_block_state state) {
     block->address = address;
     block->size = size;
+    block->is_run = false;
     block->requested = 0;
     block->chain = chain;
     block->prev = NULL;
@@ -92,9 +116,10 @@ static struct sp_block **entry_of(const struct sp_chain *chain, size_t unit) {
 // Makes room for a block to begin at an address. False without host memory.
 static bool make_leaf(struct sp_chain *chain, uint64_t address) {
     struct sp_block ***leaf = &chain->leaves[unit_of(chain, address) >> LEAF_SHIFT];
+    if (*leaf)
+        return true;
     size_t units = count_units(chain);
-    if (!*leaf)
-        *leaf = calloc(units < LEAF_UNITS ? units : LEAF_UNITS, sizeof **leaf);
+    *leaf = calloc(units < LEAF_UNITS ? units : LEAF_UNITS, sizeof **leaf);
     return *leaf != NULL;
 }
 
@@ -144,11 +169,13 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
     chain->address = address;
     chain->size = size;
     chain->first = NULL;
+    chain->spare = NULL;
+    chain->spare_count = 0;
     chain->leaves = calloc(count_leaves(chain), sizeof *chain->leaves);
     if (!chain->leaves)
         return false;
     if (make_leaf(chain, address))
-        chain->first = take_descriptor();
+        chain->first = take_from_store();
     if (!chain->first) {
         free_leaves(chain);
         return false;
@@ -158,23 +185,33 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
     return true;
 }
 
+static void give_list(struct sp_block *first) {
+    struct sp_block *last = first;
+    if (!first)
+        return;
+    while (last->next)
+        last = last->next;
+    give_to_store(first, last);
+}
+
 void sp_chain_close(struct sp_chain *chain) {
-    struct sp_block *block = chain->first;
-    while (block) {
-        struct sp_block *next = block->next;
-        give_descriptor(block);
-        block = next;
-    }
+    for (struct sp_block *block = chain->first; block; block = block->next)
+        retire(block);
+    give_list(chain->first);
+    give_list(chain->spare);
     chain->first = NULL;
+    chain->spare = NULL;
+    chain->spare_count = 0;
     free_leaves(chain);
 }
 
 struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
-    struct sp_block *rest = make_leaf(block->chain, block->address + size) ? take_descriptor() : NULL;
+    struct sp_block *rest =
+        make_leaf(block->chain, block->address + size) ? take_descriptor(block->chain) : NULL;
     if (!rest)
         return NULL;
     if (!sp_fence_set_join(&rest->fences, &block->fences)) {
-        give_descriptor(rest);
+        give_descriptor(block->chain, rest);
         return NULL;
     }
     fill(rest, block->chain, block->address + size, block->size - size, sp_block_state(block));
@@ -197,7 +234,7 @@ bool sp_block_absorb_next(struct sp_block *block) {
     block->next = next->next;
     if (block->next)
         block->next->prev = block;
-    give_descriptor(next);
+    give_descriptor(block->chain, next);
     return true;
 }
 

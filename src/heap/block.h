@@ -18,6 +18,7 @@
 #include "heap/size_class.h"
 #include "order/fence.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 enum sp_block_state {
@@ -34,23 +35,31 @@ enum sp_block_state {
 struct sp_tier;
 struct sp_slab;
 
-// Blocks of different lanes lie side by side, so each has cache lines of its own.
+// Blocks of different lanes lie side by side, so each has cache lines of its own: two of them. The first has what a look at a
+// neighbour needs.
 struct sp_block {
-    // What the free of a large block and its next allocation need: two cache lines.
     _Alignas(64) uint64_t address;
     uint64_t size;
-    uint64_t requested; // live: the bytes that were asked for
     _Atomic uint32_t state;
+    bool is_run; // live: of a slab
+    uint8_t bin; // free: in the tier
     struct sp_chain *chain;
-    struct sp_block *quick_next; // cached: in the lane's quick list
-    struct sp_slab *slab;        // live: the slab it is the run of, or null
-    void *_Atomic account;       // live, and no run: where `requested` is counted; see pool/figures.h
-    struct sp_fence_set fences;  // where it was last used; a live block keeps those it was taken with
-
     struct sp_block *prev, *next; // neighbours by address; next also links spare descriptors
     struct sp_tier *tier;         // free: the index it is in
-    struct sp_tree_node by_size;  // free: in that index
+    union {
+        struct sp_tree_node by_size; // free: in that index
+        struct {
+            uint64_t requested;          // live: the bytes that were asked for
+            struct sp_block *quick_next; // cached: in the lane's quick list
+            union {
+                struct sp_slab *slab;  // a run: the slab
+                void *_Atomic account; // live, and no run: where `requested` is counted; see pool/figures.h
+            };
+        };
+    };
+    struct sp_fence_set fences; // where it was last used; a live block keeps those it was taken with
 };
+static_assert(sizeof(struct sp_block) == 128, "a block descriptor is two cache lines");
 
 // Blocks are found by address through a table with an entry for each *unit* of the range: the first block that
 // begins in the unit, or null. It is in leaves, each made when the first block begins in its part of the range: a range
@@ -59,6 +68,9 @@ struct sp_chain {
     uint64_t address;
     uint64_t size;
     struct sp_block *first;
+    struct sp_block
+        *spare; // descriptors at hand for the next splits, so that these need no lock but the chain's own
+    uint32_t spare_count;
     struct sp_block ***leaves; // null: no block has begun there
 };
 
@@ -68,6 +80,12 @@ static inline enum sp_block_state sp_block_state(const struct sp_block *block) {
 
 static inline void sp_block_set_state(struct sp_block *block, enum sp_block_state state) {
     atomic_store_explicit(&block->state, state, memory_order_release);
+}
+
+// Out of an index: taken, and in nobody's account yet.
+static inline void sp_block_set_live(struct sp_block *block) {
+    atomic_store_explicit(&block->account, NULL, memory_order_relaxed);
+    sp_block_set_state(block, SP_BLOCK_LIVE);
 }
 
 static inline uint64_t sp_block_end(const struct sp_block *block) {

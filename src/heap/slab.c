@@ -49,6 +49,7 @@ void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run) {
     slab->run = run;
     slab->address = run->address;
     run->slab = slab;
+    run->is_run = true;
 }
 
 void sp_slab_destroy(struct sp_slab *slab) {

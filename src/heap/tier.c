@@ -1,5 +1,6 @@
 #include "heap/tier.h"
 
+#include "base/cold.h"
 #include "base/list.h"
 
 static struct sp_block *block_of(const struct sp_tree_node *node) {
@@ -20,25 +21,79 @@ static int compare_size(const void *key, const struct sp_tree_node *node) {
     return compare(*(const uint64_t *)key, 0, block_of(node)->size, block_of(node)->address);
 }
 
+// ------------------------------------------------------------------------------------------------ bins
+
+// A larger size is never in a lower bin.
+static unsigned bin_of(uint64_t size) {
+    uint64_t units = size / SP_ALIGNMENT;
+    if (units < 4)
+        return (unsigned)units;
+    unsigned doubling = sp_log2_floor(units);
+    unsigned bin = doubling * 4 - 4 + (unsigned)(units >> (doubling - 2) & 3);
+    return bin < SP_TIER_BINS ? bin : SP_TIER_BINS - 1;
+}
+
+static struct sp_tree tree_at(const struct sp_tier *tier, unsigned bin) {
+    return (struct sp_tree){tier->bins[bin], compare_blocks};
+}
+
+// The first block of the first used bin from this one on, or null.
+static struct sp_block *first_from(const struct sp_tier *tier, unsigned bin) {
+    for (; bin < SP_TIER_BINS; bin = (bin / 64 + 1) * 64) {
+        uint64_t used = tier->used[bin / 64] >> bin % 64;
+        if (!used)
+            continue;
+        struct sp_tree_node *node = tier->bins[bin + sp_lowest_bit(used)];
+        while (node->child[0])
+            node = node->child[0];
+        return block_of(node);
+    }
+    return NULL;
+}
+
 void sp_tier_init(struct sp_tier *tier, enum sp_block_state state) {
-    sp_tree_init(&tier->by_size, compare_blocks);
-    tier->bytes = 0;
-    tier->state = state;
+    *tier = (struct sp_tier){.state = state};
+}
+
+// Where a block is not alone in its bin. Kept apart, so that the common case saves no registers for it.
+SP_COLD static void add_beside_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
+    struct sp_tree tree = tree_at(tier, bin);
+    sp_tree_insert(&tree, &block->by_size);
+    tier->bins[bin] = tree.root;
+}
+
+SP_COLD static void remove_from_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
+    struct sp_tree tree = tree_at(tier, bin);
+    sp_tree_remove(&tree, &block->by_size);
+    tier->bins[bin] = tree.root;
 }
 
 static void add(struct sp_tier *tier, struct sp_block *block) {
+    unsigned bin = bin_of(block->size);
     block->tier = tier;
+    block->bin = (uint8_t)bin;
     sp_block_set_state(block, tier->state);
-    sp_tree_insert(&tier->by_size, &block->by_size);
     tier->bytes += block->size;
+    if (tier->bins[bin]) {
+        add_beside_others(tier, bin, block);
+        return;
+    }
+    tier->bins[bin] = sp_tree_alone(&block->by_size);
+    tier->used[bin / 64] |= UINT64_C(1) << bin % 64;
 }
 
 void sp_tier_remove(struct sp_block *block) {
     struct sp_tier *tier = block->tier;
-    sp_tree_remove(&tier->by_size, &block->by_size);
-    tier->bytes -= block->size;
+    unsigned bin = block->bin;
     block->tier = NULL;
     sp_block_set_state(block, SP_BLOCK_BUSY);
+    tier->bytes -= block->size;
+    if (!sp_tree_is_alone(tier->bins[bin], &block->by_size)) {
+        remove_from_others(tier, bin, block);
+        return;
+    }
+    tier->bins[bin] = NULL;
+    tier->used[bin / 64] &= ~(UINT64_C(1) << bin % 64);
 }
 
 // Merges a block with its next neighbour, both in the tier's memory but in no index, if fences allow.
@@ -67,22 +122,55 @@ struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
     return block;
 }
 
+// ------------------------------------------------------------------------------------------- the order
+
 struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size) {
-    return block_of(sp_tree_lower_bound(&tier->by_size, &size, compare_size));
+    unsigned bin = bin_of(size);
+    struct sp_tree tree = tree_at(tier, bin);
+    struct sp_tree_node *fit = sp_tree_lower_bound(&tree, &size, compare_size);
+    return fit ? block_of(fit) : first_from(tier, bin + 1);
 }
 
 struct sp_block *sp_tier_first(const struct sp_tier *tier) {
-    return block_of(sp_tree_first(&tier->by_size));
+    return first_from(tier, 0);
+}
+
+struct sp_block *sp_tier_last(const struct sp_tier *tier) {
+    for (unsigned bin = SP_TIER_BINS; bin-- > 0;) {
+        struct sp_tree tree = tree_at(tier, bin);
+        if (tree.root)
+            return block_of(sp_tree_last(&tree));
+    }
+    return NULL;
 }
 
 struct sp_block *sp_tier_next(const struct sp_block *block) {
-    return block_of(sp_tree_next(&block->by_size));
+    struct sp_tree_node *next = sp_tree_next(&block->by_size);
+    return next ? block_of(next) : first_from(block->tier, block->bin + 1u);
+}
+
+// ------------------------------------------------------------------------------------------- the check
+
+static bool check_bin(const struct sp_tier *tier, unsigned bin) {
+    struct sp_tree tree = tree_at(tier, bin);
+    bool used = (tier->used[bin / 64] >> bin % 64 & 1) != 0;
+    if (!tree.root || !used)
+        return !tree.root && !used;
+    if (!sp_tree_check(&tree))
+        return false;
+    for (struct sp_tree_node *node = sp_tree_first(&tree); node; node = sp_tree_next(node)) {
+        if (bin_of(block_of(node)->size) != bin || block_of(node)->bin != bin)
+            return false;
+    }
+    return true;
 }
 
 bool sp_tier_check(const struct sp_tier *tier) {
     uint64_t bytes = 0;
-    if (!sp_tree_check(&tier->by_size))
-        return false;
+    for (unsigned bin = 0; bin < SP_TIER_BINS; bin++) {
+        if (!check_bin(tier, bin))
+            return false;
+    }
     for (const struct sp_block *block = sp_tier_first(tier); block; block = sp_tier_next(block)) {
         if (block->tier != tier || sp_block_state(block) != tier->state)
             return false;

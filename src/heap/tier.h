@@ -6,18 +6,26 @@
 // always merged, so a tier never holds two adjacent blocks, but when joining their fences found no host
 // memory; then they are merged when next one of them comes back.
 //
+// The order by (size, address) stands in *bins*, four to a doubling of the size: each has the blocks of its range of sizes, in a
+// tree, and a bit that says whether it has any. So a block is mostly alone in its bin, or among a few, and is put in and taken out
+// in a few instructions, and with no look at others; and a thousand blocks of one size are a tree of a thousand.
+//
 // Guarded by the lock of the pool that owns the blocks. Nothing here fails.
 //
 //   tier.bytes = sum of the sizes of its blocks; block.tier == tier exactly for these
+//   bins[i] is the root of those with bin i; bit i of `used` is set exactly when there are any
 #ifndef STREAMPOOL_HEAP_TIER_H
 #define STREAMPOOL_HEAP_TIER_H
 
 #include "heap/block.h"
 
+enum { SP_TIER_BINS = 128 }; // the last one has all that are larger, too
+
 struct sp_tier {
-    struct sp_tree by_size;
+    uint64_t used[SP_TIER_BINS / 64]; // a bit for each bin that is not empty
     uint64_t bytes;
     enum sp_block_state state; // of its blocks: SP_BLOCK_FREE or SP_BLOCK_HOLE
+    struct sp_tree_node *bins[SP_TIER_BINS];
 };
 
 void sp_tier_init(struct sp_tier *tier, enum sp_block_state state);
@@ -33,9 +41,10 @@ struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size);
 
 // Walking a tier by (size, address).
 struct sp_block *sp_tier_first(const struct sp_tier *tier);
+struct sp_block *sp_tier_last(const struct sp_tier *tier);
 struct sp_block *sp_tier_next(const struct sp_block *block);
 
-// The tree's order, the sum of bytes, and that the blocks are this tier's. For checks.
+// The order, the bins, the sum of bytes, and that the blocks are this tier's. For checks.
 bool sp_tier_check(const struct sp_tier *tier);
 
 #endif

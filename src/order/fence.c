@@ -9,9 +9,10 @@ static struct sp_fence *at(struct sp_fence_set *set, uint32_t index) {
     return index < SP_FENCE_INLINE ? &set->some[index] : &set->more[index - SP_FENCE_INLINE];
 }
 
-void sp_fence_set_clear(struct sp_fence_set *set) {
+void sp_fence_set_give_more(struct sp_fence_set *set) {
     free(set->more);
-    memset(set, 0, sizeof *set);
+    set->more = NULL;
+    set->capacity = 0;
 }
 
 bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra) {
@@ -57,7 +58,7 @@ static uint32_t count_unknown(struct sp_fence_set *set, const struct sp_fence_se
     return unknown;
 }
 
-bool sp_fence_set_join(struct sp_fence_set *set, const struct sp_fence_set *from) {
+bool sp_fence_set_join_any(struct sp_fence_set *set, const struct sp_fence_set *from) {
     if (!sp_fence_set_reserve(set, count_unknown(set, from)))
         return false;
     for (uint32_t i = 0; i < from->count; i++)
@@ -65,7 +66,7 @@ bool sp_fence_set_join(struct sp_fence_set *set, const struct sp_fence_set *from
     return true;
 }
 
-void sp_fence_set_prune(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence)) {
+void sp_fence_set_prune_any(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence)) {
     uint32_t i = 0;
     while (i < set->count) {
         if (gone(*at(set, i)))

@@ -30,7 +30,12 @@ struct sp_fence_set {
 };
 
 // A zeroed set is empty. Clearing gives back what the set allocated.
-void sp_fence_set_clear(struct sp_fence_set *set);
+void sp_fence_set_give_more(struct sp_fence_set *set);
+static inline void sp_fence_set_clear(struct sp_fence_set *set) {
+    set->count = 0;
+    if (set->more)
+        sp_fence_set_give_more(set);
+}
 
 static inline bool sp_fence_set_empty(const struct sp_fence_set *set) {
     return set->count == 0;
@@ -61,11 +66,28 @@ static inline void sp_fence_set_advance(struct sp_fence_set *set, uint32_t slot,
     set->count = 1;
 }
 
-// Adds all of `from`: all or nothing. False without host memory.
-bool sp_fence_set_join(struct sp_fence_set *set, const struct sp_fence_set *from);
+// Adds all of `from`: all or nothing. False without host memory. In common there is nothing to add, or one fence to a set that
+// is empty or has but one of the same stream.
+bool sp_fence_set_join_any(struct sp_fence_set *set, const struct sp_fence_set *from);
+static inline bool sp_fence_set_join(struct sp_fence_set *set, const struct sp_fence_set *from) {
+    if (from->count == 0)
+        return true;
+    if (from->count > 1 || (set->count != 0 && (set->count > 1 || set->some[0].slot != from->some[0].slot)))
+        return sp_fence_set_join_any(set, from);
+    if (set->count == 0 || set->some[0].sequence < from->some[0].sequence)
+        set->some[0] = from->some[0];
+    set->count = 1;
+    return true;
+}
 
-// Removes every fence for which `gone` says so.
-void sp_fence_set_prune(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence));
+// Removes every fence for which `gone` says so. In common there is one at most.
+void sp_fence_set_prune_any(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence));
+static inline void sp_fence_set_prune(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence)) {
+    if (set->count > 1 || set->more)
+        sp_fence_set_prune_any(set, gone);
+    else if (set->count == 1 && gone(set->some[0]))
+        set->count = 0;
+}
 
 // Moves the contents of `from`, which is empty afterwards; `to` must be empty.
 void sp_fence_set_move(struct sp_fence_set *to, struct sp_fence_set *from);

@@ -33,7 +33,7 @@ struct check {
 // A live large block is found by its address; a run's pages lead to its slab.
 static bool check_live(struct check *check, const struct sp_block *block) {
     uintptr_t owner = sp_owner_of(block->address);
-    if (block->slab) {
+    if (block->is_run) {
         for (uint64_t offset = 0; offset < block->size; offset += SP_PAGE_SIZE)
             REQUIRE(check, sp_owner_slab(sp_owner_of(block->address + offset)) == block->slab,
                     "a page of the run at %#llx does not lead to its slab",

@@ -5,18 +5,22 @@
 
 #include "base/mutant.h"
 
-uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks,
-                               struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block)) {
+uint64_t sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
     uint64_t bytes = 0;
-    if (!blocks)
-        return 0;
-    sp_lock_acquire(&pool->lock);
     while (blocks) {
         struct sp_block *next = blocks->quick_next;
         blocks->quick_next = NULL;
         bytes += sp_block_is_stitched(blocks) ? sp_stitch_dissolve(pool, blocks) : insert(pool, blocks)->size;
         blocks = next;
     }
+    return bytes;
+}
+
+uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
+    if (!blocks)
+        return 0;
+    sp_lock_acquire(&pool->lock);
+    uint64_t bytes = sp_pool_insert_cached_locked(pool, blocks, insert);
     sp_lock_release(&pool->lock);
     return bytes;
 }
@@ -30,7 +34,7 @@ static struct sp_block *concatenate(struct sp_block *more, struct sp_block *bloc
     return more;
 }
 
-static struct sp_block *detach_quick_locked(struct sp_lane *lane) {
+struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane) {
     struct sp_block *blocks = NULL;
     while (lane->quick_used) {
         struct sp_quick_bin *bin = &lane->quick[sp_lowest_bit(lane->quick_used)];
@@ -41,10 +45,9 @@ static struct sp_block *detach_quick_locked(struct sp_lane *lane) {
     return blocks;
 }
 
-uint64_t sp_lane_flush_quick(struct sp_lane *lane,
-                             struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block)) {
+uint64_t sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert) {
     sp_biased_acquire(&lane->lock);
-    struct sp_block *blocks = detach_quick_locked(lane);
+    struct sp_block *blocks = sp_lane_detach_quick_locked(lane);
     sp_biased_release(&lane->lock);
     return sp_pool_insert_cached(lane->pool, blocks, insert);
 }
@@ -83,7 +86,7 @@ void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_
         return;
     }
     sp_owner_set_run(run, NULL);
-    run->slab = NULL;
+    run->is_run = false;
     sp_slab_destroy(slab);
     sp_lock_acquire(&pool->lock);
     sp_pool_insert(pool, run);

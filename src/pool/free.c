@@ -176,10 +176,12 @@ static void file(struct sp_lane *lane, struct sp_block *block, struct release *r
 static poolError_t free_large(void *pointer, struct sp_block *block, struct release *release) {
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     struct sp_lane *lane = NULL;
-    if (!block || block->address != address || sp_block_state(block) != SP_BLOCK_LIVE || block->slab)
+    if (!block || block->address != address)
+        return not_live(pointer);
+    release->account = sp_block_lane(block);
+    if (!release->account)
         return not_live(pointer);
     release->pool = sp_segment_of(block)->pool;
-    release->account = atomic_load_explicit(&block->account, memory_order_relaxed);
     if (release->stream) {
         lane = sp_pool_lane(release->pool, release->stream);
         if (!lane)

@@ -324,7 +324,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *
     }
     if (!plan->ahead)
         sp_keep_note_use(pool);
-    sp_block_set_state(block, SP_BLOCK_LIVE);
+    sp_block_set_live(block);
     return block;
 }
 

@@ -172,20 +172,99 @@ static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 // back by the fences of its latest frees: when that is much, an event gets them out. And now and then all
 // events are asked, so that the streams share what has completed before each has taken memory of its own.
 // Neither is needed for this request, so a driver that fails here is heard by the next call that needs it.
-static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64_t held_back) {
-    if (!sp_pool_is_shared(pool))
+static uint64_t put_back_max(const struct sp_pool *pool, const struct sp_lane *lane,
+                             const struct sp_stream *stream) {
+    return sp_pool_is_shared(pool) && stream->identified
+               ? atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed)
+               : UINT64_MAX;
+}
+
+static void record_put_back(struct sp_pool *pool, struct sp_stream *stream) {
+    if (sp_stream_record(stream) == CUDA_SUCCESS)
+        sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
+}
+
+// One miss in so many goes the long way, on which the others are asked.
+static bool is_turn_of_others(const struct sp_lane *lane) {
+    return sp_pool_is_shared(lane->pool) &&
+           atomic_load_explicit(&lane->misses, memory_order_relaxed) % SP_MISSES_PER_POLL == 0;
+}
+
+static void count_miss(struct sp_lane *lane) {
+    if (!sp_pool_is_shared(lane->pool))
         return;
-    if (lane->stream->identified &&
-        held_back > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed))
-        sp_lane_record(lane);
-    uint32_t misses = atomic_fetch_add_explicit(&lane->misses, 1, memory_order_relaxed);
-    if (misses % SP_MISSES_PER_POLL != 0 || !may_ask(pool, poolMallocDefault))
+    uint32_t misses = atomic_load_explicit(&lane->misses, memory_order_relaxed);
+    atomic_store_explicit(&lane->misses, misses + 1,
+                          memory_order_relaxed); // a hint: one of two at once may be lost
+}
+
+static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64_t put_back) {
+    if (put_back > put_back_max(pool, lane, lane->stream))
+        record_put_back(pool, lane->stream);
+    bool ask = is_turn_of_others(lane) && may_ask(pool, poolMallocDefault);
+    count_miss(lane);
+    if (!ask)
         return;
     sp_pool_fence_open_lanes(pool, lane, true);
     sp_streams_poll_context_of(lane->stream);
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
     sp_lock_release(&pool->lock);
+}
+
+// By the rule of the ladder: memory near at hand carries a fence of the lane's own stream, or none.
+static void count_near_locked(struct sp_lane *lane, const struct sp_block *block) {
+    bool own = !sp_fence_set_empty(&block->fences) &&
+               sp_fence_set_at(&block->fences, 0)->sequence >= lane->stream->first;
+    if (own)
+        sp_lane_count_hit_locked(lane);
+    else
+        sp_pool_count(lane->pool, SP_STATISTIC_ReuseComplete);
+}
+
+// A block that the lane has in pieces, or the pool ready; null when there is none, or when a record is due before it is taken.
+static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, uint64_t most, bool *record) {
+    struct sp_block *block = sp_take_near_locked(lane, sp_rounded_large(size), most, record);
+    if (block) {
+        sp_hand_out(lane, block, size);
+        count_near_locked(lane, block);
+        count_miss(lane);
+    }
+    return block;
+}
+
+// The same, counted. What makes a hit safe with no pin makes this safe: the lane is the stream's in this pool as long as its lock
+// is held, a pool with a live block isn't taken apart, and one that is has nothing in its tiers by then.
+static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane, const struct sp_stream *stream,
+                               size_t size, uint64_t most, bool *record) {
+    struct sp_block *block = NULL;
+    bool covered = true;
+    *record = false;
+    sp_biased_acquire(&lane->lock);
+    if (sp_lane_is(lane, pool, stream) && !is_turn_of_others(lane))
+        block = take_near_locked(lane, size, most, record);
+    if (block)
+        covered = sp_figures_use_locked(lane, size);
+    sp_biased_release(&lane->lock);
+    if (!block)
+        return 0;
+    sp_owner_set_block(block);
+    if (!covered)
+        sp_figures_cover(pool, lane);
+    return block->address;
+}
+
+// The pool may be at its end, and its struct another one's: a record that this one counts does no harm.
+SP_COLD static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
+    struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
+    bool record;
+    if (!lane || size > SIZE_MAX / 2)
+        return 0;
+    uint64_t address = take_near_once(pool, lane, stream, size, put_back_max(pool, lane, stream), &record);
+    if (!record)
+        return address;
+    record_put_back(pool, stream);
+    return take_near_once(pool, lane, stream, size, UINT64_MAX, &record);
 }
 
 static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
@@ -295,6 +374,8 @@ SP_COLD poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t ha
         if (!(flags & poolMallocFixed))
             address = sp_take_at_hand(pool, stream, size, flags);
     }
+    if (!address && size > SP_SMALL_MAX && !(flags & poolMallocFixed))
+        address = take_near(pool, stream, size);
     if (address && sp_pool_is_another_now(pool, handle))
         return sp_pool_give_back(address, stream);
     if (!address)

@@ -31,18 +31,31 @@ static inline struct sp_block *sp_owner_block(uintptr_t owner) {
     return owner & SP_OWNER_SLAB ? NULL : (struct sp_block *)owner;
 }
 
+static inline bool sp_block_is_live_and_large(const struct sp_block *block) {
+    return sp_block_state(block) == SP_BLOCK_LIVE && !block->is_run;
+}
+
+// The lane that a large block was allocated on, or null: a block that isn't live has something else in that place, so it is looked at
+// before and behind.
+static inline struct sp_lane *sp_block_lane(const struct sp_block *block) {
+    if (!sp_block_is_live_and_large(block))
+        return NULL;
+    struct sp_lane *lane = atomic_load_explicit(&block->account, memory_order_acquire);
+    return sp_block_is_live_and_large(block) ? lane : NULL;
+}
+
 // The lane that a live allocation was made on, by the address's word; null where none begins there, as far as the word tells.
 static inline struct sp_lane *sp_owner_lane(uintptr_t owner) {
     struct sp_slab *slab = sp_owner_slab(owner);
     struct sp_block *block = sp_owner_block(owner);
     if (slab)
         return slab->owner;
-    return block ? atomic_load_explicit(&block->account, memory_order_acquire) : NULL;
+    return block ? sp_block_lane(block) : NULL;
 }
 
 // A live large block that was allocated on this lane: exact with the lane's lock held.
 static inline bool sp_block_is_live_of(const struct sp_block *block, const struct sp_lane *lane) {
-    return sp_block_state(block) == SP_BLOCK_LIVE && !block->slab &&
+    return sp_block_is_live_and_large(block) &&
            atomic_load_explicit(&block->account, memory_order_relaxed) == lane;
 }
 

@@ -13,8 +13,8 @@
 //                 pool. Whoever finds memory without them never waits for it. The reaper alone gives it back
 //                 after each extent or view, and makes way for others that want it.
 //   allowances    who may take what over from another lane's; see pool/figures.h.
-//   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions; never across a
-//                 driver call, never together with another lane's.
+//   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions, or while a large
+//                 block is taken near at hand; never across a driver call, never together with another lane's.
 //   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.
 //   the reaper's  its queue; see pool/reaper.h. Nothing is taken while it is held.
 //
@@ -63,7 +63,7 @@
 #define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
 #define SP_UNFENCED_SHARE_MIN ((uint64_t)1 << 20)
 
-// A lane asks what other streams have completed once in so many misses of its quick lists.
+// A lane asks what other streams have completed once in so many misses of its quick lists, while the pool is shared.
 #define SP_MISSES_PER_POLL 32
 
 // Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each segment
@@ -111,8 +111,8 @@ struct sp_lane {
     _Atomic uint64_t unfenced_bytes;
     _Atomic uint64_t unfenced_sequence; // the latest number under which they were freed
     _Atomic uint64_t unfenced_most;     // more than so many, and a free records; see sp_pool_share_unfenced
-    _Atomic uint64_t hits;              // allocations out of the slabs and quick lists
-    uint32_t quick_used;                // a bit for each bin that is not empty
+    _Atomic uint64_t hits; // allocations out of the slabs, the quick lists and the lane's own tier
+    uint32_t quick_used;   // a bit for each bin that is not empty
 
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
@@ -343,14 +343,19 @@ struct sp_pool *sp_pool_of_address(uint64_t address);
 // lane's lock in turn.
 void sp_pool_collect(struct sp_pool *pool);
 
+// How a free block is filed: see pool/settle.h.
+typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block);
+
 // The same for the quick lists of one lane. Returns the size of the free blocks that came of it, neighbours
 // included: as much now carries the fences of the lane's latest frees.
-uint64_t sp_lane_flush_quick(struct sp_lane *lane,
-                             struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block));
+uint64_t sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert);
 
-// Puts a chain of cached blocks, linked by quick_next, into their regions. Returns as above.
-uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks,
-                               struct sp_block *(*insert)(struct sp_pool *pool, struct sp_block *block));
+// Empties the quick lists, with the lane's lock held: a chain of cached blocks, linked by quick_next.
+struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane);
+
+// Puts such a chain, or none, into the regions. Returns as above. The second with the pool's lock held.
+uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
+uint64_t sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
 
 // Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of the slab.
 void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);

@@ -10,9 +10,14 @@ static struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
     return lane ? &lane->tiers[kind] : &pool->regions[kind].waiting;
 }
 
+// A block whose fences have been pruned.
+static struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_block *block) {
+    return sp_tier_insert(tier_for(pool, sp_segment_of(block)->kind, &block->fences), block);
+}
+
 struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, pool->is_complete);
-    return sp_tier_insert(tier_for(pool, sp_segment_of(block)->kind, &block->fences), block);
+    return insert_pruned(pool, block);
 }
 
 // The neighbour as ready memory that a block of a lane may swallow, or null.
@@ -25,7 +30,7 @@ static struct sp_block *swallowable(const struct sp_pool *pool, const struct sp_
 struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, pool->is_complete);
     if (block->fences.count != 1)
-        return sp_pool_insert(pool, block);
+        return insert_pruned(pool, block);
     struct sp_block *next = swallowable(pool, block, block->next);
     if (next) {
         sp_tier_remove(next);
@@ -37,7 +42,7 @@ struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_bloc
         sp_block_absorb_next(prev); // one fence has its place in the set itself
         block = prev;
     }
-    return sp_pool_insert(pool, block);
+    return insert_pruned(pool, block);
 }
 
 // ----------------------------------------------------------------------------------------------- settling
@@ -93,6 +98,6 @@ bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
             return false;
         sp_pool_insert(pool, rest);
     }
-    sp_block_set_state(block, SP_BLOCK_LIVE);
+    sp_block_set_live(block);
     return true;
 }

@@ -10,7 +10,6 @@
 // Returns the block that it became part of. The second, for a lane that is about to allocate, lets a lane's
 // block swallow ready neighbours of its size or less: joined memory places better than pieces side by side,
 // but what is swallowed is held back from others until the lane's fences complete.
-typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block);
 sp_insert sp_pool_insert;
 sp_insert sp_pool_insert_and_swallow;
 

@@ -151,7 +151,7 @@ struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint
     }
     for (size_t i = 0; i < count; i++)
         sp_block_set_state(pieces[i], SP_BLOCK_LENT);
-    sp_block_set_state(block, SP_BLOCK_LIVE);
+    sp_block_set_live(block);
     stitch->blocks++;
     return block;
 }

@@ -45,9 +45,8 @@ static uint64_t pinned(const struct sp_pool *pool) {
 }
 
 static uint64_t largest_ready(const struct sp_pool *pool) {
-    const struct sp_tree *by_size = &pool->regions[SP_REGION_LARGE].ready.by_size;
-    const struct sp_tree_node *last = sp_tree_last(by_size);
-    return last ? SP_CONTAINER_OF(last, struct sp_block, by_size)->size : 0;
+    const struct sp_block *last = sp_tier_last(&pool->regions[SP_REGION_LARGE].ready);
+    return last ? last->size : 0;
 }
 
 // All whole free extents, and the largest free ends of two others.

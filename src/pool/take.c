@@ -159,10 +159,25 @@ static struct sp_block *finish(const struct sp_request *request, struct sp_block
     return NULL;
 }
 
-struct sp_block *sp_take_locked(const struct sp_request *request) {
+static struct sp_block *at_hand_aside(const struct sp_request *request) {
     struct sp_block *block = best_at_hand(request, request->size);
     if (block)
         sp_tier_remove(block);
+    return block;
+}
+
+struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, uint64_t most, bool *exceeded) {
+    struct sp_request near = {.pool = lane->pool, .lane = lane, .kind = SP_REGION_LARGE, .size = size};
+    struct sp_block *cached = sp_lane_detach_quick_locked(lane);
+    sp_lock_acquire(&lane->pool->lock);
+    *exceeded = sp_pool_insert_cached_locked(lane->pool, cached, sp_pool_insert_and_swallow) > most;
+    struct sp_block *block = *exceeded ? NULL : finish(&near, at_hand_aside(&near));
+    sp_lock_release(&lane->pool->lock);
+    return block;
+}
+
+struct sp_block *sp_take_locked(const struct sp_request *request) {
+    struct sp_block *block = at_hand_aside(request);
     if (!block) {
         sp_pool_settle(request->pool);
         block = sp_take_aside(request);

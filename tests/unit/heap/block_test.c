@@ -205,6 +205,43 @@ static void a_descriptor_used_again_remembers_nothing(void **state) {
     assert_true(sp_fence_set_empty(&again->fences));
 }
 
+// As many as a chain keeps at hand, and some that go to the others.
+static void a_chain_splits_with_what_it_has_at_hand_and_gives_back_the_rest(void **state) {
+    (void)state;
+    enum { SPLITS = 200 };
+    struct sp_block *made[SPLITS];
+    uint64_t failed = 0;
+    for (int i = 0; i < SPLITS; i++)
+        made[i] = sp_block_split(chain.first, (SPLITS - (uint64_t)i) * SP_ALIGNMENT);
+    for (int i = 0; i < SPLITS; i++)
+        assert_true(sp_block_absorb_next(chain.first));
+    assert_true(chain.spare_count > 0 && chain.spare_count < SPLITS);
+    uint32_t at_hand = chain.spare_count;
+    host_memory_enter(1, true);
+    for (int i = 0; i < SPLITS; i++)
+        made[i] = sp_block_split(chain.first, (SPLITS - (uint64_t)i) * SP_ALIGNMENT);
+    host_memory_leave(&failed);
+    assert_int_equal(failed, 0);
+    assert_non_null(made[SPLITS - 1]);
+    assert_int_equal(chain.spare_count, 0);
+    assert_true(at_hand < SPLITS);
+    assert_true(sp_chain_check(&chain));
+}
+
+static void a_closed_chain_gives_back_what_it_had_at_hand(void **state) {
+    (void)state;
+    struct sp_chain other;
+    struct sp_block *rest = sp_block_split(chain.first, SP_ALIGNMENT);
+    assert_true(sp_block_absorb_next(chain.first));
+    assert_ptr_equal(chain.spare, rest);
+    sp_chain_close(&chain);
+    assert_null(chain.spare);
+    assert_int_equal(chain.spare_count, 0);
+    assert_true(sp_chain_open(&other, BASE, SIZE));
+    assert_ptr_equal(other.first, rest);
+    sp_chain_close(&other);
+}
+
 static size_t count_blocks(void) {
     size_t count = 0;
     for (const struct sp_block *block = chain.first; block; block = block->next)
@@ -418,6 +455,8 @@ int main(void) {
         chain_test(every_address_leads_to_its_block),
         chain_test(a_range_of_terabytes_costs_what_begins_in_it),
         chain_test(the_check_finds_gaps_wrong_neighbours_and_adjacent_holes),
+        chain_test(a_chain_splits_with_what_it_has_at_hand_and_gives_back_the_rest),
+        chain_test(a_closed_chain_gives_back_what_it_had_at_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -293,6 +293,61 @@ static void the_check_finds_wrong_sums_and_strangers(void **state) {
     assert_true(sp_tier_check(&tiers[0]));
 }
 
+// Blocks of any size, as a pool of terabytes could have them: the walk and the best fit go by size alone.
+static void the_order_holds_over_all_sizes(void **state) {
+    (void)state;
+    enum { BLOCKS = 600 };
+    static struct sp_block blocks[BLOCKS];
+    uint64_t seed = 31;
+    for (int i = 0; i < BLOCKS; i++) {
+        uint64_t units = (UINT64_C(1) << random_below(&seed, 40)) + random_below(&seed, 5) - 1;
+        blocks[i] = (struct sp_block){.address = (uint64_t)(i + 1) << 32, .size = (units ? units : 1) * UNIT};
+        sp_tier_insert(&tiers[0], &blocks[i]);
+    }
+    assert_true(sp_tier_check(&tiers[0]));
+    const struct sp_block *before = NULL;
+    int walked = 0;
+    for (struct sp_block *b = sp_tier_first(&tiers[0]); b; b = sp_tier_next(b), walked++) {
+        assert_true(!before || before->size < b->size ||
+                    (before->size == b->size && before->address < b->address));
+        before = b;
+    }
+    assert_int_equal(walked, BLOCKS);
+    assert_ptr_equal(sp_tier_last(&tiers[0]), before);
+    for (int i = 0; i < BLOCKS; i++) {
+        uint64_t size = blocks[random_below(&seed, BLOCKS)].size + random_below(&seed, 3) - 1;
+        const struct sp_block *best = NULL;
+        for (int j = 0; j < BLOCKS; j++) {
+            const struct sp_block *b = &blocks[j];
+            if (b->tier && b->size >= size && (!best || b->size < best->size))
+                best = b;
+        }
+        struct sp_block *fit = sp_tier_best_fit(&tiers[0], size);
+        assert_ptr_equal(fit, best);
+        if (fit)
+            sp_tier_remove(fit);
+    }
+    while (sp_tier_first(&tiers[0]))
+        sp_tier_remove(sp_tier_last(&tiers[0]));
+    assert_null(sp_tier_last(&tiers[0]));
+    assert_true(sp_tier_check(&tiers[0]));
+}
+
+static void the_check_finds_blocks_in_a_wrong_bin(void **state) {
+    (void)state;
+    sp_tier_insert(&tiers[0], chain.first);
+    chain.first->bin++;
+    assert_false(sp_tier_check(&tiers[0]));
+    chain.first->bin--;
+    uint64_t used = tiers[0].used[0];
+    tiers[0].used[0] = used << 1;
+    assert_false(sp_tier_check(&tiers[0]));
+    tiers[0].used[0] = 0;
+    assert_false(sp_tier_check(&tiers[0]));
+    tiers[0].used[0] = used;
+    assert_true(sp_tier_check(&tiers[0]));
+}
+
 #define tier_test(function) cmocka_unit_test_setup_teardown(function, open_chain, close_chain)
 
 int main(void) {
@@ -307,6 +362,8 @@ int main(void) {
         tier_test(blocks_whose_fences_can_not_be_joined_stay_apart_and_merge_later),
         tier_test(random_operations_agree_with_a_map_of_units),
         tier_test(the_check_finds_wrong_sums_and_strangers),
+        tier_test(the_order_holds_over_all_sizes),
+        tier_test(the_check_finds_blocks_in_a_wrong_bin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,6 +200,113 @@ struct live {
     size_t size;
 };
 
+// ---- near at hand: a large block of a size that isn't in the quick list
+
+static uint64_t shared_count(poolMemPool_t pool, enum sp_statistic statistic) {
+    return atomic_load(&fixture_inside(pool)->statistics[statistic]);
+}
+
+// Of one freed block another size is cut, with nothing of the pool counted but in the lane, and no pin taken.
+static void a_large_block_of_another_size_is_cut_from_the_lanes_own_memory(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    simulated_work(a);
+    fixture_malloc(pool, MIB(1), a);
+    void *freed = fixture_malloc(pool, MIB(8), a);
+    fixture_malloc(pool, MIB(1), a);
+    fixture_free(freed, a);
+    uint64_t counted = shared_count(pool, SP_STATISTIC_ReuseSameStream);
+    uint64_t same = fixture_attribute(pool, poolMemPoolStatReuseSameStream);
+    uint64_t used = fixture_used(pool);
+    uint64_t reserved = fixture_reserved(pool);
+    assert_ptr_equal(fixture_malloc(pool, MIB(3), a), freed);
+    assert_ptr_equal(fixture_malloc(pool, MIB(4), a), (char *)freed + MIB(3));
+    assert_int_equal(shared_count(pool, SP_STATISTIC_ReuseSameStream), counted);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseSameStream), same + 2);
+    assert_int_equal(fixture_used(pool), used + MIB(7));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUsedMemHigh), MIB(10));
+    assert_int_equal(fixture_reserved(pool), reserved);
+    fixture_check(pool);
+    fixture_free(freed, a);
+}
+
+// What it uses is counted as any allocation, so a new highest sum is.
+static void a_block_near_at_hand_raises_the_highest_sum(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    void *freed = fixture_malloc(pool, MIB(4) - 100, a);
+    fixture_free(freed, a);
+    fixture_malloc(pool, MIB(2), a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUsedMemHigh), MIB(4) - 100);
+    fixture_malloc(pool, MIB(2), a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUsedMemHigh), MIB(4));
+    assert_int_equal(fixture_used(pool), MIB(4));
+    fixture_check(pool);
+}
+
+static void ready_memory_near_at_hand_is_counted_as_complete(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    void *freed = fixture_malloc(pool, MIB(8), a);
+    fixture_malloc(pool, MIB(1), a);
+    assert_int_equal(poolFree(freed), poolSuccess);
+    assert_ptr_equal(fixture_malloc(pool, MIB(6), a), freed);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseComplete), 1);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseSameStream), 0);
+}
+
+// Memory that was merged carries the latest fence of all, so the record comes before the block is cut: it stands behind
+// the rest, too.
+static void a_lane_that_puts_much_back_records_before_it_takes(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    void *blocks[3];
+    fixture_lane(pool, b);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(16)); // 8 for each
+    for (int i = 0; i < 3; i++)
+        blocks[i] = fixture_malloc(pool, MIB(i == 0 ? 12 : 2), a);
+    simulated_work(a);
+    for (int i = 0; i < 3; i++)
+        fixture_free(blocks[i], a);
+    uint64_t recorded = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
+    uint64_t sequence = atomic_load(&fixture_stream(a)->sequence);
+    assert_ptr_equal(fixture_malloc(pool, MIB(3), a), blocks[0]);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), recorded + 1);
+    assert_int_equal(atomic_load(&fixture_stream(a)->recorded), sequence);
+    uint64_t last = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
+    fixture_malloc(pool, MIB(4), a); // nothing was put back
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), last);
+    fixture_check(pool);
+}
+
+// Once in so many misses what other streams have completed becomes ready, though the lane has enough of its own.
+static void one_miss_in_so_many_asks_the_others(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    void *freed = fixture_malloc(pool, MIB(16), b);
+    void *own = fixture_malloc(pool, MIB(64), a);
+    fixture_malloc(pool, MIB(1), a); // keeps them apart
+    fixture_free(freed, b);
+    fixture_lane(pool, b);
+    sp_pool_collect(fixture_inside(pool));
+    fixture_free(own, a);
+    atomic_store(&fixture_lane(pool, a)->misses, 1);
+    for (size_t i = 1; i < SP_MISSES_PER_POLL; i++) {
+        fixture_malloc(pool, MIB(1) + i * KIB(1), a);
+        assert_int_equal(fixture_lane(pool, b)->tiers[SP_REGION_LARGE].bytes, MIB(16));
+    }
+    fixture_malloc(pool, MIB(1) + SP_MISSES_PER_POLL * KIB(1), a);
+    assert_int_equal(fixture_lane(pool, b)->tiers[SP_REGION_LARGE].bytes, 0);
+    fixture_check(pool);
+}
+
 static void random_operations_keep_the_pool_in_order(void **state) {
     (void)state;
     enum { STREAMS = 3, LIVE = 40, STEPS = 3000 };
@@ -255,6 +362,11 @@ int main(void) {
         malloc_test(without_the_opportunistic_policy_no_event_is_asked),
         malloc_test(returned_small_blocks_are_counted_by_what_brought_them_back),
         malloc_test(random_operations_keep_the_pool_in_order),
+        malloc_test(a_large_block_of_another_size_is_cut_from_the_lanes_own_memory),
+        malloc_test(a_block_near_at_hand_raises_the_highest_sum),
+        malloc_test(ready_memory_near_at_hand_is_counted_as_complete),
+        malloc_test(a_lane_that_puts_much_back_records_before_it_takes),
+        malloc_test(one_miss_in_so_many_asks_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
