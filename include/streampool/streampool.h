@@ -236,12 +236,13 @@ struct poolMemPoolProps {
 //                     of this pool; nor does any blocking stream of the context, where a legacy default stream
 //                     is passed.
 //                     poolPromiseNeverCapture: none of them ever captures, whatever is called, from its first use with
-//                     the pool to its end. With poolPromiseStreamDestroy, an allocation on one stream may then ask
+//                     the pool to its end; nor does any blocking stream of the context, where a legacy default stream
+//                     is used with the pool. With poolPromiseStreamDestroy, an allocation on one stream may then ask
 //                     another one, and record an event there, at any time, which may wait until that one's queue has
 //                     room. So a free records no event, however much it frees, UnfencedBytesMax has no meaning,
 //                     and what an allocation on another stream needs to know of it is found out when it needs it;
-//                     it may then have to wait for work that was given to the stream after the free. Default
-//                     streams and Deterministic pools keep to UnfencedBytesMax.
+//                     it may then have to wait for work that was given to the stream after the free. Per-thread
+//                     default streams and Deterministic pools keep to UnfencedBytesMax.
 //                     With the first and one of the others, an allocation that finds its memory at hand, and its
 //                     free, make no driver call. Nothing notices a promise that is broken. The first one: a new stream with the handle
 //                     of one that was destroyed otherwise is taken for that one, and is given memory that the old

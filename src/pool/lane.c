@@ -115,12 +115,15 @@ static bool records_each_free(const struct sp_pool *pool) {
            atomic_load_explicit(&pool->destroyed, memory_order_acquire);
 }
 
-// Who a default stream is depends on the thread and its context, and a pool that goes by synchronises alone learns of no other
-// thing.
+static bool is_legacy(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == SP_STREAM_LEGACY;
+}
+
+// No thread can name another one's per-thread default stream, and a pool that goes by synchronises alone learns of no other thing.
 static bool is_open(const struct sp_pool *pool, const struct sp_stream *stream) {
     enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
     return (sp_pool_promises(pool) & OPEN) == OPEN && stream->identified &&
-           !sp_stream_is_default(stream->handle) && !sp_pool_is_deterministic(pool);
+           (is_legacy(stream) || !sp_stream_is_default(stream->handle)) && !sp_pool_is_deterministic(pool);
 }
 
 void sp_pool_share_unfenced(struct sp_pool *pool) {
@@ -144,29 +147,49 @@ static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
 }
 
 // A stream that is idle needs no event: what it has freed is complete.
-static CUresult fence_open(struct sp_lane *lane, bool may_ask) {
-    CUresult error = CUDA_ERROR_NOT_READY;
+static CUresult ask_or_record(struct sp_lane *lane, bool may_ask) {
+    CUresult error = may_ask ? sp_stream_ask(lane->stream) : CUDA_ERROR_NOT_READY;
+    if (error != CUDA_ERROR_NOT_READY)
+        return error;
+    sp_lane_record(lane);
+    return CUDA_SUCCESS;
+}
+
+static bool is_of_living_context(const struct sp_stream *stream, const struct sp_lane *caller) {
+    return (caller && sp_stream_is_of(stream, caller->stream->context, caller->stream->context_id)) ||
+           sp_stream_is_of_current_context(stream);
+}
+
+// The legacy stream lives as long as its context, and is that of the current one.
+static CUresult fence_legacy(struct sp_lane *lane, const struct sp_lane *caller, bool may_ask) {
+    CUcontext popped;
+    if (!is_of_living_context(lane->stream, caller) ||
+        sp_driver->cuCtxPushCurrent(lane->stream->context) != CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    CUresult error = ask_or_record(lane, may_ask);
+    sp_driver->cuCtxPopCurrent(&popped);
+    return error;
+}
+
+static CUresult fence_open(struct sp_lane *lane, const struct sp_lane *caller, bool may_ask) {
+    if (is_legacy(lane->stream))
+        return fence_legacy(lane, caller, may_ask);
     if (!sp_stream_borrow(lane->stream))
         return CUDA_SUCCESS;
-    if (may_ask)
-        error = sp_stream_ask(lane->stream);
-    if (error == CUDA_ERROR_NOT_READY) {
-        sp_lane_record(lane);
-        error = CUDA_SUCCESS;
-    }
+    CUresult error = ask_or_record(lane, may_ask);
     sp_stream_give_back(lane->stream);
     return error;
 }
 
-CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *but, bool may_ask) {
+CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask) {
     const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
     uint64_t share = unfenced_share(pool);
     CUresult first = CUDA_SUCCESS;
     for (uint32_t slot = 0; table && slot < table->count; slot++) {
         struct sp_lane *lane = atomic_load_explicit(&table->lanes[slot], memory_order_acquire);
-        if (!lane || lane == but || !is_unfenced(lane, share))
+        if (!lane || lane == caller || !is_unfenced(lane, share))
             continue;
-        CUresult error = fence_open(lane, may_ask);
+        CUresult error = fence_open(lane, caller, may_ask);
         first = first == CUDA_SUCCESS ? error : first;
     }
     return first;

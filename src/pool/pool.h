@@ -300,8 +300,8 @@ void sp_lane_record(struct sp_lane *lane);
 
 // Finds out for others what the frees of the pool's open lanes have come to, where they have recorded nothing: asks the stream if
 // the caller `may_ask`, and else, or where work is pending, records. An open lane is one whose stream the program has promised to
-// destroy through the library and never to capture; `but`, the caller's own, may be null.
-CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *but, bool may_ask);
+// destroy through the library and never to capture; the caller's own, which may be null, is left out.
+CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask);
 
 // ---- malloc.c and free.c: what the API calls
 

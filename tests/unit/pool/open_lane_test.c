@@ -82,14 +82,14 @@ static void never_to_capture_is_not_to_capture_now(void **state) {
     assert_int_equal(simcudaCallCount("cuStreamIsCapturing"), before);
 }
 
-static void a_default_stream_records(void **state) {
+static void of_the_default_streams_the_per_thread_one_records(void **state) {
     (void)state;
     static CUstream const defaults[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     for (int i = 0; i < 3; i++) {
         pair(BIG, defaults[i]);
         uint64_t before = recorded();
         pair(BIG, defaults[i]);
-        assert_int_equal(recorded(), before + 1);
+        assert_int_equal(recorded(), before + (i == 2));
         fixture_synchronize(defaults[i]);
     }
 }
@@ -132,6 +132,43 @@ static void a_busy_stream_gets_an_event_that_is_waited_for(void **state) {
     assert_int_equal(poolStreamQuery(b), poolErrorNotReady);
     fixture_free(taken, b);
     simulated_finish(a);
+}
+
+// The legacy stream is that of the current context, which is another one here when it is asked.
+static void the_legacy_stream_is_asked_in_its_context(void **state) {
+    (void)state;
+    CUcontext other, popped;
+    void *freed = fixture_malloc(pool, BIG, NULL);
+    simulated_work(NULL);
+    fixture_free(freed, NULL);
+    assert_int_equal(sp_driver->cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
+    void *taken = fixture_malloc(pool, BIG, b);
+    assert_ptr_equal(taken, freed);
+    assert_int_equal(counted(poolMemPoolStatReuseMadeOrdered), 1);
+    assert_int_equal(sp_driver->cuCtxGetCurrent(&popped), CUDA_SUCCESS);
+    assert_ptr_equal(popped, other);
+    assert_int_equal(sp_driver->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
+    fixture_free(taken, b);
+    simulated_finish(NULL);
+    fixture_trim(pool, 0);
+    assert_int_equal(sp_driver->cuCtxDestroy(other), CUDA_SUCCESS);
+}
+
+// Nobody knows whether it lives.
+static void the_legacy_stream_of_another_context_is_left_alone(void **state) {
+    (void)state;
+    CUcontext other, popped;
+    void *pointer = fixture_malloc(pool, BIG, NULL);
+    simulated_work(NULL);
+    fixture_free(pointer, NULL);
+    assert_int_equal(sp_driver->cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
+    CUstream elsewhere = simulated_stream();
+    uint64_t before = recorded();
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, BIG, pool, elsewhere), poolErrorMemoryAllocation);
+    assert_int_equal(recorded(), before);
+    assert_int_equal(sp_driver->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxDestroy(other), CUDA_SUCCESS);
+    simulated_finish(NULL);
 }
 
 static void where_nothing_may_be_asked_it_gets_one_too(void **state) {
@@ -245,10 +282,12 @@ int main(void) {
         open_lane_test(a_pair_calls_no_driver_however_large),
         open_lane_test(without_one_of_the_promises_it_records),
         open_lane_test(never_to_capture_is_not_to_capture_now),
-        open_lane_test(a_default_stream_records),
+        open_lane_test(of_the_default_streams_the_per_thread_one_records),
         open_lane_test(a_pool_that_goes_by_the_program_alone_records),
         open_lane_test(an_idle_stream_is_asked),
         open_lane_test(a_busy_stream_gets_an_event_that_is_waited_for),
+        open_lane_test(the_legacy_stream_is_asked_in_its_context),
+        open_lane_test(the_legacy_stream_of_another_context_is_left_alone),
         open_lane_test(where_nothing_may_be_asked_it_gets_one_too),
         open_lane_test(where_no_wait_may_be_inserted_it_gets_none),
         open_lane_test(an_error_of_the_asked_stream_is_the_callers),
