@@ -1,4 +1,5 @@
 // Lanes: finding the one of a stream, making it, counting what is not fenced yet.
+#include "order/borrow.h"
 #include "order/mark.h"
 #include "order/synchronize.h"
 #include "pool/pool.h"
@@ -115,15 +116,11 @@ static bool records_each_free(const struct sp_pool *pool) {
            atomic_load_explicit(&pool->destroyed, memory_order_acquire);
 }
 
-static bool is_legacy(const struct sp_stream *stream) {
-    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == SP_STREAM_LEGACY;
-}
-
-// No thread can name another one's per-thread default stream, and a pool that goes by synchronises alone learns of no other thing.
+// A pool that goes by synchronises alone learns of no other thing.
 static bool is_open(const struct sp_pool *pool, const struct sp_stream *stream) {
     enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
-    return (sp_pool_promises(pool) & OPEN) == OPEN && stream->identified &&
-           (is_legacy(stream) || !sp_stream_is_default(stream->handle)) && !sp_pool_is_deterministic(pool);
+    return (sp_pool_promises(pool) & OPEN) == OPEN && sp_stream_can_be_borrowed(stream) &&
+           !sp_pool_is_deterministic(pool);
 }
 
 void sp_pool_share_unfenced(struct sp_pool *pool) {
@@ -155,26 +152,8 @@ static CUresult ask_or_record(struct sp_lane *lane, bool may_ask) {
     return CUDA_SUCCESS;
 }
 
-static bool is_of_living_context(const struct sp_stream *stream, const struct sp_lane *caller) {
-    return (caller && sp_stream_is_of(stream, caller->stream->context, caller->stream->context_id)) ||
-           sp_stream_is_of_current_context(stream);
-}
-
-// The legacy stream lives as long as its context, and is that of the current one.
-static CUresult fence_legacy(struct sp_lane *lane, const struct sp_lane *caller, bool may_ask) {
-    CUcontext popped;
-    if (!is_of_living_context(lane->stream, caller) ||
-        sp_driver->cuCtxPushCurrent(lane->stream->context) != CUDA_SUCCESS)
-        return CUDA_SUCCESS;
-    CUresult error = ask_or_record(lane, may_ask);
-    sp_driver->cuCtxPopCurrent(&popped);
-    return error;
-}
-
 static CUresult fence_open(struct sp_lane *lane, const struct sp_lane *caller, bool may_ask) {
-    if (is_legacy(lane->stream))
-        return fence_legacy(lane, caller, may_ask);
-    if (!sp_stream_borrow(lane->stream))
+    if (!sp_stream_borrow(lane->stream, caller ? caller->stream : NULL))
         return CUDA_SUCCESS;
     CUresult error = ask_or_record(lane, may_ask);
     sp_stream_give_back(lane->stream);
