@@ -100,10 +100,18 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
     return table;
 }
 
+// What others can't see yet is little beside what there is.
+uint64_t sp_pool_unfenced_max(const struct sp_pool *pool) {
+    uint64_t most = atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed);
+    uint64_t part = atomic_load_explicit(&pool->reserved, memory_order_relaxed) / SP_UNFENCED_PART;
+    bool is_set = atomic_load_explicit(&pool->unfenced_max_set, memory_order_relaxed);
+    return is_set || most > part ? most : part;
+}
+
 // Each lane may hold back an equal part of what the pool may, and never so little that every free of a small block
 // records.
 static uint64_t unfenced_share(const struct sp_pool *pool) {
-    uint64_t most = atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed);
+    uint64_t most = sp_pool_unfenced_max(pool);
     uint64_t least = most < SP_UNFENCED_SHARE_MIN ? most : SP_UNFENCED_SHARE_MIN;
     uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
     uint64_t share = lanes > 1 ? most / lanes : most;
