@@ -61,7 +61,7 @@
 
 // The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it is more: see docs/benchmarks.md.
 #define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
-#define SP_UNFENCED_PART      128
+#define SP_UNFENCED_PART      64
 #define SP_UNFENCED_SHARE_MIN ((uint64_t)1 << 20)
 
 // A lane asks what other streams have completed once in so many misses of its quick lists, while the pool is shared.
