@@ -5,108 +5,9 @@
 
 #include <cmocka.h>
 
-#include "fault/host_memory.h"
-#include "pool/settle.h"
-#include "pool/stitch.h"
-#include "unit/pool/fixture.h"
+#include "unit/pool/scattered.h"
 
-// A pool of 64 MiB is of 16 extents of this size, each of which two blocks of HALF fill.
-#define EXTENT  SP_EXTENT_MIN
-#define HALF    (EXTENT / 2)
-#define POOL    MIB(64)
-#define EXTENTS (POOL / EXTENT)
-#define HALVES  (POOL / HALF)
-
-static poolMemPool_t pool;
-static CUstream a;
-static CUstream b;
-static void *blocks[HALVES];
-
-static int setup(void **state) {
-    int failed = fixture_setup(state);
-    pool = fixture_pool_of_at_most(POOL);
-    a = simulated_stream();
-    b = simulated_stream();
-    return failed;
-}
-
-// Fills the pool with blocks of one size.
-static void fill_with(size_t size) {
-    for (size_t i = 0; i < EXTENTS; i++)
-        blocks[i * (EXTENT / size)] = fixture_malloc(pool, EXTENT, a);
-    assert_int_equal(fixture_reserved(pool), POOL);
-    if (size == EXTENT)
-        return;
-    for (size_t i = 0; i < EXTENTS; i++)
-        fixture_free(blocks[2 * i], a);
-    sp_pool_collect(fixture_inside(pool));
-    for (size_t i = 0; i < HALVES; i++)
-        blocks[i] = fixture_malloc(pool, HALF, a);
-    for (size_t i = 1; i < HALVES; i++) // where they lie is their order
-        assert_ptr_equal(blocks[i], (char *)blocks[i - 1] + HALF);
-}
-
-static void drop(size_t index, CUstream stream) {
-    fixture_free(blocks[index], stream);
-    blocks[index] = NULL;
-}
-
-static void drop_every_other(CUstream stream) {
-    for (size_t i = 0; i < EXTENTS; i += 2)
-        drop(i, stream);
-}
-
-// Back from the quick lists.
-static void collect(void) {
-    sp_pool_collect(fixture_inside(pool));
-}
-
-static void settle(void) {
-    struct sp_pool *inside = fixture_inside(pool);
-    collect();
-    sp_lock_acquire(&inside->lock);
-    sp_pool_settle(inside);
-    sp_lock_release(&inside->lock);
-}
-
-static uint64_t remaps(void) {
-    return fixture_attribute(pool, poolMemPoolStatRemaps);
-}
-
-static uint64_t mapping_calls(void) {
-    return simcudaCallCount("cuMemMap") + simcudaCallCount("cuMemUnmap") + simcudaCallCount("cuMemCreate") +
-           simcudaCallCount("cuMemSetAccess") + simcudaCallCount("cuMemRelease");
-}
-
-static void fixture_refuse(size_t size, CUstream stream, unsigned flags) {
-    void *pointer = NULL;
-    assert_int_equal(poolMallocAsyncWithFlags(&pointer, size, pool, stream, flags),
-                     poolErrorMemoryAllocation);
-    fixture_check(pool);
-}
-
-static bool lies_in_a_stitched_view(const void *pointer) {
-    SP_LIST_FOR_EACH(link, &fixture_inside(pool)->kept) {
-        const struct sp_stitch *stitch = SP_CONTAINER_OF(link, struct sp_stitch, by_use);
-        if ((uintptr_t)pointer - stitch->segment.chain.address < stitch->segment.chain.size)
-            return true;
-    }
-    return false;
-}
-
-static void limit_kept(uint32_t views, size_t mappings) {
-    struct sp_pool *inside = fixture_inside(pool);
-    sp_lock_acquire(&inside->lock);
-    sp_kept_limit(inside, views, mappings);
-    sp_lock_release(&inside->lock);
-}
-
-static CUresult bury(void) {
-    size_t buried;
-    return sp_zombies_bury(fixture_inside(pool), &buried);
-}
-
-// ------------------------------------------------------------------------------------------ what is joined
+// What of the free memory in pieces is joined, and for whom.
 
 static void whole_extents_in_pieces_serve_a_larger_request(void **state) {
     (void)state;
@@ -119,7 +20,7 @@ static void whole_extents_in_pieces_serve_a_larger_request(void **state) {
     assert_int_equal(fixture_reserved(pool), POOL);
     assert_int_equal(fixture_used(pool), POOL);
     assert_int_equal(simcudaCallCount("cuMemCreate"), created);
-    fixture_refuse(MIB(1), a, poolMallocDefault); // nothing is left
+    refuse(MIB(1), a, poolMallocDefault); // nothing is left
     fixture_free(joined, a);
     fixture_check(pool);
     assert_int_equal(fixture_used(pool), POOL / 2);
@@ -157,7 +58,7 @@ static void what_is_left_over_of_the_last_extent_stays_free_and_is_used(void **s
     assert_false(lies_in_a_stitched_view(rest));
     assert_int_equal(mapping_calls(), calls);
     void *more = fixture_malloc(pool, 6 * EXTENT, a); // all that there still is
-    fixture_refuse(MIB(1), a, poolMallocDefault);
+    refuse(MIB(1), a, poolMallocDefault);
     fixture_free(more, a);
     fixture_free(joined, a);
     fixture_free(rest, a);
@@ -197,15 +98,6 @@ static void fronts_alone_are_no_beginning_of_a_view(void **state) {
     fixture_free(large, a);
 }
 
-static void leave_tails_wholes_and_a_front(void) {
-    fill_with(HALF);
-    for (size_t i = 1; i < 12; i++) {
-        if (i != 6)
-            drop(i, a);
-    }
-    drop(14, a);
-}
-
 static void new_memory_stands_between_whole_extents_and_a_front(void **state) {
     (void)state;
     unsigned char byte = 0;
@@ -230,7 +122,7 @@ static void memory_that_another_stream_has_pending_is_not_joined(void **state) {
     simulated_work(a);
     drop_every_other(a);
     collect();
-    fixture_refuse(8 * EXTENT, b, poolMallocNoGrowth | poolMallocNoInsertedWaits);
+    refuse(8 * EXTENT, b, poolMallocNoGrowth | poolMallocNoInsertedWaits);
     assert_int_equal(remaps(), 0);
     assert_true(lies_in_a_stitched_view(fixture_malloc(pool, 8 * EXTENT, a))); // its own is
     assert_int_equal(remaps(), 1);
@@ -245,7 +137,7 @@ static void memory_that_another_stream_is_ordered_behind_is_joined(void **state)
     assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
     assert_int_equal(poolEventRecord(event, a), poolSuccess);
     assert_int_equal(poolStreamWaitEvent(b, event, 0), poolSuccess);
-    fixture_refuse(8 * EXTENT, b, poolMallocSameStreamOnly);
+    refuse(8 * EXTENT, b, poolMallocSameStreamOnly);
     assert_true(lies_in_a_stitched_view(fixture_malloc(pool, 8 * EXTENT, b)));
     assert_int_equal(poolEventDestroy(event), poolSuccess);
 }
@@ -330,13 +222,13 @@ static void pending_pieces_are_joined_only_where_the_policies_allow_it(void **st
     (void)state;
     static const int never = poolDefragmentNever;
     leave_pieces_pending();
-    fixture_refuse(4 * EXTENT, b, poolMallocNoInsertedWaits);
+    refuse(4 * EXTENT, b, poolMallocNoInsertedWaits);
     fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
-    fixture_refuse(4 * EXTENT, b, poolMallocDefault);
+    refuse(4 * EXTENT, b, poolMallocDefault);
     fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 1);
     assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrDefragmentation, (void *)&never),
                      poolSuccess);
-    fixture_refuse(4 * EXTENT, b, poolMallocDefault);
+    refuse(4 * EXTENT, b, poolMallocDefault);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 0);
 }
 
@@ -347,7 +239,7 @@ static void pieces_that_no_event_stands_behind_stay_where_they_are(void **state)
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, POOL);
     drop(1, a);
     drop(4, a);
-    fixture_refuse(2 * EXTENT, b, poolMallocDefault);
+    refuse(2 * EXTENT, b, poolMallocDefault);
 }
 
 static void a_wait_or_a_mapping_that_fails_leaves_pending_pieces_free(void **state) {
@@ -365,548 +257,6 @@ static void a_wait_or_a_mapping_that_fails_leaves_pending_pieces_free(void **sta
     fixture_free(fixture_malloc(pool, 4 * EXTENT, b), b);
     fixture_check(pool);
 }
-
-// ---------------------------------------------------------------------------------------------- kept views
-
-static void a_kept_view_serves_the_same_request_without_a_driver_call(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    void *joined = fixture_malloc(pool, 8 * EXTENT, a);
-    fixture_free(joined, a);
-    collect();
-    uint64_t calls = mapping_calls();
-    assert_ptr_equal(fixture_malloc(pool, 8 * EXTENT, a), joined);
-    fixture_free(joined, a);
-    collect();
-    void *smaller = fixture_malloc(pool, 5 * EXTENT, a);
-    void *beside = fixture_malloc(pool, 3 * EXTENT, a);
-    assert_ptr_equal(smaller, joined);
-    assert_ptr_equal(beside, (char *)joined + 5 * EXTENT);
-    assert_int_equal(mapping_calls(), calls);
-    fixture_check(pool);
-    fixture_free(smaller, a);
-    fixture_free(beside, a);
-}
-
-static void a_pattern_that_repeats_makes_no_driver_call_after_its_first_round(void **state) {
-    (void)state;
-    static const size_t sizes[] = {3 * EXTENT, 2 * EXTENT + HALF, 2 * EXTENT};
-    uint64_t calls = 0;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    for (int round = 0; round < 10; round++) {
-        void *pointers[3];
-        for (int i = 0; i < 3; i++)
-            pointers[i] = fixture_malloc(pool, sizes[i], a);
-        for (int i = 0; i < 3; i++)
-            fixture_free(pointers[(i + round) % 3], a);
-        collect();
-        calls = round == 0 ? mapping_calls() : calls;
-    }
-    assert_int_equal(mapping_calls(), calls);
-}
-
-static void a_kept_view_with_a_busy_part_is_not_used_for_more_than_the_rest(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    void *joined = fixture_malloc(pool, 8 * EXTENT, a);
-    fixture_free(joined, a);
-    collect();
-    void *home = fixture_malloc(pool, EXTENT, a); // at its home address
-    assert_false(lies_in_a_stitched_view(home));
-    fixture_refuse(8 * EXTENT, a, poolMallocDefault);
-    void *rest = fixture_malloc(pool, 7 * EXTENT, a);
-    fixture_check(pool);
-    fixture_refuse(MIB(1), a, poolMallocDefault);
-    fixture_free(home, a);
-    fixture_free(rest, a);
-    collect();
-    assert_ptr_equal(fixture_malloc(pool, 8 * EXTENT, a), joined);
-}
-
-static void a_kept_view_is_for_those_who_may_have_all_of_its_memory(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    void *joined = fixture_malloc(pool, 8 * EXTENT, a);
-    simulated_work(a);
-    fixture_free(joined, a);
-    collect();
-    fixture_refuse(8 * EXTENT, b, poolMallocNoInsertedWaits);
-    assert_ptr_equal(fixture_malloc(pool, 8 * EXTENT, a), joined);
-    fixture_free(joined, b); // on another stream than it was allocated on
-    fixture_refuse(8 * EXTENT, a, poolMallocNoInsertedWaits | poolMallocSameStreamOnly);
-    fixture_check(pool);
-}
-
-// The view begins with the tail of an extent and ends with the front of the same.
-static void a_view_that_has_an_extent_twice_is_never_used_for_both(void **state) {
-    (void)state;
-    void *thirds[3];
-    fill_with(EXTENT);
-    drop(0, a);
-    collect();
-    for (int i = 0; i < 3; i++)
-        thirds[i] = fixture_malloc(pool, i < 2 ? MIB(1) + KIB(256) : EXTENT - 2 * (MIB(1) + KIB(256)), a);
-    fixture_free(thirds[0], a);
-    fixture_free(thirds[2], a);
-    collect();
-    void *joined = fixture_malloc(pool, MIB(2) + KIB(256), a);
-    assert_true(lies_in_a_stitched_view(joined));
-    assert_int_equal(fixture_inside(pool)->kept_mappings, 2);
-    fixture_free(joined, a);
-    fixture_free(thirds[1], a);
-    collect();
-    fixture_check(pool);
-    drop(2, a);
-    joined = fixture_malloc(pool, 2 * EXTENT, a); // all of the view, if it were two extents
-    fixture_check(pool);
-    assert_true(lies_in_a_stitched_view(joined));
-    fixture_refuse(MIB(1) + KIB(1), a, poolMallocDefault);
-    fixture_free(joined, a);
-}
-
-// A piece that was used through the view carries that use home.
-static void the_home_of_a_block_is_not_free_before_the_work_through_the_view(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    fixture_synchronize(a);
-    void *joined = fixture_malloc(pool, 8 * EXTENT, a);
-    simulated_work(a);
-    fixture_free(joined, a);
-    collect();
-    fixture_refuse(EXTENT, b, poolMallocNoInsertedWaits | poolMallocNoGrowth);
-    fixture_synchronize(a);
-    fixture_free(fixture_malloc(pool, EXTENT, b), b);
-}
-
-static void the_view_that_was_used_longest_ago_goes_first(void **state) {
-    (void)state;
-    struct sp_pool *inside = fixture_inside(pool);
-    void *joined[3];
-    fill_with(EXTENT);
-    drop_every_other(a);
-    for (int i = 0; i < 3; i++)
-        joined[i] = fixture_malloc(pool, (2 + (size_t)(i == 1)) * EXTENT, a);
-    for (int i = 0; i < 3; i++)
-        fixture_free(joined[i], a);
-    collect();
-    fixture_free(fixture_malloc(pool, 3 * EXTENT, a), a); // the second one is used again
-    collect();
-    limit_kept(2, SIZE_MAX);
-    assert_int_equal(inside->kept_views, 2);
-    assert_false(lies_in_a_stitched_view(joined[0]));
-    assert_true(lies_in_a_stitched_view(joined[1]));
-    limit_kept(2, 4);
-    assert_int_equal(inside->kept_views, 1);
-    assert_int_equal(inside->kept_mappings, 3);
-    assert_true(lies_in_a_stitched_view(joined[1]));
-    fixture_synchronize(a);
-    assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_true(sp_list_empty(&inside->zombies));
-}
-
-static void a_view_with_a_block_is_kept_whatever_the_limit(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    void *joined = fixture_malloc(pool, 2 * EXTENT, a);
-    limit_kept(0, 0);
-    assert_true(lies_in_a_stitched_view(joined));
-    fixture_free(joined, a); // into the quick list
-    limit_kept(0, 0);
-    assert_true(lies_in_a_stitched_view(joined));
-    collect();
-    limit_kept(0, 0);
-    assert_false(lies_in_a_stitched_view(joined));
-}
-
-static void an_evicted_view_is_not_unmapped_before_its_work_has_completed(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    void *joined = fixture_malloc(pool, 8 * EXTENT, a);
-    simulated_work(a);
-    fixture_free(joined, a);
-    collect();
-    limit_kept(0, 0);
-    uint64_t unmapped = simcudaCallCount("cuMemUnmap");
-    assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_int_equal(simcudaCallCount("cuMemUnmap"), unmapped);
-    fixture_check(pool);
-    fixture_synchronize(a);
-    assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_int_equal(simcudaCallCount("cuMemUnmap"), unmapped + 8);
-}
-
-// The use of an earlier block counts, though a later one had no work.
-static void all_uses_of_an_evicted_view_count(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    fixture_synchronize(a);
-    void *first = fixture_malloc(pool, 4 * EXTENT, a);
-    fixture_free(first, a);
-    collect();
-    void *part = fixture_malloc(pool, 2 * EXTENT, a);
-    assert_ptr_equal(part, first);
-    simulated_work(a);
-    fixture_free(part, a);
-    collect();
-    void *other = fixture_malloc(pool, 2 * EXTENT, b);
-    fixture_free(other, b);
-    fixture_synchronize(b);
-    settle();
-    limit_kept(0, 0);
-    uint64_t unmapped = simcudaCallCount("cuMemUnmap");
-    assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_true(simcudaCallCount("cuMemUnmap") - unmapped <= 2);
-    fixture_synchronize(a);
-    assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
-}
-
-static void a_view_that_cannot_be_unmapped_is_tried_again(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    fixture_free(fixture_malloc(pool, 8 * EXTENT, a), a);
-    fixture_synchronize(a);
-    collect();
-    limit_kept(0, 0);
-    assert_int_equal(simcudaFailCall("cuMemUnmap", 3, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
-    assert_int_equal(bury(), CUDA_ERROR_UNKNOWN);
-    fixture_check(pool);
-    assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
-}
-
-// --------------------------------------------------------------------------------------------------- trims
-
-static void a_trim_releases_memory_that_views_stand_on(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    void *joined = fixture_malloc(pool, 8 * EXTENT, a);
-    fixture_trim(pool, 0);
-    assert_int_equal(fixture_reserved(pool), POOL);
-    fixture_free(joined, a);
-    fixture_synchronize(a);
-    fixture_trim(pool, POOL - 3 * EXTENT - HALF);
-    assert_int_equal(fixture_reserved(pool), POOL - 3 * EXTENT - HALF);
-    fixture_check(pool);
-    void *rest = fixture_malloc(pool, 4 * EXTENT, a); // of what is left of the view, or anew
-    fixture_check(pool);
-    fixture_free(rest, a);
-    fixture_synchronize(a);
-    fixture_trim(pool, 0);
-    assert_int_equal(fixture_reserved(pool), POOL / 2);
-}
-
-// Nothing of such a view could ever be used again.
-static void a_view_that_has_lost_all_its_extents_is_not_kept(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    fixture_free(fixture_malloc(pool, 8 * EXTENT, a), a);
-    fixture_synchronize(a);
-    fixture_trim(pool, POOL - 5 * EXTENT);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 1);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptMappings), 3);
-    fixture_check(pool);
-    fixture_trim(pool, 0);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 0);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptMappings), 0);
-    assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
-    fixture_check(pool);
-}
-
-// The front behind whole extents that stand in the middle of the view already.
-static void whole_extents_and_the_front_behind_them_are_joined_with_others(void **state) {
-    (void)state;
-    fill_with(HALF);
-    for (size_t i = 0; i < 5; i++)
-        drop(i, a);
-    drop(8, a);
-    drop(9, a);
-    void *joined = NULL;
-    assert_int_equal(poolMallocAsyncWithFlags(&joined, 3 * EXTENT + HALF, pool, a, poolMallocNoGrowth),
-                     poolSuccess);
-    assert_true(lies_in_a_stitched_view(joined));
-    fixture_check(pool);
-}
-
-static void the_gauge_of_what_can_be_joined_counts_the_ends_of_extents(void **state) {
-    (void)state;
-    fill_with(HALF);
-    drop(1, a);
-    drop(6, a);
-    fixture_synchronize(a);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), HALF);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), EXTENT);
-    fixture_malloc(pool, EXTENT, a);
-    assert_int_equal(fixture_reserved(pool), POOL);
-    fixture_check(pool);
-}
-
-// An extent whose trim the driver didn't let end is still good memory, but can't be mapped again.
-static void what_a_failed_trim_has_released_is_not_joined_and_hinders_no_joining(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    fixture_synchronize(a);
-    collect();
-    assert_int_equal(simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
-    assert_int_not_equal(poolMemPoolTrimTo(pool, POOL - EXTENT), poolSuccess);
-    simcudaFailClear();
-    assert_int_equal(fixture_reserved(pool), POOL);
-    void *joined = fixture_malloc(pool, 7 * EXTENT, a);
-    assert_true(lies_in_a_stitched_view(joined));
-    void *whole = fixture_malloc(pool, EXTENT, a);
-    assert_false(lies_in_a_stitched_view(whole));
-    fixture_refuse(MIB(1), a, poolMallocDefault);
-    fixture_free(whole, a);
-    fixture_free(joined, a);
-}
-
-static void a_trim_that_cannot_unmap_a_view_leaves_the_memory(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    fixture_free(fixture_malloc(pool, 8 * EXTENT, a), a);
-    fixture_synchronize(a);
-    for (uint64_t nth = 1; nth <= 2; nth++) {
-        assert_int_equal(simcudaFailCall("cuMemUnmap", nth, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
-        assert_int_not_equal(poolMemPoolTrimTo(pool, 0), poolSuccess);
-        simcudaFailClear();
-        fixture_check(pool);
-        fixture_free(fixture_malloc(pool, 8 * EXTENT, a), a);
-        fixture_check(pool);
-        fixture_synchronize(a);
-    }
-    fixture_trim(pool, 0);
-    assert_int_equal(fixture_reserved(pool), POOL / 2);
-}
-
-// ------------------------------------------------------------------------------------------------ failures
-
-// What a remap needs of the driver, and of the host, in order.
-static const char *const entries[] = {"cuMemMap", "cuMemSetAccess", "cuMemCreate"};
-
-static void require_as_before(uint64_t reserved) {
-    fixture_check(pool);
-    assert_int_equal(fixture_used(pool), POOL / 2);
-    assert_true(fixture_reserved(pool) <= reserved);
-    assert_int_equal(bury(), CUDA_SUCCESS);
-    fixture_check(pool);
-}
-
-static void a_remap_in_which_a_driver_call_fails_changes_nothing(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    for (size_t entry = 0; entry < sizeof entries / sizeof entries[0]; entry++) {
-        for (uint64_t nth = 1; nth <= 9; nth++) {
-            void *pointer = NULL;
-            assert_int_equal(simcudaFailCall(entries[entry], nth, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN),
-                             0);
-            if (poolMallocFromPoolAsync(&pointer, 8 * EXTENT, pool, a) == poolSuccess)
-                fixture_free(pointer, a);
-            simcudaFailClear();
-            collect();
-            limit_kept(0, 0);
-            fixture_synchronize(a);
-            require_as_before(POOL);
-        }
-    }
-    fixture_free(fixture_malloc(pool, 8 * EXTENT, a), a);
-}
-
-// The undoing fails, too: what is left mapped is unmapped later, by whoever comes to it first.
-static void a_remap_that_cannot_be_undone_is_undone_later(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    fixture_synchronize(a);
-    for (int trimmed = 0; trimmed < 2; trimmed++) {
-        void *pointer = NULL;
-        assert_int_equal(simcudaFailCall("cuMemSetAccess", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
-        assert_int_equal(simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
-        assert_int_not_equal(poolMallocFromPoolAsync(&pointer, 8 * EXTENT, pool, a), poolSuccess);
-        simcudaFailClear();
-        fixture_check(pool);
-        if (trimmed)
-            fixture_trim(pool, 0);
-        assert_int_equal(bury(), CUDA_SUCCESS);
-        assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
-    }
-    assert_int_equal(fixture_reserved(pool), POOL / 2);
-}
-
-// The same with new memory in it, which stays in the pool then.
-static void new_memory_that_cannot_be_given_back_is_free_memory(void **state) {
-    (void)state;
-    pool = fixture_pool();
-    fill_with(EXTENT);
-    drop_every_other(a);
-    fixture_synchronize(a);
-    uint64_t mapped = simcudaCallCount("cuMemMap");
-    void *pointer = NULL;
-    assert_int_equal(simcudaFailCall("cuMemMap", 6, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
-    assert_int_equal(simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
-    assert_int_not_equal(poolMallocFromPoolAsync(&pointer, 10 * EXTENT, pool, a), poolSuccess);
-    assert_true(simcudaCallCount("cuMemMap") > mapped + 5);
-    simcudaFailClear();
-    fixture_check(pool);
-    fixture_trim(pool, 0);
-    fixture_check(pool);
-    assert_int_equal(fixture_reserved(pool), POOL / 2);
-    assert_int_equal(bury(), CUDA_SUCCESS);
-}
-
-// The old memory in front of it and behind it is free again.
-static void new_memory_before_a_front_is_given_back_when_a_driver_call_fails(void **state) {
-    (void)state;
-    pool = fixture_pool();
-    leave_tails_wholes_and_a_front();
-    fixture_synchronize(a);
-    fixture_trim(pool, POOL);
-    uint64_t used = fixture_used(pool);
-    unsigned failures = 0;
-    for (size_t entry = 0; entry < sizeof entries / sizeof entries[0]; entry++) {
-        for (uint64_t nth = 1; nth <= 16; nth++) {
-            void *pointer = NULL;
-            uint64_t reserved = fixture_reserved(pool);
-            assert_int_equal(simcudaFailCall(entries[entry], nth, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
-            if (poolMallocFromPoolAsync(&pointer, 10 * EXTENT, pool, a) == poolSuccess) {
-                fixture_free(pointer, a);
-            } else {
-                assert_int_equal(fixture_reserved(pool), reserved);
-                failures++;
-            }
-            simcudaFailClear();
-            collect();
-            limit_kept(0, 0);
-            fixture_synchronize(a);
-            assert_int_equal(bury(), CUDA_SUCCESS);
-            fixture_trim(pool, POOL);
-            fixture_check(pool);
-            assert_int_equal(fixture_used(pool), used);
-        }
-    }
-    assert_true(failures > 10);
-}
-
-static void a_remap_in_which_host_memory_runs_out_changes_nothing(void **state) {
-    (void)state;
-    for (int onwards = 0; onwards < 2; onwards++) {
-        for (int fresh = 0; fresh < 2; fresh++) {
-            uint64_t failed = 1;
-            pool = fresh ? fixture_pool() : fixture_pool_of_at_most(POOL);
-            fill_with(EXTENT);
-            drop_every_other(a);
-            fixture_synchronize(a);
-            settle();
-            for (uint64_t nth = 1; failed > 0; nth++) {
-                void *pointer = NULL;
-                size_t size = (fresh ? 12 : 8) * EXTENT;
-                uint64_t reserved = fixture_reserved(pool);
-                host_memory_enter(nth, onwards);
-                poolError_t error = poolMallocFromPoolAsync(&pointer, size, pool, a);
-                host_memory_leave(&failed);
-                fixture_check(pool);
-                if (error != poolSuccess)
-                    assert_int_equal(fixture_reserved(pool), reserved);
-                else
-                    fixture_free(pointer, a);
-                fixture_synchronize(a);
-                collect();
-                limit_kept(0, 0);
-                assert_int_equal(bury(), CUDA_SUCCESS);
-                fixture_trim(pool, POOL);
-                fixture_check(pool);
-            }
-            for (size_t i = 1; i < EXTENTS; i += 2)
-                drop(i, a);
-        }
-    }
-}
-
-// ------------------------------------------------------------------------------------------ wrong addresses
-
-static void only_a_live_stitched_block_can_be_freed(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    void *home = blocks[0];
-    drop_every_other(a);
-    void *joined = fixture_malloc(pool, 8 * EXTENT, a);
-    assert_int_equal(poolFreeAsync(home, a), poolErrorInvalidValue);
-    assert_int_equal(poolFreeAsync((char *)joined + EXTENT, a), poolErrorInvalidValue);
-    assert_int_equal(poolFreeAsync((char *)joined + 512, a), poolErrorInvalidValue);
-    fixture_free(joined, a);
-    assert_int_equal(poolFreeAsync(joined, a), poolErrorInvalidValue);
-    collect();
-    assert_int_equal(poolFreeAsync(joined, a), poolErrorInvalidValue);
-    assert_int_equal(poolFree(joined), poolErrorInvalidValue);
-    fixture_synchronize(a);
-    limit_kept(0, 0);
-    assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_int_equal(poolFreeAsync(joined, a), poolErrorInvalidValue);
-    fixture_check(pool);
-}
-
-// --------------------------------------------------------------------------------------------------- pools
-
-static void a_pool_that_is_given_up_goes_with_its_last_stitched_block(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    void *joined = fixture_malloc(pool, 8 * EXTENT, a);
-    for (size_t i = 1; i < EXTENTS; i += 2)
-        drop(i, a);
-    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
-    assert_true(simcudaMemoryInUse(0) >= 8 * EXTENT);
-    simulated_work(a);
-    fixture_free(joined, a);
-    assert_true(simcudaMemoryInUse(0) >= 8 * EXTENT);
-    fixture_synchronize(a);
-    assert_int_equal(simcudaMemoryInUse(0), 0);
-}
-
-static void a_free_without_a_stream_gives_the_pieces_back_at_once(void **state) {
-    (void)state;
-    fill_with(EXTENT);
-    drop_every_other(a);
-    fixture_synchronize(a);
-    void *joined = fixture_malloc(pool, 8 * EXTENT, a);
-    assert_int_equal(poolFree(joined), poolSuccess);
-    fixture_trim(pool, 0);
-    assert_int_equal(fixture_reserved(pool), POOL / 2);
-}
-
-static void stitched_memory_outlives_the_context_that_used_it(void **state) {
-    (void)state;
-    CUcontext second;
-    CUstream c;
-    assert_int_equal(sp_driver->cuCtxCreate(&second, 0, 0), CUDA_SUCCESS);
-    c = simulated_stream();
-    fill_with(EXTENT);
-    drop_every_other(a);
-    fixture_synchronize(a);
-    void *joined = fixture_malloc(pool, 8 * EXTENT, c);
-    simulated_work(c);
-    fixture_free(joined, c);
-    assert_int_equal(sp_driver->cuCtxDestroy(second), CUDA_SUCCESS);
-    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
-    assert_ptr_equal(fixture_malloc(pool, 8 * EXTENT, a), joined);
-    fixture_check(pool);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -926,32 +276,6 @@ int main(void) {
         TEST(pending_pieces_are_joined_only_where_the_policies_allow_it),
         TEST(pieces_that_no_event_stands_behind_stay_where_they_are),
         TEST(a_wait_or_a_mapping_that_fails_leaves_pending_pieces_free),
-        TEST(a_kept_view_serves_the_same_request_without_a_driver_call),
-        TEST(a_pattern_that_repeats_makes_no_driver_call_after_its_first_round),
-        TEST(a_kept_view_with_a_busy_part_is_not_used_for_more_than_the_rest),
-        TEST(a_view_that_has_an_extent_twice_is_never_used_for_both),
-        TEST(a_kept_view_is_for_those_who_may_have_all_of_its_memory),
-        TEST(the_home_of_a_block_is_not_free_before_the_work_through_the_view),
-        TEST(the_view_that_was_used_longest_ago_goes_first),
-        TEST(a_view_with_a_block_is_kept_whatever_the_limit),
-        TEST(an_evicted_view_is_not_unmapped_before_its_work_has_completed),
-        TEST(all_uses_of_an_evicted_view_count),
-        TEST(a_view_that_cannot_be_unmapped_is_tried_again),
-        TEST(a_trim_releases_memory_that_views_stand_on),
-        TEST(a_view_that_has_lost_all_its_extents_is_not_kept),
-        TEST(whole_extents_and_the_front_behind_them_are_joined_with_others),
-        TEST(the_gauge_of_what_can_be_joined_counts_the_ends_of_extents),
-        TEST(what_a_failed_trim_has_released_is_not_joined_and_hinders_no_joining),
-        TEST(a_trim_that_cannot_unmap_a_view_leaves_the_memory),
-        TEST(a_remap_in_which_a_driver_call_fails_changes_nothing),
-        TEST(a_remap_that_cannot_be_undone_is_undone_later),
-        TEST(new_memory_that_cannot_be_given_back_is_free_memory),
-        TEST(new_memory_before_a_front_is_given_back_when_a_driver_call_fails),
-        TEST(a_remap_in_which_host_memory_runs_out_changes_nothing),
-        TEST(only_a_live_stitched_block_can_be_freed),
-        TEST(a_pool_that_is_given_up_goes_with_its_last_stitched_block),
-        TEST(a_free_without_a_stream_gives_the_pieces_back_at_once),
-        TEST(stitched_memory_outlives_the_context_that_used_it),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("pool/remap", tests, NULL, NULL);
 }
