@@ -3,6 +3,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,7 +58,7 @@ static struct sp_lock_owner *take_spare(void) {
 static struct sp_lock_owner *new_owner(void) {
     struct sp_lock_owner *owner = aligned_alloc(_Alignof(struct sp_lock_owner), sizeof *owner);
     if (owner)
-        *owner = (struct sp_lock_owner){0};
+        memset(owner, 0, sizeof *owner);
     return owner;
 }
 

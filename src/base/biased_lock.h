@@ -33,12 +33,13 @@ struct sp_lock_owner {
 };
 
 struct sp_biased_lock {
-    _Atomic(struct sp_lock_owner *) owner; // null: none
-    struct sp_lock shared;                 // what everybody else holds
+    struct sp_lock shared; // what everybody but the owner holds
     // Guarded by `shared`:
     uint16_t streak;            // how often in a row it was taken by
     uint16_t patience;          // how often an ownership was ended, up to a limit
     struct sp_lock_owner *last; // the thread that took `shared` last
+
+    _Atomic(struct sp_lock_owner *) owner; // null: none
 };
 
 // Lets threads become owners from now on, if the system can do that. It may take milliseconds in a process with
