@@ -102,12 +102,15 @@ static void unlink_from_bucket(struct sp_stream *stream) {
 }
 
 // A slot of a stream of the same context that is gone and of which nothing is pending, or null. Other
-// threads read a slot's context without a lock, and its spare events belong to it: so it stays what it is.
+// threads read a slot's context without a lock, and its spare events belong to it: so it stays what it is. Nor does a slot's
+// stream become a default one: a pool may leave more to lanes whose streams it can borrow.
 static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
     for (struct sp_stream **link = &table.gone; *link; link = &(*link)->next_gone) {
         struct sp_stream *stream = *link;
         bool spent = SP_MUTATED(SlotReusedEarly, true, sp_stream_is_spent(stream));
-        if (!sp_stream_is_of(stream, fresh->context, fresh->context_id) || !spent)
+        bool fits = sp_stream_is_of(stream, fresh->context, fresh->context_id) &&
+                    sp_stream_is_default(stream->handle) == sp_stream_is_default(fresh->handle);
+        if (!fits || !spent)
             continue;
         *link = stream->next_gone;
         unlink_from_bucket(stream);

@@ -246,6 +246,19 @@ static void a_pool_that_is_given_up_leaves_one(void **state) {
     simulated_finish(a);
 }
 
+// Nobody can borrow it, and the lane is that of the slot.
+static void a_default_stream_gets_no_open_lane_from_one_that_is_gone(void **state) {
+    (void)state;
+    pair(BIG, a);
+    fixture_synchronize(a);
+    assert_int_equal(poolStreamDestroy(a), poolSuccess);
+    pair(BIG, CU_STREAM_PER_THREAD);
+    uint64_t before = recorded();
+    pair(BIG, CU_STREAM_PER_THREAD);
+    assert_int_equal(recorded(), before + 1);
+    fixture_synchronize(CU_STREAM_PER_THREAD);
+}
+
 // ---- a stream that others have borrowed
 
 static _Atomic bool destroyed;
@@ -257,13 +270,13 @@ static void *destroy(void *unused) {
     return unused;
 }
 
-static void it_is_not_destroyed_meanwhile(void **state) {
-    (void)state;
+static void require_destroy_to_wait(void *(*run)(void *)) {
     pthread_t thread;
+    atomic_store(&destroyed, false);
     pair(BIG, a);
     struct sp_stream *stream = fixture_stream(a);
     assert_true(sp_stream_borrow(stream));
-    assert_int_equal(pthread_create(&thread, NULL, destroy, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, run, NULL), 0);
     while (atomic_load(&stream->known_as) != 0)
         sp_lock_pause(1000);
     assert_false(sp_stream_borrow(stream));
@@ -273,6 +286,11 @@ static void it_is_not_destroyed_meanwhile(void **state) {
     sp_stream_give_back(stream);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(atomic_load(&destroyed));
+}
+
+static void it_is_not_destroyed_meanwhile(void **state) {
+    (void)state;
+    require_destroy_to_wait(destroy);
 }
 
 #define open_lane_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
@@ -295,6 +313,7 @@ int main(void) {
         open_lane_test(when_the_promise_ends_what_was_left_is_fenced),
         open_lane_test(a_destroyed_stream_has_left_its_event),
         open_lane_test(a_pool_that_is_given_up_leaves_one),
+        open_lane_test(a_default_stream_gets_no_open_lane_from_one_that_is_gone),
         open_lane_test(it_is_not_destroyed_meanwhile),
     };
     return cmocka_run_group_tests_name("pool/open_lane", tests, NULL, NULL);
