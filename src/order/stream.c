@@ -244,16 +244,20 @@ void sp_stream_remember(struct sp_stream *stream, CUstream handle) {
     sp_streams_by_handle[sp_stream_hash((uintptr_t)handle) % SP_STREAMS_BY_HANDLE] = stream;
 }
 
-void sp_streams_forget_handle(CUstream handle) {
+// Whoever borrows it from here on finds that it isn't known.
+static void forget_handle_of(struct sp_stream *stream) {
+    atomic_store(&stream->known_as, 0);
+    for (unsigned round = 0; SP_MUTATED(BorrowerNotAwaited, 0, atomic_load(&stream->borrowers)) != 0; round++)
+        sp_lock_pause(round);
+}
+
+void sp_streams_forget_handle(CUstream handle, const struct sp_stream *of) {
     uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
     for (uint32_t slot = 0; slot < count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
-        if (atomic_load_explicit(&stream->known_as, memory_order_relaxed) != (uintptr_t)handle)
-            continue;
-        atomic_store(&stream->known_as, 0);
-        for (unsigned round = 0; SP_MUTATED(BorrowerNotAwaited, 0, atomic_load(&stream->borrowers)) != 0;
-             round++)
-            sp_lock_pause(round);
+        if (stream == of ||
+            atomic_load_explicit(&stream->known_as, memory_order_relaxed) == (uintptr_t)handle)
+            forget_handle_of(stream);
     }
 }
 
@@ -270,9 +274,9 @@ void sp_stream_give_back(struct sp_stream *stream) {
 }
 
 void sp_streams_forget_handles(void) {
-    uint32_t count = sp_stream_count();
+    uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
     for (uint32_t slot = 0; slot < count; slot++)
-        set_known_as(sp_stream_at(slot), NULL);
+        forget_handle_of(sp_stream_at(slot));
 }
 
 // ------------------------------------------------------------------------------------------ gone contexts

@@ -140,8 +140,9 @@ void sp_stream_remember(struct sp_stream *stream, CUstream handle);
 bool sp_stream_borrow(struct sp_stream *stream);
 void sp_stream_give_back(struct sp_stream *stream);
 
-// Makes every thread forget a handle, before what it names is destroyed, and waits for who has borrowed it; and all handles.
-void sp_streams_forget_handle(CUstream handle);
+// Makes every thread forget a handle, before the stream that it names (null: it isn't told) is destroyed, and waits for who has
+// borrowed that, even if it was forgotten before; and all handles.
+void sp_streams_forget_handle(CUstream handle, const struct sp_stream *of);
 void sp_streams_forget_handles(void);
 
 // The stream of a slot that a fence names.

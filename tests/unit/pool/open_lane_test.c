@@ -293,6 +293,16 @@ static void it_is_not_destroyed_meanwhile(void **state) {
     require_destroy_to_wait(destroy);
 }
 
+static void *promise_and_destroy(void *unused) {
+    fixture_set_flag(fixture_pool(), poolMemPoolAttrStreamPromises, OPEN);
+    return destroy(unused);
+}
+
+static void nor_when_its_handle_was_forgotten_meanwhile(void **state) {
+    (void)state;
+    require_destroy_to_wait(promise_and_destroy);
+}
+
 #define open_lane_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -315,6 +325,7 @@ int main(void) {
         open_lane_test(a_pool_that_is_given_up_leaves_one),
         open_lane_test(a_default_stream_gets_no_open_lane_from_one_that_is_gone),
         open_lane_test(it_is_not_destroyed_meanwhile),
+        open_lane_test(nor_when_its_handle_was_forgotten_meanwhile),
     };
     return cmocka_run_group_tests_name("pool/open_lane", tests, NULL, NULL);
 }
