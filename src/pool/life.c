@@ -235,8 +235,11 @@ static void take_apart(struct sp_pool *pool) {
     bool was_live = sp_figures_any_used(pool);
     sp_pool_trim(pool, 0);
     if (!sp_figures_any_used(pool) && atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0) {
+        bool promised = (sp_pool_promises(pool) & poolPromiseStreamDestroy) != 0;
         atomic_fetch_sub(&device->given_up, 1);
         dispose(pool);
+        if (promised)
+            sp_promises_end();
         return;
     }
     unclaim(pool);

@@ -324,6 +324,9 @@ poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct sp_stream
 // So many pools have a promise. While none has, a free needn't find out whose memory it is before it asks the driver.
 extern _Atomic uint32_t sp_pools_promised;
 void sp_pool_set_promises(struct sp_pool *pool, int promises);
+
+// After a pool had promised how its streams are destroyed, and does so no longer. No lock is held.
+void sp_promises_end(void);
 static inline bool sp_pools_any_promised(void) {
     return atomic_load_explicit(&sp_pools_promised, memory_order_relaxed) != 0;
 }

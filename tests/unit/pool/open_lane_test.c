@@ -246,6 +246,27 @@ static void a_pool_that_is_given_up_leaves_one(void **state) {
     simulated_finish(a);
 }
 
+// Its handle is forgotten then, so what it has freed until then must be known of before.
+static void another_pools_promise_loses_nothing(void **state) {
+    (void)state;
+    void *freed = free_pending();
+    fixture_set_flag(fixture_pool(), poolMemPoolAttrStreamPromises, OPEN);
+    assert_ptr_equal(fixture_malloc(pool, BIG, b), freed);
+    fixture_free(freed, b);
+    simulated_finish(a);
+}
+
+static void the_end_of_another_pools_promise_loses_nothing(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, OPEN);
+    void *freed = free_pending();
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, poolPromiseNothing);
+    assert_ptr_equal(fixture_malloc(pool, BIG, b), freed);
+    fixture_free(freed, b);
+    simulated_finish(a);
+}
+
 // Nobody can borrow it, and the lane is that of the slot.
 static void a_default_stream_gets_no_open_lane_from_one_that_is_gone(void **state) {
     (void)state;
@@ -323,6 +344,8 @@ int main(void) {
         open_lane_test(when_the_promise_ends_what_was_left_is_fenced),
         open_lane_test(a_destroyed_stream_has_left_its_event),
         open_lane_test(a_pool_that_is_given_up_leaves_one),
+        open_lane_test(another_pools_promise_loses_nothing),
+        open_lane_test(the_end_of_another_pools_promise_loses_nothing),
         open_lane_test(a_default_stream_gets_no_open_lane_from_one_that_is_gone),
         open_lane_test(it_is_not_destroyed_meanwhile),
         open_lane_test(nor_when_its_handle_was_forgotten_meanwhile),
