@@ -85,6 +85,12 @@ bool sp_biased_locks_enable(void) {
     return true;
 }
 
+// The library is unloaded, or the process ends: no thread that ends later may look for end_thread. What it owns stays with it.
+__attribute__((destructor)) static void forget_threads(void) {
+    if (atomic_exchange(&enabled, false))
+        pthread_key_delete(key_of_thread);
+}
+
 // -------------------------------------------------------------------------------------------- ownership
 
 // With `shared` held.
