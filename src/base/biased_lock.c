@@ -18,6 +18,9 @@ enum { STREAK_FIRST = 32, PATIENCE_MAX = 8 };
 
 static struct sp_lock_owner nobody; // is never a lock's owner
 _Thread_local struct sp_lock_owner *sp_this_thread = &nobody;
+#ifndef NDEBUG
+_Thread_local const struct sp_biased_lock *sp_biased_held;
+#endif
 
 static _Atomic bool enabled;
 static pthread_key_t key_of_thread; // its destructor runs at a thread's end

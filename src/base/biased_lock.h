@@ -50,6 +50,17 @@ bool sp_biased_locks_enable(void);
 extern _Thread_local
     __attribute__((tls_model("initial-exec"), visibility("hidden"))) struct sp_lock_owner *sp_this_thread;
 
+// In debug builds a thread that takes a second one is stopped.
+#ifdef NDEBUG
+#define SP_BIASED_BEGIN() ((void)0)
+#define SP_BIASED_END()   ((void)0)
+#else
+extern _Thread_local __attribute__((tls_model("initial-exec"), visibility("hidden")))
+const struct sp_biased_lock *sp_biased_held;
+#define SP_BIASED_BEGIN() (assert(!sp_biased_held), (void)(sp_biased_held = lock))
+#define SP_BIASED_END()   (assert(sp_biased_held == lock), (void)(sp_biased_held = NULL))
+#endif
+
 // The paths that are not inline: called by the functions below only.
 void sp_biased_acquire_shared(struct sp_biased_lock *lock);
 void sp_biased_release_shared(struct sp_biased_lock *lock);
@@ -76,6 +87,7 @@ static inline void sp_biased_acquire(struct sp_biased_lock *lock) {
 #endif
     if (SP_UNLIKELY(!sp_biased_enter(lock)))
         sp_biased_acquire_shared(lock);
+    SP_BIASED_BEGIN();
 }
 
 static inline void sp_biased_release(struct sp_biased_lock *lock) {
@@ -83,6 +95,7 @@ static inline void sp_biased_release(struct sp_biased_lock *lock) {
 #ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
 #endif
+    SP_BIASED_END();
     if (SP_LIKELY(atomic_load_explicit(&me->inside, memory_order_relaxed) != NULL))
         atomic_store_explicit(&me->inside, NULL, memory_order_release);
     else
