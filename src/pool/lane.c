@@ -1,4 +1,5 @@
 // Lanes: finding the one of a stream, making it, counting what is not fenced yet.
+#include "order/context.h"
 #include "order/mark.h"
 #include "order/synchronize.h"
 #include "pool/pool.h"
@@ -162,12 +163,10 @@ static bool is_of_living_context(const struct sp_stream *stream, const struct sp
 
 // The legacy stream lives as long as its context, and is that of the current one.
 static CUresult fence_legacy(struct sp_lane *lane, const struct sp_lane *caller, bool may_ask) {
-    CUcontext popped;
-    if (!is_of_living_context(lane->stream, caller) ||
-        sp_driver->cuCtxPushCurrent(lane->stream->context) != CUDA_SUCCESS)
+    if (!is_of_living_context(lane->stream, caller) || !sp_context_enter(lane->stream->context))
         return CUDA_SUCCESS;
     CUresult error = ask_or_record(lane, may_ask);
-    sp_driver->cuCtxPopCurrent(&popped);
+    sp_context_leave();
     return error;
 }
 
