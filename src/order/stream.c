@@ -109,7 +109,7 @@ static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
         struct sp_stream *stream = *link;
         bool spent = SP_MUTATED(SlotReusedEarly, true, sp_stream_is_spent(stream));
         bool fits = sp_stream_is_of(stream, fresh->context, fresh->context_id) &&
-                    sp_stream_is_default(stream->handle) == sp_stream_is_default(fresh->handle);
+                    stream->is_default == sp_stream_is_default(fresh->handle);
         if (!fits || !spent)
             continue;
         *link = stream->next_gone;
@@ -142,6 +142,7 @@ static void describe_slot(struct sp_stream *stream, const struct sp_stream_descr
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id)) {
         stream->device = fresh->device;
         stream->identified = fresh->identified;
+        stream->is_default = sp_stream_is_default(fresh->handle);
         stream->context = fresh->context;
         stream->context_id = fresh->context_id;
     }

@@ -58,6 +58,7 @@ struct sp_stream {
     uint32_t slot;
     int device;
     bool identified;
+    bool is_default;  // as all streams of the slot, which others may look at
     _Atomic int kind; // enum sp_stream_kind; of an anonymous stream non-blocking if one of its name ever was
 
     // What others learn of it.

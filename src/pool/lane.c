@@ -124,7 +124,7 @@ static bool is_legacy(const struct sp_stream *stream) {
 static bool is_open(const struct sp_pool *pool, const struct sp_stream *stream) {
     enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
     return (sp_pool_promises(pool) & OPEN) == OPEN && stream->identified &&
-           (is_legacy(stream) || !sp_stream_is_default(stream->handle)) && !sp_pool_is_deterministic(pool);
+           (is_legacy(stream) || !stream->is_default) && !sp_pool_is_deterministic(pool);
 }
 
 void sp_pool_share_unfenced(struct sp_pool *pool) {
