@@ -193,7 +193,7 @@ static int flag_at(const void *value) {
 
 // What was pending when the tiers were last looked through may be complete by the other measure.
 static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
-    sp_pool_fence_open_lanes(pool, NULL, false);
+    sp_pool_close_lanes(pool);
     sp_lock_acquire(&pool->lock);
     atomic_store(&pool->deterministic, deterministic);
     atomic_store(&pool->is_complete, deterministic ? sp_fence_is_synchronized : sp_fence_is_complete);
@@ -253,7 +253,7 @@ static poolError_t set_promises(struct sp_pool *pool, int promises) {
     if (promises & ~(poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture))
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
     int changed = sp_pool_promises(pool) ^ promises;
-    sp_pool_fence_open_lanes(pool, NULL, false);
+    sp_pool_close_lanes(pool);
     sp_lock_acquire(&pool->lock);
     sp_pool_set_promises(pool, promises & ~(changed & poolPromiseStreamDestroy));
     sp_pool_share_unfenced(pool);

@@ -303,7 +303,7 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
         return false;
     atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
     atomic_fetch_add(&device->given_up, 1);
-    sp_pool_fence_open_lanes(pool, NULL, false);
+    sp_pool_close_lanes(pool);
     give_up(pool);
     sp_device_reap_pool(device, pool);
     await_reaper(device);

@@ -280,6 +280,74 @@ static void a_default_stream_gets_no_open_lane_from_one_that_is_gone(void **stat
     fixture_synchronize(CU_STREAM_PER_THREAD);
 }
 
+// At each moment at which another thread could run: it gets an event, or the change finds it.
+static struct {
+    void *pointer;
+    struct sp_lane *lane;
+    int points;
+} late;
+
+static bool is_locked(const struct sp_lock *lock) {
+    return atomic_load(&lock->state) != SP_LOCK_FREE;
+}
+
+// The other thread, which is this one, couldn't have what is held now.
+static bool would_wait(void) {
+    return is_locked(&late.lane->lock.shared) || atomic_load(&sp_this_thread->inside) ||
+           is_locked(&late.lane->pool->lock) || is_locked(&late.lane->stream->lock);
+}
+
+static void free_late(int contended) {
+    if (contended || would_wait() || --late.points >= 0)
+        return;
+    sp_lock_set_hook(NULL);
+    fixture_free(late.pointer, a);
+}
+
+enum { POINTS = 16 };
+
+static void require_fenced_across(void (*change)(void)) {
+    for (int point = 0; point < POINTS; point++) {
+        pool = fixture_pool_of_at_most(BIG); // one that isn't short of memory yet, or it records each free
+        fixture_set_flag(pool, poolMemPoolAttrStreamPromises, OPEN);
+        pair(BIG, a);
+        late.pointer = fixture_malloc(pool, BIG, a);
+        late.lane = fixture_lane(pool, a);
+        late.points = point;
+        simulated_work(a);
+        sp_lock_set_hook(free_late);
+        change();
+        bool has_run = late.points < 0;
+        sp_lock_set_hook(NULL);
+        if (!has_run)
+            fixture_free(late.pointer, a);
+        void *taken = fixture_malloc(pool, BIG, b);
+        assert_ptr_equal(taken, late.pointer);
+        fixture_free(taken, b);
+        simulated_finish(a);
+        fixture_synchronize(b);
+        assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    }
+}
+
+static void end_the_promise(void) {
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, poolPromiseNothing);
+}
+
+static void a_free_while_the_promise_ends_is_fenced(void **state) {
+    (void)state;
+    require_fenced_across(end_the_promise);
+}
+
+static void change_the_measure(void) {
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+}
+
+static void a_free_while_the_measure_changes_is_fenced(void **state) {
+    (void)state;
+    require_fenced_across(change_the_measure);
+}
+
 // ---- a stream that others have borrowed
 
 static _Atomic bool destroyed;
@@ -347,6 +415,8 @@ int main(void) {
         open_lane_test(another_pools_promise_loses_nothing),
         open_lane_test(the_end_of_another_pools_promise_loses_nothing),
         open_lane_test(a_default_stream_gets_no_open_lane_from_one_that_is_gone),
+        open_lane_test(a_free_while_the_promise_ends_is_fenced),
+        open_lane_test(a_free_while_the_measure_changes_is_fenced),
         open_lane_test(it_is_not_destroyed_meanwhile),
         open_lane_test(nor_when_its_handle_was_forgotten_meanwhile),
     };
