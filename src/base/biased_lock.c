@@ -28,6 +28,7 @@ static pthread_key_t key_of_thread; // its destructor runs at a thread's end
 static struct {
     struct sp_lock lock;
     struct sp_lock_owner *owners;
+    struct sp_lock_owner *all; // spare or not: none is ever lost
 } spare;
 
 // A barrier on every thread that runs. The kernel may lack memory for it, or be forbidden it by now: a processor's stores come
@@ -60,8 +61,13 @@ static struct sp_lock_owner *take_spare(void) {
 
 static struct sp_lock_owner *new_owner(void) {
     struct sp_lock_owner *owner = aligned_alloc(_Alignof(struct sp_lock_owner), sizeof *owner);
-    if (owner)
-        memset(owner, 0, sizeof *owner);
+    if (!owner)
+        return NULL;
+    memset(owner, 0, sizeof *owner);
+    sp_lock_acquire(&spare.lock);
+    owner->next = spare.all;
+    spare.all = owner;
+    sp_lock_release(&spare.lock);
     return owner;
 }
 

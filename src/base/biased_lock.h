@@ -30,6 +30,7 @@
 struct sp_lock_owner {
     _Alignas(64) _Atomic(struct sp_biased_lock *) inside; // as the owner; written by the thread alone
     struct sp_lock_owner *next_spare;
+    struct sp_lock_owner *next; // of all that there are
 };
 
 struct sp_biased_lock {
