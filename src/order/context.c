@@ -53,12 +53,3 @@ CUresult sp_context_current(CUcontext *context, uint64_t *id) {
     CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
     return error == CUDA_SUCCESS && *context ? known_id(*context, id) : error;
 }
-
-bool sp_context_enter(CUcontext context) {
-    return sp_native_noted(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent") == CUDA_SUCCESS;
-}
-
-void sp_context_leave(void) {
-    CUcontext popped;
-    sp_driver->cuCtxPopCurrent(&popped);
-}

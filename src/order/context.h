@@ -26,8 +26,4 @@ bool sp_context_is_gone(CUcontext context, uint64_t id);
 // The calling thread's current one, (null, 0) for none. The id is 0 too where no stream of the context was ever met.
 CUresult sp_context_current(CUcontext *context, uint64_t *id);
 
-// Makes a living context the current one, and the one before it again.
-bool sp_context_enter(CUcontext context);
-void sp_context_leave(void);
-
 #endif

@@ -262,18 +262,6 @@ void sp_streams_forget_handle(CUstream handle, const struct sp_stream *of) {
     }
 }
 
-bool sp_stream_borrow(struct sp_stream *stream) {
-    atomic_fetch_add(&stream->borrowers, 1);
-    if (atomic_load(&stream->known_as) != 0)
-        return true;
-    atomic_fetch_sub(&stream->borrowers, 1);
-    return false;
-}
-
-void sp_stream_give_back(struct sp_stream *stream) {
-    atomic_fetch_sub(&stream->borrowers, 1);
-}
-
 void sp_streams_forget_handles(void) {
     uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
     for (uint32_t slot = 0; slot < count; slot++)

@@ -68,10 +68,10 @@ struct sp_stream {
     uint64_t first;            // the first number of this incarnation
     CUstream handle;
     CUcontext context;
-    uint64_t context_id; // sp_context_id's
-    _Atomic bool gone;   // destroyed: nothing new comes of it
-    _Atomic bool strict; // a pool that goes by synchronises alone has a lane for it
-    _Atomic uint32_t borrowers;
+    uint64_t context_id;        // sp_context_id's
+    _Atomic bool gone;          // destroyed: nothing new comes of it
+    _Atomic bool strict;        // a pool that goes by synchronises alone has a lane for it
+    _Atomic uint32_t borrowers; // see order/borrow.h
 
     // Guarded by the registry's lock:
     struct sp_stream *next_in_bucket;
@@ -134,12 +134,6 @@ static inline struct sp_stream *sp_stream_remembered(CUstream handle) {
 
 // Remembers the stream that the handle was just resolved to.
 void sp_stream_remember(struct sp_stream *stream, CUstream handle);
-
-// For who wants to pass a stream to the driver outside of a call that was given it: for a program that promises that the stream
-// is destroyed through the library, and never captures. Between the two the stream isn't destroyed. False when it isn't known by its
-// handle now.
-bool sp_stream_borrow(struct sp_stream *stream);
-void sp_stream_give_back(struct sp_stream *stream);
 
 // Makes every thread forget a handle, before the stream that it names (null: it isn't told) is destroyed, and waits for who has
 // borrowed that, even if it was forgotten before; and all handles.

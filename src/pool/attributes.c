@@ -33,7 +33,7 @@ static bool read_u64(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
         *value = pool->props.maxSize;
         return true;
     case poolMemPoolAttrUnfencedBytesMax:
-        *value = read_figure(&pool->unfenced_max);
+        *value = sp_pool_unfenced_max(pool);
         return true;
     case poolMemPoolAttrHostWaitMax:
         *value = read_figure(&pool->host_wait_max);
@@ -212,6 +212,7 @@ static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
 static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
     sp_lock_acquire(&pool->lock);
     atomic_store_explicit(&pool->unfenced_max, most, memory_order_relaxed);
+    atomic_store_explicit(&pool->unfenced_max_set, true, memory_order_relaxed);
     sp_pool_share_unfenced(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;

@@ -67,13 +67,16 @@ static inline void sp_figure_raise(_Atomic uint64_t *high, uint64_t current) {
         ;
 }
 
+// Both with the pool's lock held.
 static inline void sp_figures_reserved_add(struct sp_pool *pool, uint64_t bytes) {
     uint64_t reserved = atomic_fetch_add_explicit(&pool->reserved, bytes, memory_order_relaxed) + bytes;
     sp_figure_raise(&pool->reserved_high, reserved);
+    sp_pool_share_unfenced(pool);
 }
 
 static inline void sp_figures_reserved_subtract(struct sp_pool *pool, uint64_t bytes) {
     atomic_fetch_sub_explicit(&pool->reserved, bytes, memory_order_relaxed);
+    sp_pool_share_unfenced(pool);
 }
 
 #endif

@@ -1,5 +1,5 @@
 // Lanes: finding the one of a stream, making it, counting what is not fenced yet.
-#include "order/context.h"
+#include "order/borrow.h"
 #include "order/mark.h"
 #include "order/synchronize.h"
 #include "pool/pool.h"
@@ -100,10 +100,18 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
     return table;
 }
 
+// What others can't see yet is little beside what there is.
+uint64_t sp_pool_unfenced_max(const struct sp_pool *pool) {
+    uint64_t most = atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed);
+    uint64_t part = atomic_load_explicit(&pool->reserved, memory_order_relaxed) / SP_UNFENCED_PART;
+    bool is_set = atomic_load_explicit(&pool->unfenced_max_set, memory_order_relaxed);
+    return is_set || most > part ? most : part;
+}
+
 // Each lane may hold back an equal part of what the pool may, and never so little that every free of a small block
 // records.
 static uint64_t unfenced_share(const struct sp_pool *pool) {
-    uint64_t most = atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed);
+    uint64_t most = sp_pool_unfenced_max(pool);
     uint64_t least = most < SP_UNFENCED_SHARE_MIN ? most : SP_UNFENCED_SHARE_MIN;
     uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
     uint64_t share = lanes > 1 ? most / lanes : most;
@@ -116,19 +124,14 @@ static bool records_each_free(const struct sp_pool *pool) {
            atomic_load_explicit(&pool->destroyed, memory_order_acquire);
 }
 
-static bool is_legacy(const struct sp_stream *stream) {
-    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == SP_STREAM_LEGACY;
-}
-
 static bool promises_open_lanes(const struct sp_pool *pool) {
     enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
     return (sp_pool_promises(pool) & OPEN) == OPEN;
 }
 
-// No thread can name another one's per-thread default stream, and a pool that goes by synchronises alone learns of no other thing.
+// A pool that goes by synchronises alone learns of no other thing.
 static bool is_open(const struct sp_pool *pool, const struct sp_stream *stream) {
-    return promises_open_lanes(pool) && stream->identified && (is_legacy(stream) || !stream->is_default) &&
-           !sp_pool_is_deterministic(pool);
+    return promises_open_lanes(pool) && sp_stream_can_be_borrowed(stream) && !sp_pool_is_deterministic(pool);
 }
 
 static void share_unfenced(struct sp_pool *pool, bool closed) {
@@ -164,24 +167,8 @@ static CUresult ask_or_record(struct sp_lane *lane, bool may_ask) {
     return CUDA_SUCCESS;
 }
 
-static bool is_of_living_context(const struct sp_stream *stream, const struct sp_lane *caller) {
-    return (caller && sp_stream_is_of(stream, caller->stream->context, caller->stream->context_id)) ||
-           sp_stream_is_of_current_context(stream);
-}
-
-// The legacy stream lives as long as its context, and is that of the current one.
-static CUresult fence_legacy(struct sp_lane *lane, const struct sp_lane *caller, bool may_ask) {
-    if (!is_of_living_context(lane->stream, caller) || !sp_context_enter(lane->stream->context))
-        return CUDA_SUCCESS;
-    CUresult error = ask_or_record(lane, may_ask);
-    sp_context_leave();
-    return error;
-}
-
 static CUresult fence_open(struct sp_lane *lane, const struct sp_lane *caller, bool may_ask) {
-    if (is_legacy(lane->stream))
-        return fence_legacy(lane, caller, may_ask);
-    if (!sp_stream_borrow(lane->stream))
+    if (!sp_stream_borrow(lane->stream, caller ? caller->stream : NULL))
         return CUDA_SUCCESS;
     CUresult error = ask_or_record(lane, may_ask);
     sp_stream_give_back(lane->stream);

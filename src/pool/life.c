@@ -115,6 +115,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         atomic_store(&pool->reuse_policies[i], 1);
     atomic_store(&pool->release_threshold, 0);
     atomic_store(&pool->unfenced_max, SP_UNFENCED_MAX);
+    atomic_store(&pool->unfenced_max_set, false);
     atomic_store(&pool->host_wait_max, 0);
     atomic_store(&pool->deterministic, false);
     atomic_store(&pool->context_fence, false);

@@ -59,8 +59,9 @@
 #define SP_KEPT_VIEWS_MAX    64
 #define SP_KEPT_MAPPINGS_MAX 8192
 
-// The default of poolMemPoolAttrUnfencedBytesMax: see docs/benchmarks.md.
+// The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it is more: see docs/benchmarks.md.
 #define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
+#define SP_UNFENCED_PART      64
 #define SP_UNFENCED_SHARE_MIN ((uint64_t)1 << 20)
 
 // A lane asks what other streams have completed once in so many misses of its quick lists, while the pool is shared.
@@ -174,6 +175,7 @@ struct sp_pool {
     _Atomic int reuse_policies[3];
     _Atomic uint64_t release_threshold;
     _Atomic uint64_t unfenced_max;
+    _Atomic bool unfenced_max_set;  // by the program: then it stays
     _Atomic uint64_t host_wait_max; // nanoseconds
     _Atomic bool deterministic;
     _Atomic bool context_fence;
@@ -291,8 +293,11 @@ static inline bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequenc
     return bytes > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
 }
 
-// Computes anew what each lane may hold back, when something that this depends on has changed: the pool's attribute, the number of
-// its lanes, that it is short of memory or given up. With the pool's lock held.
+// The value of poolMemPoolAttrUnfencedBytesMax now.
+uint64_t sp_pool_unfenced_max(const struct sp_pool *pool);
+
+// Computes anew what each lane may hold back, when something that this depends on has changed: the pool's attribute, what it has
+// reserved, the number of its lanes, that it is short of memory or given up. With the pool's lock held.
 void sp_pool_share_unfenced(struct sp_pool *pool);
 
 // Records a mark behind the lane's frees. For a call that was made with the lane's stream, or has borrowed it.

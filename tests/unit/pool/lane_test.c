@@ -122,6 +122,35 @@ static void unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows(
     assert_true(sp_lane_count_unfenced(lane, 1, 1));
 }
 
+static void of_a_large_pool_a_part_may_be_unfenced_unless_the_program_says_how_much(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream(), b = simulated_stream();
+    struct sp_lane *lane = fixture_lane(pool, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(8));
+    void *large = fixture_malloc(pool, MIB(4096), a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(4096 / 64));
+    assert_int_equal(atomic_load(&lane->unfenced_most), MIB(4096 / 64));
+    fixture_lane(pool, b);
+    assert_int_equal(atomic_load(&lane->unfenced_most), MIB(4096 / 64 / 2));
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(2));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(2));
+    fixture_free(fixture_malloc(pool, MIB(4096), b), b);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(2));
+    fixture_free(large, a);
+}
+
+static void what_may_be_unfenced_shrinks_with_the_pool(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    fixture_free(fixture_malloc(pool, MIB(4096), a), a);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(8));
+    assert_int_equal(atomic_load(&fixture_lane(pool, a)->unfenced_most), MIB(8));
+}
+
 static uint64_t private_records(void) {
     return simcudaCallCount("cuEventRecord");
 }
@@ -211,6 +240,8 @@ int main(void) {
         lane_test(a_lane_that_is_used_again_has_nothing_of_its_last_pool),
         lane_test(a_malloc_without_host_memory_for_its_lane_changes_nothing),
         lane_test(unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows),
+        lane_test(of_a_large_pool_a_part_may_be_unfenced_unless_the_program_says_how_much),
+        lane_test(what_may_be_unfenced_shrinks_with_the_pool),
         lane_test(a_free_beyond_the_unfenced_bytes_records_and_the_count_begins_anew),
         lane_test(a_query_of_a_pending_stream_fences_no_bytes),
         lane_test(memory_that_its_stream_takes_again_is_held_back_from_nobody),

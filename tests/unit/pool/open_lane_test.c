@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "order/borrow.h"
 #include "unit/pool/fixture.h"
 
 // Lanes of streams that the program promises never to capture and to destroy through the library: their frees record nothing, and
@@ -364,11 +365,11 @@ static void require_destroy_to_wait(void *(*run)(void *)) {
     atomic_store(&destroyed, false);
     pair(BIG, a);
     struct sp_stream *stream = fixture_stream(a);
-    assert_true(sp_stream_borrow(stream));
+    assert_true(sp_stream_borrow(stream, NULL));
     assert_int_equal(pthread_create(&thread, NULL, run, NULL), 0);
     while (atomic_load(&stream->known_as) != 0)
         sp_lock_pause(1000);
-    assert_false(sp_stream_borrow(stream));
+    assert_false(sp_stream_borrow(stream, NULL));
     for (int i = 0; i < 1000; i++)
         sp_lock_pause(1000);
     assert_false(atomic_load(&destroyed));

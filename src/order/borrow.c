@@ -1,0 +1,38 @@
+#include "order/borrow.h"
+
+static bool is_legacy(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == SP_STREAM_LEGACY;
+}
+
+bool sp_stream_can_be_borrowed(const struct sp_stream *stream) {
+    return stream->identified && (is_legacy(stream) || !stream->is_default);
+}
+
+static bool is_of_living_context(const struct sp_stream *stream, const struct sp_stream *callers) {
+    return (callers && sp_stream_is_of(stream, callers->context, callers->context_id)) ||
+           sp_stream_is_of_current_context(stream);
+}
+
+// Whoever destroys the stream takes the handle back first, and then looks for borrowers.
+static bool borrow_by_handle(struct sp_stream *stream) {
+    atomic_fetch_add(&stream->borrowers, 1);
+    if (atomic_load(&stream->known_as) != 0)
+        return true;
+    atomic_fetch_sub(&stream->borrowers, 1);
+    return false;
+}
+
+bool sp_stream_borrow(struct sp_stream *stream, const struct sp_stream *callers) {
+    if (!is_legacy(stream))
+        return borrow_by_handle(stream);
+    return is_of_living_context(stream, callers) &&
+           sp_driver->cuCtxPushCurrent(stream->context) == CUDA_SUCCESS;
+}
+
+void sp_stream_give_back(struct sp_stream *stream) {
+    CUcontext popped;
+    if (is_legacy(stream))
+        sp_driver->cuCtxPopCurrent(&popped);
+    else
+        atomic_fetch_sub(&stream->borrowers, 1);
+}
