@@ -251,7 +251,8 @@ struct poolMemPoolProps {
 //                     another context. The second one: the call does what it does outside of a capture, at
 //                     the moment when it is made and not when the graph is launched, so the graph uses memory that
 //                     others may be given; and an event that the call records becomes part of the capture, or
-//                     invalidates it. Default poolPromiseNothing.
+//                     invalidates it. A promise ends when the attribute is set without it, or with the last memory of a
+//                     pool that was destroyed. Default poolPromiseNothing.
 //   ReleaseDelay      Beyond ReleaseThreshold, a synchronise also leaves as much as the program had in use at
 //                     once in any of the pool's last so many intervals between two synchronises. So a loop that
 //                     frees what it uses and synchronises takes memory from the device in its first round

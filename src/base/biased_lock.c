@@ -3,6 +3,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,9 @@ enum { STREAK_FIRST = 32, PATIENCE_MAX = 8 };
 
 static struct sp_lock_owner nobody; // is never a lock's owner
 _Thread_local struct sp_lock_owner *sp_this_thread = &nobody;
+#ifndef NDEBUG
+_Thread_local const struct sp_biased_lock *sp_biased_held;
+#endif
 
 static _Atomic bool enabled;
 static pthread_key_t key_of_thread; // its destructor runs at a thread's end
@@ -24,6 +28,7 @@ static pthread_key_t key_of_thread; // its destructor runs at a thread's end
 static struct {
     struct sp_lock lock;
     struct sp_lock_owner *owners;
+    struct sp_lock_owner *all; // spare or not: none is ever lost
 } spare;
 
 // A barrier on every thread that runs. The kernel may lack memory for it, or be forbidden it by now: a processor's stores come
@@ -56,8 +61,13 @@ static struct sp_lock_owner *take_spare(void) {
 
 static struct sp_lock_owner *new_owner(void) {
     struct sp_lock_owner *owner = aligned_alloc(_Alignof(struct sp_lock_owner), sizeof *owner);
-    if (owner)
-        *owner = (struct sp_lock_owner){0};
+    if (!owner)
+        return NULL;
+    memset(owner, 0, sizeof *owner);
+    sp_lock_acquire(&spare.lock);
+    owner->next = spare.all;
+    spare.all = owner;
+    sp_lock_release(&spare.lock);
     return owner;
 }
 
@@ -82,6 +92,12 @@ bool sp_biased_locks_enable(void) {
         return false;
     atomic_store_explicit(&enabled, true, memory_order_release);
     return true;
+}
+
+// The library is unloaded, or the process ends: no thread that ends later may look for end_thread. What it owns stays with it.
+__attribute__((destructor)) static void forget_threads(void) {
+    if (atomic_exchange(&enabled, false))
+        pthread_key_delete(key_of_thread);
 }
 
 // -------------------------------------------------------------------------------------------- ownership

@@ -30,15 +30,17 @@
 struct sp_lock_owner {
     _Alignas(64) _Atomic(struct sp_biased_lock *) inside; // as the owner; written by the thread alone
     struct sp_lock_owner *next_spare;
+    struct sp_lock_owner *next; // of all that there are
 };
 
 struct sp_biased_lock {
-    _Atomic(struct sp_lock_owner *) owner; // null: none
-    struct sp_lock shared;                 // what everybody else holds
+    struct sp_lock shared; // what everybody but the owner holds
     // Guarded by `shared`:
     uint16_t streak;            // how often in a row it was taken by
     uint16_t patience;          // how often an ownership was ended, up to a limit
     struct sp_lock_owner *last; // the thread that took `shared` last
+
+    _Atomic(struct sp_lock_owner *) owner; // null: none
 };
 
 // Lets threads become owners from now on, if the system can do that. It may take milliseconds in a process with
@@ -48,6 +50,17 @@ bool sp_biased_locks_enable(void);
 // The calling thread; one that owns nothing, as long as it has taken no biased lock as one of several.
 extern _Thread_local
     __attribute__((tls_model("initial-exec"), visibility("hidden"))) struct sp_lock_owner *sp_this_thread;
+
+// In debug builds a thread that takes a second one is stopped.
+#ifdef NDEBUG
+#define SP_BIASED_BEGIN() ((void)0)
+#define SP_BIASED_END()   ((void)0)
+#else
+extern _Thread_local __attribute__((tls_model("initial-exec"), visibility("hidden")))
+const struct sp_biased_lock *sp_biased_held;
+#define SP_BIASED_BEGIN() (assert(!sp_biased_held), (void)(sp_biased_held = lock))
+#define SP_BIASED_END()   (assert(sp_biased_held == lock), (void)(sp_biased_held = NULL))
+#endif
 
 // The paths that are not inline: called by the functions below only.
 void sp_biased_acquire_shared(struct sp_biased_lock *lock);
@@ -75,6 +88,7 @@ static inline void sp_biased_acquire(struct sp_biased_lock *lock) {
 #endif
     if (SP_UNLIKELY(!sp_biased_enter(lock)))
         sp_biased_acquire_shared(lock);
+    SP_BIASED_BEGIN();
 }
 
 static inline void sp_biased_release(struct sp_biased_lock *lock) {
@@ -82,6 +96,7 @@ static inline void sp_biased_release(struct sp_biased_lock *lock) {
 #ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
 #endif
+    SP_BIASED_END();
     if (SP_LIKELY(atomic_load_explicit(&me->inside, memory_order_relaxed) != NULL))
         atomic_store_explicit(&me->inside, NULL, memory_order_release);
     else

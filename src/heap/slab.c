@@ -48,8 +48,10 @@ struct sp_slab *sp_slab_create(unsigned class_index) {
 void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run) {
     slab->run = run;
     slab->address = run->address;
-    run->slab = slab;
     run->is_run = true;
+    atomic_thread_fence(
+        memory_order_release); // or a free of what isn't live might take the slab for the block's account
+    run->slab = slab;
 }
 
 void sp_slab_destroy(struct sp_slab *slab) {

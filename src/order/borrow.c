@@ -5,7 +5,7 @@ static bool is_legacy(const struct sp_stream *stream) {
 }
 
 bool sp_stream_can_be_borrowed(const struct sp_stream *stream) {
-    return stream->identified && (is_legacy(stream) || !sp_stream_is_default(stream->handle));
+    return stream->identified && (is_legacy(stream) || !stream->is_default);
 }
 
 static bool is_of_living_context(const struct sp_stream *stream, const struct sp_stream *callers) {

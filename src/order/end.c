@@ -15,7 +15,7 @@ CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
     if (stream)
         sp_stream_record(stream);
     if (!SP_IS_MUTANT(HandleRemembered))
-        sp_streams_forget_handle(handle); // before the driver can give it to another
+        sp_streams_forget_handle(handle, stream); // before the driver can give it to another
     CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
     if (error != CUDA_SUCCESS || !stream)
         return error;

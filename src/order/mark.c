@@ -102,8 +102,10 @@ static struct sp_mark **entry_locked(struct sp_stream *stream) {
     return oldest;
 }
 
-// The stream keeps the mark, by a reference that it has already.
+// The stream keeps the mark, by a reference that it has already. Once the lock is released newer ones may have taken its place, and
+// another thread may be recording it again.
 static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
+    uint64_t sequence = mark->sequence;
     sp_lock_acquire(&stream->lock);
     struct sp_mark **entry = entry_locked(stream);
     struct sp_mark *covered = *entry;
@@ -111,7 +113,7 @@ static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
     if (covered && drop_reference(covered))
         retire_locked(stream, covered);
     sp_lock_release(&stream->lock);
-    sp_number_raise(&stream->recorded, mark->sequence);
+    sp_number_raise(&stream->recorded, sequence);
 }
 
 void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark) {

@@ -102,12 +102,15 @@ static void unlink_from_bucket(struct sp_stream *stream) {
 }
 
 // A slot of a stream of the same context that is gone and of which nothing is pending, or null. Other
-// threads read a slot's context without a lock, and its spare events belong to it: so it stays what it is.
+// threads read a slot's context without a lock, and its spare events belong to it: so it stays what it is. Nor does a slot's
+// stream become a default one: a pool may leave more to lanes whose streams it can borrow.
 static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
     for (struct sp_stream **link = &table.gone; *link; link = &(*link)->next_gone) {
         struct sp_stream *stream = *link;
         bool spent = SP_MUTATED(SlotReusedEarly, true, sp_stream_is_spent(stream));
-        if (!sp_stream_is_of(stream, fresh->context, fresh->context_id) || !spent)
+        bool fits = sp_stream_is_of(stream, fresh->context, fresh->context_id) &&
+                    stream->is_default == sp_stream_is_default(fresh->handle);
+        if (!fits || !spent)
             continue;
         *link = stream->next_gone;
         unlink_from_bucket(stream);
@@ -139,6 +142,7 @@ static void describe_slot(struct sp_stream *stream, const struct sp_stream_descr
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id)) {
         stream->device = fresh->device;
         stream->identified = fresh->identified;
+        stream->is_default = sp_stream_is_default(fresh->handle);
         stream->context = fresh->context;
         stream->context_id = fresh->context_id;
     }
@@ -241,23 +245,27 @@ void sp_stream_remember(struct sp_stream *stream, CUstream handle) {
     sp_streams_by_handle[sp_stream_hash((uintptr_t)handle) % SP_STREAMS_BY_HANDLE] = stream;
 }
 
-void sp_streams_forget_handle(CUstream handle) {
+// Whoever borrows it from here on finds that it isn't known.
+static void forget_handle_of(struct sp_stream *stream) {
+    atomic_store(&stream->known_as, 0);
+    for (unsigned round = 0; SP_MUTATED(BorrowerNotAwaited, 0, atomic_load(&stream->borrowers)) != 0; round++)
+        sp_lock_pause(round);
+}
+
+void sp_streams_forget_handle(CUstream handle, const struct sp_stream *of) {
     uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
     for (uint32_t slot = 0; slot < count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
-        if (atomic_load_explicit(&stream->known_as, memory_order_relaxed) != (uintptr_t)handle)
-            continue;
-        atomic_store(&stream->known_as, 0);
-        for (unsigned round = 0; SP_MUTATED(BorrowerNotAwaited, 0, atomic_load(&stream->borrowers)) != 0;
-             round++)
-            sp_lock_pause(round);
+        if (stream == of ||
+            atomic_load_explicit(&stream->known_as, memory_order_relaxed) == (uintptr_t)handle)
+            forget_handle_of(stream);
     }
 }
 
 void sp_streams_forget_handles(void) {
-    uint32_t count = sp_stream_count();
+    uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
     for (uint32_t slot = 0; slot < count; slot++)
-        set_known_as(sp_stream_at(slot), NULL);
+        forget_handle_of(sp_stream_at(slot));
 }
 
 // ------------------------------------------------------------------------------------------ gone contexts

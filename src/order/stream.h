@@ -58,6 +58,7 @@ struct sp_stream {
     uint32_t slot;
     int device;
     bool identified;
+    bool is_default;  // as all streams of the slot, which others may look at
     _Atomic int kind; // enum sp_stream_kind; of an anonymous stream non-blocking if one of its name ever was
 
     // What others learn of it.
@@ -134,8 +135,9 @@ static inline struct sp_stream *sp_stream_remembered(CUstream handle) {
 // Remembers the stream that the handle was just resolved to.
 void sp_stream_remember(struct sp_stream *stream, CUstream handle);
 
-// Makes every thread forget a handle, before what it names is destroyed, and waits for who has borrowed it; and all handles.
-void sp_streams_forget_handle(CUstream handle);
+// Makes every thread forget a handle, before the stream that it names (null: it isn't told) is destroyed, and waits for who has
+// borrowed that, even if it was forgotten before; and all handles.
+void sp_streams_forget_handle(CUstream handle, const struct sp_stream *of);
 void sp_streams_forget_handles(void);
 
 // The stream of a slot that a fence names.

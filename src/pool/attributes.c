@@ -193,7 +193,7 @@ static int flag_at(const void *value) {
 
 // What was pending when the tiers were last looked through may be complete by the other measure.
 static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
-    sp_pool_fence_open_lanes(pool, NULL, false);
+    sp_pool_close_lanes(pool);
     sp_lock_acquire(&pool->lock);
     atomic_store(&pool->deterministic, deterministic);
     atomic_store(&pool->is_complete, deterministic ? sp_fence_is_synchronized : sp_fence_is_complete);
@@ -236,15 +236,35 @@ void sp_pool_set_promises(struct sp_pool *pool, int promises) {
         atomic_fetch_sub(&sp_pools_promised, 1);
 }
 
-// What was remembered while nothing was promised, or is left of an earlier promise, may be of streams that are gone. And what was
-// left without an event while that was promised gets one as long as it is.
+// A stream that is remembered for the sake of a promise that has ended may be destroyed in any way now. It isn't known which those
+// are, so all are forgotten. No open lane's stream can be borrowed then before its next call, so what it has freed gets an event.
+void sp_promises_end(void) {
+    for (struct sp_device *device = sp_runtime_next_device(NULL); device;
+         device = sp_runtime_next_device(device)) {
+        struct sp_pool *pool = NULL;
+        while ((pool = sp_device_next_pool(device, pool)))
+            sp_pool_fence_open_lanes(pool, NULL, false);
+    }
+    sp_streams_forget_handles();
+}
+
+// A call that is under way when a promise ends may remember its stream once more; so it is forgotten when one is made, too. And
+// what was left without an event while that was promised gets one as long as it is.
 static poolError_t set_promises(struct sp_pool *pool, int promises) {
     if (promises & ~(poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture))
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
-    if (promises & poolPromiseStreamDestroy && !(sp_pool_promises(pool) & poolPromiseStreamDestroy) &&
-        !SP_IS_MUTANT(PromisedAgain))
-        sp_streams_forget_handles();
-    sp_pool_fence_open_lanes(pool, NULL, false);
+    int changed = sp_pool_promises(pool) ^ promises;
+    sp_pool_close_lanes(pool);
+    sp_lock_acquire(&pool->lock);
+    sp_pool_set_promises(pool, promises & ~(changed & poolPromiseStreamDestroy));
+    sp_pool_share_unfenced(pool);
+    sp_lock_release(&pool->lock);
+    if (!(changed & poolPromiseStreamDestroy))
+        return poolSuccess;
+    if (!SP_IS_MUTANT(PromisedAgain)) {
+        sp_promises_end();
+        sp_device_reap(pool->device); // what was destroyed while the walk stood on it
+    }
     sp_lock_acquire(&pool->lock);
     sp_pool_set_promises(pool, promises);
     sp_pool_share_unfenced(pool);

@@ -86,6 +86,8 @@ void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_
         return;
     }
     sp_owner_set_run(run, NULL);
+    sp_block_set_live(run);                    // in nobody's account
+    atomic_thread_fence(memory_order_release); // before it is a large block to anybody
     run->is_run = false;
     sp_slab_destroy(slab);
     sp_lock_acquire(&pool->lock);

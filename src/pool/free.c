@@ -100,7 +100,7 @@ static poolError_t free_small(void *pointer, struct sp_slab *slab, struct releas
     uint32_t block_size = sp_slab_class(slab)->block_size;
     struct sp_lane *lane = owner;
     bool surplus = false;
-    if (!owner->pool)
+    if (!owner || !owner->pool) // used again meanwhile, or given back
         return not_live(pointer);
     release->pool = owner->pool;
     release->account = owner;

@@ -124,21 +124,28 @@ static bool records_each_free(const struct sp_pool *pool) {
            atomic_load_explicit(&pool->destroyed, memory_order_acquire);
 }
 
-// A pool that goes by synchronises alone learns of no other thing.
-static bool is_open(const struct sp_pool *pool, const struct sp_stream *stream) {
+static bool promises_open_lanes(const struct sp_pool *pool) {
     enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
-    return (sp_pool_promises(pool) & OPEN) == OPEN && sp_stream_can_be_borrowed(stream) &&
-           !sp_pool_is_deterministic(pool);
+    return (sp_pool_promises(pool) & OPEN) == OPEN;
 }
 
-void sp_pool_share_unfenced(struct sp_pool *pool) {
+// A pool that goes by synchronises alone learns of no other thing.
+static bool is_open(const struct sp_pool *pool, const struct sp_stream *stream) {
+    return promises_open_lanes(pool) && sp_stream_can_be_borrowed(stream) && !sp_pool_is_deterministic(pool);
+}
+
+static void share_unfenced(struct sp_pool *pool, bool closed) {
     uint64_t share = unfenced_share(pool);
     bool none = records_each_free(pool);
     SP_LIST_FOR_EACH(link, &pool->lanes) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        uint64_t most = none ? 0 : is_open(pool, lane->stream) ? UINT64_MAX : share;
+        uint64_t most = none ? 0 : !closed && is_open(pool, lane->stream) ? UINT64_MAX : share;
         atomic_store_explicit(&lane->unfenced_most, most, memory_order_relaxed);
     }
+}
+
+void sp_pool_share_unfenced(struct sp_pool *pool) {
+    share_unfenced(pool, false);
 }
 
 // ----------------------------------------------------------------------------------------- open lanes
@@ -180,6 +187,28 @@ CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *ca
         first = first == CUDA_SUCCESS ? error : first;
     }
     return first;
+}
+
+// A free that found its lane open is counted when the lane's lock can be had.
+static void await_frees(const struct sp_pool *pool) {
+    const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    for (uint32_t slot = 0; table && slot < table->count; slot++) {
+        struct sp_lane *lane = atomic_load_explicit(&table->lanes[slot], memory_order_acquire);
+        if (!lane)
+            continue;
+        sp_biased_acquire(&lane->lock);
+        sp_biased_release(&lane->lock);
+    }
+}
+
+void sp_pool_close_lanes(struct sp_pool *pool) {
+    if (!promises_open_lanes(pool))
+        return;
+    sp_lock_acquire(&pool->lock);
+    share_unfenced(pool, true);
+    sp_lock_release(&pool->lock);
+    await_frees(pool);
+    sp_pool_fence_open_lanes(pool, NULL, false);
 }
 
 // --------------------------------------------------------------------------------------- a lane's life

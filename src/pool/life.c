@@ -236,8 +236,11 @@ static void take_apart(struct sp_pool *pool) {
     bool was_live = sp_figures_any_used(pool);
     sp_pool_trim(pool, 0);
     if (!sp_figures_any_used(pool) && atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0) {
+        bool promised = (sp_pool_promises(pool) & poolPromiseStreamDestroy) != 0;
         atomic_fetch_sub(&device->given_up, 1);
         dispose(pool);
+        if (promised)
+            sp_promises_end();
         return;
     }
     unclaim(pool);
@@ -301,7 +304,7 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
         return false;
     atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
     atomic_fetch_add(&device->given_up, 1);
-    sp_pool_fence_open_lanes(pool, NULL, false);
+    sp_pool_close_lanes(pool);
     give_up(pool);
     sp_device_reap_pool(device, pool);
     await_reaper(device);

@@ -308,6 +308,10 @@ void sp_lane_record(struct sp_lane *lane);
 // destroy through the library and never to capture; the caller's own, which may be null, is left out.
 CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask);
 
+// Before a promise ends, the measure of completion changes, or the pool is given up: no open lane leaves a free without an event any
+// more, and what was left gets one. Whoever makes the change opens the lanes again with sp_pool_share_unfenced().
+void sp_pool_close_lanes(struct sp_pool *pool);
+
 // ---- malloc.c and free.c: what the API calls
 
 // What pool/at_hand.h has no memory at hand for. SP_POOL_GONE when another thread has given the pool of the handle up meanwhile.
@@ -329,6 +333,9 @@ poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct sp_stream
 // So many pools have a promise. While none has, a free needn't find out whose memory it is before it asks the driver.
 extern _Atomic uint32_t sp_pools_promised;
 void sp_pool_set_promises(struct sp_pool *pool, int promises);
+
+// After a pool had promised how its streams are destroyed, and does so no longer. No lock is held.
+void sp_promises_end(void);
 static inline bool sp_pools_any_promised(void) {
     return atomic_load_explicit(&sp_pools_promised, memory_order_relaxed) != 0;
 }

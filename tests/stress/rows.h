@@ -11,6 +11,7 @@
     X(threads_share_one_stream, "8 threads, one stream, one pool") \
     X(threads_free_what_others_allocated, "each block is freed by another thread than the one that allocated it") \
     X(threads_make_and_destroy_streams_as_promised, "handles come back in other threads, and no thread takes the new stream for the old one") \
+    X(threads_ask_the_streams_of_others, "open lanes: streams that others borrow are destroyed, promises end and are made again meanwhile") \
     X(threads_synchronise_and_trim_while_others_allocate, "a synchronise or a trim of one thread and a malloc of another") \
     X(threads_join_memory_in_pieces, "threads map the same free memory again and again, while others trim and free it") \
     X(threads_make_and_destroy_pools, "pools come and go, with the current pool changing meanwhile") \

@@ -74,6 +74,83 @@ void row_threads_make_and_destroy_streams_as_promised(void) {
     crew_require_all_back(pool);
 }
 
+// A stream that frees more than any lane may hold back, and is destroyed while others may be asking it.
+static void live_an_open_streams_life(struct crew_member *member) {
+    CUstream stream = test_stream();
+    for (unsigned char i = 1; i < 4; i++) {
+        size_t size = MIB(1) + crew_draw(member, MIB(8));
+        void *pointer = NULL;
+        poolError_t error = poolMallocFromPoolAsync(&pointer, size, member->crew->pool, stream);
+        REQUIRE(error == poolSuccess || error == poolErrorMemoryAllocation);
+        if (error != poolSuccess)
+            continue;
+        test_fill_block(pointer, i, size, stream);
+        test_check_block(pointer, i, size, stream);
+        test_free(pointer, stream);
+    }
+    EXPECT(poolStreamDestroy(stream), poolSuccess);
+}
+
+enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
+
+static poolMemPool_t beside; // whose promises end, too
+
+static void promise_anew(struct crew_member *member) {
+    static const int promises[] = {OPEN, OPEN, OPEN, poolPromiseStreamDestroy, poolPromiseNothing};
+    poolMemPool_t pool = crew_draw(member, 2) ? beside : member->crew->pool;
+    if (crew_draw(member, 4) == 0)
+        test_set_flag(member->crew->pool, poolMemPoolAttrDeterministic, (int)crew_draw(member, 2));
+    test_set_flag(pool, poolMemPoolAttrStreamPromises, promises[crew_draw(member, 5)]);
+}
+
+static void use_pool_beside(struct crew_member *member) {
+    poolMemPool_t pool = test_pool();
+    test_set_flag(pool, poolMemPoolAttrStreamPromises, OPEN);
+    test_free(test_malloc(beside, 1 + crew_draw(member, KIB(8)), member->stream), member->stream);
+    void *pointer = test_malloc(pool, MIB(4), member->stream);
+    EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+    test_free(pointer, member->stream);
+}
+
+static void borrow_or_allocate(struct crew_member *member) {
+    switch (crew_draw(member, 40)) {
+    case 0:
+    case 1:
+    case 2:
+        live_an_open_streams_life(member);
+        break;
+    case 3:
+        promise_anew(member);
+        break;
+    case 4:
+        use_pool_beside(member);
+        break;
+    case 5:
+        EXPECT(poolMemPoolTrimTo(member->crew->pool, crew_draw(member, MIB(128))), poolSuccess);
+        break;
+    case 6:
+        EXPECT(poolStreamSynchronize(member->stream), poolSuccess);
+        break;
+    default:
+        crew_allocate_large_or_free(member);
+    }
+}
+
+void row_threads_ask_the_streams_of_others(void) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(192));
+    beside = test_keeping_pool();
+    test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    test_set_flag(pool, poolMemPoolAttrStreamPromises, OPEN);
+    crew_open(&crew, pool);
+    crew_start(&crew, borrow_or_allocate, ROUNDS / 6);
+    crew_join(&crew);
+    test_set_flag(pool, poolMemPoolAttrStreamPromises, poolPromiseNothing);
+    test_set_flag(beside, poolMemPoolAttrStreamPromises, poolPromiseNothing);
+    crew_close(&crew);
+    EXPECT(poolMemPoolDestroy(beside), poolSuccess);
+    crew_require_all_back(pool);
+}
+
 static void synchronise_or_trim_or_allocate(struct crew_member *member) {
     switch (crew_draw(member, 40)) {
     case 0:

@@ -46,6 +46,7 @@ static void check(poolError_t error, const char *what) {
 struct use {
     struct calls calls;
     CUstream stream;
+    pthread_barrier_t turn;
 };
 
 // In a thread of its own, whose state in the library outlives the library's handle.
@@ -69,6 +70,15 @@ static void *leave_everything_alive(void *argument) {
     }
     check(use->calls.poolStreamSynchronize(use->stream), "synchronise"); // the library's thread has work now
     check(use->calls.poolMemPoolDestroy(pools[0]), "destroy");
+    return NULL;
+}
+
+// In a thread that ends when the library is gone.
+static void *outlive_the_library(void *argument) {
+    struct use *use = argument;
+    leave_everything_alive(use);
+    pthread_barrier_wait(&use->turn);
+    pthread_barrier_wait(&use->turn);
     return NULL;
 }
 
@@ -102,12 +112,18 @@ static void use_and_unload(const char *path) {
 #define CALL_FIND(name) find(library, #name, &use.calls.name);
     CALLS(CALL_FIND)
 #undef CALL_FIND
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, leave_everything_alive, &use) != 0)
+    pthread_t thread, survivor;
+    pthread_barrier_init(&use.turn, NULL, 2);
+    if (pthread_create(&thread, NULL, leave_everything_alive, &use) != 0 ||
+        pthread_create(&survivor, NULL, outlive_the_library, &use) != 0)
         exit(EXIT_FAILURE);
     leave_everything_alive(&use);
     pthread_join(thread, NULL);
+    pthread_barrier_wait(&use.turn);
     dlclose(library);
+    pthread_barrier_wait(&use.turn);
+    pthread_join(survivor, NULL);
+    pthread_barrier_destroy(&use.turn);
 }
 
 int main(int argc, char **argv) {

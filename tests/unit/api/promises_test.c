@@ -286,6 +286,33 @@ static void a_promise_that_is_given_again_begins_with_nothing(void **state) {
     fixture_free(young, a);
 }
 
+// Nor may those that were of a promise which has ended, where another pool's goes on.
+static void what_a_promise_told_ends_with_it(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, BOTH);
+    promise(BOTH);
+    pair(1000, a);
+    const struct sp_stream *old = fixture_stream(a);
+    promise(poolPromiseNothing);
+    simulated_work(a);
+    simulated_destroy(a);
+    assert_ptr_equal(simulated_stream(), a);
+    fixture_free(fixture_malloc(other, 1000, a), a);
+    assert_int_equal(sp_stream_remembered(a) != old, has_ids());
+}
+
+static void and_with_its_pool(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, BOTH);
+    promise(BOTH);
+    pair(1000, a);
+    fixture_synchronize(a);
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    assert_null(sp_stream_remembered(a));
+}
+
 // A free looks for the pointer's pool only where some pool has a promise.
 static void pools_with_a_promise_are_counted(void **state) {
     (void)state;
@@ -326,6 +353,8 @@ int main(void) {
         promises_test(a_destroyed_stream_is_refused),
         promises_test(a_stream_whose_destruction_failed_goes_on),
         promises_test(a_promise_that_is_given_again_begins_with_nothing),
+        promises_test(what_a_promise_told_ends_with_it),
+        promises_test(and_with_its_pool),
         promises_test(pools_with_a_promise_are_counted),
     };
     return cmocka_run_group_tests_name("api/promises", tests, NULL, NULL);

@@ -257,7 +257,7 @@ static void interfere(int contended) {
     if (contended) {
         way.contended = true;
         let_the_other_leave();
-    } else if (++way.points < 2) {
+    } else if (++way.points != 2) {
         sp_lock_set_hook(interfere);
     } else {
         start(&way.other, stay_inside, NULL);

@@ -247,6 +247,108 @@ static void a_pool_that_is_given_up_leaves_one(void **state) {
     simulated_finish(a);
 }
 
+// Its handle is forgotten then, so what it has freed until then must be known of before.
+static void another_pools_promise_loses_nothing(void **state) {
+    (void)state;
+    void *freed = free_pending();
+    fixture_set_flag(fixture_pool(), poolMemPoolAttrStreamPromises, OPEN);
+    assert_ptr_equal(fixture_malloc(pool, BIG, b), freed);
+    fixture_free(freed, b);
+    simulated_finish(a);
+}
+
+static void the_end_of_another_pools_promise_loses_nothing(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, OPEN);
+    void *freed = free_pending();
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, poolPromiseNothing);
+    assert_ptr_equal(fixture_malloc(pool, BIG, b), freed);
+    fixture_free(freed, b);
+    simulated_finish(a);
+}
+
+// Nobody can borrow it, and the lane is that of the slot.
+static void a_default_stream_gets_no_open_lane_from_one_that_is_gone(void **state) {
+    (void)state;
+    pair(BIG, a);
+    fixture_synchronize(a);
+    assert_int_equal(poolStreamDestroy(a), poolSuccess);
+    pair(BIG, CU_STREAM_PER_THREAD);
+    uint64_t before = recorded();
+    pair(BIG, CU_STREAM_PER_THREAD);
+    assert_int_equal(recorded(), before + 1);
+    fixture_synchronize(CU_STREAM_PER_THREAD);
+}
+
+// At each moment at which another thread could run: it gets an event, or the change finds it.
+static struct {
+    void *pointer;
+    struct sp_lane *lane;
+    int points;
+} late;
+
+static bool is_locked(const struct sp_lock *lock) {
+    return atomic_load(&lock->state) != SP_LOCK_FREE;
+}
+
+// The other thread, which is this one, couldn't have what is held now.
+static bool would_wait(void) {
+    return is_locked(&late.lane->lock.shared) || atomic_load(&sp_this_thread->inside) ||
+           is_locked(&late.lane->pool->lock) || is_locked(&late.lane->stream->lock);
+}
+
+static void free_late(int contended) {
+    if (contended || would_wait() || --late.points >= 0)
+        return;
+    sp_lock_set_hook(NULL);
+    fixture_free(late.pointer, a);
+}
+
+enum { POINTS = 16 };
+
+static void require_fenced_across(void (*change)(void)) {
+    for (int point = 0; point < POINTS; point++) {
+        pool = fixture_pool_of_at_most(BIG); // one that isn't short of memory yet, or it records each free
+        fixture_set_flag(pool, poolMemPoolAttrStreamPromises, OPEN);
+        pair(BIG, a);
+        late.pointer = fixture_malloc(pool, BIG, a);
+        late.lane = fixture_lane(pool, a);
+        late.points = point;
+        simulated_work(a);
+        sp_lock_set_hook(free_late);
+        change();
+        bool has_run = late.points < 0;
+        sp_lock_set_hook(NULL);
+        if (!has_run)
+            fixture_free(late.pointer, a);
+        void *taken = fixture_malloc(pool, BIG, b);
+        assert_ptr_equal(taken, late.pointer);
+        fixture_free(taken, b);
+        simulated_finish(a);
+        fixture_synchronize(b);
+        assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    }
+}
+
+static void end_the_promise(void) {
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, poolPromiseNothing);
+}
+
+static void a_free_while_the_promise_ends_is_fenced(void **state) {
+    (void)state;
+    require_fenced_across(end_the_promise);
+}
+
+static void change_the_measure(void) {
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+}
+
+static void a_free_while_the_measure_changes_is_fenced(void **state) {
+    (void)state;
+    require_fenced_across(change_the_measure);
+}
+
 // ---- a stream that others have borrowed
 
 static _Atomic bool destroyed;
@@ -258,13 +360,13 @@ static void *destroy(void *unused) {
     return unused;
 }
 
-static void it_is_not_destroyed_meanwhile(void **state) {
-    (void)state;
+static void require_destroy_to_wait(void *(*run)(void *)) {
     pthread_t thread;
+    atomic_store(&destroyed, false);
     pair(BIG, a);
     struct sp_stream *stream = fixture_stream(a);
     assert_true(sp_stream_borrow(stream, NULL));
-    assert_int_equal(pthread_create(&thread, NULL, destroy, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, run, NULL), 0);
     while (atomic_load(&stream->known_as) != 0)
         sp_lock_pause(1000);
     assert_false(sp_stream_borrow(stream, NULL));
@@ -274,6 +376,21 @@ static void it_is_not_destroyed_meanwhile(void **state) {
     sp_stream_give_back(stream);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(atomic_load(&destroyed));
+}
+
+static void it_is_not_destroyed_meanwhile(void **state) {
+    (void)state;
+    require_destroy_to_wait(destroy);
+}
+
+static void *promise_and_destroy(void *unused) {
+    fixture_set_flag(fixture_pool(), poolMemPoolAttrStreamPromises, OPEN);
+    return destroy(unused);
+}
+
+static void nor_when_its_handle_was_forgotten_meanwhile(void **state) {
+    (void)state;
+    require_destroy_to_wait(promise_and_destroy);
 }
 
 #define open_lane_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
@@ -296,7 +413,13 @@ int main(void) {
         open_lane_test(when_the_promise_ends_what_was_left_is_fenced),
         open_lane_test(a_destroyed_stream_has_left_its_event),
         open_lane_test(a_pool_that_is_given_up_leaves_one),
+        open_lane_test(another_pools_promise_loses_nothing),
+        open_lane_test(the_end_of_another_pools_promise_loses_nothing),
+        open_lane_test(a_default_stream_gets_no_open_lane_from_one_that_is_gone),
+        open_lane_test(a_free_while_the_promise_ends_is_fenced),
+        open_lane_test(a_free_while_the_measure_changes_is_fenced),
         open_lane_test(it_is_not_destroyed_meanwhile),
+        open_lane_test(nor_when_its_handle_was_forgotten_meanwhile),
     };
     return cmocka_run_group_tests_name("pool/open_lane", tests, NULL, NULL);
 }
