@@ -119,30 +119,36 @@ const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
     return sp_statistic_name(attr);
 }
 
-poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
-    struct sp_pool *pool;
+// What has completed is free memory, so the driver is asked first. The pool is pinned where that succeeds.
+static poolError_t enter_memory_call(poolMemPool_t handle, const char *what, struct sp_pool **pool) {
     poolError_t error = sp_runtime_enter();
     if (error == poolSuccess)
-        error = pin(handle, &pool);
+        error = pin(handle, pool);
     if (error != poolSuccess)
         return error;
-    CUresult trimmed = sp_streams_poll_current_context();
-    if (trimmed == CUDA_SUCCESS)
-        trimmed = sp_pool_trim_for_program(pool, minBytesToKeep);
+    CUresult asked = sp_streams_poll_current_context();
+    if (asked == CUDA_SUCCESS)
+        return poolSuccess;
+    sp_pool_unpin(*pool);
+    return sp_fail_driver(asked, what);
+}
+
+poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
+    struct sp_pool *pool;
+    poolError_t error = enter_memory_call(handle, "trimming", &pool);
+    if (error != poolSuccess)
+        return error;
+    CUresult trimmed = sp_pool_trim_for_program(pool, minBytesToKeep);
     sp_pool_unpin(pool);
     return trimmed == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(trimmed, "trimming");
 }
 
-// What has completed is free memory, so the driver is asked first, as for a trim.
 poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {
     struct sp_pool *pool;
-    poolError_t error = sp_runtime_enter();
-    if (error == poolSuccess)
-        error = pin(handle, &pool);
+    poolError_t error = enter_memory_call(handle, "priming", &pool);
     if (error != poolSuccess)
         return error;
-    CUresult asked = sp_streams_poll_current_context();
-    error = asked == CUDA_SUCCESS ? sp_pool_prime(pool, bytes) : sp_fail_driver(asked, "priming");
+    error = sp_pool_prime(pool, bytes);
     sp_pool_unpin(pool);
     return error;
 }
