@@ -49,8 +49,8 @@ void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run) {
     slab->run = run;
     slab->address = run->address;
     run->is_run = true;
-    atomic_thread_fence(
-        memory_order_release); // or a free of what isn't live might take the slab for the block's account
+    // Or a free of what isn't live might take the slab for the block's account.
+    atomic_thread_fence(memory_order_release);
     run->slab = slab;
 }
 

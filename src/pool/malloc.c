@@ -168,10 +168,7 @@ static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 
 // ----------------------------------------------------------------------------------------- large blocks
 
-// What a lane that misses does for the others, where there are others. The blocks that it merges are held
-// back by the fences of its latest frees: when that is much, an event gets them out. And now and then all
-// events are asked, so that the streams share what has completed before each has taken memory of its own.
-// Neither is needed for this request, so a driver that fails here is heard by the next call that needs it.
+// More than so much put back at once gets an event. Of a lane that may be another stream's by now.
 static uint64_t put_back_max(const struct sp_pool *pool, const struct sp_lane *lane,
                              const struct sp_stream *stream) {
     return sp_pool_is_shared(pool) && stream->identified
@@ -198,6 +195,10 @@ static void count_miss(struct sp_lane *lane) {
                           memory_order_relaxed); // a hint: one of two at once may be lost
 }
 
+// What a lane that misses does for the others, where there are others. The blocks that it merges are held
+// back by the fences of its latest frees: when that is much, an event gets them out. And now and then all
+// events are asked, so that the streams share what has completed before each has taken memory of its own.
+// Neither is needed for this request, so a driver that fails here is heard by the next call that needs it.
 static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64_t put_back) {
     if (put_back > put_back_max(pool, lane, lane->stream))
         record_put_back(pool, lane->stream);

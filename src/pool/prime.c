@@ -76,7 +76,6 @@ poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes) {
                        bytes, most);
     sp_native_error_note(CUDA_SUCCESS, "");
     sp_streams_end_with_gone_contexts(NULL);
-    sp_pool_fence_open_lanes(pool, NULL, true); // what can't be asked counts as pending
     sp_pool_collect(pool);
     sp_pool_begin_mapping(pool);
     CUresult error = prime_mapping(pool, rounded);

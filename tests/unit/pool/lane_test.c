@@ -181,6 +181,43 @@ static void memory_that_its_stream_takes_again_is_held_back_from_nobody(void **s
     assert_int_equal(private_records(), before);
 }
 
+static void in_a_pool_that_is_short_of_memory_each_free_records(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool_of_at_most(MIB(64));
+    CUstream a = simulated_stream();
+    void *pointer = NULL, *all = fixture_malloc(pool, MIB(56), a);
+    void *small[3] = {fixture_malloc(pool, 1000, a), fixture_malloc(pool, 1000, a),
+                      fixture_malloc(pool, 1000, a)};
+    fixture_free(small[0], a);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(56), pool, a), poolErrorMemoryAllocation);
+    uint64_t before = private_records();
+    fixture_free(small[1], a);
+    assert_int_equal(private_records(), before + 1);
+    fixture_free(all, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, MIB(2));
+    all = fixture_malloc(pool, MIB(56), a); // grows, so it is short no longer
+    before = private_records();
+    fixture_free(small[2], a);
+    assert_int_equal(private_records(), before);
+    fixture_free(all, a);
+}
+
+static void in_a_pool_that_was_given_up_each_free_records(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    void *small[3] = {fixture_malloc(pool, 1000, a), fixture_malloc(pool, 1000, a),
+                      fixture_malloc(pool, 1000, a)};
+    fixture_free(small[0], a);
+    uint64_t before = private_records();
+    fixture_free(small[1], a);
+    assert_int_equal(private_records(), before);
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    fixture_free(small[2], a);
+    assert_int_equal(private_records(), before + 1);
+}
+
 static void each_stream_may_hold_back_its_share(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -245,6 +282,8 @@ int main(void) {
         lane_test(a_free_beyond_the_unfenced_bytes_records_and_the_count_begins_anew),
         lane_test(a_query_of_a_pending_stream_fences_no_bytes),
         lane_test(memory_that_its_stream_takes_again_is_held_back_from_nobody),
+        lane_test(in_a_pool_that_is_short_of_memory_each_free_records),
+        lane_test(in_a_pool_that_was_given_up_each_free_records),
         lane_test(each_stream_may_hold_back_its_share),
         lane_test(a_record_that_failed_fences_no_bytes),
     };

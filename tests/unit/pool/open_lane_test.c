@@ -215,14 +215,6 @@ static void a_trim_asks_too(void **state) {
     assert_int_equal(fixture_reserved(pool), 0);
 }
 
-static void priming_asks_too(void **state) {
-    (void)state;
-    free_pending();
-    simulated_finish(a);
-    assert_int_equal(poolMemPoolPrime(pool, BIG), poolSuccess);
-    assert_int_equal(fixture_reserved(pool), BIG);
-}
-
 // ---- the end of the promise, of the stream, of the pool
 
 static void when_the_promise_ends_what_was_left_is_fenced(void **state) {
@@ -418,7 +410,6 @@ int main(void) {
         open_lane_test(where_no_wait_may_be_inserted_it_gets_none),
         open_lane_test(an_error_of_the_asked_stream_is_the_callers),
         open_lane_test(a_trim_asks_too),
-        open_lane_test(priming_asks_too),
         open_lane_test(when_the_promise_ends_what_was_left_is_fenced),
         open_lane_test(a_destroyed_stream_has_left_its_event),
         open_lane_test(a_pool_that_is_given_up_leaves_one),
