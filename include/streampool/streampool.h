@@ -188,8 +188,9 @@ struct poolMemPoolProps {
 //                     bytes of the pool may lie free with no event behind them: each of its streams has an
 //                     equal share (but 1 MiB at least, or all if that is less), and the free that brings a
 //                     stream above its share records an event, in that call. Memory that its stream has taken
-//                     again doesn't count. 0 records at every free. Default 8 MiB, or a 64th of what the pool has
-//                     reserved where that is more, which is what is read then; a value that was set stays.
+//                     again doesn't count. 0 records at every free. Default 8 MiB, or a 16th of what the pool has
+//                     reserved where that is more, which is what is read then, and a 64th once a second stream
+//                     has used the pool; a value that was set stays.
 //   HostWaitMax       An allocation that would fail, since the device is full and what is free is still in
 //                     use, waits on the host for at most so many nanoseconds: as long as events are pending
 //                     behind such memory, and not in a Deterministic pool. Default 0.

@@ -91,9 +91,12 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
         *ptr = NULL;
         return poolSuccess;
     }
-    error = sp_device_get(stream->device, &device);
-    if (error != poolSuccess)
-        return error;
+    device = sp_device_at(stream->device);
+    if (SP_UNLIKELY(!device)) {
+        error = sp_device_get(stream->device, &device);
+        if (error != poolSuccess)
+            return error;
+    }
     do {
         poolMemPool_t current;
         struct sp_pool *pool = sp_device_current_pool(device, &current);

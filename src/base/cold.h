@@ -4,6 +4,8 @@
 #define STREAMPOOL_BASE_COLD_H
 
 #define SP_COLD __attribute__((noinline, cold))
+// The same for what is called often all the same, and so is made for speed.
+#define SP_APART __attribute__((noinline))
 // A hot path that is whole in its caller, however often it is written there.
 #define SP_HOT inline __attribute__((always_inline))
 

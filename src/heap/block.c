@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 64, CHAIN_SPARE_MAX = 64, UNIT_SHIFT = 21, LEAF_SHIFT = 9, LEAF_UNITS = 1 << LEAF_SHIFT };
+enum { CHUNK = 64, CHAIN_SPARE_MAX = 512, UNIT_SHIFT = 21, LEAF_SHIFT = 9, LEAF_UNITS = 1 << LEAF_SHIFT };
 
 struct chunk {
     struct chunk *next;

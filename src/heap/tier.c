@@ -29,10 +29,10 @@ static int compare_size(const void *key, const struct sp_tree_node *node) {
 // A larger size is never in a lower bin.
 static unsigned bin_of(uint64_t size) {
     uint64_t units = size / SP_ALIGNMENT;
-    if (units < 4)
+    if (units < 8)
         return (unsigned)units;
     unsigned doubling = sp_log2_floor(units);
-    unsigned bin = doubling * 4 - 4 + (unsigned)(units >> (doubling - 2) & 3);
+    unsigned bin = doubling * 8 - 16 + (unsigned)(units >> (doubling - 3) & 7);
     return bin < SP_TIER_BINS ? bin : SP_TIER_BINS - 1;
 }
 
@@ -59,13 +59,13 @@ void sp_tier_init(struct sp_tier *tier, enum sp_block_state state) {
 }
 
 // Where a block is not alone in its bin. Kept apart, so that the common case saves no registers for it.
-SP_COLD static void add_beside_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
+SP_APART static void add_beside_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
     struct sp_tree tree = tree_at(tier, bin);
     sp_tree_insert(&tree, &block->by_size);
     tier->bins[bin] = tree.root;
 }
 
-SP_COLD static void remove_from_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
+SP_APART static void remove_from_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
     struct sp_tree tree = tree_at(tier, bin);
     sp_tree_remove(&tree, &block->by_size);
     tier->bins[bin] = tree.root;
@@ -99,36 +99,78 @@ void sp_tier_remove(struct sp_block *block) {
     tier->used[bin / 64] &= ~(UINT64_C(1) << bin % 64);
 }
 
-// Merges a block with its next neighbour, both in the tier's memory but in no index, if fences allow.
-static bool merge_next(struct sp_tier *tier, struct sp_block *block) {
+// A block that would be alone in the same bin with another size stays where it is when its size changes.
+static bool stays_with(const struct sp_tier *tier, const struct sp_block *block, uint64_t size) {
+    return bin_of(size) == block->bin && sp_tree_is_alone(tier->bins[block->bin], &block->by_size);
+}
+
+// Merges a block that is in no index with its next neighbour, if that is the tier's and fences allow.
+static void merge_next(struct sp_tier *tier, struct sp_block *block) {
     struct sp_block *next = block->next;
     if (!next || next->tier != tier)
-        return false;
+        return;
     sp_tier_remove(next);
-    if (sp_block_absorb_next(block))
-        return true;
-    add(tier, next);
-    return false;
+    if (!sp_block_absorb_next(block))
+        add(tier, next);
+}
+
+// The tier's block, of some other size, with its next neighbour, which is in no index. False when fences don't allow it.
+static bool extend(struct sp_tier *tier, struct sp_block *block) {
+    uint64_t more = block->next->size;
+    if (stays_with(tier, block, block->size + more)) {
+        bool absorbed = sp_block_absorb_next(block);
+        tier->bytes += absorbed ? more : 0;
+        return absorbed;
+    }
+    sp_tier_remove(block);
+    bool absorbed = sp_block_absorb_next(block);
+    add(tier, block);
+    return absorbed;
 }
 
 struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
     merge_next(tier, block);
     struct sp_block *prev = block->prev;
-    if (prev && prev->tier == tier) {
-        sp_tier_remove(prev);
-        if (sp_block_absorb_next(prev))
-            block = prev;
-        else
-            add(tier, prev);
-    }
+    if (prev && prev->tier == tier && extend(tier, prev))
+        return prev;
     add(tier, block);
     return block;
+}
+
+// The rest of a block, in its place in the tier.
+static void replace(struct sp_tier *tier, struct sp_block *block, struct sp_block *rest) {
+    rest->tier = tier;
+    rest->bin = block->bin;
+    sp_block_set_state(rest, tier->state);
+    block->tier = NULL;
+    sp_block_set_state(block, SP_BLOCK_BUSY);
+    tier->bytes -= block->size;
+    tier->bins[rest->bin] = sp_tree_alone(&rest->by_size);
+}
+
+bool sp_tier_take(struct sp_block *block, uint64_t size) {
+    struct sp_tier *tier = block->tier;
+    if (block->size == size) {
+        sp_tier_remove(block);
+        return true;
+    }
+    bool stays = stays_with(tier, block, block->size - size);
+    if (!stays)
+        sp_tier_remove(block);
+    struct sp_block *rest = sp_block_split(block, size);
+    if (rest && stays)
+        replace(tier, block, rest);
+    else if (!stays)
+        add(tier, rest ? rest : block);
+    return rest != NULL;
 }
 
 // ------------------------------------------------------------------------------------------- the order
 
 struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size) {
     unsigned bin = bin_of(size);
+    if (tier->bytes < size)
+        return NULL;
     struct sp_tree tree = tree_at(tier, bin);
     struct sp_tree_node *fit = sp_tree_lower_bound(&tree, &size, compare_size);
     return fit ? block_of(fit) : first_from(tier, bin + 1);

@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_SHIFT = 8, CHUNK_SIZE = 1 << CHUNK_SHIFT, MAX_CHUNKS = 4096, BUCKETS = 4096 };
+enum { BUCKETS = 4096 };
 
 // The table of all streams. `lock` guards growth; chunks and count are published with release.
 static struct {
     struct sp_lock lock;
     _Atomic uint32_t count;
-    struct sp_stream *_Atomic chunks[MAX_CHUNKS];
     struct sp_stream *buckets[BUCKETS];
     struct sp_stream *gone; // whose slots can be used again once all of theirs has completed
 } table;
 
+struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
 _Thread_local struct sp_stream *sp_streams_by_id[SP_STREAMS_BY_ID];
 _Thread_local struct sp_stream *sp_streams_by_handle[SP_STREAMS_BY_HANDLE];
 
@@ -47,11 +47,6 @@ static uint64_t hash_of(const struct sp_stream_name *name) {
 
 // ----------------------------------------------------------------------------------------- the registry
 
-struct sp_stream *sp_stream_at(uint32_t slot) {
-    struct sp_stream *chunk = atomic_load_explicit(&table.chunks[slot >> CHUNK_SHIFT], memory_order_acquire);
-    return &chunk[slot & (CHUNK_SIZE - 1)];
-}
-
 uint32_t sp_stream_count(void) {
     return atomic_load_explicit(&table.count, memory_order_acquire);
 }
@@ -70,15 +65,16 @@ static struct sp_stream *find_in_bucket(const struct sp_stream_name *name) {
 // The memory of the next slot, or null without host memory.
 static struct sp_stream *fresh_slot(void) {
     uint32_t slot = atomic_load_explicit(&table.count, memory_order_relaxed);
-    uint32_t chunk = slot >> CHUNK_SHIFT;
-    if (chunk == MAX_CHUNKS)
+    uint32_t chunk = slot >> SP_STREAM_CHUNK_SHIFT;
+    if (chunk == SP_STREAM_CHUNKS)
         return NULL;
-    if (!atomic_load_explicit(&table.chunks[chunk], memory_order_relaxed)) {
-        struct sp_stream *streams = aligned_alloc(_Alignof(struct sp_stream), CHUNK_SIZE * sizeof *streams);
+    if (!atomic_load_explicit(&sp_stream_chunks[chunk], memory_order_relaxed)) {
+        struct sp_stream *streams =
+            aligned_alloc(_Alignof(struct sp_stream), SP_STREAM_CHUNK * sizeof *streams);
         if (!streams)
             return NULL;
-        memset(streams, 0, CHUNK_SIZE * sizeof *streams);
-        atomic_store_explicit(&table.chunks[chunk], streams, memory_order_release);
+        memset(streams, 0, SP_STREAM_CHUNK * sizeof *streams);
+        atomic_store_explicit(&sp_stream_chunks[chunk], streams, memory_order_release);
     }
     struct sp_stream *stream = sp_stream_at(slot);
     stream->slot = slot;

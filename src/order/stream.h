@@ -141,7 +141,13 @@ void sp_streams_forget_handle(CUstream handle, const struct sp_stream *of);
 void sp_streams_forget_handles(void);
 
 // The stream of a slot that a fence names.
-struct sp_stream *sp_stream_at(uint32_t slot);
+enum { SP_STREAM_CHUNK_SHIFT = 8, SP_STREAM_CHUNK = 1 << SP_STREAM_CHUNK_SHIFT, SP_STREAM_CHUNKS = 4096 };
+extern __attribute__((visibility("hidden"))) struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
+static inline struct sp_stream *sp_stream_at(uint32_t slot) {
+    struct sp_stream *chunk =
+        atomic_load_explicit(&sp_stream_chunks[slot >> SP_STREAM_CHUNK_SHIFT], memory_order_acquire);
+    return &chunk[slot & (SP_STREAM_CHUNK - 1)];
+}
 uint32_t sp_stream_count(void);
 
 // The stream with this first word of its name was destroyed: once all of it has completed, its slot is given to another. A slot

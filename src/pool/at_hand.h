@@ -154,7 +154,7 @@ static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t han
         return sp_pool_malloc_slowly(pool, handle, stream, size, flags, pointer);
     uint64_t address = sp_take_at_hand(pool, stream, size, flags);
     if (SP_UNLIKELY(!address))
-        return sp_pool_malloc_slowly(pool, handle, stream, size, flags, pointer);
+        return sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
     if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle)))
         return sp_pool_give_back(address, stream);
     *pointer = (void *)(uintptr_t)address;

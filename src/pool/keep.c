@@ -52,7 +52,7 @@ uint64_t sp_keep_at_least(const struct sp_pool *pool) {
 
 // ------------------------------------------------------------------------------------------- the release delay
 
-void sp_keep_note_use(struct sp_pool *pool) {
+void sp_keep_raise_peak(struct sp_pool *pool) {
     pool->keep.peak = SP_MUTATED(PeakForgotten, occupied(pool), larger(pool->keep.peak, occupied(pool)));
 }
 
@@ -68,7 +68,7 @@ void sp_keep_end_interval(struct sp_pool *pool) {
     struct sp_keep *keep = &pool->keep;
     if (!sp_keep_delays(pool))
         return;
-    sp_keep_note_use(pool);
+    sp_keep_raise_peak(pool);
     if (keep->peak >= keep->held) {
         hold(keep, keep->peak);
         return;
@@ -91,10 +91,6 @@ void sp_keep_forget(struct sp_pool *pool) {
     keep->held = 0;
     keep->below = 0;
     keep->left = 0;
-}
-
-bool sp_keep_delays(const struct sp_pool *pool) {
-    return read_relaxed(&pool->keep.release_delay) != 0;
 }
 
 // What was in use while there was none was not counted by intervals.

@@ -20,15 +20,23 @@ uint64_t sp_keep_at_synchronize(const struct sp_pool *pool);
 // would ever go.
 uint64_t sp_keep_at_least(const struct sp_pool *pool);
 
+// Whether there is a delay. Only then it counts what is in use.
+static inline bool sp_keep_delays(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->keep.release_delay, memory_order_relaxed) != 0;
+}
+
 // With the pool's lock held: memory was taken, or mapped; the pool was synchronised, before its tiers are settled, and
 // once they are; what was in use up to now counts for nothing.
-void sp_keep_note_use(struct sp_pool *pool);
+void sp_keep_raise_peak(struct sp_pool *pool);
+static inline void sp_keep_note_use(struct sp_pool *pool) {
+    if (sp_keep_delays(pool))
+        sp_keep_raise_peak(pool);
+}
 void sp_keep_end_interval(struct sp_pool *pool);
 void sp_keep_begin_interval(struct sp_pool *pool);
 void sp_keep_forget(struct sp_pool *pool);
 
-// Whether there is a delay, and setting it.
-bool sp_keep_delays(const struct sp_pool *pool);
+// Setting the delay.
 void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes);
 
 // With the pool's lock held: so many bytes were primed; and of what was, so many are wanted still.

@@ -103,7 +103,8 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
 // What others can't see yet is little beside what there is.
 uint64_t sp_pool_unfenced_max(const struct sp_pool *pool) {
     uint64_t most = atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed);
-    uint64_t part = atomic_load_explicit(&pool->reserved, memory_order_relaxed) / SP_UNFENCED_PART;
+    uint64_t part = atomic_load_explicit(&pool->reserved, memory_order_relaxed) /
+                    (sp_pool_is_shared(pool) ? SP_UNFENCED_PART : SP_UNFENCED_PART_ALONE);
     bool is_set = atomic_load_explicit(&pool->unfenced_max_set, memory_order_relaxed);
     return is_set || most > part ? most : part;
 }

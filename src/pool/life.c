@@ -35,17 +35,6 @@ struct sp_pool *sp_pool_from_handle(poolMemPool_t handle) {
     return pool && has_handle(pool, handle) ? pool : NULL;
 }
 
-// A pool that is current now had its handle when that was read: had the struct become another pool's in between, that
-// one would have to be current.
-struct sp_pool *sp_device_current_pool(struct sp_device *device, poolMemPool_t *handle) {
-    struct sp_pool *pool;
-    do {
-        pool = atomic_load_explicit(&device->current, memory_order_acquire);
-        *handle = atomic_load_explicit(&pool->handle, memory_order_acquire);
-    } while (atomic_load_explicit(&device->current, memory_order_acquire) != pool);
-    return pool;
-}
-
 static bool publish_locked(struct sp_pool *pool) {
     for (size_t index = 1; index < MAX_POOLS; index++) {
         if (atomic_load_explicit(&registry.pools[index], memory_order_relaxed))

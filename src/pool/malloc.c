@@ -223,49 +223,48 @@ static void count_near_locked(struct sp_lane *lane, const struct sp_block *block
         sp_pool_count(lane->pool, SP_STATISTIC_ReuseComplete);
 }
 
-// A block that the lane has in pieces, or the pool ready; null when there is none, or when a record is due before it is taken.
+// A block that the lane has in pieces, or the pool ready, counted; null when there is none, or when a record is due before it is taken.
 static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, uint64_t most, bool *record) {
     struct sp_block *block = sp_take_near_locked(lane, sp_rounded_large(size), most, record);
-    if (block) {
-        sp_hand_out(lane, block, size);
-        count_near_locked(lane, block);
-        count_miss(lane);
-    }
+    if (!block)
+        return NULL;
+    sp_hand_out(lane, block, size);
+    sp_owner_set_block(block);
+    count_near_locked(lane, block);
+    count_miss(lane);
     return block;
 }
 
-// The same, counted. What makes a hit safe with no pin makes this safe: the lane is the stream's in this pool as long as its lock
-// is held, a pool with a live block isn't taken apart, and one that is has nothing in its tiers by then.
+// What makes a hit safe with no pin makes this safe: the lane is the stream's in this pool as long as its lock is held, a pool with
+// a live block isn't taken apart, and one that is has nothing in its tiers by then.
 static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane, const struct sp_stream *stream,
                                size_t size, uint64_t most, bool *record) {
     struct sp_block *block = NULL;
     bool covered = true;
-    *record = false;
     sp_biased_acquire(&lane->lock);
-    if (sp_lane_is(lane, pool, stream) && !is_turn_of_others(lane))
+    if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !is_turn_of_others(lane)))
         block = take_near_locked(lane, size, most, record);
     if (block)
         covered = sp_figures_use_locked(lane, size);
     sp_biased_release(&lane->lock);
-    if (!block)
-        return 0;
-    sp_owner_set_block(block);
-    if (!covered)
+    if (SP_UNLIKELY(!covered))
         sp_figures_cover(pool, lane);
-    return block->address;
+    return block ? block->address : 0;
 }
 
 // The pool may be at its end, and its struct another one's: a record that this one counts does no harm.
-SP_COLD static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
+static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
-    bool record;
-    if (!lane || size > SIZE_MAX / 2)
-        return 0;
-    uint64_t address = take_near_once(pool, lane, stream, size, put_back_max(pool, lane, stream), &record);
-    if (!record)
-        return address;
-    record_put_back(pool, stream);
-    return take_near_once(pool, lane, stream, size, UINT64_MAX, &record);
+    uint64_t address = 0;
+    uint64_t most = lane ? put_back_max(pool, lane, stream) : 0;
+    bool record = false;
+    if (lane && size <= SIZE_MAX / 2)
+        address = take_near_once(pool, lane, stream, size, most, &record);
+    if (SP_UNLIKELY(record)) {
+        record_put_back(pool, stream);
+        address = take_near_once(pool, lane, stream, size, UINT64_MAX, &record);
+    }
+    return address;
 }
 
 static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
@@ -363,25 +362,41 @@ SP_COLD poolError_t sp_pool_give_back(uint64_t address, struct sp_stream *stream
     return SP_POOL_GONE;
 }
 
-SP_COLD poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
-                                          struct sp_stream *stream, size_t size, unsigned int flags,
-                                          void **pointer) {
-    uint64_t address = 0;
-    poolError_t error = poolSuccess;
-    if (!stream->identified) {
-        error = order_behind_chain(pool, handle, stream, size);
-        if (error != poolSuccess)
-            return error;
-        if (!(flags & poolMallocFixed))
-            address = sp_take_at_hand(pool, stream, size, flags);
-    }
-    if (!address && size > SP_SMALL_MAX && !(flags & poolMallocFixed))
-        address = take_near(pool, stream, size);
-    if (address && sp_pool_is_another_now(pool, handle))
+// What was taken with no pin goes to the caller, unless the pool has become another one meanwhile.
+static poolError_t hand_over(const struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                             uint64_t address, void **pointer) {
+    if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle)))
         return sp_pool_give_back(address, stream);
-    if (!address)
-        error = malloc_pinned(pool, handle, stream, size, flags, &address);
+    *pointer = (void *)(uintptr_t)address;
+    return poolSuccess;
+}
+
+SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t handle,
+                                            struct sp_stream *stream, size_t size, unsigned int flags,
+                                            void **pointer) {
+    uint64_t address = 0;
+    poolError_t error = malloc_pinned(pool, handle, stream, size, flags, &address);
     if (error == poolSuccess)
         *pointer = (void *)(uintptr_t)address;
     return error;
+}
+
+SP_APART poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                         size_t size, unsigned int flags, void **pointer) {
+    uint64_t address = size > SP_SMALL_MAX ? take_near(pool, stream, size) : 0;
+    return SP_LIKELY(address) ? hand_over(pool, handle, stream, address, pointer)
+                              : malloc_by_ladder(pool, handle, stream, size, flags, pointer);
+}
+
+SP_COLD poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
+                                          struct sp_stream *stream, size_t size, unsigned int flags,
+                                          void **pointer) {
+    poolError_t error = stream->identified ? poolSuccess : order_behind_chain(pool, handle, stream, size);
+    if (error != poolSuccess)
+        return error;
+    if (flags & poolMallocFixed)
+        return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
+    uint64_t address = sp_take_at_hand(pool, stream, size, flags);
+    return address ? hand_over(pool, handle, stream, address, pointer)
+                   : sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
 }

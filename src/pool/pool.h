@@ -59,10 +59,12 @@
 #define SP_KEPT_VIEWS_MAX    64
 #define SP_KEPT_MAPPINGS_MAX 8192
 
-// The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it is more: see docs/benchmarks.md.
-#define SP_UNFENCED_MAX       ((uint64_t)8 << 20)
-#define SP_UNFENCED_PART      64
-#define SP_UNFENCED_SHARE_MIN ((uint64_t)1 << 20)
+// The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it is more: one part as long as one
+// stream alone uses the pool, which nobody waits for, and another once several do. See docs/benchmarks.md.
+#define SP_UNFENCED_MAX        ((uint64_t)8 << 20)
+#define SP_UNFENCED_PART_ALONE 16
+#define SP_UNFENCED_PART       64
+#define SP_UNFENCED_SHARE_MIN  ((uint64_t)1 << 20)
 
 // A lane asks what other streams have completed once in so many misses of its quick lists, while the pool is shared.
 #define SP_MISSES_PER_POLL 32
@@ -314,8 +316,11 @@ void sp_pool_close_lanes(struct sp_pool *pool);
 
 // ---- malloc.c and free.c: what the API calls
 
-// What pool/at_hand.h has no memory at hand for. SP_POOL_GONE when another thread has given the pool of the handle up meanwhile.
+// What pool/at_hand.h has no memory at hand for; and what it doesn't try: fixed memory, and anonymous streams. SP_POOL_GONE when
+// another thread has given the pool of the handle up meanwhile.
 #define SP_POOL_GONE ((poolError_t)-1)
+poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                size_t size, unsigned int flags, void **pointer);
 poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                                   size_t size, unsigned int flags, void **pointer);
 
@@ -421,9 +426,6 @@ void sp_pool_unpin(struct sp_pool *pool);
 // pool may be gone already: the pointer is only compared. And the same for every given-up pool of a device.
 void sp_device_reap_pool(struct sp_device *device, const struct sp_pool *pool);
 void sp_device_reap(struct sp_device *device);
-
-// The device's current pool, and its handle.
-struct sp_pool *sp_device_current_pool(struct sp_device *device, poolMemPool_t *handle);
 
 // The pool behind a handle, or null when it is no pool (any more).
 struct sp_pool *sp_pool_from_handle(poolMemPool_t handle);

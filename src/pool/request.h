@@ -41,7 +41,7 @@ enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_f
 struct sp_block *sp_take(const struct sp_request *request);
 struct sp_block *sp_take_locked(const struct sp_request *request); // with the pool's lock held
 
-// Takes a large block for the lane's stream with no look at other streams: out of the ready memory and the lane's own, its
+// Takes a large block, BUSY, for the lane's stream with no look at other streams: out of the ready memory and the lane's own, its
 // quick lists included, which are put back first. Takes nothing when that put back more than `most`, as sp_lane_flush_quick()
 // counts, and says so. Else as above. With the lane's lock held; takes the pool's.
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, uint64_t most, bool *exceeded);

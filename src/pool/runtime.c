@@ -11,12 +11,12 @@
 #include <string.h>
 
 _Atomic bool sp_runtime_started;
+struct sp_device sp_devices[SP_MAX_DEVICES];
 
 static struct {
     struct sp_lock lock;
     int device_count;
     _Atomic bool hears_synchronizes;
-    struct sp_device devices[SP_MAX_DEVICES];
 } runtime;
 
 // ------------------------------------------------------------------------------------------------ start
@@ -101,7 +101,7 @@ static poolError_t open_locked(struct sp_device *device, int ordinal) {
 poolError_t sp_device_get(int ordinal, struct sp_device **device) {
     if (ordinal < 0 || ordinal >= runtime.device_count)
         return sp_fail(poolErrorInvalidValue, "there is no device %d", ordinal);
-    *device = &runtime.devices[ordinal];
+    *device = &sp_devices[ordinal];
     if (atomic_load_explicit(&(*device)->open, memory_order_acquire))
         return poolSuccess;
     sp_lock_acquire(&(*device)->open_lock);
@@ -110,17 +110,12 @@ poolError_t sp_device_get(int ordinal, struct sp_device **device) {
     return error;
 }
 
-struct sp_device *sp_device_at(int ordinal) {
-    struct sp_device *device = &runtime.devices[ordinal];
-    return atomic_load_explicit(&device->open, memory_order_acquire) ? device : NULL;
-}
-
 struct sp_device *sp_runtime_next_device(const struct sp_device *device) {
-    int ordinal = device ? (int)(device - runtime.devices) + 1 : 0;
+    int ordinal = device ? (int)(device - sp_devices) + 1 : 0;
     while (ordinal < runtime.device_count &&
-           !atomic_load_explicit(&runtime.devices[ordinal].open, memory_order_acquire))
+           !atomic_load_explicit(&sp_devices[ordinal].open, memory_order_acquire))
         ordinal++;
-    return ordinal < runtime.device_count ? &runtime.devices[ordinal] : NULL;
+    return ordinal < runtime.device_count ? &sp_devices[ordinal] : NULL;
 }
 
 // ----------------------------------------------------------------------------- the pools of a device

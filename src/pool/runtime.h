@@ -9,6 +9,7 @@
 #ifndef STREAMPOOL_POOL_RUNTIME_H
 #define STREAMPOOL_POOL_RUNTIME_H
 
+#include "base/cold.h"
 #include "base/fork.h"
 #include "pool/pool.h"
 
@@ -44,8 +45,25 @@ static inline poolError_t sp_runtime_enter(void) {
 // An open device. poolErrorInvalidValue for an ordinal that there isn't.
 poolError_t sp_device_get(int ordinal, struct sp_device **device);
 
-// The same for the ordinal of a stream that is known; null when the device isn't open yet.
-struct sp_device *sp_device_at(int ordinal);
+// The same with no way to open one: null when the device isn't open yet, or is none.
+extern __attribute__((visibility("hidden"))) struct sp_device sp_devices[SP_MAX_DEVICES];
+static inline struct sp_device *sp_device_at(int ordinal) {
+    if (SP_UNLIKELY((unsigned)ordinal >= SP_MAX_DEVICES))
+        return NULL;
+    struct sp_device *device = &sp_devices[ordinal];
+    return SP_LIKELY(atomic_load_explicit(&device->open, memory_order_acquire)) ? device : NULL;
+}
+
+// The device's current pool, and its handle. A pool that is current now had its handle when that was read: had the struct become
+// another pool's in between, that one would have to be current.
+static inline struct sp_pool *sp_device_current_pool(const struct sp_device *device, poolMemPool_t *handle) {
+    struct sp_pool *pool;
+    do {
+        pool = atomic_load_explicit(&device->current, memory_order_acquire);
+        *handle = atomic_load_explicit(&pool->handle, memory_order_acquire);
+    } while (SP_UNLIKELY(atomic_load_explicit(&device->current, memory_order_acquire) != pool));
+    return pool;
+}
 
 // Walks the device's pools to the end, beginning with null; each one returned stays valid until the next
 // call.

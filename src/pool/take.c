@@ -159,10 +159,13 @@ static struct sp_block *finish(const struct sp_request *request, struct sp_block
     return NULL;
 }
 
-static struct sp_block *at_hand_aside(const struct sp_request *request) {
+// The better fit of the lane's own memory and the ready one, cut to size: what is left of it stays where it is. It has one fence at most, so
+// there is room for another. BUSY; null when there is none.
+static struct sp_block *take_at_hand(const struct sp_request *request) {
     struct sp_block *block = best_at_hand(request, request->size);
-    if (block)
-        sp_tier_remove(block);
+    if (!block || !sp_tier_take(block, request->size))
+        return NULL;
+    sp_keep_note_use(request->pool);
     return block;
 }
 
@@ -171,18 +174,19 @@ struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, uint64
     struct sp_block *cached = sp_lane_detach_quick_locked(lane);
     sp_lock_acquire(&lane->pool->lock);
     *exceeded = sp_pool_insert_cached_locked(lane->pool, cached, sp_pool_insert_and_swallow) > most;
-    struct sp_block *block = *exceeded ? NULL : finish(&near, at_hand_aside(&near));
+    struct sp_block *block = *exceeded ? NULL : take_at_hand(&near);
     sp_lock_release(&lane->pool->lock);
     return block;
 }
 
 struct sp_block *sp_take_locked(const struct sp_request *request) {
-    struct sp_block *block = at_hand_aside(request);
-    if (!block) {
-        sp_pool_settle(request->pool);
-        block = sp_take_aside(request);
+    struct sp_block *block = take_at_hand(request);
+    if (block) {
+        sp_block_set_live(block);
+        return block;
     }
-    return finish(request, block);
+    sp_pool_settle(request->pool);
+    return finish(request, sp_take_aside(request));
 }
 
 struct sp_block *sp_take(const struct sp_request *request) {

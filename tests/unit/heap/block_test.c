@@ -208,7 +208,7 @@ static void a_descriptor_used_again_remembers_nothing(void **state) {
 // As many as a chain keeps at hand, and some that go to the others.
 static void a_chain_splits_with_what_it_has_at_hand_and_gives_back_the_rest(void **state) {
     (void)state;
-    enum { SPLITS = 200 };
+    enum { SPLITS = 1000 };
     struct sp_block *made[SPLITS];
     uint64_t failed = 0;
     for (int i = 0; i < SPLITS; i++)

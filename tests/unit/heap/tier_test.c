@@ -167,6 +167,59 @@ static void blocks_whose_fences_can_not_be_joined_stay_apart_and_merge_later(voi
     assert_true(sp_tier_check(&tiers[0]));
 }
 
+static void a_block_is_taken_from_the_front_and_the_rest_stays(void **state) {
+    (void)state;
+    struct sp_block *blocks[5];
+    const size_t units[] = {40, 1, 40, 1};
+    cut(blocks, units, 4);
+    add_fence(blocks[0], 7);
+    sp_tier_insert(&tiers[0], blocks[0]);
+    const size_t taken[] = {1, 3, 20}; // which leaves one of the same bin, and of two other ones
+    size_t left = 40;
+    for (int i = 0; i < 3; i++) {
+        struct sp_block *block = sp_tier_first(&tiers[0]);
+        assert_true(sp_tier_take(block, taken[i] * UNIT));
+        left -= taken[i];
+        assert_null(block->tier);
+        assert_int_equal(sp_block_state(block), SP_BLOCK_BUSY);
+        assert_int_equal(block->size, taken[i] * UNIT);
+        assert_ptr_equal(sp_tier_first(&tiers[0]), block->next);
+        assert_int_equal(block->next->size, left * UNIT);
+        assert_int_equal(block->next->fences.count, 1);
+        assert_int_equal(tiers[0].bytes, left * UNIT);
+        assert_true(sp_chain_check(&chain));
+        assert_true(sp_tier_check(&tiers[0]));
+    }
+    assert_true(sp_tier_take(sp_tier_first(&tiers[0]), left * UNIT));
+    assert_null(sp_tier_first(&tiers[0]));
+    sp_tier_insert(&tiers[0], blocks[2]); // beside another one
+    sp_tier_insert(&tiers[0], blocks[4]);
+    assert_true(sp_tier_take(blocks[2], UNIT));
+    assert_true(sp_chain_check(&chain));
+    assert_true(sp_tier_check(&tiers[0]));
+}
+
+static void without_host_memory_for_the_rest_nothing_is_taken(void **state) {
+    (void)state;
+    const size_t left[] = {UNITS - 1, 1}; // in the same bin, and in another one
+    add_fence(chain.first, 1);
+    add_fence(chain.first, 2);
+    add_fence(chain.first, 3); // which stand apart
+    sp_tier_insert(&tiers[0], chain.first);
+    for (int i = 0; i < 2; i++) {
+        uint64_t failed = 0;
+        host_memory_enter(1, true);
+        assert_false(sp_tier_take(chain.first, (UNITS - left[i]) * UNIT));
+        host_memory_leave(&failed);
+        assert_true(failed > 0);
+        assert_ptr_equal(sp_tier_first(&tiers[0]), chain.first);
+        assert_int_equal(chain.first->size, UNITS * UNIT);
+        assert_int_equal(tiers[0].bytes, UNITS * UNIT);
+        assert_true(sp_chain_check(&chain));
+        assert_true(sp_tier_check(&tiers[0]));
+    }
+}
+
 // The model: the tier of each unit of the range, or TIERS when it is taken. Neighbouring units of one tier are one
 // block, and so are units that were taken together.
 struct model {
@@ -231,13 +284,9 @@ static void take(struct model *model, int tier, uint64_t size) {
     assert_int_equal(block ? block->address : 0, model_best_fit(model, tier, size));
     if (!block)
         return;
-    sp_tier_remove(block);
-    if (block->size > size) {
-        struct sp_block *rest = sp_block_split(block, size);
-        assert_non_null(rest);
-        model->begins[unit_of(rest)] = true;
-        sp_tier_insert(&tiers[tier], rest);
-    }
+    assert_true(sp_tier_take(block, size));
+    if (block->next && unit_of(block->next) == unit_of(block) + size / UNIT)
+        model->begins[unit_of(block->next)] = true;
     for (size_t i = unit_of(block); i < unit_of(block) + size / UNIT; i++)
         model->tier[i] = TIERS;
 }
@@ -360,6 +409,8 @@ int main(void) {
         tier_test(a_removed_block_is_in_no_tier_and_busy),
         tier_test(a_tier_of_holes_holds_holes),
         tier_test(blocks_whose_fences_can_not_be_joined_stay_apart_and_merge_later),
+        tier_test(a_block_is_taken_from_the_front_and_the_rest_stays),
+        tier_test(without_host_memory_for_the_rest_nothing_is_taken),
         tier_test(random_operations_agree_with_a_map_of_units),
         tier_test(the_check_finds_wrong_sums_and_strangers),
         tier_test(the_order_holds_over_all_sizes),
