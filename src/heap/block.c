@@ -123,17 +123,24 @@ static bool make_leaf(struct sp_chain *chain, uint64_t address) {
     return *leaf != NULL;
 }
 
+// The chain itself tells which block is the first in its unit: the one before it begins in another. So the table is only touched
+// for these.
+static bool is_first_in_unit(const struct sp_block *block, size_t unit) {
+    return !block->prev || unit_of(block->chain, block->prev->address) != unit;
+}
+
+// For a block with its neighbours known.
 static void enter(struct sp_block *block) {
-    struct sp_block **entry = entry_of(block->chain, unit_of(block->chain, block->address));
-    if (!*entry || (*entry)->address > block->address)
-        *entry = block;
+    size_t unit = unit_of(block->chain, block->address);
+    if (is_first_in_unit(block, unit))
+        *entry_of(block->chain, unit) = block;
 }
 
 // For a block that is about to become part of the one before it.
 static void leave(const struct sp_block *block) {
     const struct sp_chain *chain = block->chain;
     size_t unit = unit_of(chain, block->address);
-    if (*entry_of(chain, unit) != block)
+    if (!is_first_in_unit(block, unit))
         return;
     bool next_begins_here = block->next && unit_of(chain, block->next->address) == unit;
     *entry_of(chain, unit) = next_begins_here ? block->next : NULL;
@@ -249,8 +256,7 @@ static bool fits_neighbour(const struct sp_block *block) {
 // Exactly the first block of each unit stands in the table.
 static bool fits_table(const struct sp_chain *chain, const struct sp_block *block) {
     size_t unit = unit_of(chain, block->address);
-    bool is_first = !block->prev || unit_of(chain, block->prev->address) != unit;
-    return (*entry_of(chain, unit) == block) == is_first;
+    return (*entry_of(chain, unit) == block) == is_first_in_unit(block, unit);
 }
 
 bool sp_chain_check(const struct sp_chain *chain) {
