@@ -19,9 +19,9 @@ bool sp_block_usable(const struct sp_request *request, const struct sp_block *bl
 // ------------------------------------------------------------------------------------------ single blocks
 
 // The better fit of the lane's own memory and the ready one; its own among equals.
-static struct sp_block *best_at_hand(const struct sp_request *request, uint64_t size) {
-    struct sp_block *own = sp_tier_best_fit(&request->lane->tiers[request->kind], size);
-    struct sp_block *ready = sp_tier_best_fit(&request->pool->regions[request->kind].ready, size);
+static struct sp_block *best_at_hand(const struct sp_lane *lane, enum sp_region_kind kind, uint64_t size) {
+    struct sp_block *own = sp_tier_best_fit(&lane->tiers[kind], size);
+    struct sp_block *ready = sp_tier_best_fit(&lane->pool->regions[kind].ready, size);
     return own && (!ready || own->size <= ready->size) ? own : ready;
 }
 
@@ -136,7 +136,7 @@ static struct sp_block *row_aside(const struct sp_request *request) {
 }
 
 struct sp_block *sp_take_aside(const struct sp_request *request) {
-    struct sp_block *block = best_at_hand(request, request->size);
+    struct sp_block *block = best_at_hand(request->lane, request->kind, request->size);
     if (!block)
         block = best_of_others(request);
     if (!block)
@@ -161,26 +161,25 @@ static struct sp_block *finish(const struct sp_request *request, struct sp_block
 
 // The better fit of the lane's own memory and the ready one, cut to size: what is left of it stays where it is. It has one fence at most, so
 // there is room for another. BUSY; null when there is none.
-static struct sp_block *take_at_hand(const struct sp_request *request) {
-    struct sp_block *block = best_at_hand(request, request->size);
-    if (!block || !sp_tier_take(block, request->size))
+static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind kind, uint64_t size) {
+    struct sp_block *block = best_at_hand(lane, kind, size);
+    if (!block || !sp_tier_take(block, size))
         return NULL;
-    sp_keep_note_use(request->pool);
+    sp_keep_note_use(lane->pool);
     return block;
 }
 
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, uint64_t most, bool *exceeded) {
-    struct sp_request near = {.pool = lane->pool, .lane = lane, .kind = SP_REGION_LARGE, .size = size};
     struct sp_block *cached = sp_lane_detach_quick_locked(lane);
     sp_lock_acquire(&lane->pool->lock);
     *exceeded = sp_pool_insert_cached_locked(lane->pool, cached, sp_pool_insert_and_swallow) > most;
-    struct sp_block *block = *exceeded ? NULL : take_at_hand(&near);
+    struct sp_block *block = *exceeded ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
     sp_lock_release(&lane->pool->lock);
     return block;
 }
 
 struct sp_block *sp_take_locked(const struct sp_request *request) {
-    struct sp_block *block = take_at_hand(request);
+    struct sp_block *block = take_at_hand(request->lane, request->kind, request->size);
     if (block) {
         sp_block_set_live(block);
         return block;
@@ -215,10 +214,10 @@ static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block,
 
 // The best fit, unless it holds fewer whole pages; then one that holds enough of them wherever it begins.
 static struct sp_block *room_for_run(const struct sp_request *large) {
-    struct sp_block *block = best_at_hand(large, large->size);
+    struct sp_block *block = best_at_hand(large->lane, large->kind, large->size);
     if (!block || last_pages_at(block, large->size) >= block->address)
         return block;
-    return best_at_hand(large, large->size + SP_PAGE_SIZE - SP_ALIGNMENT);
+    return best_at_hand(large->lane, large->kind, large->size + SP_PAGE_SIZE - SP_ALIGNMENT);
 }
 
 static struct sp_block *take_run_of_large(const struct sp_request *request) {
