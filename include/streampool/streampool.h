@@ -188,7 +188,7 @@ struct poolMemPoolProps {
 //                     bytes of the pool may lie free with no event behind them: each of its streams has an
 //                     equal share (but 1 MiB at least, or all if that is less), and the free that brings a
 //                     stream above its share records an event, in that call. Memory that its stream has taken
-//                     again doesn't count. 0 records at every free. Default 8 MiB, or a 16th of what the pool has
+//                     again doesn't count. 0 records at every free. Default 8 MiB, or a 32nd of what the pool has
 //                     reserved where that is more, which is what is read then, and a 64th once a second stream
 //                     has used the pool; a value that was set stays.
 //   HostWaitMax       An allocation that would fail, since the device is full and what is free is still in

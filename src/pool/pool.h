@@ -62,7 +62,7 @@
 // The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it is more: one part as long as one
 // stream alone uses the pool, which nobody waits for, and another once several do. See docs/benchmarks.md.
 #define SP_UNFENCED_MAX        ((uint64_t)8 << 20)
-#define SP_UNFENCED_PART_ALONE 16
+#define SP_UNFENCED_PART_ALONE 32
 #define SP_UNFENCED_PART       64
 #define SP_UNFENCED_SHARE_MIN  ((uint64_t)1 << 20)
 

@@ -129,8 +129,8 @@ static void of_a_large_pool_a_part_may_be_unfenced_unless_the_program_says_how_m
     struct sp_lane *lane = fixture_lane(pool, a);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(8));
     void *large = fixture_malloc(pool, MIB(4096), a);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(4096 / 16));
-    assert_int_equal(atomic_load(&lane->unfenced_most), MIB(4096 / 16));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(4096 / 32));
+    assert_int_equal(atomic_load(&lane->unfenced_most), MIB(4096 / 32));
     fixture_lane(pool, b);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), MIB(4096 / 64));
     assert_int_equal(atomic_load(&lane->unfenced_most), MIB(4096 / 64 / 2));
