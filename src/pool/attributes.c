@@ -258,7 +258,8 @@ enum {
 static poolError_t set_promises(struct sp_pool *pool, int promises) {
     if (promises & ~ALL_PROMISES)
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
-    int changed = (sp_pool_promises(pool) ^ promises) & REMEMBERED_BY;
+    int remembered_by = SP_MUTATED(ContextRemembered, poolPromiseStreamDestroy, REMEMBERED_BY);
+    int changed = (sp_pool_promises(pool) ^ promises) & remembered_by;
     sp_pool_close_lanes(pool);
     sp_lock_acquire(&pool->lock);
     sp_pool_set_promises(pool, promises & ~changed);
