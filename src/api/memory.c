@@ -17,9 +17,10 @@ static poolError_t refuse_free_in_capture(CUresult error) {
 
 // Whether the promises let a thread know the stream by its handle.
 static inline bool let_remember(int promises, CUstream handle) {
-    bool depends_on_context = sp_stream_is_default(handle) && !SP_IS_MUTANT(DefaultRemembered);
-    int needed = poolPromiseStreamDestroy | (depends_on_context ? poolPromiseOneContext : poolPromiseNothing);
-    return (promises & needed) == needed;
+    if (!(promises & poolPromiseStreamDestroy))
+        return false;
+    return !sp_stream_is_default(handle) || promises & poolPromiseOneContext ||
+           SP_IS_MUTANT(DefaultRemembered);
 }
 
 SP_COLD static struct sp_stream *remember(CUstream handle, poolError_t *error) {
