@@ -252,8 +252,9 @@ struct poolMemPoolProps {
 //                     keep to one device and its primary context. With poolPromiseStreamDestroy, a thread then
 //                     knows default streams by their handles too, in calls with memory of pools that carry both;
 //                     without it, it has no effect. On all drivers.
-//                     With the first and one of the capture promises (on default streams also the last), an allocation that finds its memory at hand, and its
-//                     free, make no driver call. Nothing notices a promise that is broken. The first one: a new stream with the handle
+//                     With the first and one of the next two, on default streams also the last, an allocation that
+//                     finds its memory at hand, and its free, make no driver call.
+//                     Nothing notices a promise that is broken. The first one: a new stream with the handle
 //                     of one that was destroyed otherwise is taken for that one, and is given memory that the old
 //                     one's work may still be using; or its free fails with the driver's error, if it is of
 //                     another context. The second one: the call does what it does outside of a capture, at
