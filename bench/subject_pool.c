@@ -150,7 +150,10 @@ const struct subject subject_reaper = {.open = open_ours,
 const struct subject subject_ours_default = {
     .open = open_default, .close = close_default, .allocate = allocate_default, FUNCTIONS};
 
-enum { PROMISES = poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture };
+enum {
+    PROMISES =
+        poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture | poolPromiseOneContext
+};
 
 const struct subject subject_promised = {.open = open_ours,
                                          .close = close_ours,

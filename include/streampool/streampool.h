@@ -232,8 +232,8 @@ struct poolMemPoolProps {
 //                     poolPromiseStreamDestroy: each of them is destroyed by poolStreamDestroy, and before its
 //                     context is. Then a thread knows the 16 streams that it used last by their handles; only the
 //                     first call with a stream asks who it is. Default streams, whose meaning depends on the
-//                     current context, are asked for as ever, and so is the chain of events that takes the place
-//                     of stream ids on drivers older than CUDA 12.0.
+//                     current context, are asked for as ever unless poolPromiseOneContext is given too. The chain
+//                     of events that takes the place of stream ids on drivers older than CUDA 12.0 stays.
 //                     poolPromiseNoCapture: none of them captures while it is passed to an allocation or a free
 //                     of this pool; nor does any blocking stream of the context, where a legacy default stream
 //                     is passed.
@@ -245,15 +245,27 @@ struct poolMemPoolProps {
 //                     and what an allocation on another stream needs to know of it is found out when it needs it;
 //                     it may then have to wait for work that was given to the stream after the free. Per-thread
 //                     default streams and Deterministic pools keep to UnfencedBytesMax.
-//                     With the first and one of the others, an allocation that finds its memory at hand, and its
-//                     free, make no driver call. Nothing notices a promise that is broken. The first one: a new stream with the handle
+//                     poolPromiseOneContext: says something of the whole program, not of this pool's streams
+//                     alone. As long as any pool carries it, every default stream (null, CU_STREAM_LEGACY,
+//                     CU_STREAM_PER_THREAD) that is passed to any call of this library, on whatever thread and for
+//                     whatever pool, is passed with one and the same context current, which is neither destroyed
+//                     nor reset; calls that are under way when the promise is made count. So it is for programs that
+//                     keep to one device and its primary context. With poolPromiseStreamDestroy, a thread then
+//                     knows default streams by their handles too, in calls with memory of pools that carry both;
+//                     without it, it has no effect. On all drivers.
+//                     With the first and one of the next two, on default streams also the last, an allocation that
+//                     finds its memory at hand, and its free, make no driver call.
+//                     Nothing notices a promise that is broken. The first one: a new stream with the handle
 //                     of one that was destroyed otherwise is taken for that one, and is given memory that the old
 //                     one's work may still be using; or its free fails with the driver's error, if it is of
 //                     another context. The second one: the call does what it does outside of a capture, at
 //                     the moment when it is made and not when the graph is launched, so the graph uses memory that
 //                     others may be given; and an event that the call records becomes part of the capture, or
-//                     invalidates it. A promise ends when the attribute is set without it, or with the last memory of a
-//                     pool that was destroyed. Default poolPromiseNothing.
+//                     invalidates it. The last one: the call works on the default stream of the context that was
+//                     current when the thread passed it first, so the memory is given, and reused, in the order
+//                     of a stream that the program doesn't use it on; and with no current context, the
+//                     call doesn't fail for that. A promise ends when the attribute is set without it, or with the
+//                     last memory of a pool that was destroyed. Default poolPromiseNothing.
 //   ReleaseDelay      Beyond ReleaseThreshold, a synchronise also leaves as much as the program had in use at
 //                     once in any of the pool's last so many intervals between two synchronises. So a loop that
 //                     frees what it uses and synchronises takes memory from the device in its first round
@@ -296,7 +308,8 @@ enum poolStreamPromise {
     poolPromiseNothing = 0,
     poolPromiseStreamDestroy = 1,
     poolPromiseNoCapture = 2,
-    poolPromiseNeverCapture = 4
+    poolPromiseNeverCapture = 4,
+    poolPromiseOneContext = 8
 };
 
 // The values of poolMemPoolAttrDefragmentation.

@@ -15,6 +15,14 @@ static poolError_t refuse_free_in_capture(CUresult error) {
     return refuse_capture(error);
 }
 
+// Whether the promises let a thread know the stream by its handle.
+static inline bool let_remember(int promises, CUstream handle) {
+    if (!(promises & poolPromiseStreamDestroy))
+        return false;
+    return !sp_stream_is_default(handle) || promises & poolPromiseOneContext ||
+           SP_IS_MUTANT(DefaultRemembered);
+}
+
 SP_COLD static struct sp_stream *remember(CUstream handle, poolError_t *error) {
     struct sp_stream *stream = NULL;
     *error = sp_api_stream(handle, &stream);
@@ -35,7 +43,7 @@ static SP_HOT struct sp_stream *admit(CUstream handle, int promises, poolError_t
             return NULL;
         }
     }
-    if (promises & poolPromiseStreamDestroy) {
+    if (let_remember(promises, handle)) {
         stream = sp_stream_remembered(handle);
         return SP_LIKELY(stream) ? stream : remember(handle, error);
     }
@@ -65,16 +73,18 @@ static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_po
                : error;
 }
 
-// Which pool is current depends on the stream's device. So what is promised is known of streams that the thread remembers.
+// Which pool is current depends on the stream's device. So what is promised is known of streams that the thread remembers. Where only
+// another pool's promises let it, the answer is none, and the driver is asked.
 static int promises_of_current(CUstream handle) {
     poolMemPool_t pool;
     const struct sp_stream *stream = sp_stream_remembered(handle);
     struct sp_device *device = stream ? sp_device_at(stream->device) : NULL;
-    return device ? sp_pool_promises(sp_device_current_pool(device, &pool)) : poolPromiseNothing;
+    int promises = device ? sp_pool_promises(sp_device_current_pool(device, &pool)) : poolPromiseNothing;
+    return let_remember(promises, handle) ? promises : poolPromiseNothing;
 }
 
 static void remember_if_promised(const struct sp_pool *pool, struct sp_stream *stream, CUstream handle) {
-    if (sp_pool_promises(pool) & poolPromiseStreamDestroy)
+    if (let_remember(sp_pool_promises(pool), handle))
         sp_stream_remember(stream, handle);
 }
 

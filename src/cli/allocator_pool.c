@@ -28,9 +28,9 @@ static bool pool_open(struct sp_stage *stage) {
     return false;
 }
 
-// A replay destroys its streams by the allocator's own call, and captures none.
+// A replay destroys its streams by the allocator's own call, captures none, and keeps to one context.
 static bool promised_open(struct sp_stage *stage) {
-    int promises = poolPromiseStreamDestroy | poolPromiseNeverCapture;
+    int promises = poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOneContext;
     if (!pool_open(stage))
         return false;
     poolError_t error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);

@@ -32,7 +32,7 @@ CUresult sp_stream_name_anonymously(CUstream handle, struct sp_stream_name *name
     CUresult error = context_of(handle, &context);
     if (error == CUDA_SUCCESS)
         error = sp_context_id(context, &name->word[0]);
-    name->word[1] = (uint64_t)(uintptr_t)(handle ? handle : CU_STREAM_LEGACY);
+    name->word[1] = (uint64_t)(uintptr_t)sp_stream_proper_handle(handle);
     name->word[2] = is_per_thread(handle) ? thread_number() : 0;
     return error;
 }

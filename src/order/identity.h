@@ -43,6 +43,11 @@ static inline bool sp_stream_is_default(CUstream handle) {
     return handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
 }
 
+// The null stream is the legacy one by another name.
+static inline CUstream sp_stream_proper_handle(CUstream handle) {
+    return handle ? handle : CU_STREAM_LEGACY;
+}
+
 // Whether the driver has ids.
 static inline bool sp_streams_have_ids(void) {
     return sp_driver->cuStreamGetId != NULL && !SP_IS_MUTANT(HandleForId);

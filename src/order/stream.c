@@ -37,8 +37,8 @@ static void set_name(struct sp_stream *stream, const struct sp_stream_name *name
         atomic_store_explicit(&stream->key.word[i], name->word[i], memory_order_release);
 }
 
-static void set_known_as(struct sp_stream *stream, CUstream handle) {
-    atomic_store_explicit(&stream->known_as, (uintptr_t)handle, memory_order_release);
+static void set_known_as(struct sp_stream *stream, uintptr_t name) {
+    atomic_store_explicit(&stream->known_as, name, memory_order_release);
 }
 
 static uint64_t hash_of(const struct sp_stream_name *name) {
@@ -118,7 +118,7 @@ static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
 
 static void set_gone_locked(struct sp_stream *stream) {
     if (!SP_IS_MUTANT(HandleRemembered))
-        set_known_as(stream, NULL);
+        set_known_as(stream, 0);
     if (!stream->identified || atomic_exchange(&stream->gone, true))
         return;
     stream->next_gone = table.gone;
@@ -144,7 +144,7 @@ static void describe_slot(struct sp_stream *stream, const struct sp_stream_descr
     }
     atomic_store_explicit(&stream->kind, (int)fresh->kind, memory_order_relaxed);
     atomic_store_explicit(&stream->gone, false, memory_order_relaxed);
-    set_known_as(stream, NULL);
+    set_known_as(stream, 0);
     set_name(stream, &fresh->name);
 }
 
@@ -232,13 +232,12 @@ CUresult sp_stream_resolve_anonymous(CUstream handle, struct sp_stream **stream)
 static _Atomic bool remembers; // any
 
 void sp_stream_remember(struct sp_stream *stream, CUstream handle) {
-    if (sp_stream_is_default(handle) && !SP_IS_MUTANT(DefaultRemembered))
-        return;
+    uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
     if (!atomic_load_explicit(&remembers, memory_order_relaxed))
         atomic_store(&remembers, true);
-    if (atomic_load_explicit(&stream->known_as, memory_order_relaxed) != (uintptr_t)handle)
-        set_known_as(stream, handle);
-    sp_streams_by_handle[sp_stream_hash((uintptr_t)handle) % SP_STREAMS_BY_HANDLE] = stream;
+    if (atomic_load_explicit(&stream->known_as, memory_order_relaxed) != name)
+        set_known_as(stream, name);
+    sp_streams_by_handle[sp_stream_hash(name) % SP_STREAMS_BY_HANDLE] = stream;
 }
 
 // Whoever borrows it from here on finds that it isn't known.
@@ -249,11 +248,11 @@ static void forget_handle_of(struct sp_stream *stream) {
 }
 
 void sp_streams_forget_handle(CUstream handle, const struct sp_stream *of) {
+    uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
     uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
     for (uint32_t slot = 0; slot < count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
-        if (stream == of ||
-            atomic_load_explicit(&stream->known_as, memory_order_relaxed) == (uintptr_t)handle)
+        if (stream == of || atomic_load_explicit(&stream->known_as, memory_order_relaxed) == name)
             forget_handle_of(stream);
     }
 }

@@ -54,7 +54,7 @@ struct sp_stream {
     _Alignas(64) struct sp_stream_key key;
     _Atomic uint64_t sequence;
     _Atomic uint64_t freed;     // the highest number that a free was stamped with
-    _Atomic uintptr_t known_as; // the handle that it is told by with no question; 0: by none
+    _Atomic uintptr_t known_as; // the proper handle that it is told by with no question; 0: by none
     uint32_t slot;
     int device;
     bool identified;
@@ -123,12 +123,14 @@ static inline CUresult sp_stream_resolve(CUstream handle, struct sp_stream **str
 }
 
 // For a program that promises to destroy its streams through the library: a stream by its handle, with no driver call. Null when the
-// thread doesn't remember it. Default streams are never remembered: who they are depends on the current context.
+// thread doesn't remember it. Who a default stream is depends on the current context, so that is only to be believed, and to be
+// remembered, of a program that promises to have one. A thread's own default stream has the same handle in every thread; but each
+// has its own table, and no slot of a default stream is ever given to another one.
 static inline struct sp_stream *sp_stream_remembered(CUstream handle) {
-    struct sp_stream *stream = sp_streams_by_handle[sp_stream_hash((uintptr_t)handle) % SP_STREAMS_BY_HANDLE];
-    bool is_it = stream && (!sp_stream_is_default(handle) || SP_IS_MUTANT(DefaultRemembered)) &&
-                 (atomic_load_explicit(&stream->known_as, memory_order_acquire) == (uintptr_t)handle ||
-                  SP_IS_MUTANT(EntryBelieved));
+    uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
+    struct sp_stream *stream = sp_streams_by_handle[sp_stream_hash(name) % SP_STREAMS_BY_HANDLE];
+    bool is_it = stream && (atomic_load_explicit(&stream->known_as, memory_order_acquire) == name ||
+                            SP_IS_MUTANT(EntryBelieved));
     return is_it ? stream : NULL;
 }
 

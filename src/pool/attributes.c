@@ -236,8 +236,8 @@ void sp_pool_set_promises(struct sp_pool *pool, int promises) {
         atomic_fetch_sub(&sp_pools_promised, 1);
 }
 
-// A stream that is remembered for the sake of a promise that has ended may be destroyed in any way now. It isn't known which those
-// are, so all are forgotten. No open lane's stream can be borrowed then before its next call, so what it has freed gets an event.
+// A stream that is remembered for the sake of a promise that has ended may be destroyed in any way now, and a default stream may be
+// another context's. It isn't known which those are, so all are forgotten. No open lane's stream can be borrowed then before its next call, so what it has freed gets an event.
 void sp_promises_end(void) {
     for (struct sp_device *device = sp_runtime_next_device(NULL); device;
          device = sp_runtime_next_device(device)) {
@@ -248,18 +248,24 @@ void sp_promises_end(void) {
     sp_streams_forget_handles();
 }
 
+enum {
+    REMEMBERED_BY = poolPromiseStreamDestroy | poolPromiseOneContext,
+    ALL_PROMISES = REMEMBERED_BY | poolPromiseNoCapture | poolPromiseNeverCapture
+};
+
 // A call that is under way when a promise ends may remember its stream once more; so it is forgotten when one is made, too. And
 // what was left without an event while that was promised gets one as long as it is.
 static poolError_t set_promises(struct sp_pool *pool, int promises) {
-    if (promises & ~(poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture))
+    if (promises & ~ALL_PROMISES)
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
-    int changed = sp_pool_promises(pool) ^ promises;
+    int remembered_by = SP_MUTATED(ContextRemembered, poolPromiseStreamDestroy, REMEMBERED_BY);
+    int changed = (sp_pool_promises(pool) ^ promises) & remembered_by;
     sp_pool_close_lanes(pool);
     sp_lock_acquire(&pool->lock);
-    sp_pool_set_promises(pool, promises & ~(changed & poolPromiseStreamDestroy));
+    sp_pool_set_promises(pool, promises & ~changed);
     sp_pool_share_unfenced(pool);
     sp_lock_release(&pool->lock);
-    if (!(changed & poolPromiseStreamDestroy))
+    if (!changed)
         return poolSuccess;
     if (!SP_IS_MUTANT(PromisedAgain)) {
         sp_promises_end();

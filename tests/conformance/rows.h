@@ -152,6 +152,7 @@
     X(promised_streams_are_given_the_memory_that_they_freed, "attribute 1010: the same stream at once, another one not") \
     X(a_new_stream_at_a_promised_ones_handle_inherits_no_memory, "attribute 1010: with streams destroyed as promised, a recycled handle is another stream") \
     X(a_promise_is_of_one_pool, "attribute 1010: a capturing stream is still refused memory of another pool") \
+    X(promised_default_streams_are_told_apart_by_their_handles, "attribute 1010: in one context null and legacy are one stream, and each thread's own is another") \
     X(a_deterministic_pool_does_the_same_on_a_fast_and_a_slow_device, "attribute 1002: addresses and growth depend on the program alone") \
     X(a_deterministic_pool_takes_what_a_synchronise_has_shown, "attribute 1002: a query teaches nothing, a synchronise does") \
     X(a_deterministic_pool_takes_what_a_stream_synchronise_has_shown, "attribute 1002: a synchronise of the stream does, of another one not") \

@@ -37,6 +37,36 @@ void row_per_thread_default_streams_of_two_threads_are_two_streams(void) {
     scene_require_order(&scene, CU_STREAM_PER_THREAD);
 }
 
+// The second time by its handle alone.
+static void *expect_nothing_twice(void *scene) {
+    test_use_device(0);
+    REQUIRE(!scene_gives(scene, CU_STREAM_PER_THREAD));
+    REQUIRE(!scene_gives(scene, CU_STREAM_PER_THREAD));
+    return NULL;
+}
+
+static void open_promised(struct scene *scene, CUstream stream) {
+    scene_open_on(scene, SCENE_SMALL, stream, stream);
+    test_set_flag(scene->pool, poolMemPoolAttrStreamPromises,
+                  poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOneContext);
+    scene_free_held(scene, stream);
+    REQUIRE(scene_gives(scene, stream));
+    test_free(scene->block, stream);
+}
+
+void row_promised_default_streams_are_told_apart_by_their_handles(void) {
+    struct scene scene;
+    open_promised(&scene, CU_STREAM_PER_THREAD);
+    in_thread(expect_nothing_twice, &scene);
+    REQUIRE(!scene_gives(&scene, NULL));
+    REQUIRE(scene_gives(&scene, CU_STREAM_PER_THREAD));
+    scene_require_order(&scene, CU_STREAM_PER_THREAD);
+    open_promised(&scene, NULL);
+    REQUIRE(!scene_gives(&scene, CU_STREAM_PER_THREAD));
+    REQUIRE(scene_gives(&scene, CU_STREAM_LEGACY));
+    scene_require_order(&scene, NULL);
+}
+
 // The variants that a program compiled for per-thread default streams calls.
 void row_stream_0_is_the_threads_own_in_the_ptsz_variants(void) {
     struct scene scene;

@@ -105,7 +105,7 @@ static void trace_event(const struct thread *thread, const char *verb, const str
 }
 
 static bool record(struct thread *thread, const struct event *event, const struct stream *stream) {
-    CUstream handle = thread_handle(thread, stream);
+    CUstream handle = thread_handle_to_pass(thread, stream);
     bool told = tells(thread);
     thread_enter(thread, stream->context);
     trace_event(thread, told ? "record" : "record unseen", event, stream);
@@ -114,7 +114,7 @@ static bool record(struct thread *thread, const struct event *event, const struc
 }
 
 static bool wait(struct thread *thread, const struct stream *stream, const struct event *event) {
-    CUstream handle = thread_handle(thread, stream);
+    CUstream handle = thread_handle_to_pass(thread, stream);
     bool told = tells(thread);
     thread_enter(thread, stream->context);
     trace_event(thread, told ? "wait for" : "wait unseen for", event, stream);
@@ -151,7 +151,7 @@ static bool synchronize_told(struct thread *thread, CUstream handle, bool device
 }
 
 static bool synchronize(struct thread *thread, const struct stream *stream) {
-    CUstream handle = thread_handle(thread, stream);
+    CUstream handle = thread_handle_to_pass(thread, stream);
     bool told = tells(thread), device = numbers_once_in(&thread->numbers, 8);
     thread_enter(thread, stream->context);
     thread_trace(thread, "synchronise%s %s %u", told ? "" : " unseen", device ? "the context of" : "stream",
@@ -207,7 +207,7 @@ static poolError_t call_malloc(struct thread *thread, struct block *block, CUstr
 
 // True when there is memory, null otherwise: a pool that is this tight has none at times.
 static bool allocate(struct thread *thread, struct block *block, struct stream *stream) {
-    CUstream handle = thread_handle(thread, stream);
+    CUstream handle = thread_handle_to_pass(thread, stream);
     block->size = choose_size(thread);
     block->pool = choose_pool(thread);
     thread_enter(thread, stream->context);
@@ -242,7 +242,7 @@ static void malloc_block(struct thread *thread) {
 
 static void free_on(struct thread *thread, struct block *block, const struct stream *stream) {
     thread_enter(thread, stream->context);
-    if (SUCCEEDED(thread, poolFreeAsync(block->pointer, thread_handle(thread, stream))))
+    if (SUCCEEDED(thread, poolFreeAsync(block->pointer, thread_handle_to_pass(thread, stream))))
         end_life(thread, block, stream);
 }
 
@@ -353,7 +353,7 @@ static void query_stream(struct thread *thread) {
     if (!stream)
         return;
     thread_enter(thread, stream->context);
-    bool done = is_answer(thread, (int)poolStreamQuery(thread_handle(thread, stream)));
+    bool done = is_answer(thread, (int)poolStreamQuery(thread_handle_to_pass(thread, stream)));
     thread_trace(thread, "stream %u: %s", world_stream_number(thread->world, stream),
                  done ? "answered" : "failed");
     claim_return(&stream->claim);
@@ -512,15 +512,12 @@ static void renew_event(struct thread *thread) {
 // What was promised is taken back, and then there are streams that the library doesn't see destroyed; or it is promised again.
 static void renew_promises(struct thread *thread) {
     struct world *world = thread->world;
-    struct pool *pool = &world->pools[0];
     if (!world->plan.promises || !claim_alone(&world->promises))
         return;
     int promises = numbers_once_in(&thread->numbers, 2)
                        ? (int)numbers_below(&thread->numbers, ALL_PROMISES + 1)
                        : ALL_PROMISES;
-    thread_trace(thread, "promise %d", promises);
-    if (SUCCEEDED(thread, poolMemPoolSetAttribute(pool->handle, poolMemPoolAttrStreamPromises, &promises)))
-        atomic_store(&pool->promises, promises);
+    world_promise(thread, promises);
     claim_return(&world->promises);
 }
 
@@ -656,6 +653,7 @@ static void renew_context(struct thread *thread) {
     malloc_and_free(thread); // so that something is pending
     if (world_promises_destroy(world))
         destroy_streams_of_context(thread, context);
+    world_leave_context(thread, context);
     thread_enter(thread, 0);
     DRIVER(test_driver()->cuCtxDestroy(world->contexts[context].handle));
     abandon_context(world, context);

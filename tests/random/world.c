@@ -186,6 +186,55 @@ CUstream thread_handle(struct thread *thread, const struct stream *stream) {
     return numbers_once_in(&thread->numbers, 2) ? NULL : CU_STREAM_LEGACY;
 }
 
+CUstream thread_handle_to_pass(struct thread *thread, const struct stream *stream) {
+    if (stream->kind == STREAM_LEGACY || stream->kind == STREAM_PER_THREAD)
+        world_pass_default_stream(thread, stream->context);
+    return thread_handle(thread, stream);
+}
+
+// ---------------------------------------------------------------------------------------------- promises
+
+static bool promises_one_context(const struct world *world) {
+    return atomic_load(&world->pools[0].promises) & poolPromiseOneContext;
+}
+
+bool world_promises_destroy(const struct world *world) {
+    return atomic_load(&world->pools[0].promises) & poolPromiseStreamDestroy;
+}
+
+bool world_promises_never_to_capture(const struct world *world) {
+    return atomic_load(&world->pools[0].promises) & poolPromiseNeverCapture;
+}
+
+void world_promise(struct thread *thread, int promises) {
+    struct world *world = thread->world;
+    thread_trace(thread, "promise %d", promises);
+    EXPECT(poolMemPoolSetAttribute(world->pools[0].handle, poolMemPoolAttrStreamPromises, &promises),
+           poolSuccess);
+    atomic_store(&world->pools[0].promises, promises);
+    if (!promises_one_context(world))
+        world->one_context = CONTEXTS;
+}
+
+static void end_one_context(struct thread *thread) {
+    world_promise(thread, atomic_load(&thread->world->pools[0].promises) & ~poolPromiseOneContext);
+}
+
+void world_pass_default_stream(struct thread *thread, unsigned context) {
+    struct world *world = thread->world;
+    if (world->context_count == 1 || !promises_one_context(world))
+        return;
+    if (world->one_context == CONTEXTS)
+        world->one_context = context;
+    if (world->one_context != context)
+        end_one_context(thread);
+}
+
+void world_leave_context(struct thread *thread, unsigned context) {
+    if (promises_one_context(thread->world) && thread->world->one_context == context)
+        end_one_context(thread);
+}
+
 // --------------------------------------------------------------------------------------------- the world
 
 static struct stream *add_stream(struct world *world, enum stream_kind kind, unsigned context) {
@@ -253,6 +302,7 @@ static void make_pool(const struct world *world, struct pool *pool, struct numbe
 }
 
 static void make_pools(struct world *world, struct numbers *numbers) {
+    world->one_context = CONTEXTS;
     for (uint64_t i = 0; i < world->plan.pools; i++) {
         make_pool(world, &world->pools[i], numbers);
         if (world->plan.large)
@@ -263,14 +313,6 @@ static void make_pools(struct world *world, struct numbers *numbers) {
         return;
     world->pools[0].promises = ALL_PROMISES;
     test_set_flag(world->pools[0].handle, poolMemPoolAttrStreamPromises, world->pools[0].promises);
-}
-
-bool world_promises_destroy(const struct world *world) {
-    return atomic_load(&world->pools[0].promises) & poolPromiseStreamDestroy;
-}
-
-bool world_promises_never_to_capture(const struct world *world) {
-    return atomic_load(&world->pools[0].promises) & poolPromiseNeverCapture;
 }
 
 void world_open(struct world *world, const struct plan *plan) {
@@ -304,6 +346,7 @@ void world_open(struct world *world, const struct plan *plan) {
 static void synchronize_contexts(const struct world *world, struct thread *thread) {
     for (unsigned i = 0; i < world->context_count; i++) {
         thread_enter(thread, i);
+        world_pass_default_stream(thread, i);
         EXPECT(poolStreamSynchronize(CU_STREAM_LEGACY), poolSuccess); // shows that earlier contexts are gone
         EXPECT(poolDeviceSynchronize(), poolSuccess);
     }

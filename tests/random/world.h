@@ -106,6 +106,8 @@ struct world {
     const struct test_simulated *simulated; // null on a real driver
     struct pool pools[POOLS]; // all used with the same streams; the first one is the current pool
     struct claim promises;    // shared by who destroys a stream as it is promised, had alone by who promises
+    unsigned
+        one_context; // whose default streams were passed since it was promised that it is one; or CONTEXTS
     unsigned stream_count;
     unsigned context_count;
     size_t sizes[SIZES];              // that come again and again
@@ -155,7 +157,17 @@ void world_require_no_wrong_words(struct world *world, struct thread *thread);
 // What streams are destroyed by, as far as it is promised. With the world's promises claimed.
 bool world_promises_destroy(const struct world *world);
 bool world_promises_never_to_capture(const struct world *world);
-enum { ALL_PROMISES = poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture };
+enum {
+    ALL_PROMISES =
+        poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture | poolPromiseOneContext
+};
+
+// Promises this of the first pool's streams from now on. With the world's promises claimed alone, or in a program of one thread.
+void world_promise(struct thread *thread, int promises);
+// Before a default stream of the context is passed to the library, and before the context is destroyed: what wouldn't be true then
+// is promised no longer. The other contexts are for programs of one thread.
+void world_pass_default_stream(struct thread *thread, unsigned context);
+void world_leave_context(struct thread *thread, unsigned context);
 
 // Every invariant of the pools holds. For programs of one thread.
 void thread_require_order(const struct thread *thread);
@@ -173,8 +185,9 @@ void world_make_event(struct thread *thread, struct event *event);
 void world_make_context(struct thread *thread, unsigned index);
 
 // A stream that the thread may use, shared; null when the one that was chosen isn't to be had. And the handle to call it by:
-// the legacy stream has two.
+// the legacy stream has two; the second function is for calls of the library, which must not break a promise.
 struct stream *thread_claim_stream(struct thread *thread);
 CUstream thread_handle(struct thread *thread, const struct stream *stream);
+CUstream thread_handle_to_pass(struct thread *thread, const struct stream *stream);
 
 #endif

@@ -91,12 +91,13 @@ static void live_an_open_streams_life(struct crew_member *member) {
     EXPECT(poolStreamDestroy(stream), poolSuccess);
 }
 
-enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
+enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOneContext };
 
 static poolMemPool_t beside; // whose promises end, too
 
 static void promise_anew(struct crew_member *member) {
-    static const int promises[] = {OPEN, OPEN, OPEN, poolPromiseStreamDestroy, poolPromiseNothing};
+    static const int promises[] = {OPEN, OPEN, OPEN & ~poolPromiseOneContext, poolPromiseStreamDestroy,
+                                   poolPromiseNothing};
     poolMemPool_t pool = crew_draw(member, 2) ? beside : member->crew->pool;
     if (crew_draw(member, 4) == 0)
         test_set_flag(member->crew->pool, poolMemPoolAttrDeterministic, (int)crew_draw(member, 2));
@@ -110,6 +111,24 @@ static void use_pool_beside(struct crew_member *member) {
     void *pointer = test_malloc(pool, MIB(4), member->stream);
     EXPECT(poolMemPoolDestroy(pool), poolSuccess);
     test_free(pointer, member->stream);
+}
+
+// All threads have one context.
+static void use_default_streams(struct crew_member *member) {
+    static CUstream const streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    for (unsigned char i = 1; i < 4; i++) {
+        CUstream stream = streams[crew_draw(member, 3)];
+        size_t size = 1 + crew_draw(member, KIB(8));
+        poolMemPool_t pool = crew_draw(member, 2) ? beside : member->crew->pool;
+        void *pointer = NULL;
+        poolError_t error = poolMallocFromPoolAsync(&pointer, size, pool, stream);
+        REQUIRE(error == poolSuccess || error == poolErrorMemoryAllocation);
+        if (error != poolSuccess)
+            continue;
+        test_fill_block(pointer, i, size, stream);
+        test_check_block(pointer, i, size, stream);
+        test_free(pointer, stream);
+    }
 }
 
 static void borrow_or_allocate(struct crew_member *member) {
@@ -130,6 +149,9 @@ static void borrow_or_allocate(struct crew_member *member) {
         break;
     case 6:
         EXPECT(poolStreamSynchronize(member->stream), poolSuccess);
+        break;
+    case 7:
+        use_default_streams(member);
         break;
     default:
         crew_allocate_large_or_free(member);

@@ -11,7 +11,13 @@
 
 // What the driver is asked in a pair, by what the program has promised; and that a promise which is kept loses nothing.
 
-enum { BOTH = poolPromiseStreamDestroy | poolPromiseNoCapture };
+enum {
+    BOTH = poolPromiseStreamDestroy | poolPromiseNoCapture,
+    AND_ONE_CONTEXT = BOTH | poolPromiseOneContext
+};
+
+static CUstream const defaults[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+enum { DEFAULTS = sizeof defaults / sizeof defaults[0] };
 
 static poolMemPool_t pool;
 static CUstream a;
@@ -50,7 +56,8 @@ struct calls {
 
 static struct calls count_calls(void) {
     return (struct calls){simcudaCallCount(NULL), simcudaCallCount("cuStreamIsCapturing"),
-                          simcudaCallCount("cuStreamGetId") + simcudaCallCount("cuStreamGetCtx")};
+                          simcudaCallCount("cuStreamGetId") + simcudaCallCount("cuStreamGetCtx") +
+                              simcudaCallCount("cuCtxGetCurrent")};
 }
 
 // Of the second and later pairs of a size.
@@ -123,17 +130,69 @@ static void a_free_goes_by_the_promises_of_the_pointers_pool(void **state) {
 
 static void a_default_stream_is_asked_for_as_ever(void **state) {
     (void)state;
-    static CUstream const defaults[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     promise(BOTH);
-    for (int i = 0; i < 3 && has_ids(); i++) {
+    for (int i = 0; i < DEFAULTS; i++) {
         struct calls calls = calls_of(pair, 1000, defaults[i]);
-        assert_int_equal(calls.all, 2);
+        if (has_ids())
+            assert_int_equal(calls.all, 2);
         assert_int_equal(calls.identities, 2);
     }
     assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
     void *pointer = NULL;
     assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool, NULL), poolErrorDeviceUninitialized);
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
+static void with_one_context_a_pair_on_a_default_stream_makes_no_call(void **state) {
+    static const int captures[] = {poolPromiseNoCapture, poolPromiseNeverCapture};
+    (void)state;
+    assert_int_equal(poolDeviceSetMemPool(0, pool), poolSuccess);
+    for (int i = 0; i < 2 * 2 * DEFAULTS; i++) {
+        CUstream stream = defaults[i / 4];
+        promise(poolPromiseStreamDestroy | poolPromiseOneContext | captures[i % 2]);
+        fixture_set_flag(pool, poolMemPoolAttrDeterministic, i / 2 % 2);
+        struct calls named = calls_of(pair, sizes[i % 2], stream);
+        struct calls current = calls_of(pair_of_current, sizes[i % 2], stream);
+        assert_int_equal(named.captures + named.identities, 0);
+        assert_int_equal(current.captures + current.identities, 0);
+        if (has_ids())
+            assert_int_equal(named.all + current.all, 0);
+    }
+}
+
+static void in_one_context_another_pools_default_streams_are_asked_for(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, AND_ONE_CONTEXT);
+    promise(BOTH);
+    assert_int_equal(poolDeviceSetMemPool(0, pool), poolSuccess);
+    for (int i = 0; i < DEFAULTS; i++) {
+        fixture_free(fixture_malloc(other, 1000, defaults[i]), defaults[i]);
+        assert_non_null(sp_stream_remembered(defaults[i]));
+        assert_int_equal(calls_of(pair, 1000, defaults[i]).identities, 2);
+        struct calls current = calls_of(pair_of_current, 1000, defaults[i]);
+        assert_int_equal(current.identities, 2);
+        assert_int_equal(current.captures, 1);
+    }
+}
+
+static void one_context_alone_spares_no_question(void **state) {
+    (void)state;
+    promise(poolPromiseOneContext | poolPromiseNoCapture);
+    for (int i = 0; i < DEFAULTS; i++)
+        assert_int_equal(calls_of(pair, 1000, defaults[i]).identities, 2);
+    assert_null(sp_stream_remembered(NULL));
+}
+
+static void another_number_is_refused_and_forgets_nothing(void **state) {
+    (void)state;
+    int unknown = 16;
+    promise(AND_ONE_CONTEXT);
+    pair(1000, NULL);
+    assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrStreamPromises, &unknown),
+                     poolErrorInvalidValue);
+    assert_int_equal(sp_pool_promises(fixture_inside(pool)), AND_ONE_CONTEXT);
+    assert_ptr_equal(sp_stream_remembered(NULL), fixture_stream(NULL));
 }
 
 // ---- that it is right
@@ -313,6 +372,111 @@ static void and_with_its_pool(void **state) {
     assert_null(sp_stream_remembered(a));
 }
 
+// ---- that it is right of default streams
+
+static void null_and_the_legacy_stream_are_one(void **state) {
+    (void)state;
+    promise(AND_ONE_CONTEXT);
+    for (int i = 0; i < 4; i++) {
+        CUstream first = defaults[i % 2], second = defaults[1 - i % 2];
+        void *pointer = fixture_malloc(pool, sizes[i / 2], first);
+        simulated_work(first);
+        fixture_free(pointer, first);
+        assert_ptr_equal(sp_stream_remembered(second), fixture_stream(first));
+        struct calls before = count_calls();
+        void *again = fixture_malloc(pool, sizes[i / 2], second);
+        assert_int_equal(count_calls().identities, before.identities);
+        assert_ptr_equal(again, pointer);
+        fixture_free(again, first);
+    }
+    if (has_ids())
+        assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), 0);
+}
+
+static void *allocate_on_its_own(void *unused) {
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    assert_null(sp_stream_remembered(CU_STREAM_PER_THREAD));
+    elsewhere.first = fixture_malloc(pool, 1000, CU_STREAM_PER_THREAD);
+    assert_ptr_equal(sp_stream_remembered(CU_STREAM_PER_THREAD), fixture_stream(CU_STREAM_PER_THREAD));
+    elsewhere.second = fixture_malloc(pool, 1000, CU_STREAM_PER_THREAD);
+    fixture_free(elsewhere.first, CU_STREAM_PER_THREAD);
+    fixture_free(elsewhere.second, CU_STREAM_PER_THREAD);
+    return unused;
+}
+
+static void each_thread_knows_its_own_default_stream(void **state) {
+    (void)state;
+    promise(AND_ONE_CONTEXT);
+    void *pointer = fixture_malloc(pool, 1000, CU_STREAM_PER_THREAD);
+    simulated_work(CU_STREAM_PER_THREAD);
+    fixture_free(pointer, CU_STREAM_PER_THREAD);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, allocate_on_its_own, NULL), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_ptr_not_equal(elsewhere.first, pointer);
+        assert_ptr_not_equal(elsewhere.second, pointer);
+        assert_ptr_equal(sp_stream_remembered(CU_STREAM_PER_THREAD), fixture_stream(CU_STREAM_PER_THREAD));
+    }
+    void *again = fixture_malloc(pool, 1000, CU_STREAM_PER_THREAD);
+    assert_ptr_equal(again, pointer);
+    fixture_free(again, CU_STREAM_PER_THREAD);
+}
+
+// The default stream of another context, once it is no longer promised that there is none.
+static void *allocate_in_both_contexts(void *another) {
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    elsewhere.first = fixture_malloc(pool, 1000, NULL);
+    simulated_work(NULL);
+    fixture_free(elsewhere.first, NULL);
+    pthread_barrier_wait(&elsewhere.turn);
+    pthread_barrier_wait(&elsewhere.turn);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(another), CUDA_SUCCESS);
+    elsewhere.second = fixture_malloc(pool, 1000, NULL);
+    fixture_free(elsewhere.second, NULL);
+    return sp_stream_remembered(NULL) == fixture_stream(NULL) ? another : NULL;
+}
+
+static void require_no_stale_default_stream(int promises) {
+    CUcontext another;
+    pthread_t thread;
+    void *right;
+    assert_int_equal(sp_driver->cuCtxCreate(&another, 0, 0), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    pthread_barrier_init(&elsewhere.turn, NULL, 2);
+    promise(AND_ONE_CONTEXT);
+    pair(1000, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, allocate_in_both_contexts, another), 0);
+    pthread_barrier_wait(&elsewhere.turn);
+    promise(promises);
+    assert_null(sp_stream_remembered(NULL));
+    promise(AND_ONE_CONTEXT);
+    pthread_barrier_wait(&elsewhere.turn);
+    assert_int_equal(pthread_join(thread, &right), 0);
+    pthread_barrier_destroy(&elsewhere.turn);
+    assert_ptr_equal(right, another);
+    assert_ptr_not_equal(elsewhere.second, elsewhere.first);
+}
+
+static void when_one_context_ends_every_thread_forgets_default_streams(void **state) {
+    (void)state;
+    require_no_stale_default_stream(BOTH);
+    require_no_stale_default_stream(poolPromiseOneContext | poolPromiseNoCapture);
+    require_no_stale_default_stream(poolPromiseNothing);
+}
+
+static void and_so_it_is_at_the_pools_end(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    fixture_set_flag(other, poolMemPoolAttrStreamPromises, BOTH);
+    promise(AND_ONE_CONTEXT);
+    pair(1000, NULL);
+    fixture_synchronize(NULL);
+    assert_non_null(sp_stream_remembered(NULL));
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    assert_null(sp_stream_remembered(NULL));
+}
+
 // A free looks for the pointer's pool only where some pool has a promise.
 static void pools_with_a_promise_are_counted(void **state) {
     (void)state;
@@ -346,6 +510,10 @@ int main(void) {
         promises_test(with_one_promise_the_other_question_is_asked),
         promises_test(a_free_goes_by_the_promises_of_the_pointers_pool),
         promises_test(a_default_stream_is_asked_for_as_ever),
+        promises_test(with_one_context_a_pair_on_a_default_stream_makes_no_call),
+        promises_test(in_one_context_another_pools_default_streams_are_asked_for),
+        promises_test(one_context_alone_spares_no_question),
+        promises_test(another_number_is_refused_and_forgets_nothing),
         promises_test(a_new_stream_at_a_handle_inherits_no_memory),
         promises_test(every_thread_forgets_a_destroyed_stream),
         promises_test(a_handle_is_forgotten_before_it_can_come_back),
@@ -355,6 +523,10 @@ int main(void) {
         promises_test(a_promise_that_is_given_again_begins_with_nothing),
         promises_test(what_a_promise_told_ends_with_it),
         promises_test(and_with_its_pool),
+        promises_test(null_and_the_legacy_stream_are_one),
+        promises_test(each_thread_knows_its_own_default_stream),
+        promises_test(when_one_context_ends_every_thread_forgets_default_streams),
+        promises_test(and_so_it_is_at_the_pools_end),
         promises_test(pools_with_a_promise_are_counted),
     };
     return cmocka_run_group_tests_name("api/promises", tests, NULL, NULL);
