@@ -36,6 +36,9 @@ void sp_mark_free(struct sp_mark *mark);
 // The same for who needs no mark in hand.
 CUresult sp_stream_record(struct sp_stream *stream);
 
+// The same behind a free of an identified stream whose number needn't be noted: then there is something to mark.
+CUresult sp_stream_record_freed(struct sp_stream *stream);
+
 // The oldest mark of a stream that covers a number, or null. The reference is the caller's.
 struct sp_mark *sp_stream_mark_covering(struct sp_stream *stream, uint64_t sequence);
 

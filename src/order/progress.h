@@ -46,8 +46,20 @@ bool sp_fence_is_synchronized(struct sp_fence fence);
 
 // ---- for this folder: closing and publishing
 
-// Takes the stream's number, and opens the next one.
+// Takes the stream's number, and opens the next one. A free reads the number with no lock. Whoever passes the stream work behind what
+// the driver is asked next has seen what was written before: the driver's own order says so, with no barrier of ours.
+static inline uint64_t sp_stream_close_locked(struct sp_stream *stream) {
+    uint64_t sequence = atomic_load_explicit(&stream->sequence, memory_order_relaxed);
+    atomic_store_explicit(&stream->sequence, sequence + 1, memory_order_release);
+    return sequence;
+}
 uint64_t sp_stream_close_sequence(struct sp_stream *stream);
+
+// A record has closed the number, and stands.
+static inline void sp_stream_set_recorded_locked(struct sp_stream *stream, uint64_t sequence) {
+    if (atomic_load_explicit(&stream->recorded, memory_order_relaxed) < sequence)
+        atomic_store_explicit(&stream->recorded, sequence, memory_order_release);
+}
 
 // Closes every stream of a context and notes the numbers in `closed`, by slot; 0 for other streams.
 void sp_streams_close_sequences(CUcontext context, uint64_t id, uint64_t *closed, uint32_t count);
