@@ -114,8 +114,7 @@ static struct sp_mark **entry_locked(struct sp_stream *stream) {
     return oldest;
 }
 
-// The stream keeps the mark, by a reference that it has already. Once the lock is released newer ones may have taken its place, and
-// another thread may be recording it again.
+// The stream keeps the mark, by a reference that it has already.
 static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
     sp_lock_acquire(&stream->lock);
     struct sp_mark **entry = entry_locked(stream);

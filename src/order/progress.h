@@ -46,8 +46,8 @@ bool sp_fence_is_synchronized(struct sp_fence fence);
 
 // ---- for this folder: closing and publishing
 
-// Takes the stream's number, and opens the next one. A free reads the number with no lock. Whoever passes the stream work behind what
-// the driver is asked next has seen what was written before: the driver's own order says so, with no barrier of ours.
+// Takes the stream's number, and opens the next one. A free reads the number with no lock, and a store is enough for it: a thread that
+// puts work behind the driver call that follows has seen, by the driver's own order, what was written before that call.
 static inline uint64_t sp_stream_close_locked(struct sp_stream *stream) {
     uint64_t sequence = atomic_load_explicit(&stream->sequence, memory_order_relaxed);
     atomic_store_explicit(&stream->sequence, sequence + 1, memory_order_release);
@@ -55,7 +55,7 @@ static inline uint64_t sp_stream_close_locked(struct sp_stream *stream) {
 }
 uint64_t sp_stream_close_sequence(struct sp_stream *stream);
 
-// A record has closed the number, and stands.
+// Up to the number a record stands behind the frees, and can be found.
 static inline void sp_stream_set_recorded_locked(struct sp_stream *stream, uint64_t sequence) {
     if (atomic_load_explicit(&stream->recorded, memory_order_relaxed) < sequence)
         atomic_store_explicit(&stream->recorded, sequence, memory_order_release);

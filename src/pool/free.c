@@ -1,8 +1,9 @@
 // Freeing: to the lane of the stream, with a fence where another stream may want the memory.
 //
-// The common free is done by pool/at_hand.h, and one like it that records near by. Else something of the pool is left to be done after
-// the block is back (a slab that is given up, another lane), so the account is settled last: a pool that was given up may be taken
-// apart once nothing is used.
+//   at hand   the common free (pool/at_hand.h): one section of the lane, and nothing else
+//   near      the same where the free is the first under its number, or is to record: a record comes after
+//   slow      all else. Something of the pool is left to be done after the block is back (a slab that is given up, another
+//             lane), so the account is settled last: a pool that was given up may be taken apart once nothing is used
 #include "order/mark.h"
 #include "pool/at_hand.h"
 #include "pool/runtime.h"
@@ -30,8 +31,7 @@ SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_pool *p
     sp_biased_release(&lane->lock);
 }
 
-// Whose account it is returns it while the pool is there: who takes a pool apart that was given up looks at each lane under its lock
-// first, so a free that comes behind that sees that the pool was given up.
+// A free that records is noted by its record, and any other before another thread can find the memory.
 static bool put_near_locked(struct sp_lane *lane, uintptr_t owner, uint64_t address, uint64_t sequence,
                             bool *over) {
     struct sp_slab *slab = sp_owner_slab(owner);
@@ -44,7 +44,9 @@ static bool put_near_locked(struct sp_lane *lane, uintptr_t owner, uint64_t addr
     return put;
 }
 
-// Like the common free, where this one is the first under its number, or is to be recorded.
+// The account is settled with the rest, and the record that may follow looks at the stream alone. Of a pool that was given up that
+// would be too early: there the last free takes the pool apart, once it has recorded. Whoever gives one up takes each lane's lock
+// afterwards, to see what is used: so a free whose section is a later one sees that it was.
 static bool put_near(uintptr_t owner, uint64_t address, struct sp_stream *stream) {
     struct sp_lane *lane = sp_owner_lane(owner);
     uint64_t sequence = sp_stream_number(stream);
