@@ -44,9 +44,9 @@ static bool put_near_locked(struct sp_lane *lane, uintptr_t owner, uint64_t addr
     return put;
 }
 
-// The account is settled with the rest, and the record that may follow looks at the stream alone. Of a pool that was given up that
-// would be too early: there the last free takes the pool apart, once it has recorded. Whoever gives one up takes each lane's lock
-// afterwards, to see what is used: so a free whose section is a later one sees that it was.
+// The account is settled with the rest, and the record that may follow looks at the stream alone. A pool that was given up is left to
+// the slow way, whose last free looks whether it can be taken apart. Whoever gives a pool up takes each lane's lock afterwards, to
+// see what is used: so a free whose section is a later one sees that it was.
 static bool put_near(uintptr_t owner, uint64_t address, struct sp_stream *stream) {
     struct sp_lane *lane = sp_owner_lane(owner);
     uint64_t sequence = sp_stream_number(stream);
