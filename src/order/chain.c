@@ -55,8 +55,8 @@ CUresult sp_stream_extend_chain(struct sp_stream *stream, uint64_t *closed) {
     if (stream->chain_sequence < *closed)
         stream->chain_sequence = *closed;
     stream->chain_orphaned = false;
+    sp_stream_set_recorded_locked(stream, *closed);
     sp_lock_release(&stream->lock);
-    sp_number_raise(&stream->recorded, *closed);
     return CUDA_SUCCESS;
 }
 

@@ -20,9 +20,15 @@ static inline CUresult sp_stream_before_reuse(struct sp_stream *stream) {
 // before anything is changed: it may fail.
 CUresult sp_stream_note_freed(struct sp_stream *stream, uint64_t *sequence);
 
+// The number that a free of an identified stream gets now. It is to be noted before the memory can be found, or by the free's own
+// record: see sp_stream_record_freed().
+static inline uint64_t sp_stream_number(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->sequence, memory_order_acquire) - SP_MUTATED(OffByOne, 1, 0);
+}
+
 // The common case, with no call and no way to fail: of an identified stream that has freed something under the number already.
 static inline bool sp_stream_is_noted(const struct sp_stream *stream, uint64_t *sequence) {
-    *sequence = atomic_load_explicit(&stream->sequence, memory_order_acquire) - SP_MUTATED(OffByOne, 1, 0);
+    *sequence = sp_stream_number(stream);
     return stream->identified && atomic_load_explicit(&stream->freed, memory_order_relaxed) >= *sequence;
 }
 

@@ -32,6 +32,13 @@ static bool drop_reference(struct sp_mark *mark) {
     return atomic_fetch_sub_explicit(&mark->references, 1, memory_order_acq_rel) == 1;
 }
 
+// The stream's own reference, to a mark that is in none of its entries any more. Others come of the entries, under the lock, or of one
+// that is there: so the only one stays the only one.
+static void drop_locked(struct sp_stream *stream, struct sp_mark *mark) {
+    if (atomic_load_explicit(&mark->references, memory_order_acquire) == 1 || drop_reference(mark))
+        retire_locked(stream, mark);
+}
+
 void sp_mark_release(struct sp_mark *mark) {
     if (!mark || !drop_reference(mark))
         return;
@@ -81,10 +88,15 @@ static struct sp_mark *current_locked(struct sp_stream *stream) {
     return mark && mark->sequence >= freed && mark->clock_version == stream->clock_version ? mark : NULL;
 }
 
+static void prune_locked(struct sp_stream *stream) {
+    if (stream->clock.count > 0)
+        sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
+}
+
 // What a question has found is not nothing: a pool that goes by synchronises alone takes it for pending, and may learn the
 // order.
 static bool has_nothing_to_mark_locked(struct sp_stream *stream) {
-    sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
+    prune_locked(stream);
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
     return (last.sequence < stream->first || sp_fence_is_synchronized(last)) && stream->clock.count == 0;
 }
@@ -102,18 +114,16 @@ static struct sp_mark **entry_locked(struct sp_stream *stream) {
     return oldest;
 }
 
-// The stream keeps the mark, by a reference that it has already. Once the lock is released newer ones may have taken its place, and
-// another thread may be recording it again.
+// The stream keeps the mark, by a reference that it has already.
 static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    uint64_t sequence = mark->sequence;
     sp_lock_acquire(&stream->lock);
     struct sp_mark **entry = entry_locked(stream);
     struct sp_mark *covered = *entry;
     *entry = mark;
-    if (covered && drop_reference(covered))
-        retire_locked(stream, covered);
+    if (covered)
+        drop_locked(stream, covered);
+    sp_stream_set_recorded_locked(stream, mark->sequence);
     sp_lock_release(&stream->lock);
-    sp_number_raise(&stream->recorded, sequence);
 }
 
 void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark) {
@@ -182,10 +192,23 @@ static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
     mark->clock_version = stream->clock_version;
 }
 
+// What a record will stand for is settled here, before the driver's call: the frees up to the number, and the clock.
+static void begin_locked(struct sp_stream *stream, struct sp_mark *mark) {
+    snapshot_locked(stream, mark);
+    mark->sequence = SP_MUTATED(ClosedLate, 0, sp_stream_close_locked(stream));
+}
+
+// Null where there is no mark to be recorded again.
+static struct sp_mark *begin_spare_locked(struct sp_stream *stream) {
+    struct sp_mark *mark = take_spare_locked(stream);
+    if (mark)
+        begin_locked(stream, mark);
+    return mark;
+}
+
 // An event that didn't wait for the chain of an anonymous stream would say nothing of the frees of earlier
 // streams with its handle.
 static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark, CUevent chain) {
-    mark->sequence = SP_MUTATED(ClosedLate, 0, sp_stream_close_sequence(stream));
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
     bool chained = chain && !SP_IS_MUTANT(MarkWithoutChain);
     CUresult error = chained ? sp_private_event_wait(stream->handle, chain) : CUDA_SUCCESS;
@@ -219,22 +242,18 @@ static CUresult record_new(struct sp_stream *stream, struct sp_mark **wanted) {
     if (error != CUDA_SUCCESS)
         return error;
     sp_lock_acquire(&stream->lock);
-    snapshot_locked(stream, mark);
+    begin_locked(stream, mark);
     CUevent chain = stream->chain;
     sp_lock_release(&stream->lock);
     return record_and_publish(stream, mark, chain, wanted);
 }
 
-// A free that records does this each time, so before the driver's call the lock is taken once, and once behind it.
+// Before the driver's call the lock is taken once, and once behind it.
 static CUresult mark_if_due(struct sp_stream *stream, struct sp_mark **wanted) {
-    struct sp_mark *spare = NULL;
     sp_lock_acquire(&stream->lock);
     struct sp_mark *current = current_locked(stream);
     bool due = !current && !has_nothing_to_mark_locked(stream);
-    if (due)
-        spare = take_spare_locked(stream);
-    if (spare)
-        snapshot_locked(stream, spare);
+    struct sp_mark *spare = due ? begin_spare_locked(stream) : NULL;
     if (current && wanted)
         sp_mark_keep(current);
     CUevent chain = stream->chain;
@@ -252,4 +271,20 @@ CUresult sp_stream_mark(struct sp_stream *stream, struct sp_mark **mark) {
 
 CUresult sp_stream_record(struct sp_stream *stream) {
     return mark_if_due(stream, NULL);
+}
+
+// No free has a number above the open one, which stays that while the lock is held. So it is noted by a store, and another thread that
+// notes its own at the same time raises it to no more.
+static void note_open_locked(struct sp_stream *stream) {
+    uint64_t open = atomic_load_explicit(&stream->sequence, memory_order_relaxed);
+    atomic_store_explicit(&stream->freed, open, memory_order_release);
+}
+
+CUresult sp_stream_record_freed(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    note_open_locked(stream);
+    prune_locked(stream);
+    struct sp_mark *spare = begin_spare_locked(stream);
+    sp_lock_release(&stream->lock);
+    return spare ? record_and_publish(stream, spare, NULL, NULL) : record_new(stream, NULL);
 }

@@ -39,7 +39,10 @@ bool sp_fence_is_synchronized(struct sp_fence fence) {
 // ------------------------------------------------------------------------------- closing and publishing
 
 uint64_t sp_stream_close_sequence(struct sp_stream *stream) {
-    return atomic_fetch_add_explicit(&stream->sequence, 1, memory_order_acq_rel);
+    sp_lock_acquire(&stream->lock);
+    uint64_t sequence = sp_stream_close_locked(stream);
+    sp_lock_release(&stream->lock);
+    return sequence;
 }
 
 void sp_streams_close_sequences(CUcontext context, uint64_t id, uint64_t *closed, uint32_t count) {

@@ -46,8 +46,20 @@ bool sp_fence_is_synchronized(struct sp_fence fence);
 
 // ---- for this folder: closing and publishing
 
-// Takes the stream's number, and opens the next one.
+// Takes the stream's number, and opens the next one. A free reads the number with no lock, and a store is enough for it: a thread that
+// puts work behind the driver call that follows has seen, by the driver's own order, what was written before that call.
+static inline uint64_t sp_stream_close_locked(struct sp_stream *stream) {
+    uint64_t sequence = atomic_load_explicit(&stream->sequence, memory_order_relaxed);
+    atomic_store_explicit(&stream->sequence, sequence + 1, memory_order_release);
+    return sequence;
+}
 uint64_t sp_stream_close_sequence(struct sp_stream *stream);
+
+// Up to the number a record stands behind the frees, and can be found.
+static inline void sp_stream_set_recorded_locked(struct sp_stream *stream, uint64_t sequence) {
+    if (atomic_load_explicit(&stream->recorded, memory_order_relaxed) < sequence)
+        atomic_store_explicit(&stream->recorded, sequence, memory_order_release);
+}
 
 // Closes every stream of a context and notes the numbers in `closed`, by slot; 0 for other streams.
 void sp_streams_close_sequences(CUcontext context, uint64_t id, uint64_t *closed, uint32_t count);

@@ -28,7 +28,7 @@
 //   synchronized <= completed < sequence; first <= sequence; the numbers of marks are < sequence
 //
 // Locks. The registry's lock guards the table. Each stream's own lock guards its marks, its clock and its
-// chain. None is held across a driver call. Numbers are atomics.
+// chain, and a number is closed under it. None is held across a driver call. Numbers are atomics.
 #ifndef STREAMPOOL_ORDER_STREAM_H
 #define STREAMPOOL_ORDER_STREAM_H
 

@@ -92,6 +92,15 @@ static inline bool sp_lane_add_unfenced_locked(struct sp_lane *lane, uint64_t se
     return true;
 }
 
+// The same for a free that may begin a number, or be too many: then it is `over`, and to be recorded. Null for one that may not.
+static SP_HOT bool sp_lane_count_free_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes,
+                                             bool *over) {
+    if (!over)
+        return sp_lane_add_unfenced_locked(lane, sequence, bytes);
+    *over = sp_lane_count_unfenced(lane, sequence, bytes);
+    return true;
+}
+
 // A slab that becomes empty is given up where another one of its class is listed.
 static inline bool sp_slab_is_surplus_without_one(const struct sp_list *slabs, const struct sp_slab *slab) {
     if (SP_LIKELY(slab->live > 1))
@@ -100,13 +109,13 @@ static inline bool sp_slab_is_surplus_without_one(const struct sp_list *slabs, c
 }
 
 static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *slab, uint64_t address,
-                                       uint64_t sequence) {
+                                       uint64_t sequence, bool *over) {
     struct sp_list *slabs = &lane->slabs[slab->class_index];
     if (SP_UNLIKELY(slab->owner != lane || sp_slab_is_surplus_without_one(slabs, slab)))
         return false;
     uint16_t index = sp_slab_find(slab, address);
     if (SP_UNLIKELY(index == SP_SLAB_END ||
-                    !sp_lane_add_unfenced_locked(lane, sequence, sp_slab_class(slab)->block_size)))
+                    !sp_lane_count_free_locked(lane, sequence, sp_slab_class(slab)->block_size, over)))
         return false;
     if (SP_MUTATED(LastSequenceLowered, true, slab->last_sequence < sequence))
         slab->last_sequence = sequence; // a late caller may bring an older number
@@ -117,11 +126,11 @@ static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *sla
 }
 
 static SP_HOT bool sp_put_large_locked(struct sp_lane *lane, struct sp_block *block, uint64_t address,
-                                       uint64_t sequence) {
+                                       uint64_t sequence, bool *over) {
     uint32_t slot = lane->stream->slot;
     if (SP_UNLIKELY(block->address != address || !sp_block_is_live_of(block, lane) ||
                     !sp_fence_set_is_of(&block->fences, slot) || !sp_quick_has_room(lane, block->size) ||
-                    !sp_lane_add_unfenced_locked(lane, sequence, block->size)))
+                    !sp_lane_count_free_locked(lane, sequence, block->size, over)))
         return false;
     sp_fence_set_advance(&block->fences, slot, sequence);
     sp_figures_return_locked(lane, block->requested);
@@ -139,8 +148,8 @@ static SP_HOT bool sp_put_at_hand(uintptr_t owner, uint64_t address, const struc
     struct sp_slab *slab = sp_owner_slab(owner);
     sp_biased_acquire(&lane->lock);
     bool put = SP_LIKELY(lane->stream == stream) &&
-               (slab ? sp_put_small_locked(lane, slab, address, sequence)
-                     : sp_put_large_locked(lane, sp_owner_block(owner), address, sequence));
+               (slab ? sp_put_small_locked(lane, slab, address, sequence, NULL)
+                     : sp_put_large_locked(lane, sp_owner_block(owner), address, sequence, NULL));
     sp_biased_release(&lane->lock);
     return put;
 }
@@ -165,7 +174,7 @@ static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t han
 static SP_HOT poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream) {
     return SP_LIKELY(sp_put_at_hand(owner, (uint64_t)(uintptr_t)pointer, stream))
                ? poolSuccess
-               : sp_pool_free_slowly(pointer, owner, stream);
+               : sp_pool_free_near(pointer, owner, stream);
 }
 
 #endif

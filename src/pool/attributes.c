@@ -117,27 +117,37 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
     return statistic < SP_STATISTIC_COUNT ? names[statistic] : sp_gauge_name(attribute);
 }
 
-// What the lanes served from their own lists is counted by each of them.
-static uint64_t sum_of_hits(struct sp_pool *pool) {
+// What the lanes served from their own lists, and what their frees recorded, is counted by each of them.
+static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic statistic) {
+    switch (statistic) {
+    case SP_STATISTIC_ReuseSameStream:
+        return read_figure(&lane->hits);
+    case SP_STATISTIC_EventsRecorded:
+        return read_figure(&lane->records);
+    default:
+        return 0;
+    }
+}
+
+static uint64_t counted_by_lanes(struct sp_pool *pool, enum sp_statistic statistic) {
     uint64_t sum = 0;
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes)
-    sum += atomic_load_explicit(&SP_CONTAINER_OF(link, struct sp_lane, link)->hits, memory_order_relaxed);
+    sum += counted_by_lane(SP_CONTAINER_OF(link, struct sp_lane, link), statistic);
     sp_lock_release(&pool->lock);
     return sum;
 }
 
 static uint64_t read_statistic(struct sp_pool *pool, enum sp_statistic statistic) {
-    uint64_t hits = statistic == SP_STATISTIC_ReuseSameStream ? sum_of_hits(pool) : 0;
-    return read_figure(&pool->statistics[statistic]) + hits;
+    return read_figure(&pool->statistics[statistic]) + counted_by_lanes(pool, statistic);
 }
 
 // Counting anew begins at what has been counted: the lanes' own counts are never written by others.
 static poolError_t reset_statistic(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
     if (number != 0)
         return sp_fail(poolErrorInvalidValue, "a statistic can only be set to 0");
-    uint64_t hits = statistic == SP_STATISTIC_ReuseSameStream ? sum_of_hits(pool) : 0;
-    atomic_store_explicit(&pool->statistics[statistic], 0 - hits, memory_order_relaxed);
+    atomic_store_explicit(&pool->statistics[statistic], 0 - counted_by_lanes(pool, statistic),
+                          memory_order_relaxed);
     return poolSuccess;
 }
 

@@ -1,8 +1,9 @@
 // Freeing: to the lane of the stream, with a fence where another stream may want the memory.
 //
-// The common free is done by pool/at_hand.h. Here something of the pool is left to be done after the block is back (a record, a
-// slab that is given up, another lane), so the account is settled last: a pool that was given up may be taken apart once
-// nothing is used.
+//   at hand   the common free (pool/at_hand.h): one section of the lane, and nothing else
+//   near      the same where the free is the first under its number, or is to record: a record comes after
+//   slow      all else. Something of the pool is left to be done after the block is back (a slab that is given up, another
+//             lane), so the account is settled last: a pool that was given up may be taken apart once nothing is used
 #include "order/mark.h"
 #include "pool/at_hand.h"
 #include "pool/runtime.h"
@@ -14,6 +15,61 @@
 SP_COLD static poolError_t not_live(const void *pointer) {
     return sp_fail(poolErrorInvalidValue, "%p is not the start of a live allocation", pointer);
 }
+
+// ----------------------------------------------------------------------------------------- near at hand
+
+static void count_record_locked(struct sp_lane *lane, uint64_t more) {
+    atomic_store_explicit(&lane->records, sp_figure(&lane->records) + more, memory_order_relaxed);
+}
+
+// One that was counted and couldn't be made. Of a lane that may be another one's by now.
+SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_pool *pool,
+                                   const struct sp_stream *stream) {
+    sp_biased_acquire(&lane->lock);
+    if (sp_lane_is(lane, pool, stream) && sp_figure(&lane->records) > 0)
+        count_record_locked(lane, (uint64_t)-1);
+    sp_biased_release(&lane->lock);
+}
+
+// A free that records is noted by its record, and any other before another thread can find the memory.
+static bool put_near_locked(struct sp_lane *lane, uintptr_t owner, uint64_t address, uint64_t sequence,
+                            bool *over) {
+    struct sp_slab *slab = sp_owner_slab(owner);
+    bool put = slab ? sp_put_small_locked(lane, slab, address, sequence, over)
+                    : sp_put_large_locked(lane, sp_owner_block(owner), address, sequence, over);
+    if (*over)
+        count_record_locked(lane, 1);
+    else if (put)
+        sp_number_raise(&lane->stream->freed, sequence);
+    return put;
+}
+
+// The account is settled with the rest, and the record that may follow looks at the stream alone. A pool that was given up is left to
+// the slow way, whose last free looks whether it can be taken apart. Whoever gives a pool up takes each lane's lock afterwards, to
+// see what is used: so a free whose section is a later one sees that it was.
+static bool put_near(uintptr_t owner, uint64_t address, struct sp_stream *stream) {
+    struct sp_lane *lane = sp_owner_lane(owner);
+    uint64_t sequence = sp_stream_number(stream);
+    bool put = false, over = false;
+    if (!lane || lane->stream != stream || !stream->identified)
+        return false;
+    sp_biased_acquire(&lane->lock);
+    struct sp_pool *pool = lane->pool;
+    if (lane->stream == stream && !atomic_load_explicit(&pool->destroyed, memory_order_acquire))
+        put = put_near_locked(lane, owner, address, sequence, &over);
+    sp_biased_release(&lane->lock);
+    if (over && sp_stream_record_freed(stream) != CUDA_SUCCESS)
+        uncount_record(lane, pool, stream);
+    return put;
+}
+
+poolError_t sp_pool_free_near(void *pointer, uintptr_t owner, struct sp_stream *stream) {
+    return put_near(owner, (uint64_t)(uintptr_t)pointer, stream)
+               ? poolSuccess
+               : sp_pool_free_slowly(pointer, owner, stream);
+}
+
+// ------------------------------------------------------------------------------------- all that there is to a free
 
 // A free under way. Without a stream there is no lane and no fence: the caller vouches for his own work.
 struct release {

@@ -52,6 +52,7 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     atomic_store_explicit(&lane->unfenced_bytes, 0, memory_order_relaxed);
     lane->settled = 0;
     atomic_store_explicit(&lane->hits, 0, memory_order_relaxed);
+    atomic_store_explicit(&lane->records, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->used, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->allowance, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->misses, 0, memory_order_relaxed);

@@ -114,8 +114,9 @@ struct sp_lane {
     _Atomic uint64_t unfenced_bytes;
     _Atomic uint64_t unfenced_sequence; // the latest number under which they were freed
     _Atomic uint64_t unfenced_most;     // more than so many, and a free records; see sp_pool_share_unfenced
-    _Atomic uint64_t hits; // allocations out of the slabs, the quick lists and the lane's own tier
-    uint32_t quick_used;   // a bit for each bin that is not empty
+    _Atomic uint64_t hits;    // allocations out of the slabs, the quick lists and the lane's own tier
+    _Atomic uint64_t records; // events that were recorded behind frees
+    uint32_t quick_used;      // a bit for each bin that is not empty
 
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
@@ -331,8 +332,9 @@ static inline bool sp_pool_is_another_now(const struct sp_pool *pool, poolMemPoo
 }
 poolError_t sp_pool_give_back(uint64_t address, struct sp_stream *stream);
 
-// The free of anything, on a stream whose capture state has been checked, or without one, null. `owner` is what the page map says
-// of the pointer.
+// What pool/at_hand.h has left to do, on a stream whose capture state has been checked. And the free of anything, or without a stream,
+// null. `owner` is what the page map says of the pointer.
+poolError_t sp_pool_free_near(void *pointer, uintptr_t owner, struct sp_stream *stream);
 poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct sp_stream *stream);
 
 // So many pools have a promise. While none has, a free needn't find out whose memory it is before it asks the driver.

@@ -1,7 +1,9 @@
 // Pairs of an allocation and a free on one stream, so many of one kind, for counting the library's instructions: see
 // count.sh.
 //
-//   instruction_pairs small|large|small-promised|large-promised COUNT
+//   instruction_pairs small|large[-promised|-recorded] COUNT
+//
+// Recorded: above the cap of unfenced bytes, so each free records an event.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@ static void run_pairs(poolMemPool_t pool, size_t size, CUstream stream, long cou
 
 int main(int argc, char **argv) {
     if (argc != 3) {
-        fputs("usage: instruction_pairs small|large|small-promised|large-promised COUNT\n", stderr);
+        fputs("usage: instruction_pairs small|large[-promised|-recorded] COUNT\n", stderr);
         return 2;
     }
     test_use_device(0);
@@ -29,6 +31,8 @@ int main(int argc, char **argv) {
     test_set_flag(pool, poolMemPoolAttrStreamPromises,
                   strstr(argv[1], "promised") ? poolPromiseStreamDestroy | poolPromiseNoCapture
                                               : poolPromiseNothing);
+    if (strstr(argv[1], "recorded"))
+        test_set_attribute(pool, poolMemPoolAttrUnfencedBytesMax, SMALL / 2);
     run_pairs(pool, strncmp(argv[1], "small", 5) == 0 ? SMALL : LARGE, test_stream(),
               strtol(argv[2], NULL, 10));
     return 0;

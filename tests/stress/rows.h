@@ -9,6 +9,7 @@
 #define STRESS_ROWS(X) \
     X(threads_on_streams_of_their_own_share_a_pool, "8 threads, a stream each, one pool: figures and contents are exact at the end") \
     X(threads_share_one_stream, "8 threads, one stream, one pool") \
+    X(threads_share_a_stream_on_which_each_free_records, "the same, with a cap of 0 unfenced bytes") \
     X(threads_free_what_others_allocated, "each block is freed by another thread than the one that allocated it") \
     X(threads_make_and_destroy_streams_as_promised, "handles come back in other threads, and no thread takes the new stream for the old one") \
     X(threads_ask_the_streams_of_others, "open lanes: streams that others borrow are destroyed, promises end and are made again meanwhile") \

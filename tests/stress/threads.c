@@ -31,6 +31,15 @@ void row_threads_share_one_stream(void) {
     run_crew(pool, crew_allocate_or_free);
 }
 
+// All of them free under the same numbers, and each free closes one.
+void row_threads_share_a_stream_on_which_each_free_records(void) {
+    poolMemPool_t pool = test_keeping_pool();
+    test_set_attribute(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    crew_open(&crew, pool);
+    crew_share_stream(&crew);
+    run_crew(pool, crew_allocate_or_free);
+}
+
 static void pass_on_or_free(struct crew_member *member) {
     if (crew_draw(member, 2))
         crew_pass_on(member);
@@ -334,6 +343,8 @@ void row_threads_look_at_pools_that_others_destroy(void) {
 void row_a_pool_is_destroyed_while_threads_free_into_it(void) {
     for (unsigned i = 0; i < 20; i++) {
         poolMemPool_t pool = test_pool();
+        if (i % 2)
+            test_set_attribute(pool, poolMemPoolAttrUnfencedBytesMax, KIB(64));
         crew_open(&crew, pool);
         for (unsigned k = 0; k < CREW_BOX; k++)
             crew_pass_on(&crew.members[k % CREW]);

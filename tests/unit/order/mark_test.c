@@ -170,6 +170,96 @@ static void without_host_memory_a_record_fails_and_publishes_nothing(void **stat
     assert_null(sp_stream_mark_covering(stream, sequence));
 }
 
+static uint64_t freed(const struct sp_stream *stream) {
+    return atomic_load(&stream->freed);
+}
+
+static void a_record_behind_a_free_notes_the_free_and_covers_it(void **state) {
+    (void)state;
+    if (!sp_streams_have_ids())
+        skip();
+    struct sp_mark *mark = NULL;
+    struct sp_stream *stream = known_stream();
+    simulated_work(stream->handle);
+    uint64_t sequence = sp_stream_number(stream);
+    assert_int_equal(sp_stream_record_freed(stream), CUDA_SUCCESS);
+    assert_int_equal(freed(stream), sequence);
+    assert_int_equal(sp_stream_number(stream), sequence + 1);
+    uint64_t records = simcudaCallCount("cuEventRecord");
+    assert_int_equal(sp_stream_mark(stream, &mark), CUDA_SUCCESS);
+    assert_int_equal(mark->sequence, sequence);
+    assert_int_equal(simcudaCallCount("cuEventRecord"), records);
+    sp_mark_release(mark);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_false(is_complete(stream, sequence));
+    simulated_finish(stream->handle);
+    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_true(is_complete(stream, sequence));
+}
+
+static void a_record_behind_a_free_tells_what_the_stream_runs_after(void **state) {
+    (void)state;
+    if (!sp_streams_have_ids())
+        skip();
+    struct sp_stream *first = known_stream();
+    struct sp_stream *second = known_stream();
+    uint64_t sequence = free_behind_work_on(first);
+    assert_int_equal(sp_stream_record(first), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_wait_fence(second, (struct sp_fence){first->slot, sequence}), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_record_freed(second), CUDA_SUCCESS);
+    struct sp_mark *mark = sp_stream_mark_covering(second, freed(second));
+    assert_int_equal(sp_clock_at(&mark->clock, first->slot), sequence);
+    sp_mark_release(mark);
+    assert_int_equal(sp_stream_synchronize(first, first->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_record_freed(second), CUDA_SUCCESS);
+    mark = sp_stream_mark_covering(second, freed(second));
+    assert_int_equal(mark->clock.count, 0); // a synchronise has shown it
+    sp_mark_release(mark);
+}
+
+static void a_free_whose_record_failed_is_noted_and_the_next_record_covers_it(void **state) {
+    (void)state;
+    if (!sp_streams_have_ids())
+        skip();
+    for (int i = 0; i < 2; i++) {
+        uint64_t failed = 0;
+        struct sp_stream *stream = known_stream();
+        uint64_t sequence = sp_stream_number(stream);
+        if (i == 0)
+            simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+        else
+            host_memory_enter(1, false);
+        CUresult error = sp_stream_record_freed(stream);
+        host_memory_leave(&failed);
+        assert_int_equal(error, i == 0 ? CUDA_ERROR_LAUNCH_FAILED : CUDA_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(freed(stream), sequence);
+        assert_null(sp_stream_mark_covering(stream, sequence));
+        assert_true(atomic_load(&stream->recorded) < sequence);
+        assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+        assert_true(atomic_load(&stream->recorded) >= sequence);
+    }
+}
+
+static void a_mark_that_another_keeps_is_not_recorded_again(void **state) {
+    (void)state;
+    if (!sp_streams_have_ids())
+        skip();
+    enum { MANY = 20 };
+    struct sp_mark *kept = NULL;
+    struct sp_stream *stream = known_stream();
+    uint64_t sequence = free_behind_work_on(stream);
+    assert_int_equal(sp_stream_mark(stream, &kept), CUDA_SUCCESS);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(sp_stream_record_freed(stream), CUDA_SUCCESS);
+    assert_int_equal(kept->sequence, sequence);
+    assert_int_equal(live_events(), SP_STREAM_MARKS + 2);
+    sp_mark_release(kept);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(sp_stream_record_freed(stream), CUDA_SUCCESS);
+    assert_int_equal(live_events(), SP_STREAM_MARKS + 2);
+    assert_int_equal(sp_stream_number(stream), sequence + 1 + 2 * MANY);
+}
+
 #define mark_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
@@ -183,6 +273,10 @@ int main(void) {
         mark_test(each_of_the_newest_records_is_known_by_itself),
         mark_test(a_record_that_fails_publishes_nothing_and_leaves_no_event_but_a_spare),
         mark_test(without_host_memory_a_record_fails_and_publishes_nothing),
+        mark_test(a_record_behind_a_free_notes_the_free_and_covers_it),
+        mark_test(a_record_behind_a_free_tells_what_the_stream_runs_after),
+        mark_test(a_free_whose_record_failed_is_noted_and_the_next_record_covers_it),
+        mark_test(a_mark_that_another_keeps_is_not_recorded_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

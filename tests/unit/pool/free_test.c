@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "pool/owner.h"
+#include "pool/quick.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;
@@ -203,6 +205,128 @@ static void the_pool_of_an_address_is_known_while_it_is_live(void **state) {
     assert_null(sp_pool_of_address((uintptr_t)large));
 }
 
+// ------------------------------------------------------------------------------------ frees that record
+
+static poolError_t free_slowly(void *pointer, CUstream on) {
+    return sp_pool_free_slowly(pointer, sp_owner_of((uint64_t)(uintptr_t)pointer), fixture_stream(on));
+}
+
+// What a free changes but for its block, from where the stream began.
+struct trace {
+    uint64_t used, records, recorded_calls, unfenced, counted_under, freed, sequence, recorded;
+};
+
+static struct trace trace_of(poolMemPool_t of, CUstream on) {
+    const struct sp_lane *lane = fixture_lane(of, on);
+    const struct sp_stream *known = fixture_stream(on);
+    return (struct trace){
+        .used = fixture_used(of),
+        .records = fixture_attribute(of, poolMemPoolStatEventsRecorded),
+        .recorded_calls = simcudaCallCount("cuEventRecord"),
+        .unfenced = atomic_load(&lane->unfenced_bytes),
+        .counted_under = atomic_load(&lane->unfenced_sequence) - known->first,
+        .freed = atomic_load(&known->freed) - known->first,
+        .sequence = atomic_load(&known->sequence) - known->first,
+        .recorded = atomic_load(&known->recorded) - known->first,
+    };
+}
+
+enum { FREES = 6 };
+
+// A stream of its own and a pool of its own; the numbers are closed by records and, once, by a query.
+static void trace_frees(poolError_t (*free_one)(void *pointer, CUstream on), size_t size, uint64_t most,
+                        struct trace traces[FREES]) {
+    void *blocks[FREES];
+    poolMemPool_t of = fixture_pool();
+    CUstream on = simulated_stream();
+    uint64_t before = simcudaCallCount("cuEventRecord");
+    for (int i = 0; i < FREES; i++)
+        blocks[i] = fixture_malloc(of, size, on);
+    for (int i = 0; i < FREES; i++) // each has been freed on its stream once
+        fixture_free(blocks[i], on);
+    for (int i = 0; i < FREES; i++)
+        blocks[i] = fixture_malloc(of, size, on);
+    fixture_set(of, poolMemPoolAttrUnfencedBytesMax, most);
+    simulated_work(on);
+    for (int i = 0; i < FREES; i++) {
+        if (i == FREES / 2)
+            assert_int_equal(poolStreamQuery(on), poolErrorNotReady);
+        assert_int_equal(free_one(blocks[i], on), poolSuccess);
+        traces[i] = trace_of(of, on);
+        traces[i].recorded_calls -= before;
+        fixture_check(of);
+    }
+}
+
+static void a_free_near_at_hand_does_what_a_slow_one_does(void **state) {
+    (void)state;
+    const size_t sizes[] = {100, SP_SMALL_MAX, MIB(1)};
+    for (int i = 0; i < 3; i++) {
+        const uint64_t most[] = {0, sizes[i] * 5 / 2, GIB(1)};
+        for (int j = 0; j < 3; j++) {
+            struct trace near[FREES], slow[FREES];
+            trace_frees(poolFreeAsync, sizes[i], most[j], near);
+            trace_frees(free_slowly, sizes[i], most[j], slow);
+            assert_memory_equal(near, slow, sizeof near);
+            assert_int_equal(near[FREES - 1].records, near[FREES - 1].recorded_calls);
+        }
+    }
+}
+
+static void each_free_above_the_cap_is_counted_and_the_count_can_begin_anew(void **state) {
+    (void)state;
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    for (uint64_t i = 1; i <= 3; i++) {
+        fixture_free(fixture_malloc(pool, MIB(1), stream), stream);
+        assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), i);
+    }
+    fixture_set(pool, poolMemPoolStatEventsRecorded, 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), 0);
+    fixture_free(fixture_malloc(pool, 100, stream), stream);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), 1);
+}
+
+static void a_free_whose_record_fails_is_done_and_no_event_is_counted(void **state) {
+    (void)state;
+    const size_t sizes[] = {100, MIB(1)};
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    for (int i = 0; i < 2; i++) {
+        void *pointer = fixture_malloc(pool, sizes[i], stream);
+        fixture_free(pointer, stream);
+        assert_ptr_equal(fixture_malloc(pool, sizes[i], stream), pointer);
+        uint64_t before = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
+        simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
+        fixture_free(pointer, stream);
+        assert_int_equal(simcudaFailCount(), 1 + i);
+        assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), before);
+        assert_not_live(pointer);
+        assert_int_equal(fixture_used(pool), 0);
+        assert_ptr_equal(fixture_malloc(pool, sizes[i], stream), pointer);
+        fixture_free(pointer, stream);
+        assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), before + 1);
+    }
+}
+
+static size_t another_size_of_the_bin(size_t size) {
+    size_t other = size + SP_ALIGNMENT;
+    while (sp_quick_index(other) != sp_quick_index(size))
+        other += SP_ALIGNMENT;
+    return other;
+}
+
+static void frees_that_record_and_leave_more_to_do_do_that(void **state) {
+    (void)state;
+    const size_t size = MIB(1), other = another_size_of_the_bin(MIB(1));
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    void *blocks[2] = {fixture_malloc(pool, size, stream), fixture_malloc(pool, other, stream)};
+    fixture_free(blocks[0], stream);
+    fixture_free(blocks[1], stream); // the first one has to go
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), 2);
+    assert_int_equal(fixture_used(pool), 0);
+    fixture_check(pool);
+    an_empty_slab_is_given_up_when_its_class_has_another(state);
+}
+
 #define free_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -218,6 +342,10 @@ int main(void) {
         free_test(a_late_free_with_an_older_number_does_not_hide_a_newer_one),
         free_test(a_free_that_its_driver_refuses_leaves_the_memory_live),
         free_test(the_pool_of_an_address_is_known_while_it_is_live),
+        free_test(a_free_near_at_hand_does_what_a_slow_one_does),
+        free_test(each_free_above_the_cap_is_counted_and_the_count_can_begin_anew),
+        free_test(a_free_whose_record_fails_is_done_and_no_event_is_counted),
+        free_test(frees_that_record_and_leave_more_to_do_do_that),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,6 +175,41 @@ static void a_pool_destroyed_during_its_last_free_is_taken_apart_all_the_same(vo
     assert_int_equal(given_up(), 0);
 }
 
+// Memory that its stream has freed before, so that nothing but the pool's end makes the free a rare one.
+static void *used_memory(poolMemPool_t pool, size_t size, CUstream stream) {
+    void *pointer = fixture_malloc(pool, size, stream);
+    fixture_free(pointer, stream);
+    assert_ptr_equal(fixture_malloc(pool, size, stream), pointer);
+    return pointer;
+}
+
+static void synchronize_that(void) {
+    fixture_synchronize(stream_of_given_up);
+}
+
+// As the last free comes to its lane, another thread learns that the stream has done all that it was given. Whichever of the two comes
+// last takes the pool apart if all of it is complete: nothing is left that could have gone.
+static void the_last_free_of_a_pool_leaves_nothing_that_could_have_gone(void **state) {
+    (void)state;
+    const size_t sizes[] = {100, MIB(3)};
+    stream_of_given_up = simulated_stream();
+    for (int i = 0; i < 2; i++) {
+        poolMemPool_t pool = fixture_pool();
+        void *pointer = used_memory(pool, sizes[i], stream_of_given_up);
+        assert_int_equal(poolStreamQuery(stream_of_given_up), poolSuccess);
+        destroy(pool);
+        assert_int_equal(given_up(), 1);
+        fixture_at_next_lock(synchronize_that);
+        fixture_free(pointer, stream_of_given_up);
+        uint64_t left = given_up();
+        sp_device_reap(sp_runtime_next_device(NULL));
+        assert_int_equal(given_up(), left);
+        fixture_synchronize(stream_of_given_up);
+        assert_int_equal(given_up(), 0);
+        assert_int_equal(simcudaMemoryInUse(0), 0);
+    }
+}
+
 static void a_pinned_pool_is_not_taken_apart_before_it_is_unpinned(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -317,6 +352,7 @@ int main(void) {
         life_test(the_default_pool_can_not_be_destroyed),
         life_test(a_malloc_from_the_current_pool_survives_its_destruction),
         life_test(a_pool_destroyed_during_its_last_free_is_taken_apart_all_the_same),
+        life_test(the_last_free_of_a_pool_leaves_nothing_that_could_have_gone),
         life_test(a_pinned_pool_is_not_taken_apart_before_it_is_unpinned),
         cmocka_unit_test_setup_teardown(a_struct_is_used_again_for_pools_of_its_device_alone,
                                         setup_two_devices, fixture_teardown),
