@@ -69,7 +69,8 @@
     X(DelayShortened, 58, "a release delay ends a synchronise early") \
     X(SentinelBelieved, 60, "without ids, a context is taken to be the one that it was, without asking") \
     X(OwnerNotAwaited, 61, "who ends an ownership doesn't wait until the owner has come out") \
-    X(ContextRemembered, 62, "default streams are still remembered when it is no longer promised that there is one context")
+    X(ContextRemembered, 62, "default streams are still remembered when it is no longer promised that there is one context") \
+    X(LegacyOfAnyContext, 63, "the legacy stream that a thread has named last is taken for that of its current context")
 // clang-format on
 
 enum sp_mutant {

@@ -43,6 +43,10 @@ static inline bool sp_stream_is_default(CUstream handle) {
     return handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
 }
 
+static inline bool sp_stream_is_legacy(CUstream handle) {
+    return (uintptr_t)handle <= (uintptr_t)CU_STREAM_LEGACY;
+}
+
 // The null stream is the legacy one by another name.
 static inline CUstream sp_stream_proper_handle(CUstream handle) {
     return handle ? handle : CU_STREAM_LEGACY;

@@ -107,10 +107,13 @@ static inline uint64_t sp_stream_hash(uint64_t word) {
 // one driver call and no lock.
 CUresult sp_stream_resolve_id(CUstream handle, uint64_t id, struct sp_stream **stream);
 CUresult sp_stream_resolve_anonymous(CUstream handle, struct sp_stream **stream);
+CUresult sp_stream_resolve_legacy(CUstream handle, struct sp_stream **stream);
 static inline CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream) {
     unsigned long long id = 0;
     if (!sp_streams_have_ids())
         return sp_stream_resolve_anonymous(handle, stream);
+    if (sp_stream_is_legacy(handle))
+        return sp_stream_resolve_legacy(handle, stream);
     CUresult error = sp_driver->cuStreamGetId(handle, &id);
     if (error != CUDA_SUCCESS)
         return sp_native_noted(error, "cuStreamGetId");

@@ -56,8 +56,8 @@ struct calls {
 
 static struct calls count_calls(void) {
     return (struct calls){simcudaCallCount(NULL), simcudaCallCount("cuStreamIsCapturing"),
-                          simcudaCallCount("cuStreamGetId") + simcudaCallCount("cuStreamGetCtx") +
-                              simcudaCallCount("cuCtxGetCurrent")};
+                          simcudaCallCount("cuStreamGetId") + simcudaCallCount("cuCtxGetId") +
+                              simcudaCallCount("cuStreamGetCtx") + simcudaCallCount("cuCtxGetCurrent")};
 }
 
 // Of the second and later pairs of a size.

@@ -141,6 +141,36 @@ static void streams_of_two_contexts_are_told_apart(void **state) {
     assert_ptr_equal(known(NULL), here);
 }
 
+static uint64_t stream_questions(void) {
+    return simcudaCallCount("cuStreamGetId");
+}
+
+static void the_legacy_stream_is_told_by_its_context(void **state) {
+    (void)state;
+    if (!sp_streams_have_ids())
+        return;
+    struct sp_stream *here = known(NULL);
+    uint64_t before = stream_questions();
+    assert_ptr_equal(known(NULL), here);
+    assert_ptr_equal(known(CU_STREAM_LEGACY), here);
+    assert_int_equal(stream_questions(), before);
+    CUcontext context = NULL;
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+    struct sp_stream *there = known(NULL);
+    assert_ptr_not_equal(there, here);
+    assert_int_equal(stream_questions(), before + 1);
+    assert_ptr_equal(known(NULL), there);
+    assert_int_equal(stream_questions(), before + 1);
+    simcudaFailCall("cuCtxGetId", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+    assert_ptr_equal(known(NULL), there); // then the stream is asked for
+    assert_int_equal(stream_questions(), before + 2);
+    uint64_t id = there->context_id;
+    assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+    assert_ptr_not_equal(known(NULL), there); // even if the new context has the handle of the old one
+    assert_int_not_equal(known(NULL)->context_id, id);
+}
+
 // --------------------------------------------------------------------------------------------------- capture
 
 static void begin_capture(CUstream stream, CUstreamCaptureMode mode) {
@@ -414,6 +444,7 @@ int main(void) {
         stream_test(a_stream_without_host_memory_is_not_registered),
         stream_test(a_stream_is_what_its_flags_say),
         stream_test(streams_of_two_contexts_are_told_apart),
+        stream_test(the_legacy_stream_is_told_by_its_context),
         stream_test(a_capturing_stream_is_told_from_others),
         stream_test(a_recycled_handle_is_another_stream_where_the_driver_can_tell),
         stream_test(the_slot_of_a_gone_stream_is_used_again_once_all_of_it_is_complete),
