@@ -1,0 +1,194 @@
+#include "random/blocks.h"
+
+#include "random/choose.h"
+#include "random/ordering.h"
+#include "random/reserved.h"
+#include "random/work.h"
+#include "support/device.h"
+
+// ------------------------------------------------------------------------------------------------ claiming
+
+static bool is_wanted(const struct thread *thread, const struct block *block, enum wanted wanted) {
+    if (wanted == EMPTY)
+        return !block->pointer;
+    return block->pointer && (block->last->kind != STREAM_PER_THREAD || block->last->thread == thread->index);
+}
+
+struct block *blocks_claim(struct thread *thread, enum wanted wanted) {
+    uint64_t first = numbers_below(&thread->numbers, BLOCKS);
+    for (uint64_t i = 0; i < BLOCKS / 4; i++) {
+        struct block *block = &thread->world->blocks[(first + i) % BLOCKS];
+        if (!claim_alone(&block->claim))
+            continue;
+        if (is_wanted(thread, block, wanted))
+            return block;
+        claim_return(&block->claim);
+    }
+    return NULL;
+}
+
+// A live block, and its stream shared; null when it isn't to be had.
+static struct block *claim_live(struct thread *thread) {
+    struct block *block = blocks_claim(thread, LIVE);
+    if (!block || claim_shared(&block->last->claim))
+        return block;
+    claim_return(&block->claim);
+    return NULL;
+}
+
+static void give_back(struct block *block, struct stream *stream) {
+    claim_return(&stream->claim);
+    claim_return(&block->claim);
+}
+
+// ------------------------------------------------------------------------------------ beginning and ending
+
+static size_t choose_size(struct thread *thread) {
+    const struct world *world = thread->world;
+    struct numbers *numbers = &thread->numbers;
+    if (!numbers_once_in(numbers, 3))
+        return world->sizes[numbers_below(numbers, SIZES)];
+    if (world->plan.large && !numbers_once_in(numbers, 4))
+        return MIB(1) + numbers_below(numbers, world->largest);
+    return 8 + numbers_below(numbers, numbers_once_in(numbers, 2) ? KIB(60) : world->largest);
+}
+
+static void begin_life(const struct thread *thread, struct block *block) {
+    struct life *life = &block->life[block->lives++ % LIVES];
+    *life = (struct life){.pointer = block->pointer,
+                          .size = block->size,
+                          .malloc_operation = thread->operation,
+                          .malloc_stream = world_stream_number(thread->world, block->last)};
+    thread_trace(thread, "block %u is %p + %zu on stream %u", world_block_number(thread->world, block),
+                 block->pointer, block->size, life->malloc_stream);
+}
+
+static void end_life(const struct thread *thread, struct block *block, const struct stream *stream) {
+    struct life *life = &block->life[(block->lives - 1) % LIVES];
+    life->free_operation = thread->operation;
+    life->free_stream = world_stream_number(thread->world, stream);
+    thread_trace(thread, "block %u is free, on stream %u", world_block_number(thread->world, block),
+                 life->free_stream);
+    block->pointer = NULL;
+}
+
+// The first pool is the current one, and not always named.
+static poolError_t call_malloc(struct thread *thread, struct block *block, CUstream handle) {
+    struct numbers *numbers = &thread->numbers;
+    unsigned flags = numbers_once_in(numbers, 6) ? (unsigned)numbers_below(numbers, 16) : 0;
+    bool unnamed = block->pool == thread->world->pools && numbers_once_in(numbers, 2);
+    poolMemPool_t pool = unnamed ? NULL : block->pool->handle;
+    if (flags || numbers_once_in(numbers, 4))
+        return poolMallocAsyncWithFlags(&block->pointer, block->size, pool, handle, flags);
+    return unnamed ? poolMallocAsync(&block->pointer, block->size, handle)
+                   : poolMallocFromPoolAsync(&block->pointer, block->size, pool, handle);
+}
+
+// True when there is memory, null otherwise: a pool that is this tight has none at times.
+static bool allocate(struct thread *thread, struct block *block, struct stream *stream) {
+    CUstream handle = thread_handle_to_pass(thread, stream);
+    block->size = choose_size(thread);
+    block->pool = choose_pool(thread);
+    thread_enter(thread, stream->context);
+    poolError_t error = call_malloc(thread, block, handle);
+    if (error == poolErrorMemoryAllocation)
+        return false;
+    return SUCCEEDED(thread, error) && block->pointer;
+}
+
+void blocks_malloc_on(struct thread *thread, struct block *block, struct stream *stream) {
+    block->used = false;
+    block->last = stream;
+    if (!allocate(thread, block, stream))
+        block->pointer = NULL;
+    else
+        begin_life(thread, block);
+    reserved_after_malloc(thread, block->pool);
+    if (block->pointer && !numbers_once_in(&thread->numbers, 8))
+        work_fill(thread, block, stream);
+}
+
+void blocks_free_on(struct thread *thread, struct block *block, const struct stream *stream) {
+    thread_enter(thread, stream->context);
+    if (SUCCEEDED(thread, poolFreeAsync(block->pointer, thread_handle_to_pass(thread, stream))))
+        end_life(thread, block, stream);
+}
+
+// ------------------------------------------------------------------------------------------ the operations
+
+void blocks_malloc(struct thread *thread) {
+    struct block *block = blocks_claim(thread, EMPTY);
+    struct stream *stream = block ? thread_claim_stream(thread) : NULL;
+    if (stream) {
+        blocks_malloc_on(thread, block, stream);
+        claim_return(&stream->claim);
+    }
+    if (block)
+        claim_return(&block->claim);
+}
+
+// Of a block that nothing has used no order need be kept.
+static void free_elsewhere(struct thread *thread, struct block *block, struct stream *last) {
+    struct stream *stream = thread_claim_stream(thread);
+    if (!stream)
+        return;
+    if (!block->used || ordering_make(thread, last, stream))
+        blocks_free_on(thread, block, stream);
+    claim_return(&stream->claim);
+}
+
+static void free_without_stream(struct thread *thread, struct block *block, struct stream *last) {
+    if (block->used && !ordering_synchronize(thread, last))
+        return;
+    block->used = false;
+    if (SUCCEEDED(thread, poolFree(block->pointer)))
+        end_life(thread, block, last);
+}
+
+void blocks_free(struct thread *thread) {
+    struct block *block = claim_live(thread);
+    if (!block)
+        return;
+    struct stream *last = block->last;
+    if (block->used)
+        work_check(thread, block, last);
+    switch (numbers_below(&thread->numbers, 12)) {
+    case 0:
+        free_without_stream(thread, block, last);
+        break;
+    case 1:
+    case 2:
+    case 3:
+        free_elsewhere(thread, block, last);
+        break;
+    default:
+        blocks_free_on(thread, block, last);
+    }
+    give_back(block, last);
+}
+
+void blocks_move(struct thread *thread) {
+    struct block *block = claim_live(thread);
+    if (!block)
+        return;
+    struct stream *last = block->last, *stream = thread_claim_stream(thread);
+    bool implicit = stream && ordering_is_implied(last, stream) && numbers_once_in(&thread->numbers, 2);
+    if (stream && block->used && (implicit || ordering_make(thread, last, stream))) {
+        work_check(thread, block, stream);
+        work_fill(thread, block, stream);
+        block->last = stream;
+    }
+    if (stream)
+        claim_return(&stream->claim);
+    give_back(block, last);
+}
+
+void blocks_use(struct thread *thread) {
+    struct block *block = claim_live(thread);
+    if (!block)
+        return;
+    if (block->used)
+        work_check(thread, block, block->last);
+    work_fill(thread, block, block->last);
+    give_back(block, block->last);
+}

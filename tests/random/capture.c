@@ -1,0 +1,51 @@
+#include "random/capture.h"
+
+#include "random/blocks.h"
+#include "support/check.h"
+#include "support/device.h"
+
+// Memory of a pool that was promised no captures must not be named in one, and where a pool was promised that there are none, there are
+// none. A live block that may be named, or null.
+static struct block *claim_capturable(struct thread *thread) {
+    struct block *block = blocks_claim(thread, LIVE);
+    int promises = block ? atomic_load(&block->pool->promises) : poolPromiseNothing;
+    if (!(promises & poolPromiseNoCapture) && !world_promises_never_to_capture(thread->world))
+        return block;
+    if (!block)
+        return NULL;
+    claim_return(&block->claim);
+    return NULL;
+}
+
+static void require_refused(const struct thread *thread, const char *call, poolError_t error,
+                            poolError_t expected) {
+    if (error != expected)
+        thread_fail(thread, "%s in a capture gives %s", call, poolGetErrorName(error));
+}
+
+static void call_in_capture(struct thread *thread, struct block *block, CUstream handle) {
+    void *pointer;
+    CUgraph graph;
+    DRIVER(test_driver()->cuStreamBeginCapture(handle, CU_STREAM_CAPTURE_MODE_RELAXED));
+    require_refused(thread, "an allocation",
+                    poolMallocFromPoolAsync(&pointer, block->size, block->pool->handle, handle),
+                    poolErrorStreamCaptureUnsupported);
+    require_refused(thread, "a free", poolFreeAsync(block->pointer, handle), poolErrorInvalidValue);
+    DRIVER(test_driver()->cuStreamEndCapture(handle, &graph));
+    DRIVER(test_driver()->cuGraphDestroy(graph));
+}
+
+// Others can't synchronise meanwhile, so this is for programs of one thread; and a blocking stream's capture would be felt by the
+// legacy stream.
+void capture_enter(struct thread *thread) {
+    struct stream *stream = thread_claim_stream(thread);
+    struct block *block = stream ? claim_capturable(thread) : NULL;
+    if (block && stream->kind == STREAM_NON_BLOCKING && thread->world->plan.threads == 1 && !thread->faulty) {
+        thread_enter(thread, stream->context);
+        call_in_capture(thread, block, stream->handle);
+    }
+    if (block)
+        claim_return(&block->claim);
+    if (stream)
+        claim_return(&stream->claim);
+}
