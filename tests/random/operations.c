@@ -54,18 +54,20 @@ static void spin(struct thread *thread) {
 }
 
 static void trim(struct thread *thread) {
-    reserved_trim(thread, choose_pool(thread),
-                  numbers_below(&thread->numbers, 4) * thread->world->plan.bytes / 4);
+    uint64_t left = numbers_below(&thread->numbers, 4) * thread->world->plan.bytes / 4;
+    reserved_trim(thread, choose_pool(thread), left);
 }
 
 // Up to twice the limit, but mostly far less: what is reserved for nobody can't be pending anywhere.
 static void prime(struct thread *thread) {
     uint64_t most = thread->world->plan.bytes * 2 >> numbers_below(&thread->numbers, 8);
-    reserved_prime(thread, choose_pool(thread), 1 + numbers_below(&thread->numbers, most));
+    uint64_t bytes = 1 + numbers_below(&thread->numbers, most);
+    reserved_prime(thread, choose_pool(thread), bytes);
 }
 
 static void set_release_delay(struct thread *thread) {
-    reserved_delay(thread, choose_pool(thread), numbers_below(&thread->numbers, INTERVALS + 1));
+    uint64_t delay = numbers_below(&thread->numbers, INTERVALS + 1);
+    reserved_delay(thread, choose_pool(thread), delay);
 }
 
 // ------------------------------------------------------------------------------------------------ choosing
