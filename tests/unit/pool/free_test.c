@@ -327,6 +327,113 @@ static void frees_that_record_and_leave_more_to_do_do_that(void **state) {
     an_empty_slab_is_given_up_when_its_class_has_another(state);
 }
 
+// ------------------------------------------------------------------- what another thread does in the middle
+
+static struct {
+    int locks; // until it happens
+    bool happened;
+    void (*what)(void);
+    CUstream other;
+    void *freed, *taken;
+} middle;
+
+static void in_the_middle(int contended) {
+    if (contended || sp_biased_held || middle.locks-- > 0)
+        return;
+    sp_lock_set_hook(NULL);
+    middle.happened = true;
+    middle.what();
+}
+
+// False when there are not so many locks to be taken.
+static bool free_with(void *pointer, int locks, void (*what)(void)) {
+    middle.locks = locks;
+    middle.happened = false;
+    middle.what = what;
+    sp_lock_set_hook(in_the_middle);
+    fixture_free(pointer, stream);
+    sp_lock_set_hook(NULL);
+    return middle.happened;
+}
+
+static void take_elsewhere(void) {
+    sp_pool_collect(fixture_inside(pool));
+    middle.taken = fixture_malloc(pool, MIB(1), middle.other);
+}
+
+static void query(void) {
+    assert_int_equal(poolStreamQuery(stream), poolErrorNotReady);
+    take_elsewhere();
+}
+
+static void record_and_take(void) {
+    assert_int_equal(sp_stream_record(fixture_stream(stream)), CUDA_SUCCESS);
+    take_elsewhere();
+}
+
+static void nobody_gets_what_is_freed_while_its_work_is_pending(void **state) {
+    (void)state;
+    void (*const actions[])(void) = {take_elsewhere, query, record_and_take};
+    const uint64_t most[] = {0, GIB(1)};
+    middle.other = simulated_stream();
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    for (int i = 0; i < 6; i++) {
+        bool happened = true;
+        fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, most[i / 3]);
+        for (int locks = 0; happened; locks++) {
+            void *pointer = fixture_malloc(pool, MIB(1), stream);
+            sp_stream_record(fixture_stream(stream)); // the free begins a number
+            simulated_work(stream);
+            happened = free_with(pointer, locks, actions[i % 3]);
+            if (happened) {
+                assert_ptr_not_equal(middle.taken, pointer);
+                fixture_free(middle.taken, middle.other);
+            }
+            void *later = fixture_malloc(pool, MIB(1), middle.other);
+            assert_ptr_not_equal(later, pointer);
+            fixture_free(later, middle.other);
+            fixture_check(pool);
+            assert_int_equal(fixture_used(pool), 0);
+            simulated_finish(stream);
+            assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+            assert_int_equal(sp_stream_completed(fixture_stream(stream)) >=
+                                 atomic_load(&fixture_stream(stream)->freed),
+                             1);
+            fixture_trim(pool, 0);
+            assert_int_equal(fixture_reserved(pool), 0);
+        }
+    }
+}
+
+static void give_pool_up(void) {
+    assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+}
+
+static void a_pool_given_up_in_the_middle_goes(void **state) {
+    (void)state;
+    const size_t sizes[] = {100, MIB(1)};
+    const uint64_t most[] = {0, GIB(1)};
+    for (int i = 0; i < 4; i++) {
+        bool happened = true;
+        for (int locks = 0; happened; locks++) {
+            fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, most[i / 2]);
+            void *pointer = fixture_malloc(pool, sizes[i % 2], stream);
+            fixture_free(pointer, stream);
+            pointer = fixture_malloc(pool, sizes[i % 2], stream);
+            sp_stream_record(fixture_stream(stream));
+            assert_int_equal(poolStreamSynchronize(stream), poolSuccess);
+            struct sp_device *device = fixture_inside(pool)->device;
+            happened = free_with(pointer, locks, give_pool_up);
+            if (happened) {
+                assert_int_equal(poolStreamSynchronize(stream), poolSuccess);
+                sp_device_reap(device);
+                assert_int_equal(atomic_load(&device->given_up), 0);
+                pool = fixture_pool();
+            }
+        }
+    }
+}
+
 #define free_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -346,6 +453,8 @@ int main(void) {
         free_test(each_free_above_the_cap_is_counted_and_the_count_can_begin_anew),
         free_test(a_free_whose_record_fails_is_done_and_no_event_is_counted),
         free_test(frees_that_record_and_leave_more_to_do_do_that),
+        free_test(nobody_gets_what_is_freed_while_its_work_is_pending),
+        free_test(a_pool_given_up_in_the_middle_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
