@@ -15,12 +15,18 @@ static struct {
     struct sp_list lanes; // linked by `link`
 } spare = {.lanes = {&spare.lanes, &spare.lanes}};
 
-// What was counted so far is fenced once a record, or a completion, covers the latest number among it. That
-// a number was closed says nothing: a query of a pending stream and a record that failed close theirs too. But what covers a
-// number has closed it, so frees under one and the same number needn't look.
+// What was counted so far is fenced once a record, or a completion that the pool goes by, covers the latest number among it.
+// That a number was closed says nothing: a query of a pending stream and a record that failed close theirs too. But what covers
+// a number has closed it, so frees under one and the same number needn't look.
+static bool is_fenced(const struct sp_lane *lane, uint64_t sequence) {
+    const struct sp_stream *stream = lane->stream;
+    return atomic_load_explicit(&stream->recorded, memory_order_relaxed) >= sequence ||
+           lane->pool->is_complete((struct sp_fence){stream->slot, sequence});
+}
+
 void sp_lane_begin_unfenced(struct sp_lane *lane, uint64_t sequence) {
     uint64_t latest = atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed);
-    if (sp_stream_covered(lane->stream) >= latest)
+    if (is_fenced(lane, latest))
         atomic_store_explicit(&lane->unfenced_bytes, 0, memory_order_relaxed);
     if (latest < sequence)
         atomic_store_explicit(&lane->unfenced_sequence, sequence, memory_order_relaxed);

@@ -267,6 +267,31 @@ static void a_record_that_failed_fences_no_bytes(void **state) {
     assert_int_equal(private_records(), before + 1);
 }
 
+// The same calls on a device that is slow and on one that is fast; what a query answers isn't looked at.
+static poolError_t outcome_on_a_device(bool fast) {
+    void *pointer = NULL;
+    poolMemPool_t pool = fixture_pool_of_at_most(MIB(32));
+    CUstream a = simulated_stream(), b = simulated_stream();
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(8));
+    void *first = fixture_malloc(pool, MIB(3), a);
+    void *second = fixture_malloc(pool, MIB(3), a);
+    for (int i = 0; i < 3; i++)
+        fixture_malloc(pool, MIB(8),
+                       b); // all that the pool may have, but for what is left of the first extents
+    if (!fast)
+        simulated_work(a);
+    fixture_free(first, a);
+    poolStreamQuery(a);
+    fixture_free(second, a);
+    return poolMallocFromPoolAsync(&pointer, MIB(3), pool, b);
+}
+
+static void a_deterministic_pool_records_as_its_program_calls(void **state) {
+    (void)state;
+    assert_int_equal(outcome_on_a_device(true), outcome_on_a_device(false));
+}
+
 #define lane_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
@@ -287,6 +312,7 @@ int main(void) {
         lane_test(in_a_pool_that_was_given_up_each_free_records),
         lane_test(each_stream_may_hold_back_its_share),
         lane_test(a_record_that_failed_fences_no_bytes),
+        lane_test(a_deterministic_pool_records_as_its_program_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
