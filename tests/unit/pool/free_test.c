@@ -356,6 +356,25 @@ static bool free_with(void *pointer, int locks, void (*what)(void)) {
     return middle.happened;
 }
 
+static void begin_count_anew(void) {
+    simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
+    fixture_set(pool, poolMemPoolStatEventsRecorded, 0);
+}
+
+static void the_count_of_records_is_never_negative(void **state) {
+    (void)state;
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    fixture_free(fixture_malloc(pool, MIB(1), stream), stream);
+    for (int locks = 0;; locks++) {
+        void *pointer = fixture_malloc(pool, MIB(1), stream);
+        bool happened = free_with(pointer, locks, begin_count_anew);
+        uint64_t count = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
+        assert_in_range(count, 0, 100);
+        if (!happened)
+            break;
+    }
+}
+
 static void take_elsewhere(void) {
     sp_pool_collect(fixture_inside(pool));
     middle.taken = fixture_malloc(pool, MIB(1), middle.other);
@@ -455,6 +474,7 @@ int main(void) {
         free_test(frees_that_record_and_leave_more_to_do_do_that),
         free_test(nobody_gets_what_is_freed_while_its_work_is_pending),
         free_test(a_pool_given_up_in_the_middle_goes),
+        free_test(the_count_of_records_is_never_negative),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
