@@ -219,6 +219,27 @@ static void whoever_goes_from_context_to_context_asks_once_a_call(void **state) 
     assert_int_equal(simcudaCallCount("cuCtxGetId") + simcudaCallCount("cuStreamGetId") - before, ROUNDS);
 }
 
+static void *destroy_elsewhere(void *context) {
+    return sp_driver->cuCtxDestroy(context) == CUDA_SUCCESS ? context : NULL;
+}
+
+static void the_legacy_stream_of_a_context_that_another_thread_destroyed_is_nobody(void **state) {
+    (void)state;
+    if (!sp_streams_have_ids()) // there it is reported, as the misuse that it is
+        return;
+    CUcontext context = NULL;
+    struct sp_stream *stream = NULL;
+    pthread_t thread;
+    void *destroyed = NULL;
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+    known(NULL);
+    assert_int_equal(pthread_create(&thread, NULL, destroy_elsewhere, context), 0);
+    assert_int_equal(pthread_join(thread, &destroyed), 0);
+    assert_ptr_equal(destroyed, context);
+    assert_int_not_equal(sp_stream_resolve(NULL, &stream), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
 // --------------------------------------------------------------------------------------------------- capture
 
 static void begin_capture(CUstream stream, CUstreamCaptureMode mode) {
@@ -493,6 +514,7 @@ int main(void) {
         stream_test(a_stream_is_what_its_flags_say),
         stream_test(streams_of_two_contexts_are_told_apart),
         stream_test(the_legacy_stream_is_told_by_its_context),
+        stream_test(the_legacy_stream_of_a_context_that_another_thread_destroyed_is_nobody),
         stream_test(legacy_streams_of_contexts_with_one_id_are_told_apart),
         stream_test(whoever_goes_from_context_to_context_asks_once_a_call),
         stream_test(a_capturing_stream_is_told_from_others),
