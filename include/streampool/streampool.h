@@ -190,7 +190,8 @@ struct poolMemPoolProps {
 //                     stream above its share records an event, in that call. Memory that its stream has taken
 //                     again doesn't count. 0 records at every free. Default 8 MiB, or a 32nd of what the pool has
 //                     reserved where that is more, which is what is read then, and a 64th once a second stream
-//                     has used the pool; a value that was set stays.
+//                     has used the pool; a value that was set stays. A stream that has more than its share,
+//                     since that has become less, records at its next free.
 //   HostWaitMax       An allocation that would fail, since the device is full and what is free is still in
 //                     use, waits on the host for at most so many nanoseconds: as long as events are pending
 //                     behind such memory, and not in a Deterministic pool. Default 0.
@@ -264,8 +265,9 @@ struct poolMemPoolProps {
 //                     invalidates it. The last one: the call works on the default stream of the context that was
 //                     current when the thread passed it first, so the memory is given, and reused, in the order
 //                     of a stream that the program doesn't use it on; and with no current context, the
-//                     call doesn't fail for that. A promise ends when the attribute is set without it, or with the
-//                     last memory of a pool that was destroyed. Default poolPromiseNothing.
+//                     call doesn't fail for that, but an event that it has to record is not recorded. A
+//                     promise ends when the attribute is set without it, or with the last memory of a pool
+//                     that was destroyed. Default poolPromiseNothing.
 //   ReleaseDelay      Beyond ReleaseThreshold, a synchronise also leaves as much as the program had in use at
 //                     once in any of the pool's last so many intervals between two synchronises. So a loop that
 //                     frees what it uses and synchronises takes memory from the device in its first round

@@ -215,38 +215,40 @@ CUresult sp_stream_resolve_id(CUstream handle, uint64_t id, struct sp_stream **s
     return find_or_register(handle, &(struct sp_stream_name){{id, 0, 0}}, stream);
 }
 
-// The legacy stream that this thread has named last, and the id of the context that was current then. A context has one such stream
-// as long as it lives, so its id, which the driver tells in two thirds of the time, stands for the stream's.
-static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
-    unsigned long long context_id;
+// The legacy streams that this thread has named last, by the id of the context that was current then. A context has one such stream
+// as long as it lives, so its id, which the driver tells in two thirds of the time, stands for the stream's. Green contexts, too, have an
+// id each: see the conformance program's group gpu.
+enum { LEGACY_STREAMS = 4 }; // ids are counted by the driver, one by one
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct legacy {
+    unsigned long long context_id; // 0: none
     unsigned long long id;
     struct sp_stream *stream;
-} legacy;
+} legacies[LEGACY_STREAMS];
 
-static CUresult ask_for_legacy(CUstream handle, unsigned long long context_id, struct sp_stream **stream) {
+static bool is_legacy_of(const struct legacy *legacy, unsigned long long context_id) {
+    return legacy->stream && SP_MUTATED(LegacyOfAnyContext, true, legacy->context_id == context_id) &&
+           atomic_load_explicit(&legacy->stream->key.word[0], memory_order_acquire) == legacy->id;
+}
+
+// By the stream's own id. Kept where the context's is known, which is never 0.
+static CUresult ask_for_legacy(CUstream handle, unsigned long long context_id, struct legacy *legacy,
+                               struct sp_stream **stream) {
     unsigned long long id = 0;
-    CUresult error = sp_native_noted(sp_driver->cuStreamGetId(handle, &id), "cuStreamGetId");
-    if (error == CUDA_SUCCESS)
-        error = sp_stream_resolve_id(handle, id, stream);
-    if (error == CUDA_SUCCESS && context_id != 0) {
-        legacy.context_id = context_id;
-        legacy.id = id;
-        legacy.stream = *stream;
-    }
+    CUresult error = sp_stream_resolve_by_id(handle, &id, stream);
+    if (error == CUDA_SUCCESS && context_id != 0)
+        *legacy = (struct legacy){context_id, id, *stream};
     return error;
 }
 
 SP_APART CUresult sp_stream_resolve_legacy(CUstream handle, struct sp_stream **stream) {
     unsigned long long context_id = 0;
-    CUresult error =
-        sp_driver->cuCtxGetId ? sp_driver->cuCtxGetId(NULL, &context_id) : CUDA_ERROR_NOT_SUPPORTED;
-    if (SP_LIKELY(error == CUDA_SUCCESS && legacy.stream &&
-                  SP_MUTATED(LegacyOfAnyContext, true, legacy.context_id == context_id) &&
-                  atomic_load_explicit(&legacy.stream->key.word[0], memory_order_acquire) == legacy.id)) {
-        *stream = legacy.stream;
-        return CUDA_SUCCESS;
-    }
-    return ask_for_legacy(handle, error == CUDA_SUCCESS ? context_id : 0, stream);
+    if (!sp_driver->cuCtxGetId || sp_driver->cuCtxGetId(NULL, &context_id) != CUDA_SUCCESS)
+        context_id = 0;
+    struct legacy *legacy = &legacies[SP_MUTATED(LegacyOfAnyContext, 0, context_id % LEGACY_STREAMS)];
+    if (SP_UNLIKELY(context_id == 0 || !is_legacy_of(legacy, context_id)))
+        return ask_for_legacy(handle, context_id, legacy, stream);
+    *stream = legacy->stream;
+    return CUDA_SUCCESS;
 }
 
 CUresult sp_stream_resolve_anonymous(CUstream handle, struct sp_stream **stream) {

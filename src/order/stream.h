@@ -53,7 +53,7 @@ struct sp_stream {
     // What each malloc and free reads, one cache line; written when a record or a question closes a number.
     _Alignas(64) struct sp_stream_key key;
     _Atomic uint64_t sequence;
-    _Atomic uint64_t freed;     // the highest number that a free was stamped with
+    _Atomic uint64_t freed;     // no free was stamped with a higher number
     _Atomic uintptr_t known_as; // the proper handle that it is told by with no question; 0: by none
     uint32_t slot;
     int device;
@@ -108,21 +108,24 @@ static inline uint64_t sp_stream_hash(uint64_t word) {
 CUresult sp_stream_resolve_id(CUstream handle, uint64_t id, struct sp_stream **stream);
 CUresult sp_stream_resolve_anonymous(CUstream handle, struct sp_stream **stream);
 CUresult sp_stream_resolve_legacy(CUstream handle, struct sp_stream **stream);
+static inline CUresult sp_stream_resolve_by_id(CUstream handle, unsigned long long *id,
+                                               struct sp_stream **stream) {
+    CUresult error = sp_driver->cuStreamGetId(handle, id);
+    if (error != CUDA_SUCCESS)
+        return sp_native_noted(error, "cuStreamGetId");
+    struct sp_stream *known = sp_streams_by_id[sp_stream_hash(*id) % SP_STREAMS_BY_ID];
+    // The slot may be another stream's by now: who finds the id sees what the slot was described with.
+    if (!known || atomic_load_explicit(&known->key.word[0], memory_order_acquire) != *id)
+        return sp_stream_resolve_id(handle, *id, stream);
+    *stream = known;
+    return CUDA_SUCCESS;
+}
 static inline CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream) {
     unsigned long long id = 0;
     if (!sp_streams_have_ids())
         return sp_stream_resolve_anonymous(handle, stream);
-    if (sp_stream_is_legacy(handle))
-        return sp_stream_resolve_legacy(handle, stream);
-    CUresult error = sp_driver->cuStreamGetId(handle, &id);
-    if (error != CUDA_SUCCESS)
-        return sp_native_noted(error, "cuStreamGetId");
-    struct sp_stream *known = sp_streams_by_id[sp_stream_hash(id) % SP_STREAMS_BY_ID];
-    // The slot may be another stream's by now: who finds the id sees what the slot was described with.
-    if (!known || atomic_load_explicit(&known->key.word[0], memory_order_acquire) != id)
-        return sp_stream_resolve_id(handle, id, stream);
-    *stream = known;
-    return CUDA_SUCCESS;
+    return sp_stream_is_legacy(handle) ? sp_stream_resolve_legacy(handle, stream)
+                                       : sp_stream_resolve_by_id(handle, &id, stream);
 }
 
 // For a program that promises to destroy its streams through the library: a stream by its handle, with no driver call. Null when the

@@ -92,7 +92,7 @@ static inline bool sp_lane_add_unfenced_locked(struct sp_lane *lane, uint64_t se
     return true;
 }
 
-// The same for a free that may begin a number, or be too many: then it is `over`, and to be recorded. Null for one that may not.
+// The same where `over` is null. Else the free may begin a number, and may be too many: it is told that, and recorded by the caller.
 static SP_HOT bool sp_lane_count_free_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes,
                                              bool *over) {
     if (!over)

@@ -138,8 +138,10 @@ static uint64_t counted_by_lanes(struct sp_pool *pool, enum sp_statistic statist
     return sum;
 }
 
+// A record that a lane had counted when counting began anew, and that failed then, would leave less than none.
 static uint64_t read_statistic(struct sp_pool *pool, enum sp_statistic statistic) {
-    return read_figure(&pool->statistics[statistic]) + counted_by_lanes(pool, statistic);
+    uint64_t count = read_figure(&pool->statistics[statistic]) + counted_by_lanes(pool, statistic);
+    return (int64_t)count < 0 ? 0 : count;
 }
 
 // Counting anew begins at what has been counted: the lanes' own counts are never written by others.

@@ -278,7 +278,8 @@
 
 #define GPU_ROWS(X) \
     X(programmatic_dependent_launch_keeps_every_byte, "kernels that start before those in front of them have ended, and wait for them: no byte is wrong") \
-    X(programmatic_dependent_launch_keeps_every_byte_of_joined_memory, "nor when memory is joined behind such kernels; fixed memory is never joined")
+    X(programmatic_dependent_launch_keeps_every_byte_of_joined_memory, "nor when memory is joined behind such kernels; fixed memory is never joined") \
+    X(green_contexts_have_default_streams_of_their_own, "the null stream of one green context is not that of another, nor of the context they were made in")
 
 #define HELPER_ROWS(X) \
     X(end_with_everything_alive, "ends with memory, streams and pending frees alive")

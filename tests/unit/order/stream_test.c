@@ -171,37 +171,6 @@ static void the_legacy_stream_is_told_by_its_context(void **state) {
     assert_int_not_equal(known(NULL)->context_id, id);
 }
 
-// The driver's documentation of cuCtxFromGreenCtx: a green context's handle "doesn't create a new independent context". It has a
-// default stream of its own all the same. Here the driver tells the id of the primary context for it.
-static CUcontext green, primary;
-static CUresult (*context_id)(CUcontext context, unsigned long long *id);
-
-static CUresult id_of_primary(CUcontext context, unsigned long long *id) {
-    CUcontext current = context;
-    if (!context && sp_driver->cuCtxGetCurrent(&current) != CUDA_SUCCESS)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    return context_id(current == green ? primary : current, id);
-}
-
-static void legacy_streams_of_contexts_with_one_id_are_told_apart(void **state) {
-    (void)state;
-    if (!sp_streams_have_ids())
-        return;
-    const struct sp_driver *before = sp_driver;
-    struct sp_driver changed = *before;
-    context_id = before->cuCtxGetId;
-    changed.cuCtxGetId = id_of_primary;
-    primary = simulated_context();
-    assert_int_equal(sp_driver->cuCtxCreate(&green, 0, 0), CUDA_SUCCESS);
-    assert_int_equal(sp_driver->cuCtxSetCurrent(primary), CUDA_SUCCESS);
-    sp_driver = &changed;
-    struct sp_stream *here = known(NULL);
-    sp_driver->cuCtxSetCurrent(green);
-    struct sp_stream *there = known(NULL);
-    sp_driver = before;
-    assert_ptr_not_equal(here, there);
-}
-
 static void whoever_goes_from_context_to_context_asks_once_a_call(void **state) {
     (void)state;
     if (!sp_streams_have_ids())
@@ -515,7 +484,6 @@ int main(void) {
         stream_test(streams_of_two_contexts_are_told_apart),
         stream_test(the_legacy_stream_is_told_by_its_context),
         stream_test(the_legacy_stream_of_a_context_that_another_thread_destroyed_is_nobody),
-        stream_test(legacy_streams_of_contexts_with_one_id_are_told_apart),
         stream_test(whoever_goes_from_context_to_context_asks_once_a_call),
         stream_test(a_capturing_stream_is_told_from_others),
         stream_test(a_recycled_handle_is_another_stream_where_the_driver_can_tell),

@@ -1,0 +1,96 @@
+// Green contexts, which the simulated driver doesn't have: parts of a device's multiprocessors, each with a handle that can be
+// made current like a context's, and a default stream of its own.
+#include <dlfcn.h>
+#include <string.h>
+
+#include "conformance/rows.h"
+#include "support/check.h"
+#include "support/device.h"
+#include "support/pools.h"
+#include "support/simulated.h"
+
+// What the driver fills in and takes back; larger than it is in any version so far.
+struct resource {
+    _Alignas(16) char bytes[1024];
+};
+
+enum { MULTIPROCESSORS = 1, WITH_DEFAULT_STREAM = 1, LEAST = 8 };
+
+struct calls {
+    CUresult (*cuDeviceGetDevResource)(CUdevice device, struct resource *resource, int type);
+    CUresult (*cuDevSmResourceSplitByCount)(struct resource *groups, unsigned int *count,
+                                            const struct resource *input, struct resource *remaining,
+                                            unsigned int flags, unsigned int least);
+    CUresult (*cuDevResourceGenerateDesc)(void **description, struct resource *resources, unsigned int count);
+    CUresult (*cuGreenCtxCreate)(void **green, void *description, CUdevice device, unsigned int flags);
+    CUresult (*cuCtxFromGreenCtx)(CUcontext *context, void *green);
+    CUresult (*cuGreenCtxDestroy)(void *green);
+};
+
+static void find(void *library, const char *name, void *call) {
+    void *symbol = dlsym(library, name);
+    if (!symbol)
+        test_skip("this driver has no green contexts");
+    memcpy(call, &symbol, sizeof symbol);
+}
+
+static struct calls require_green_contexts(void) {
+    struct calls calls;
+    if (test_simulated())
+        test_skip("the simulated driver has no green contexts");
+    void *library = dlopen(test_driver()->path, RTLD_NOW | RTLD_NOLOAD);
+    REQUIRE(library);
+    find(library, "cuDeviceGetDevResource", &calls.cuDeviceGetDevResource);
+    find(library, "cuDevSmResourceSplitByCount", &calls.cuDevSmResourceSplitByCount);
+    find(library, "cuDevResourceGenerateDesc", &calls.cuDevResourceGenerateDesc);
+    find(library, "cuGreenCtxCreate", &calls.cuGreenCtxCreate);
+    find(library, "cuCtxFromGreenCtx", &calls.cuCtxFromGreenCtx);
+    find(library, "cuGreenCtxDestroy", &calls.cuGreenCtxDestroy);
+    dlclose(library);
+    return calls;
+}
+
+static void *create(const struct calls *calls, CUcontext *context) {
+    struct resource all = {{0}}, group = {{0}};
+    unsigned int count = 1;
+    void *description = NULL, *green = NULL;
+    CUdevice device;
+    DRIVER(test_driver()->cuDeviceGet(&device, 0));
+    DRIVER(calls->cuDeviceGetDevResource(device, &all, MULTIPROCESSORS));
+    DRIVER(calls->cuDevSmResourceSplitByCount(&group, &count, &all, NULL, 0, LEAST));
+    DRIVER(calls->cuDevResourceGenerateDesc(&description, &group, 1));
+    DRIVER(calls->cuGreenCtxCreate(&green, description, device, WITH_DEFAULT_STREAM));
+    DRIVER(calls->cuCtxFromGreenCtx(context, green));
+    return green;
+}
+
+static void *malloc_in(poolMemPool_t pool, CUcontext context) {
+    DRIVER(test_driver()->cuCtxSetCurrent(context));
+    return test_malloc(pool, MIB(2), NULL);
+}
+
+// With no policy on, memory that was freed on a stream goes to that stream alone.
+void row_green_contexts_have_default_streams_of_their_own(void) {
+    const struct calls calls = require_green_contexts();
+    poolMemPool_t pool = test_pool();
+    CUcontext before, contexts[2];
+    void *greens[2];
+    test_set_all_policies(pool, 0);
+    DRIVER(test_driver()->cuCtxGetCurrent(&before));
+    for (int i = 0; i < 2; i++)
+        greens[i] = create(&calls, &contexts[i]);
+    void *block = malloc_in(pool, contexts[0]);
+    test_free(block, NULL);
+    void *other = malloc_in(pool, contexts[1]);
+    REQUIRE(other != block);
+    void *others = malloc_in(pool, before);
+    REQUIRE(others != block);
+    REQUIRE(malloc_in(pool, contexts[0]) == block);
+    test_free(block, NULL);
+    DRIVER(test_driver()->cuCtxSetCurrent(before));
+    test_free(other, NULL);
+    test_free(others, NULL);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    for (int i = 0; i < 2; i++)
+        DRIVER(calls.cuGreenCtxDestroy(greens[i]));
+}
