@@ -274,7 +274,8 @@
     X(trap_12_a_device_without_virtual_memory_is_named, "no virtual memory management: NotSupported, and the detail names it") \
     X(trap_12_a_device_that_refuses_what_it_says_it_supports_is_named, "the device says it can and then refuses: NotSupported, and the detail names what") \
     X(a_context_that_the_driver_can_not_tell_of_is_taken_for_alive_and_left_alone, "nobody knows whether a context is gone: what was freed there is not reused, and its events are not touched") \
-    X(a_free_that_comes_late_to_its_slab_hides_no_later_one, "two threads free on one stream: the later free counts, whichever reaches the slab first")
+    X(a_free_that_comes_late_to_its_slab_hides_no_later_one, "two threads free on one stream: the later free counts, whichever reaches the slab first") \
+    X(a_stream_is_not_destroyed_while_another_thread_asks_it, "a stream whose memory another thread wants is asked, or destroyed, but not both at once")
 
 #define GPU_ROWS(X) \
     X(programmatic_dependent_launch_keeps_every_byte, "kernels that start before those in front of them have ended, and wait for them: no byte is wrong") \

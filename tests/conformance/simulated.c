@@ -255,3 +255,54 @@ void row_a_free_that_comes_late_to_its_slab_hides_no_later_one(void) {
     }
     test_require_no_complaints();
 }
+
+// ------------------------------------------------------------------------------------ borrowed streams
+
+struct borrowing {
+    poolMemPool_t pool;
+    CUstream lender;
+    CUstream borrower;
+};
+
+struct borrowing_thread {
+    const struct borrowing *borrowing;
+    bool destroys;
+};
+
+// What it wants was freed on the other stream, so that has to be asked, unless it is gone by now.
+static void destroy_or_take(void *argument) {
+    const struct borrowing_thread *thread = argument;
+    const struct borrowing *borrowing = thread->borrowing;
+    void *pointer = NULL;
+    test_use_device(0);
+    if (thread->destroys) {
+        EXPECT(poolStreamDestroy(borrowing->lender), poolSuccess);
+        return;
+    }
+    if (poolMallocFromPoolAsync(&pointer, MIB(24), borrowing->pool, borrowing->borrower) == poolSuccess)
+        test_free(pointer, borrowing->borrower);
+}
+
+// The driver complains of a stream that is destroyed while somebody else passes it.
+void row_a_stream_is_not_destroyed_while_another_thread_asks_it(void) {
+    enum { ROUNDS = 400 };
+    simcudaConfig machine = default_machine();
+    machine.mode = simcudaModeScheduled;
+    machine.burst = 16;
+    become(&machine);
+    test_load_kernels();
+    struct borrowing borrowing = {test_pool_of_at_most(MIB(32)), NULL, test_stream()};
+    struct borrowing_thread threads[] = {{&borrowing, false}, {&borrowing, true}};
+    void *arguments[] = {&threads[0], &threads[1]};
+    test_set_attribute(borrowing.pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    test_set_flag(borrowing.pool, poolMemPoolAttrStreamPromises,
+                  poolPromiseStreamDestroy | poolPromiseNeverCapture);
+    test_free(test_malloc(borrowing.pool, KIB(64), borrowing.borrower), borrowing.borrower);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        borrowing.lender = test_stream();
+        test_free(test_malloc(borrowing.pool, MIB(24), borrowing.lender), borrowing.lender);
+        REQUIRE(test_require_simulated()->simcudaRunThreads(destroy_or_take, arguments, 2) == 0);
+        EXPECT(poolStreamSynchronize(borrowing.borrower), poolSuccess);
+    }
+    test_require_no_complaints();
+}
