@@ -21,6 +21,15 @@ static simcudaConfig default_machine(void) {
     return config;
 }
 
+// One thread at a time, and the seed says which.
+static void become_scheduled(void) {
+    simcudaConfig machine = default_machine();
+    machine.mode = simcudaModeScheduled;
+    machine.burst = 16;
+    become(&machine);
+    test_load_kernels();
+}
+
 // ------------------------------------------------------------------------------------- the driver's failures
 
 static poolError_t synchronise_stream(CUstream stream, CUevent event) {
@@ -228,11 +237,7 @@ static void fill_but_for_a_slab(poolMemPool_t pool, CUstream stream) {
 // nothing of it.
 void row_a_free_that_comes_late_to_its_slab_hides_no_later_one(void) {
     enum { ROUNDS = 400 };
-    simcudaConfig machine = default_machine();
-    machine.mode = simcudaModeScheduled;
-    machine.burst = 16;
-    become(&machine);
-    test_load_kernels();
+    become_scheduled();
     poolMemPool_t pool = test_pool_of_at_most(MIB(2));
     test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
     CUstream other = test_stream();
@@ -286,11 +291,7 @@ static void destroy_or_take(void *argument) {
 // The driver complains of a stream that is destroyed while somebody else passes it.
 void row_a_stream_is_not_destroyed_while_another_thread_asks_it(void) {
     enum { ROUNDS = 400 };
-    simcudaConfig machine = default_machine();
-    machine.mode = simcudaModeScheduled;
-    machine.burst = 16;
-    become(&machine);
-    test_load_kernels();
+    become_scheduled();
     struct borrowing borrowing = {test_pool_of_at_most(MIB(32)), NULL, test_stream()};
     struct borrowing_thread threads[] = {{&borrowing, false}, {&borrowing, true}};
     void *arguments[] = {&threads[0], &threads[1]};
