@@ -83,19 +83,24 @@ void row_threads_make_and_destroy_streams_as_promised(void) {
     crew_require_all_back(pool);
 }
 
+// If the pool has room for it.
+static void use_a_block(poolMemPool_t pool, size_t size, unsigned char tag, CUstream stream) {
+    void *pointer = NULL;
+    poolError_t error = poolMallocFromPoolAsync(&pointer, size, pool, stream);
+    REQUIRE(error == poolSuccess || error == poolErrorMemoryAllocation);
+    if (error != poolSuccess)
+        return;
+    test_fill_block(pointer, tag, size, stream);
+    test_check_block(pointer, tag, size, stream);
+    test_free(pointer, stream);
+}
+
 // A stream that frees more than any lane may hold back, and is destroyed while others may be asking it.
 static void live_an_open_streams_life(struct crew_member *member) {
     CUstream stream = test_stream();
     for (unsigned char i = 1; i < 4; i++) {
         size_t size = MIB(1) + crew_draw(member, MIB(8));
-        void *pointer = NULL;
-        poolError_t error = poolMallocFromPoolAsync(&pointer, size, member->crew->pool, stream);
-        REQUIRE(error == poolSuccess || error == poolErrorMemoryAllocation);
-        if (error != poolSuccess)
-            continue;
-        test_fill_block(pointer, i, size, stream);
-        test_check_block(pointer, i, size, stream);
-        test_free(pointer, stream);
+        use_a_block(member->crew->pool, size, i, stream);
     }
     EXPECT(poolStreamDestroy(stream), poolSuccess);
 }
@@ -129,14 +134,7 @@ static void use_default_streams(struct crew_member *member) {
         CUstream stream = streams[crew_draw(member, 3)];
         size_t size = 1 + crew_draw(member, KIB(8));
         poolMemPool_t pool = crew_draw(member, 2) ? beside : member->crew->pool;
-        void *pointer = NULL;
-        poolError_t error = poolMallocFromPoolAsync(&pointer, size, pool, stream);
-        REQUIRE(error == poolSuccess || error == poolErrorMemoryAllocation);
-        if (error != poolSuccess)
-            continue;
-        test_fill_block(pointer, i, size, stream);
-        test_check_block(pointer, i, size, stream);
-        test_free(pointer, stream);
+        use_a_block(pool, size, i, stream);
     }
 }
 
