@@ -19,8 +19,7 @@ static poolError_t refuse_free_in_capture(CUresult error) {
 static inline bool let_remember(int promises, CUstream handle) {
     if (!(promises & poolPromiseStreamDestroy))
         return false;
-    return !sp_stream_is_default(handle) || promises & poolPromiseOneContext ||
-           SP_IS_MUTANT(DefaultRemembered);
+    return !sp_stream_is_default(handle) || promises & poolPromiseOneContext;
 }
 
 SP_COLD static struct sp_stream *remember(CUstream handle, poolError_t *error) {
@@ -173,8 +172,7 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     if (SP_UNLIKELY(error != poolSuccess || !ptr))
         return error;
     uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
-    int promises = SP_MUTATED(PromiseOfCurrent, promises_of_current(handle), promises_of_owner(owner));
-    struct sp_stream *stream = admit(handle, promises, refuse_free_in_capture, &error);
+    struct sp_stream *stream = admit(handle, promises_of_owner(owner), refuse_free_in_capture, &error);
     return SP_LIKELY(stream) ? sp_pool_free(ptr, owner, stream) : error;
 }
 

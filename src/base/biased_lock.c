@@ -106,11 +106,8 @@ __attribute__((destructor)) static void forget_threads(void) {
 static void end_ownership(struct sp_biased_lock *lock, const struct sp_lock_owner *owner) {
     atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
     order_threads();
-    for (unsigned round = 0; atomic_load_explicit(&owner->inside, memory_order_acquire) == lock; round++) {
-        if (SP_IS_MUTANT(OwnerNotAwaited))
-            break;
+    for (unsigned round = 0; atomic_load_explicit(&owner->inside, memory_order_acquire) == lock; round++)
         sp_lock_pause(round);
-    }
     if (lock->patience < PATIENCE_MAX)
         lock->patience++;
 }

@@ -22,7 +22,6 @@
 
 #include "base/cold.h"
 #include "base/lock.h"
-#include "base/mutant.h"
 
 #include <stddef.h>
 

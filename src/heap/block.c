@@ -1,7 +1,6 @@
 #include "heap/block.h"
 
 #include "base/lock.h"
-#include "base/mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -234,7 +233,7 @@ struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
 
 bool sp_block_absorb_next(struct sp_block *block) {
     struct sp_block *next = block->next;
-    if (!SP_MUTATED(FenceJoinLeftOut, true, sp_fence_set_join(&block->fences, &next->fences)))
+    if (!sp_fence_set_join(&block->fences, &next->fences))
         return false;
     leave(next);
     block->size += next->size;

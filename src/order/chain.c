@@ -1,6 +1,5 @@
 #include "order/chain.h"
 
-#include "base/mutant.h"
 #include "order/private_event.h"
 
 // The chain of an anonymous stream: see the top of stream.h. The first caller makes the event.
@@ -46,7 +45,7 @@ CUresult sp_stream_extend_chain(struct sp_stream *stream, uint64_t *closed) {
     *closed = sp_stream_close_sequence(stream);
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
     error = sp_private_event_wait(stream->handle, event);
-    if (error == CUDA_SUCCESS && !SP_IS_MUTANT(FreeUnrecorded))
+    if (error == CUDA_SUCCESS)
         error = sp_private_event_record(event, stream->handle);
     sp_relaxed_mode_leave(mode);
     if (error != CUDA_SUCCESS)

@@ -12,8 +12,7 @@
 // Before taking memory that this stream freed: nothing for an identified stream, a wait for an anonymous one.
 CUresult sp_stream_order_behind_chain(struct sp_stream *stream);
 static inline CUresult sp_stream_before_reuse(struct sp_stream *stream) {
-    return stream->identified || SP_IS_MUTANT(ChainNotAwaited) ? CUDA_SUCCESS
-                                                               : sp_stream_order_behind_chain(stream);
+    return stream->identified ? CUDA_SUCCESS : sp_stream_order_behind_chain(stream);
 }
 
 // The sequence number for memory that is freed now; records it where the stream is anonymous. Call it
@@ -23,7 +22,7 @@ CUresult sp_stream_note_freed(struct sp_stream *stream, uint64_t *sequence);
 // The number that a free of an identified stream gets now. It is to be noted before the memory can be found, or by the free's own
 // record: see sp_stream_record_freed().
 static inline uint64_t sp_stream_number(const struct sp_stream *stream) {
-    return atomic_load_explicit(&stream->sequence, memory_order_acquire) - SP_MUTATED(OffByOne, 1, 0);
+    return atomic_load_explicit(&stream->sequence, memory_order_acquire);
 }
 
 // The common case, with no call and no way to fail: of an identified stream that has freed something under the number already.

@@ -1,6 +1,5 @@
 #include "order/end.h"
 
-#include "base/mutant.h"
 #include "order/chain.h"
 #include "order/mark.h"
 #include "order/private_event.h"
@@ -14,8 +13,7 @@ CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
     uint64_t word = stream ? atomic_load(&stream->key.word[0]) : 0;
     if (stream)
         sp_stream_record(stream);
-    if (!SP_IS_MUTANT(HandleRemembered))
-        sp_streams_forget_handle(handle, stream); // before the driver can give it to another
+    sp_streams_forget_handle(handle, stream); // before the driver can give it to another
     CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
     if (error != CUDA_SUCCESS || !stream)
         return error;
@@ -33,7 +31,7 @@ static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence)
 }
 
 void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
-    if (sp_fence_set_empty(fences) || SP_IS_MUTANT(AcquiredForgotten))
+    if (sp_fence_set_empty(fences))
         return;
     bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
     sp_lock_acquire(&stream->lock);

@@ -6,7 +6,6 @@
 #ifndef STREAMPOOL_ORDER_IDENTITY_H
 #define STREAMPOOL_ORDER_IDENTITY_H
 
-#include "base/mutant.h"
 #include "driver/driver.h"
 #include "order/rule.h"
 
@@ -54,7 +53,7 @@ static inline CUstream sp_stream_proper_handle(CUstream handle) {
 
 // Whether the driver has ids.
 static inline bool sp_streams_have_ids(void) {
-    return sp_driver->cuStreamGetId != NULL && !SP_IS_MUTANT(HandleForId);
+    return sp_driver->cuStreamGetId != NULL;
 }
 
 // The name of a stream where the driver has none: two calls.

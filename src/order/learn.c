@@ -1,6 +1,5 @@
 #include "order/learn.h"
 
-#include "base/mutant.h"
 #include "order/chain.h"
 #include "order/private_event.h"
 
@@ -16,7 +15,7 @@ static void join(struct sp_stream *stream, struct sp_fence fence, const struct s
     sp_lock_acquire(&stream->lock);
     sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
     sp_clock_raise(&stream->clock, fence);
-    if (clock && !SP_IS_MUTANT(ClockJoinLeftOut))
+    if (clock)
         sp_clock_join(&stream->clock, clock);
     stream->clock_version++;
     sp_lock_release(&stream->lock);
@@ -26,26 +25,20 @@ static void join(struct sp_stream *stream, struct sp_fence fence, const struct s
 // stands before the last record of its chain, which that one will wait for.
 static CUresult cover_join(struct sp_stream *stream) {
     uint64_t closed;
-    return stream->identified || SP_IS_MUTANT(ChainUncovered) ? CUDA_SUCCESS
-                                                              : sp_stream_extend_chain(stream, &closed);
+    return stream->identified ? CUDA_SUCCESS : sp_stream_extend_chain(stream, &closed);
 }
 
 CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
     struct sp_fence fence = {mark->stream->slot, mark->sequence};
     if (mark->stream == stream)
         return CUDA_SUCCESS;
-    if (SP_IS_MUTANT(JoinedEarly))
-        join(stream, fence, &mark->clock);
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
-    CUresult error =
-        SP_MUTATED(EventTrusted, CUDA_SUCCESS, sp_private_event_wait(stream->handle, mark->event));
+    CUresult error = sp_private_event_wait(stream->handle, mark->event);
     sp_relaxed_mode_leave(mode);
     if (error == CUDA_SUCCESS)
         error = cover_join(stream);
-    if (SP_IS_MUTANT(SnapshotLate))
-        fence.sequence = atomic_load(&mark->stream->sequence) - 1;
-    if (error == CUDA_SUCCESS || SP_IS_MUTANT(FailedWaitPublishes))
-        join(stream, fence, SP_MUTATED(SnapshotLate, &mark->stream->clock, &mark->clock));
+    if (error == CUDA_SUCCESS)
+        join(stream, fence, &mark->clock);
     return error;
 }
 
@@ -70,8 +63,6 @@ static CUresult wait_for_chain(struct sp_stream *stream, struct sp_stream *owner
 CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
     struct sp_stream *owner = sp_stream_at(fence.slot);
     struct sp_mark *mark = sp_stream_mark_covering(owner, fence.sequence);
-    if (!mark && SP_IS_MUTANT(UnfencedSeen))
-        return CUDA_SUCCESS;
     if (!mark)
         return sp_fence_is_complete(fence) ? CUDA_SUCCESS : wait_for_chain(stream, owner, fence.sequence);
     CUresult error = sp_stream_wait_mark(stream, mark);
@@ -84,7 +75,7 @@ CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
 static CUresult record_and_wait_context(struct sp_stream *stream, CUevent event) {
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
     CUresult error = sp_native_noted(sp_driver->cuCtxRecordEvent(stream->context, event), "cuCtxRecordEvent");
-    if (error == CUDA_SUCCESS && !SP_IS_MUTANT(ContextFenceTrusted))
+    if (error == CUDA_SUCCESS)
         error = sp_private_event_wait(stream->handle, event);
     sp_relaxed_mode_leave(mode);
     return error;
@@ -101,11 +92,8 @@ CUresult sp_stream_wait_context(struct sp_stream *stream) {
         free(closed);
         return error;
     }
-    if (!SP_IS_MUTANT(ContextClosedLate))
-        sp_streams_close_sequences(stream->context, stream->context_id, closed, count);
+    sp_streams_close_sequences(stream->context, stream->context_id, closed, count);
     error = record_and_wait_context(stream, event);
-    if (SP_IS_MUTANT(ContextClosedLate))
-        sp_streams_close_sequences(stream->context, stream->context_id, closed, count);
     for (uint32_t slot = 0; slot < count && error == CUDA_SUCCESS; slot++) {
         if (closed[slot] > 0 && slot != stream->slot)
             join(stream, (struct sp_fence){slot, closed[slot]}, NULL);

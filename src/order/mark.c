@@ -1,6 +1,5 @@
 #include "order/mark.h"
 
-#include "base/mutant.h"
 #include "order/private_event.h"
 
 #include <stdlib.h>
@@ -158,7 +157,7 @@ struct sp_mark *sp_stream_mark_covering(struct sp_stream *stream, uint64_t seque
     sp_lock_acquire(&stream->lock);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
         struct sp_mark *mark = stream->marks[i];
-        bool behind = mark && (mark->sequence >= sequence || SP_IS_MUTANT(StaleMark));
+        bool behind = mark && mark->sequence >= sequence;
         if (behind && (!found || mark->sequence < found->sequence))
             found = mark;
     }
@@ -170,32 +169,18 @@ struct sp_mark *sp_stream_mark_covering(struct sp_stream *stream, uint64_t seque
 
 // ------------------------------------------------------------------------------------------ recording
 
-// What no clock may say: see the mutant LegacyInClock.
-static void mutate_clock_by_legacy(const struct sp_stream *stream, struct sp_clock *clock) {
-    uint32_t count = sp_stream_count();
-    for (uint32_t slot = 0; slot < count; slot++) {
-        const struct sp_stream *legacy = sp_stream_at(slot);
-        if (atomic_load(&stream->kind) == SP_STREAM_BLOCKING &&
-            atomic_load(&legacy->kind) == SP_STREAM_LEGACY &&
-            sp_stream_is_of(legacy, stream->context, stream->context_id))
-            sp_clock_raise(clock, (struct sp_fence){slot, atomic_load(&legacy->sequence)});
-    }
-}
-
 // The stream's clock as it is now, for a record that is about to be made. Without host memory the mark
 // knows of the stream's own frees only.
 static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
     mark->clock.count = 0;
     sp_clock_copy(&mark->clock, &stream->clock);
-    if (SP_IS_MUTANT(LegacyInClock))
-        mutate_clock_by_legacy(stream, &mark->clock);
     mark->clock_version = stream->clock_version;
 }
 
 // What a record will stand for is settled here, before the driver's call: the frees up to the number, and the clock.
 static void begin_locked(struct sp_stream *stream, struct sp_mark *mark) {
     snapshot_locked(stream, mark);
-    mark->sequence = SP_MUTATED(ClosedLate, 0, sp_stream_close_locked(stream));
+    mark->sequence = sp_stream_close_locked(stream);
 }
 
 // Null where there is no mark to be recorded again.
@@ -210,12 +195,10 @@ static struct sp_mark *begin_spare_locked(struct sp_stream *stream) {
 // streams with its handle.
 static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark, CUevent chain) {
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
-    bool chained = chain && !SP_IS_MUTANT(MarkWithoutChain);
-    CUresult error = chained ? sp_private_event_wait(stream->handle, chain) : CUDA_SUCCESS;
+    CUresult error = chain ? sp_private_event_wait(stream->handle, chain) : CUDA_SUCCESS;
     if (error == CUDA_SUCCESS)
         error = sp_private_event_record(mark->event, stream->handle);
     sp_relaxed_mode_leave(mode);
-    mark->sequence = SP_MUTATED(ClosedLate, sp_stream_close_sequence(stream), mark->sequence);
     return error;
 }
 

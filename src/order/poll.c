@@ -1,6 +1,5 @@
 #include "order/poll.h"
 
-#include "base/mutant.h"
 #include "order/context.h"
 #include "order/private_event.h"
 
@@ -11,7 +10,7 @@ static CUresult ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
     CUresult error = sp_private_event_query(mark->event, &complete);
     if (!complete)
         return error;
-    sp_clock_publish(SP_MUTATED(CurrentClockPublished, &mark->stream->clock, &mark->clock), how);
+    sp_clock_publish(&mark->clock, how);
     sp_stream_publish(mark->stream, mark->sequence, how);
     return CUDA_SUCCESS;
 }

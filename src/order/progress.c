@@ -1,7 +1,5 @@
 #include "order/progress.h"
 
-#include "base/mutant.h"
-
 static _Atomic uint64_t news;
 static _Atomic(void (*)(void)) awaiting;
 
@@ -26,9 +24,7 @@ static void bring_news(void) {
 }
 
 bool sp_fence_is_complete(struct sp_fence fence) {
-    const struct sp_stream *stream = sp_stream_at(fence.slot);
-    return fence.sequence <=
-           SP_MUTATED(PrunedByRecorded, sp_stream_covered(stream), sp_stream_completed(stream));
+    return fence.sequence <= sp_stream_completed(sp_stream_at(fence.slot));
 }
 
 bool sp_fence_is_synchronized(struct sp_fence fence) {

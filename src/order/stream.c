@@ -104,7 +104,7 @@ static void unlink_from_bucket(struct sp_stream *stream) {
 static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
     for (struct sp_stream **link = &table.gone; *link; link = &(*link)->next_gone) {
         struct sp_stream *stream = *link;
-        bool spent = SP_MUTATED(SlotReusedEarly, true, sp_stream_is_spent(stream));
+        bool spent = sp_stream_is_spent(stream);
         bool fits = sp_stream_is_of(stream, fresh->context, fresh->context_id) &&
                     stream->is_default == sp_stream_is_default(fresh->handle);
         if (!fits || !spent)
@@ -118,8 +118,7 @@ static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
 }
 
 static void set_gone_locked(struct sp_stream *stream) {
-    if (!SP_IS_MUTANT(HandleRemembered))
-        set_known_as(stream, 0);
+    set_known_as(stream, 0);
     if (!stream->identified || atomic_exchange(&stream->gone, true))
         return;
     stream->next_gone = table.gone;
@@ -156,7 +155,7 @@ static void learn_of_the_dead_locked(const struct sp_stream_description *fresh) 
     uint32_t count = sp_stream_count();
     for (uint32_t slot = 0; slot < count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
-        if (stream->context != fresh->context && !SP_IS_MUTANT(LivingTakenForDead))
+        if (stream->context != fresh->context)
             continue;
         if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
             sp_stream_end_with_context(stream);
@@ -226,7 +225,7 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct legacy {
 } legacies[LEGACY_STREAMS];
 
 static bool is_legacy_of(const struct legacy *legacy, unsigned long long context_id) {
-    return legacy->stream && SP_MUTATED(LegacyOfAnyContext, true, legacy->context_id == context_id) &&
+    return legacy->stream && legacy->context_id == context_id &&
            atomic_load_explicit(&legacy->stream->key.word[0], memory_order_acquire) == legacy->id;
 }
 
@@ -244,7 +243,7 @@ SP_APART CUresult sp_stream_resolve_legacy(CUstream handle, struct sp_stream **s
     unsigned long long context_id = 0;
     if (!sp_driver->cuCtxGetId || sp_driver->cuCtxGetId(NULL, &context_id) != CUDA_SUCCESS)
         context_id = 0;
-    struct legacy *legacy = &legacies[SP_MUTATED(LegacyOfAnyContext, 0, context_id % LEGACY_STREAMS)];
+    struct legacy *legacy = &legacies[context_id % LEGACY_STREAMS];
     if (SP_UNLIKELY(context_id == 0 || !is_legacy_of(legacy, context_id)))
         return ask_for_legacy(handle, context_id, legacy, stream);
     *stream = legacy->stream;
@@ -280,7 +279,7 @@ void sp_stream_remember(struct sp_stream *stream, CUstream handle) {
 // Whoever borrows it from here on finds that it isn't known.
 static void forget_handle_of(struct sp_stream *stream) {
     atomic_store(&stream->known_as, 0);
-    for (unsigned round = 0; SP_MUTATED(BorrowerNotAwaited, 0, atomic_load(&stream->borrowers)) != 0; round++)
+    for (unsigned round = 0; atomic_load(&stream->borrowers) != 0; round++)
         sp_lock_pause(round);
 }
 
@@ -341,7 +340,7 @@ bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive) {
         const struct sp_stream *stream = sp_stream_at(slot);
         if (!has_pending_frees(stream) || is_known_alive(&living, stream))
             continue;
-        if (SP_MUTATED(LivingContextEnded, true, sp_context_is_gone(stream->context, stream->context_id))) {
+        if (sp_context_is_gone(stream->context, stream->context_id)) {
             end_context(stream->context, stream->context_id);
             ended = true;
         } else {

@@ -33,7 +33,6 @@
 #define STREAMPOOL_ORDER_STREAM_H
 
 #include "base/lock.h"
-#include "base/mutant.h"
 #include "driver/driver.h"
 #include "order/clock.h"
 #include "order/identity.h"
@@ -135,8 +134,7 @@ static inline CUresult sp_stream_resolve(CUstream handle, struct sp_stream **str
 static inline struct sp_stream *sp_stream_remembered(CUstream handle) {
     uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
     struct sp_stream *stream = sp_streams_by_handle[sp_stream_hash(name) % SP_STREAMS_BY_HANDLE];
-    bool is_it = stream && (atomic_load_explicit(&stream->known_as, memory_order_acquire) == name ||
-                            SP_IS_MUTANT(EntryBelieved));
+    bool is_it = stream && atomic_load_explicit(&stream->known_as, memory_order_acquire) == name;
     return is_it ? stream : NULL;
 }
 
@@ -169,7 +167,7 @@ bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive);
 
 // Of one incarnation of a context; and of the calling thread's current one.
 static inline bool sp_stream_is_of(const struct sp_stream *stream, CUcontext context, uint64_t id) {
-    return stream->context == context && (stream->context_id == id || SP_IS_MUTANT(DeadEventUsed));
+    return stream->context == context && stream->context_id == id;
 }
 bool sp_stream_is_of_current_context(const struct sp_stream *stream);
 

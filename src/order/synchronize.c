@@ -1,6 +1,5 @@
 #include "order/synchronize.h"
 
-#include "base/mutant.h"
 #include "order/chain.h"
 #include "order/context.h"
 #include "order/learn.h"
@@ -51,8 +50,7 @@ CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle) {
     struct view view;
     look_at(stream, &view);
     CUresult error = sp_native_noted(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
-    view.sequence = SP_MUTATED(SynchronizeClosedLate, sp_stream_close_sequence(stream), view.sequence);
-    if (error == CUDA_SUCCESS || SP_IS_MUTANT(FailedSynchronizePublishes))
+    if (error == CUDA_SUCCESS)
         publish_seen(stream, &view, SP_SYNCHRONIZED);
     sp_clock_clear(&view.clock);
     return error;
@@ -62,7 +60,7 @@ static CUresult query(struct sp_stream *stream, CUstream handle) {
     struct view view;
     look_at(stream, &view);
     CUresult error = sp_driver->cuStreamQuery(handle);
-    if (error == CUDA_SUCCESS || SP_IS_MUTANT(QueryPublishes))
+    if (error == CUDA_SUCCESS)
         publish_seen(stream, &view, SP_FOUND);
     sp_clock_clear(&view.clock);
     return error;

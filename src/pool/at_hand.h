@@ -117,7 +117,7 @@ static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *sla
     if (SP_UNLIKELY(index == SP_SLAB_END ||
                     !sp_lane_count_free_locked(lane, sequence, sp_slab_class(slab)->block_size, over)))
         return false;
-    if (SP_MUTATED(LastSequenceLowered, true, slab->last_sequence < sequence))
+    if (slab->last_sequence < sequence)
         slab->last_sequence = sequence; // a late caller may bring an older number
     if (SP_UNLIKELY(!sp_slab_has_free(slab)))
         sp_list_push_front(slabs, &slab->link); // it was full

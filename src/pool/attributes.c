@@ -270,8 +270,7 @@ enum {
 static poolError_t set_promises(struct sp_pool *pool, int promises) {
     if (promises & ~ALL_PROMISES)
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
-    int remembered_by = SP_MUTATED(ContextRemembered, poolPromiseStreamDestroy, REMEMBERED_BY);
-    int changed = (sp_pool_promises(pool) ^ promises) & remembered_by;
+    int changed = (sp_pool_promises(pool) ^ promises) & REMEMBERED_BY;
     sp_pool_close_lanes(pool);
     sp_lock_acquire(&pool->lock);
     sp_pool_set_promises(pool, promises & ~changed);
@@ -279,10 +278,8 @@ static poolError_t set_promises(struct sp_pool *pool, int promises) {
     sp_lock_release(&pool->lock);
     if (!changed)
         return poolSuccess;
-    if (!SP_IS_MUTANT(PromisedAgain)) {
-        sp_promises_end();
-        sp_device_reap(pool->device); // what was destroyed while the walk stood on it
-    }
+    sp_promises_end();
+    sp_device_reap(pool->device); // what was destroyed while the walk stood on it
     sp_lock_acquire(&pool->lock);
     sp_pool_set_promises(pool, promises);
     sp_pool_share_unfenced(pool);

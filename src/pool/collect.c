@@ -3,8 +3,6 @@
 #include "pool/settle.h"
 #include "pool/stitch.h"
 
-#include "base/mutant.h"
-
 uint64_t sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
     uint64_t bytes = 0;
     while (blocks) {
@@ -58,8 +56,6 @@ uint64_t sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert) {
 // the join of the others is made first, so it fails before anything is changed.
 static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
     struct sp_fence fence = {lane->stream->slot, slab->last_sequence};
-    if (SP_IS_MUTANT(SlabFencesLost))
-        sp_fence_set_clear(&slab->foreign);
     if (!sp_fence_set_join(&slab->run->fences, &slab->foreign) ||
         !sp_fence_set_reserve(&slab->run->fences, 1))
         return false;

@@ -10,7 +10,6 @@
 #include "pool/settle.h"
 
 #include "base/cold.h"
-#include "base/mutant.h"
 
 SP_COLD static poolError_t not_live(const void *pointer) {
     return sp_fail(poolErrorInvalidValue, "%p is not the start of a live allocation", pointer);
@@ -88,7 +87,7 @@ static uint32_t put_own_locked(struct sp_lane *owner, struct sp_slab *slab, uint
                                const struct release *release) {
     bool listed = sp_slab_has_free(slab);
     uint32_t requested = sp_slab_put(slab, index);
-    if (release->stream && SP_MUTATED(LastSequenceLowered, true, slab->last_sequence < release->sequence))
+    if (release->stream && slab->last_sequence < release->sequence)
         slab->last_sequence = release->sequence; // a late caller may bring an older number
     if (!listed)
         sp_list_push_front(&owner->slabs[slab->class_index], &slab->link);
@@ -198,8 +197,6 @@ static void stamp(const struct sp_pool *pool, struct sp_block *block, const stru
         return;
     }
     sp_fence_set_prune(&block->fences, pool->is_complete);
-    if (SP_IS_MUTANT(AcquisitionLost))
-        sp_fence_set_clear(&block->fences);
     if (!release->stream)
         return;
     sp_fence_set_reserve(&block->fences, 1);

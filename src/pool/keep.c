@@ -4,7 +4,6 @@
 #include "pool/runtime.h"
 
 #include "base/checked.h"
-#include "base/mutant.h"
 
 static uint64_t read_relaxed(const _Atomic uint64_t *number) {
     return atomic_load_explicit(number, memory_order_relaxed);
@@ -28,9 +27,8 @@ static uint64_t occupied(const struct sp_pool *pool) {
 
 // What is kept for the threshold and for priming if so much is not free.
 static uint64_t keep_beside(const struct sp_pool *pool, uint64_t not_free) {
-    uint64_t free = read_relaxed(&pool->keep.primed) * SP_MUTATED(PrimedTwice, 2, 1);
-    uint64_t primed =
-        smaller(SP_MUTATED(PrimedInUse, 0, not_free) + free, read_relaxed(&pool->keep.primed_until));
+    uint64_t free = read_relaxed(&pool->keep.primed);
+    uint64_t primed = smaller(not_free + free, read_relaxed(&pool->keep.primed_until));
     return larger(read_relaxed(&pool->release_threshold), primed);
 }
 
@@ -53,13 +51,13 @@ uint64_t sp_keep_at_least(const struct sp_pool *pool) {
 // ------------------------------------------------------------------------------------------- the release delay
 
 void sp_keep_raise_peak(struct sp_pool *pool) {
-    pool->keep.peak = SP_MUTATED(PeakForgotten, occupied(pool), larger(pool->keep.peak, occupied(pool)));
+    pool->keep.peak = larger(pool->keep.peak, occupied(pool));
 }
 
 static void hold(struct sp_keep *keep, uint64_t bytes) {
     keep->held = bytes;
     keep->below = 0;
-    keep->left = read_relaxed(&keep->release_delay) - SP_MUTATED(DelayShortened, 1, 0);
+    keep->left = read_relaxed(&keep->release_delay);
 }
 
 // What was needed is held until so many synchronises have seen less, and then as much as those have seen. If another thread has
@@ -114,8 +112,6 @@ void sp_keep_primed(struct sp_pool *pool, uint64_t bytes) {
 
 void sp_keep_no_more_than(struct sp_pool *pool, uint64_t bytes) {
     struct sp_keep *keep = &pool->keep;
-    if (SP_IS_MUTANT(PrimedForever))
-        return;
     atomic_store_explicit(&keep->primed, smaller(read_relaxed(&keep->primed), bytes), memory_order_relaxed);
     atomic_store_explicit(&keep->primed_until, smaller(read_relaxed(&keep->primed_until), bytes),
                           memory_order_relaxed);

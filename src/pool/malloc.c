@@ -9,7 +9,6 @@
 
 #include "base/checked.h"
 #include "base/cold.h"
-#include "base/mutant.h"
 
 #include <stdio.h>
 
@@ -59,8 +58,7 @@ static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     sp_request_open(&request, lane->pool, lane, SP_REGION_PAGES, 0, poolMallocDefault);
     SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        if (SP_IS_MUTANT(ReturnedAccepted) || is_return_complete(lane, slab) ||
-            sp_request_rule(&request, &slab->foreign) <= request.reach)
+        if (is_return_complete(lane, slab) || sp_request_rule(&request, &slab->foreign) <= request.reach)
             accept_locked(lane, slab);
     }
     sp_request_close(&request);

@@ -12,7 +12,6 @@
 #include "pool/stitch.h"
 
 #include "base/checked.h"
-#include "base/mutant.h"
 #include "base/time.h"
 
 #include <stdlib.h>
@@ -65,7 +64,7 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
         uint64_t begin = extent->address > piece->begin ? extent->address : piece->begin;
         uint64_t end =
             extent->address + extent->size < piece->end ? extent->address + extent->size : piece->end;
-        uint64_t size = SP_MUTATED(SurplusTwice, sp_round_up((end - begin) / 2, SP_ALIGNMENT), end - begin);
+        uint64_t size = end - begin;
         struct sp_block *block = sp_home_take(request, &piece->segment->chain, begin, size);
         if (!block)
             return false;
@@ -323,8 +322,7 @@ static bool prepare_pending(const struct sp_request *request, struct plan *plan)
 static CUresult wait_for_pieces(struct sp_request *request, const struct plan *plan) {
     struct sp_fence_set all = {0};
     CUresult error = CUDA_SUCCESS;
-    size_t count = SP_MUTATED(FirstPieceAwaited, 1, plan->extent_count);
-    for (size_t i = 0; i < count && error == CUDA_SUCCESS; i++)
+    for (size_t i = 0; i < plan->extent_count && error == CUDA_SUCCESS; i++)
         error = sp_fence_set_join(&all, &plan->blocks[i]->fences) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (error == CUDA_SUCCESS)
         error = sp_request_wait_for(request, &all);

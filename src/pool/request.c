@@ -2,7 +2,6 @@
 
 #include "pool/settle.h"
 
-#include "base/mutant.h"
 #include "order/learn.h"
 
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
@@ -42,9 +41,7 @@ static bool are_legacy_ordered(const struct sp_stream *a, const struct sp_stream
 // Up to where an event stands behind the stream's frees that the taker can wait for: events die with their
 // context, and only the taker's own is certain to be alive.
 static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stream *taker) {
-    if (SP_IS_MUTANT(UnfencedSeen))
-        return UINT64_MAX;
-    return sp_stream_is_of(owner, taker->context, taker->context_id) || SP_IS_MUTANT(OtherContextsEvent)
+    return sp_stream_is_of(owner, taker->context, taker->context_id)
                ? atomic_load_explicit(&owner->recorded, memory_order_acquire)
                : 0;
 }
@@ -70,7 +67,7 @@ enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_f
     enum sp_rule dearest = SP_RULE_SAME_STREAM;
     for (uint32_t i = 0; i < fences->count; i++) {
         enum sp_rule rule = decide(request, *sp_fence_set_at(fences, i));
-        if (SP_MUTATED(CheapestRule, i == 0 || rule<dearest, rule> dearest))
+        if (rule > dearest)
             dearest = rule;
     }
     return fences->count == 0 ? SP_RULE_COMPLETE : dearest;

@@ -2,8 +2,6 @@
 
 #include "pool/settle.h"
 
-#include "base/mutant.h"
-
 #include <stdlib.h>
 
 static struct sp_stitch *stitch_at(struct sp_list *link) {
@@ -32,15 +30,10 @@ static size_t run_at(const struct sp_stitch *stitch, uint64_t address) {
 
 // --------------------------------------------------------------------------------------------- the home
 
-static bool is_usable(const struct sp_request *request, const struct sp_block *block) {
-    return SP_MUTATED(KeptWhileBusy, block->tier && block->tier->state == SP_BLOCK_FREE,
-                      sp_block_usable(request, block));
-}
-
 static bool are_usable(const struct sp_request *request, const struct sp_chain *chain, uint64_t home,
                        uint64_t size) {
     const struct sp_block *block = sp_chain_find(chain, home);
-    while (block && block->address < home + size && is_usable(request, block))
+    while (block && block->address < home + size && sp_block_usable(request, block))
         block = block->next;
     return !block || block->address >= home + size;
 }
@@ -119,7 +112,7 @@ static void vacate(struct sp_block *block) {
 
 // The block carries the fences of all its pieces.
 static bool gather_fences(struct sp_block *block, struct sp_block *const *pieces, size_t count) {
-    for (size_t i = 0; i < SP_MUTATED(PieceFencesLost, 1, count); i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!sp_fence_set_join(&block->fences, &pieces[i]->fences))
             return false;
     }
@@ -158,8 +151,6 @@ struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint
 
 static void remember_use(struct sp_stitch *stitch, const struct sp_fence_set *fences) {
     sp_fence_set_prune(&stitch->used, stitch->segment.pool->is_complete);
-    if (SP_IS_MUTANT(OneUseRemembered))
-        sp_fence_set_clear(&stitch->used);
     if (!sp_fence_set_join(&stitch->used, fences))
         stitch->used_more = true;
 }
@@ -171,8 +162,7 @@ uint64_t sp_stitch_dissolve(struct sp_pool *pool, struct sp_block *block) {
     for (size_t i = run_at(stitch, block->address); i < stitch->count && stitch->runs[i].address < end; i++) {
         struct part part = part_of(&stitch->runs[i], block->address, end);
         struct sp_block *piece = sp_chain_find(stitch->runs[i].chain, part.home);
-        if (!SP_IS_MUTANT(BlockFencesLost))
-            sp_fence_set_join(&piece->fences, &block->fences); // there is room: see make_room
+        sp_fence_set_join(&piece->fences, &block->fences); // there is room: see make_room
         sp_pool_insert(pool, piece);
     }
     remember_use(stitch, &block->fences);
@@ -198,7 +188,7 @@ static uint64_t find_in_vacant(const struct sp_request *request, const struct sp
             uint64_t home_end =
                 sp_block_end(home) < part.home + part.size ? sp_block_end(home) : part.home + part.size;
             uint64_t reached = run->address + (home_end - run->home);
-            if (!is_usable(request, home))
+            if (!sp_block_usable(request, home))
                 begin = reached;
             else if (reached > begin && reached - begin >= request->size)
                 return begin;
@@ -290,7 +280,7 @@ static void invalidate(struct sp_stitch *stitch, struct sp_run *run) {
     stitch->valid_count -= run->valid;
     if (stitch->kept)
         stitch->segment.pool->kept_mappings -= run->valid;
-    run->valid = SP_MUTATED(ReleasedRunFound, true, false);
+    run->valid = false;
     if (stitch->kept && stitch->valid_count == 0)
         make_zombie(stitch->segment.pool, stitch);
 }
@@ -307,7 +297,7 @@ void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings) {
     struct sp_list *link = pool->kept.prev;
     while (link != &pool->kept && (pool->kept_views > views || pool->kept_mappings > mappings)) {
         struct sp_list *before = link->prev;
-        if (SP_MUTATED(EvictedInUse, true, stitch_at(link)->blocks == 0))
+        if (stitch_at(link)->blocks == 0)
             make_zombie(pool, stitch_at(link));
         link = before;
     }
@@ -317,7 +307,7 @@ void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings) {
 
 static bool is_over(struct sp_stitch *stitch) {
     sp_fence_set_prune(&stitch->used, stitch->segment.pool->is_complete);
-    return SP_MUTATED(UnmappedEarly, true, sp_fence_set_empty(&stitch->used) && !stitch->used_more);
+    return sp_fence_set_empty(&stitch->used) && !stitch->used_more;
 }
 
 // A zombie whose work has completed, out of the list, or null. Without host memory for its fences it is never certain.

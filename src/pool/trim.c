@@ -15,7 +15,6 @@
 #include "pool/stitch.h"
 
 #include "base/checked.h"
-#include "base/mutant.h"
 
 #include <stdlib.h>
 
@@ -234,7 +233,7 @@ static void choose_one_locked(struct sp_pool *pool, uint64_t excess, struct work
 static CUresult unmap(struct sp_segment *segment, struct sp_extent *extent) {
     SP_LIST_FOR_EACH_SAFE(link, &extent->aliases) {
         struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
-        CUresult error = SP_MUTATED(ReleasedUnderAlias, CUDA_SUCCESS, sp_alias_unmap(entry));
+        CUresult error = sp_alias_unmap(entry);
         if (error != CUDA_SUCCESS)
             return error;
     }

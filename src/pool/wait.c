@@ -4,7 +4,6 @@
 #include "pool/request.h"
 #include "pool/settle.h"
 
-#include "base/mutant.h"
 #include "base/time.h"
 
 #include <time.h>
@@ -26,8 +25,6 @@ CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_s
         if (error != CUDA_SUCCESS)
             return error;
         sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
-        if (SP_IS_MUTANT(FirstWaitOnly))
-            break;
     }
     return CUDA_SUCCESS;
 }

@@ -1,7 +1,5 @@
 #include "vmm/alias.h"
 
-#include "base/mutant.h"
-
 #include <stdlib.h>
 
 static size_t size_of_all(struct sp_extent *const *extents, size_t count) {
@@ -50,8 +48,6 @@ static CUresult map_all(struct sp_alias *alias, struct sp_extent *const *extents
         if (error != CUDA_SUCCESS)
             return error;
     }
-    if (SP_IS_MUTANT(AliasWithoutAccess))
-        return CUDA_SUCCESS;
     CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, alias->space->device->ordinal},
                               CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     return sp_native_noted(sp_driver->cuMemSetAccess(alias->address, alias->size, &access, 1),
