@@ -312,6 +312,47 @@ static void a_wait_for_an_event_that_somebody_else_recorded_anew_orders_as_it_sa
     destroy(event);
 }
 
+// What another thread does once the mark of the event has been waited for: `a` waits for `c`, and
+// the event is recorded anew, more often than a stream has marks.
+static struct {
+    struct sp_stream *a, *c;
+    CUevent event;
+    uint64_t waits; // before
+} meanwhile;
+
+static void record_anew_once_it_is_waited_for(int contended) {
+    (void)contended;
+    if (simcudaCallCount("cuStreamWaitEvent") < meanwhile.waits + 2)
+        return;
+    sp_lock_set_hook(NULL);
+    order_behind(meanwhile.a, meanwhile.c);
+    for (int i = 0; i < SP_STREAM_MARKS + 2; i++) {
+        free_behind_work_on(meanwhile.a);
+        record(meanwhile.event, meanwhile.a);
+    }
+}
+
+static void an_event_recorded_anew_while_it_is_waited_for_gives_the_order_of_before(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    struct sp_stream *c = known_stream();
+    CUevent event = make_event();
+    uint64_t of_c = free_behind_work_on(c);
+    uint64_t of_a = free_behind_work_on(a);
+    record(event, a);
+    meanwhile.a = a;
+    meanwhile.c = c;
+    meanwhile.event = event;
+    meanwhile.waits = simcudaCallCount("cuStreamWaitEvent");
+    sp_lock_set_hook(record_anew_once_it_is_waited_for);
+    wait(b, event);
+    assert_true(runs_after(a, c, of_c));
+    assert_true(runs_after(b, a, of_a));
+    assert_false(runs_after(b, c, of_c));
+    destroy(event);
+}
+
 static void waiting_for_an_event_that_was_never_recorded_succeeds_and_teaches_nothing(void **state) {
     (void)state;
     struct sp_stream *a = known_stream();
@@ -471,6 +512,7 @@ static void events_whose_marks_are_complete_are_forgotten(void **state) {
 }
 
 static int close_events(void **state) {
+    sp_lock_set_hook(NULL);
     sp_events_close();
     return simulated_teardown(state);
 }
@@ -496,6 +538,7 @@ int main(void) {
         event_test(a_wait_that_fails_teaches_nothing),
         event_test(a_private_wait_that_fails_spoils_nothing_and_teaches_nothing),
         event_test(a_wait_for_an_event_that_somebody_else_recorded_anew_orders_as_it_says),
+        event_test(an_event_recorded_anew_while_it_is_waited_for_gives_the_order_of_before),
         event_test(waiting_for_an_event_that_was_never_recorded_succeeds_and_teaches_nothing),
         event_test(an_event_at_the_handle_of_one_that_was_destroyed_here_gives_no_order),
         event_test(an_event_whose_destruction_failed_is_still_known),

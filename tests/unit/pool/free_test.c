@@ -107,6 +107,35 @@ static void small_memory_freed_on_another_stream_comes_back_when_that_is_complet
     assert_ptr_equal(fixture_malloc(pool, SP_SMALL_MAX, stream), blocks[3]);
 }
 
+// Leaves the lane of the stream no slab with a free block.
+static void fill_slabs(void) {
+    while (sp_list_first(&fixture_lane(pool, stream)->slabs[sp_size_class_of(SP_SMALL_MAX)]))
+        fixture_malloc(pool, SP_SMALL_MAX, stream);
+}
+
+// What a question found counts neither at the allocation nor before it, when another stream returns
+// one more and what is over is dropped.
+static void a_deterministic_pool_takes_returned_small_memory_by_synchronises_alone(void **state) {
+    (void)state;
+    CUstream first = simulated_stream(), second = simulated_stream();
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    void *one = fixture_malloc(pool, SP_SMALL_MAX, stream);
+    void *two = fixture_malloc(pool, SP_SMALL_MAX, stream);
+    fill_slabs();
+    simulated_work(first);
+    fixture_free(one, first);
+    simulated_finish(first);
+    assert_int_equal(poolStreamQuery(first), poolSuccess);
+    fixture_free(two, second);
+    fixture_synchronize(second);
+    void *other = fixture_malloc(pool, SP_SMALL_MAX, stream);
+    assert_true(other != one && other != two);
+    fill_slabs();
+    fixture_synchronize(first);
+    other = fixture_malloc(pool, SP_SMALL_MAX, stream);
+    assert_true(other == one || other == two);
+}
+
 static void an_empty_slab_is_given_up_when_its_class_has_another(void **state) {
     (void)state;
     enum { BLOCKS = 16 };
@@ -485,6 +514,7 @@ int main(void) {
         free_test(memory_of_others_is_not_live),
         free_test(a_null_pointer_is_freed_with_success),
         free_test(small_memory_freed_on_another_stream_comes_back_when_that_is_complete),
+        free_test(a_deterministic_pool_takes_returned_small_memory_by_synchronises_alone),
         free_test(an_empty_slab_is_given_up_when_its_class_has_another),
         free_test(a_late_free_with_an_older_number_does_not_hide_a_newer_one),
         free_test(a_free_that_its_driver_refuses_leaves_the_memory_live),

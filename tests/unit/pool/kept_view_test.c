@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "fault/host_memory.h"
 #include "unit/pool/scattered.h"
 
 // Views that are kept, the work through them, and trims of what they stand on.
@@ -210,6 +211,42 @@ static void all_uses_of_an_evicted_view_count(void **state) {
     assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
 }
 
+// More streams use the view than a set of fences has room for, and there is no host memory to note
+// the last.
+static void a_use_that_can_not_be_noted_keeps_an_evicted_view_mapped(void **state) {
+    (void)state;
+    enum { STREAMS = SP_FENCE_INLINE + 1 };
+    CUstream streams[STREAMS];
+    void *parts[STREAMS];
+    uint64_t failed = 0;
+    fill_with(EXTENT);
+    drop_every_other(a);
+    fixture_free(fixture_malloc(pool, 2 * STREAMS * EXTENT, a), a);
+    fixture_synchronize(a);
+    settle();
+    for (int i = 0; i < STREAMS; i++) {
+        streams[i] = simulated_stream();
+        parts[i] = fixture_malloc(pool, 2 * EXTENT, streams[i]);
+        assert_true(lies_in_a_stitched_view(parts[i]));
+        simulated_work(streams[i]);
+    }
+    assert_int_equal(fixture_inside(pool)->kept_views, 1);
+    for (int i = 0; i < STREAMS; i++)
+        fixture_free(parts[i], streams[i]);
+    host_memory_enter(1, true);
+    collect();
+    host_memory_leave(&failed);
+    assert_int_equal(failed, 1);
+    limit_kept(0, 0);
+    uint64_t unmapped = simcudaCallCount("cuMemUnmap");
+    for (int i = 0; i < STREAMS; i++) {
+        assert_int_equal(bury(), CUDA_SUCCESS);
+        assert_int_equal(simcudaCallCount("cuMemUnmap"), unmapped);
+        fixture_synchronize(streams[i]);
+    }
+    fixture_check(pool);
+}
+
 static void a_view_that_cannot_be_unmapped_is_tried_again(void **state) {
     (void)state;
     fill_with(EXTENT);
@@ -345,6 +382,7 @@ int main(void) {
         TEST(a_view_with_a_block_is_kept_whatever_the_limit),
         TEST(an_evicted_view_is_not_unmapped_before_its_work_has_completed),
         TEST(all_uses_of_an_evicted_view_count),
+        TEST(a_use_that_can_not_be_noted_keeps_an_evicted_view_mapped),
         TEST(a_view_that_cannot_be_unmapped_is_tried_again),
         TEST(a_trim_releases_memory_that_views_stand_on),
         TEST(a_view_that_has_lost_all_its_extents_is_not_kept),

@@ -1,0 +1,94 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+
+#include "order/borrow.h"
+#include "unit/order/known.h"
+
+// A stream that one thread borrows and another one is about to destroy. The borrower runs step by
+// step, and after one of its instructions the other thread does all that it can: it goes on, or
+// waits for the borrower.
+
+static struct {
+    struct sp_stream *stream;
+    volatile sig_atomic_t steps; // of the borrower, until it is the destroyer's turn
+    volatile enum { HAS_NO_TURN, WAITS, GOES_ON } destroyer;
+    sigjmp_buf waits;
+} both;
+
+static void wait_in_vain(int contended) {
+    if (contended)
+        siglongjmp(both.waits, 1);
+}
+
+static void be_about_to_destroy(void) {
+    both.destroyer = WAITS;
+    sp_lock_set_hook(wait_in_vain);
+    if (sigsetjmp(both.waits, 0) == 0) {
+        sp_streams_forget_handle(both.stream->handle, both.stream);
+        both.destroyer = GOES_ON;
+    }
+    sp_lock_set_hook(NULL);
+}
+
+static void take_step(int number) {
+    (void)number;
+    if (both.steps-- == 0)
+        be_about_to_destroy();
+}
+
+#ifdef __x86_64__
+// The processor traps after each instruction while the flag is set.
+static void set_stepping(bool on) {
+    const unsigned long long flag = 1 << 8;
+    unsigned long long flags = __builtin_ia32_readeflags_u64();
+    __builtin_ia32_writeeflags_u64(on ? flags | flag : flags & ~flag);
+}
+#else
+static void set_stepping(bool on) {
+    (void)on;
+    skip();
+}
+#endif
+
+static bool borrow_with_destroyer_after(int steps) {
+    both.steps = steps;
+    both.destroyer = HAS_NO_TURN;
+    sp_stream_remember(both.stream, both.stream->handle);
+    set_stepping(true);
+    bool borrowed = sp_stream_borrow(both.stream, NULL);
+    set_stepping(false);
+    return borrowed;
+}
+
+static void a_stream_is_borrowed_or_destroyed_but_not_both(void **state) {
+    (void)state;
+    const struct sigaction step = {.sa_handler = take_step};
+    struct sigaction before;
+    int rounds[GOES_ON + 1] = {0};
+    both.stream = known_stream();
+    assert_int_equal(sigaction(SIGTRAP, &step, &before), 0);
+    for (int steps = 0; rounds[HAS_NO_TURN] == 0; steps++) {
+        bool borrowed = borrow_with_destroyer_after(steps);
+        assert_false(borrowed && both.destroyer == GOES_ON);
+        if (borrowed)
+            sp_stream_give_back(both.stream);
+        assert_int_equal(atomic_load(&both.stream->borrowers), 0);
+        rounds[both.destroyer]++;
+    }
+    assert_int_equal(sigaction(SIGTRAP, &before, NULL), 0);
+    assert_true(rounds[WAITS] > 0 && rounds[GOES_ON] > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_stream_is_borrowed_or_destroyed_but_not_both, simulated_setup,
+                                        simulated_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
