@@ -151,8 +151,8 @@ const struct subject subject_ours_default = {
     .open = open_default, .close = close_default, .allocate = allocate_default, FUNCTIONS};
 
 enum {
-    PROMISES =
-        poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture | poolPromiseOneContext
+    PROMISES = poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture |
+               poolPromiseOneContext | poolPromiseNoLegacyOrder
 };
 
 const struct subject subject_promised = {.open = open_ours,

@@ -18,6 +18,14 @@
 //              frees them with the context. That call fails when they can't be had.
 // Order.       A call that takes a stream acts at that point of the stream's order. No byte is handed to a
 //              stream while work that was ordered before its free may still run elsewhere.
+// Legacy.      The driver orders the legacy default stream with the blocking streams of its context, and with
+//              per-thread default streams, at each action on either side. An allocation and a free are such
+//              actions, as CUDA's are: memory may be used on one of the two and freed on the other with no
+//              event between them, and a stream that was synchronised after an allocation on it, by this
+//              library or by the driver, vouches for the memory. So an allocation of reused memory on a
+//              blocking or per-thread stream records an event there, unless one was recorded since that memory
+//              was freed; one on the legacy stream does so once a blocking or per-thread stream of its context was
+//              passed to the library. Not for non-blocking streams, nor under poolPromiseNoLegacyOrder.
 // Threads.     Every call may be made from any thread at any time, except from a function that the driver
 //              runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to it.
 // Failure.     A call that fails changes nothing: no figure, no byte, no output parameter. The code is
@@ -254,19 +262,25 @@ struct poolMemPoolProps {
 //                     keep to one device and its primary context. With poolPromiseStreamDestroy, a thread then
 //                     knows default streams by their handles too, in calls with memory of pools that carry both;
 //                     without it, it has no effect. On all drivers.
-//                     With the first and one of the next two, on default streams also the last, an allocation that
-//                     finds its memory at hand, and its free, make no driver call.
+//                     poolPromiseNoLegacyOrder: the program relies on the legacy default stream's order for none of
+//                     this pool's memory: what is used on one stream, and freed or used on another, is
+//                     ordered by an event or a synchronise between them. Then an allocation on a blocking,
+//                     per-thread or legacy stream records no event for that order's sake, and takes no memory
+//                     by it.
+//                     With the first and one of the next two, an allocation that finds its memory at hand, and its
+//                     free, make no driver call; on default streams also with the fourth, and on streams that
+//                     take part in the legacy stream's order also with the fifth.
 //                     Nothing notices a promise that is broken. The first one: a new stream with the handle
 //                     of one that was destroyed otherwise is taken for that one, and is given memory that the old
 //                     one's work may still be using; or its free fails with the driver's error, if it is of
 //                     another context. The second one: the call does what it does outside of a capture, at
 //                     the moment when it is made and not when the graph is launched, so the graph uses memory that
 //                     others may be given; and an event that the call records becomes part of the capture, or
-//                     invalidates it. The last one: the call works on the default stream of the context that was
+//                     invalidates it. The fourth one: the call works on the default stream of the context that was
 //                     current when the thread passed it first, so the memory is given, and reused, in the order
 //                     of a stream that the program doesn't use it on; and with no current context, the
-//                     call doesn't fail for that, but an event that it has to record is not recorded. A
-//                     promise ends when the attribute is set without it, or with the last memory of a pool
+//                     call doesn't fail for that, but an event that it has to record is not recorded. The fifth
+//                     one: memory is used while work that relied on that order still uses it. A promise ends when the attribute is set without it, or with the last memory of a pool
 //                     that was destroyed. Default poolPromiseNothing.
 //   ReleaseDelay      Beyond ReleaseThreshold, a synchronise also leaves as much as the program had in use at
 //                     once in any of the pool's last so many intervals between two synchronises. So a loop that
@@ -311,7 +325,8 @@ enum poolStreamPromise {
     poolPromiseStreamDestroy = 1,
     poolPromiseNoCapture = 2,
     poolPromiseNeverCapture = 4,
-    poolPromiseOneContext = 8
+    poolPromiseOneContext = 8,
+    poolPromiseNoLegacyOrder = 16
 };
 
 // The values of poolMemPoolAttrDefragmentation.
@@ -456,9 +471,11 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 // the given pool, which may belong to another device. The memory may be used by work that comes after this
 // call in the stream's order, or that is ordered behind such work; the pointer is aligned to at least 512
 // bytes. A size of 0 succeeds with a null pointer. The common case makes no driver call but the checks of
-// the stream's capture state and identity, and none where the attribute StreamPromises answers them. When the pool has no suitable memory it grows, which calls the
-// driver, but never waits for the device. (cudaMallocAsync, cudaMallocFromPoolAsync. CUDA's pool grows to
-// the whole device before it fails; this one is as it was.)
+// the stream's capture state and identity, and none where the attribute StreamPromises answers them; on streams
+// that take part in the legacy stream's order it may record an event, which may block when the stream's queue
+// is full. When the pool has no suitable memory it grows, which calls the driver, but never waits for the
+// device. (cudaMallocAsync, cudaMallocFromPoolAsync. CUDA's pool grows to the whole device before it fails;
+// this one is as it was.)
 //   poolErrorInvalidValue             null ptr; not a pool
 //   poolErrorMemoryAllocation         more than the device, the pool's maxSize or the host has left; a size
 //                                     that no device could have is refused at once

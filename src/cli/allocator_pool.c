@@ -30,7 +30,8 @@ static bool pool_open(struct sp_stage *stage) {
 
 // A replay destroys its streams by the allocator's own call, captures none, and keeps to one context.
 static bool promised_open(struct sp_stage *stage) {
-    int promises = poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOneContext;
+    int promises =
+        poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOneContext | poolPromiseNoLegacyOrder;
     if (!pool_open(stage))
         return false;
     poolError_t error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);

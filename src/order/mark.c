@@ -263,11 +263,21 @@ static void note_open_locked(struct sp_stream *stream) {
     atomic_store_explicit(&stream->freed, open, memory_order_release);
 }
 
-CUresult sp_stream_record_freed(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
-    note_open_locked(stream);
+// With the stream's lock held, which it gives back.
+static CUresult record_and_release(struct sp_stream *stream) {
     prune_locked(stream);
     struct sp_mark *spare = begin_spare_locked(stream);
     sp_lock_release(&stream->lock);
     return spare ? record_and_publish(stream, spare, NULL, NULL) : record_new(stream, NULL);
+}
+
+CUresult sp_stream_record_anew(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    return record_and_release(stream);
+}
+
+CUresult sp_stream_record_freed(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    note_open_locked(stream);
+    return record_and_release(stream);
 }

@@ -30,6 +30,26 @@ CUresult sp_mark_ask(struct sp_mark *mark) {
     return ask_relaxed(mark, SP_FOUND);
 }
 
+static bool is_confirmed(const struct sp_mark *mark) {
+    return sp_fence_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence});
+}
+
+static CUresult await_relaxed(struct sp_mark *mark) {
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = sp_native_noted(sp_driver->cuEventSynchronize(mark->event), "cuEventSynchronize");
+    sp_relaxed_mode_leave(mode);
+    return error;
+}
+
+// Nearly always the event is complete already.
+CUresult sp_mark_await(struct sp_mark *mark) {
+    CUresult error = sp_mark_confirm(mark);
+    if (error != CUDA_SUCCESS || is_confirmed(mark))
+        return error;
+    error = await_relaxed(mark);
+    return error == CUDA_SUCCESS ? sp_mark_confirm(mark) : error;
+}
+
 CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence) {
     bool complete = false;
     sp_lock_acquire(&stream->lock);

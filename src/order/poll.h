@@ -13,9 +13,10 @@ CUresult sp_stream_poll(struct sp_stream *stream);
 CUresult sp_streams_poll_context_of(const struct sp_stream *stream);
 CUresult sp_streams_poll_current_context(void);
 
-// One mark; and one whose event a synchronise is known to have passed.
+// One mark; one whose event a synchronise is known to have passed; and one that is waited for, as a synchronise waits.
 CUresult sp_mark_ask(struct sp_mark *mark);
 CUresult sp_mark_confirm(struct sp_mark *mark);
+CUresult sp_mark_await(struct sp_mark *mark);
 
 // The chain of a stream, of which a synchronise is known to have passed the record that closed this number.
 CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence);

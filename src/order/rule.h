@@ -28,7 +28,7 @@ struct sp_rule_facts {
     uint64_t known_completed; // of the fence's stream: everything up to here has completed
     uint64_t ordered_until;   // of the fence's stream: the taker runs after everything up to here
     uint64_t fenced_until;    // of the fence's stream: an event stands behind everything up to here
-    bool legacy_ordered;      // one of the two is the legacy stream, the other a blocking one of its context
+    bool legacy_ordered;      // the taker's next action runs after the fence, by the legacy stream's order
     bool follow_dependencies; // the policy that allows rule 3
     bool insert_dependencies; // the policy that allows rule 5
 };
@@ -45,12 +45,22 @@ static inline enum sp_rule sp_rule_decide(struct sp_fence fence, const struct sp
     return SP_RULE_NONE;
 }
 
-// Each stream is ordered with the legacy stream of its context but a non-blocking one: at each action on
-// the legacy stream, both ways. An allocation and a free are no actions, so this never enters a clock; it
-// is looked at when memory passes from the one to the other.
-static inline bool sp_rule_legacy_ordered(enum sp_stream_kind a, enum sp_stream_kind b) {
-    return (a == SP_STREAM_LEGACY && b == SP_STREAM_BLOCKING) ||
-           (a == SP_STREAM_BLOCKING && b == SP_STREAM_LEGACY);
+// The driver orders the legacy stream of a context with the context's blocking streams, both ways, at each action: a
+// piece of work, or the record of an event. Our free enqueues nothing, so it stands for no action. What that
+// means differs by direction, of two streams of one context:
+//
+//   freed on a blocking stream    The legacy stream's next action runs after all work before the free: work of the
+//                                 blocking stream, or of the legacy stream itself.
+//   freed on the legacy stream    The work before the free may be that of a third, blocking stream. The legacy stream's
+//                                 next action waits for that, and another blocking stream waits for that action
+//                                 alone. So an event must stand behind the free.
+//
+// The order is that of the taker's next action, so it never enters a clock, and the taker owes the action: see
+// order/action.h.
+static inline bool sp_rule_legacy_ordered(enum sp_stream_kind freed_on, enum sp_stream_kind taker,
+                                          bool recorded) {
+    return (freed_on == SP_STREAM_BLOCKING && taker == SP_STREAM_LEGACY) ||
+           (freed_on == SP_STREAM_LEGACY && taker == SP_STREAM_BLOCKING && recorded);
 }
 
 #endif

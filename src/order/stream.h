@@ -57,8 +57,9 @@ struct sp_stream {
     uint32_t slot;
     int device;
     bool identified;
-    bool is_default;  // as all streams of the slot, which others may look at
-    _Atomic int kind; // enum sp_stream_kind; of an anonymous stream non-blocking if one of its name ever was
+    bool is_default;   // as all streams of the slot, which others may look at
+    _Atomic bool acts; // see order/action.h
+    _Atomic int kind;  // enum sp_stream_kind; of an anonymous stream non-blocking if one of its name ever was
 
     // What others learn of it.
     _Alignas(64) _Atomic uint64_t completed;

@@ -7,6 +7,7 @@
 #define STREAMPOOL_POOL_AT_HAND_H
 
 #include "base/checked.h"
+#include "order/action.h"
 #include "order/chain.h"
 #include "pool/figures.h"
 #include "pool/owner.h"
@@ -57,12 +58,17 @@ static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
     atomic_store_explicit(&lane->hits, sp_figure(&lane->hits) + 1, memory_order_relaxed);
 }
 
-// What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
+// Of a stream that acts: whether it owes an action (order/action.h) for the live allocation at an address, which the lane has
+// just given it.
+bool sp_lane_owes_locked(struct sp_lane *lane, uint64_t address);
+
+// What the lane has at hand, counted; 0 when it has nothing, or isn't there yet. Tells whether an action is owed for it.
 static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
-                                       unsigned int flags) {
+                                       unsigned int flags, bool *owes) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
     uint64_t address = 0;
     bool covered = true;
+    *owes = false;
     if (SP_UNLIKELY(!lane))
         return 0;
     sp_biased_acquire(&lane->lock);
@@ -72,6 +78,8 @@ static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_str
     if (SP_LIKELY(address)) {
         sp_lane_count_hit_locked(lane);
         covered = sp_figures_use_locked(lane, size);
+        if (SP_UNLIKELY(sp_stream_acts(stream)))
+            *owes = sp_lane_owes_locked(lane, address);
     }
     sp_biased_release(&lane->lock);
     if (SP_UNLIKELY(!covered))
@@ -161,11 +169,12 @@ static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t han
                                          size_t size, unsigned int flags, void **pointer) {
     if (SP_UNLIKELY(!stream->identified || flags & poolMallocFixed))
         return sp_pool_malloc_slowly(pool, handle, stream, size, flags, pointer);
-    uint64_t address = sp_take_at_hand(pool, stream, size, flags);
+    bool owes;
+    uint64_t address = sp_take_at_hand(pool, stream, size, flags, &owes);
     if (SP_UNLIKELY(!address))
         return sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
-    if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle)))
-        return sp_pool_give_back(address, stream);
+    if (SP_UNLIKELY(owes || sp_pool_is_another_now(pool, handle)))
+        return sp_pool_hand_over(pool, handle, stream, address, owes, pointer);
     *pointer = (void *)(uintptr_t)address;
     return poolSuccess;
 }

@@ -262,7 +262,7 @@ void sp_promises_end(void) {
 
 enum {
     REMEMBERED_BY = poolPromiseStreamDestroy | poolPromiseOneContext,
-    ALL_PROMISES = REMEMBERED_BY | poolPromiseNoCapture | poolPromiseNeverCapture
+    ALL_PROMISES = REMEMBERED_BY | poolPromiseNoCapture | poolPromiseNeverCapture | poolPromiseNoLegacyOrder
 };
 
 // A call that is under way when a promise ends may remember its stream once more; so it is forgotten when one is made, too. And

@@ -39,8 +39,18 @@ static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_i
     return NULL;
 }
 
+// An action that is owed for memory of a slab is owed for each of its blocks until it is done. So it is told by the slab's last
+// number, as if the lane's stream had freed a block there just now.
+static void note_debt_locked(struct sp_lane *lane, struct sp_slab *slab, const struct sp_fence_set *fences) {
+    if (!sp_stream_acts(lane->stream) || !sp_stream_owes_for(lane->stream, fences, lane->pool->is_complete))
+        return;
+    slab->last_sequence = sp_stream_number(lane->stream);
+    sp_number_raise(&lane->stream->freed, slab->last_sequence);
+}
+
 static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
     sp_stream_note_acquired(lane->stream, &slab->foreign);
+    note_debt_locked(lane, slab, &slab->foreign);
     bool listed = sp_slab_has_free(slab);
     sp_slab_accept_returned(slab);
     sp_list_remove(&slab->returned_link);
@@ -151,6 +161,7 @@ SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane 
     slab->owner = lane;
     sp_owner_set_run(run, slab);
     sp_biased_acquire(&lane->lock);
+    note_debt_locked(lane, slab, &run->fences);
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
     sp_list_push_back(&lane->slabs[class_index], &slab->link);
     *address = sp_take_from_slab_locked(slab, size);
@@ -236,14 +247,16 @@ static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, uint
 // What makes a hit safe with no pin makes this safe: the lane is the stream's in this pool as long as its lock is held, a pool with
 // a live block isn't taken apart, and one that is has nothing in its tiers by then.
 static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane, const struct sp_stream *stream,
-                               size_t size, uint64_t most, bool *record) {
+                               size_t size, uint64_t most, bool *record, bool *owes) {
     struct sp_block *block = NULL;
     bool covered = true;
     sp_biased_acquire(&lane->lock);
     if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !is_turn_of_others(lane)))
         block = take_near_locked(lane, size, most, record);
-    if (block)
+    if (block) {
         covered = sp_figures_use_locked(lane, size);
+        *owes = sp_stream_acts(stream) && sp_lane_owes_locked(lane, block->address);
+    }
     sp_biased_release(&lane->lock);
     if (SP_UNLIKELY(!covered))
         sp_figures_cover(pool, lane);
@@ -251,16 +264,16 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane, const
 }
 
 // The pool may be at its end, and its struct another one's: a record that this one counts does no harm.
-static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
+static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size, bool *owes) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
     uint64_t address = 0;
     uint64_t most = lane ? put_back_max(pool, lane, stream) : 0;
     bool record = false;
     if (lane && size <= SIZE_MAX / 2)
-        address = take_near_once(pool, lane, stream, size, most, &record);
+        address = take_near_once(pool, lane, stream, size, most, &record, owes);
     if (SP_UNLIKELY(record)) {
         record_put_back(pool, stream);
-        address = take_near_once(pool, lane, stream, size, UINT64_MAX, &record);
+        address = take_near_once(pool, lane, stream, size, UINT64_MAX, &record, owes);
     }
     return address;
 }
@@ -276,6 +289,36 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
     sp_owner_set_block(block);
     *address = sp_hand_out(lane, block, size);
     return CUDA_SUCCESS;
+}
+
+// ------------------------------------------------------------------------------------------ owed actions
+
+// Of a large block all fences. Of a slab's block what was freed there last on the lane's own stream.
+bool sp_lane_owes_locked(struct sp_lane *lane, uint64_t address) {
+    uintptr_t owner = sp_owner_of(address);
+    const struct sp_slab *slab = sp_owner_slab(owner);
+    if (!sp_pool_follows_legacy(lane->pool))
+        return false;
+    if (slab)
+        return sp_stream_owes_for_own(lane->stream, slab->last_sequence, lane->pool->is_complete);
+    return sp_stream_owes_for(lane->stream, &sp_owner_block(owner)->fences, lane->pool->is_complete);
+}
+
+static bool owes_for(struct sp_lane *lane, uint64_t address) {
+    if (!sp_stream_acts(lane->stream))
+        return false;
+    sp_biased_acquire(&lane->lock);
+    bool owes = sp_lane_owes_locked(lane, address);
+    sp_biased_release(&lane->lock);
+    return owes;
+}
+
+static poolError_t act(struct sp_pool *pool, struct sp_stream *stream) {
+    CUresult error = sp_stream_act(stream);
+    if (error != CUDA_SUCCESS)
+        return sp_fail_driver(error, "ordering the stream behind the memory's earlier uses");
+    sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
+    return poolSuccess;
 }
 
 // ------------------------------------------------------------------------------------------------- both
@@ -302,21 +345,20 @@ static bool is_small(size_t size, unsigned int flags) {
 
 // With the pool pinned.
 SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream, size_t size,
-                                         unsigned int flags, uint64_t *address) {
+                                         unsigned int flags, uint64_t *address, bool *owes) {
     struct sp_lane *lane = sp_pool_lane(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     sp_native_error_note(CUDA_SUCCESS, "");
-    if (is_small(size, flags)) {
-        *address = take_small_again(pool, lane, size, flags);
-        if (*address)
-            return poolSuccess;
+    *address = is_small(size, flags) ? take_small_again(pool, lane, size, flags) : 0;
+    if (!*address) {
+        CUresult error = is_small(size, flags) ? malloc_small_slowly(pool, lane, size, flags, address)
+                                               : malloc_large_slowly(pool, lane, size, flags, address);
+        if (error != CUDA_SUCCESS)
+            return describe_failure(pool, size, error);
+        sp_figures_use(pool, lane, size);
     }
-    CUresult error = is_small(size, flags) ? malloc_small_slowly(pool, lane, size, flags, address)
-                                           : malloc_large_slowly(pool, lane, size, flags, address);
-    if (error != CUDA_SUCCESS)
-        return describe_failure(pool, size, error);
-    sp_figures_use(pool, lane, size);
+    *owes = owes_for(lane, *address);
     return poolSuccess;
 }
 
@@ -333,13 +375,13 @@ static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, 
 }
 
 SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                         size_t size, unsigned int flags, uint64_t *address) {
+                                         size_t size, unsigned int flags, uint64_t *address, bool *owes) {
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
     if (!sp_pool_pin(pool, handle))
         return SP_POOL_GONE;
-    error = malloc_slowly(pool, stream, size, flags, address);
+    error = malloc_slowly(pool, stream, size, flags, address, owes);
     sp_pool_unpin(pool);
     return error;
 }
@@ -355,34 +397,39 @@ static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t 
                                    : sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
 }
 
-SP_COLD poolError_t sp_pool_give_back(uint64_t address, struct sp_stream *stream) {
+static void give_back(uint64_t address, struct sp_stream *stream) {
     sp_pool_free_slowly((void *)(uintptr_t)address, sp_owner_of(address), stream);
-    return SP_POOL_GONE;
 }
 
-// What was taken with no pin goes to the caller, unless the pool has become another one meanwhile.
-static poolError_t hand_over(const struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                             uint64_t address, void **pointer) {
-    if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle)))
-        return sp_pool_give_back(address, stream);
-    *pointer = (void *)(uintptr_t)address;
-    return poolSuccess;
+// Unless the pool has become another one meanwhile.
+SP_APART poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                                       uint64_t address, bool owes, void **pointer) {
+    if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle))) {
+        give_back(address, stream);
+        return SP_POOL_GONE;
+    }
+    poolError_t error = owes ? act(pool, stream) : poolSuccess;
+    if (error == poolSuccess)
+        *pointer = (void *)(uintptr_t)address;
+    else
+        give_back(address, stream);
+    return error;
 }
 
 SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t handle,
                                             struct sp_stream *stream, size_t size, unsigned int flags,
                                             void **pointer) {
     uint64_t address = 0;
-    poolError_t error = malloc_pinned(pool, handle, stream, size, flags, &address);
-    if (error == poolSuccess)
-        *pointer = (void *)(uintptr_t)address;
-    return error;
+    bool owes = false;
+    poolError_t error = malloc_pinned(pool, handle, stream, size, flags, &address, &owes);
+    return error == poolSuccess ? sp_pool_hand_over(pool, handle, stream, address, owes, pointer) : error;
 }
 
 SP_APART poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                                          size_t size, unsigned int flags, void **pointer) {
-    uint64_t address = size > SP_SMALL_MAX ? take_near(pool, stream, size) : 0;
-    return SP_LIKELY(address) ? hand_over(pool, handle, stream, address, pointer)
+    bool owes = false;
+    uint64_t address = size > SP_SMALL_MAX ? take_near(pool, stream, size, &owes) : 0;
+    return SP_LIKELY(address) ? sp_pool_hand_over(pool, handle, stream, address, owes, pointer)
                               : malloc_by_ladder(pool, handle, stream, size, flags, pointer);
 }
 
@@ -394,7 +441,8 @@ SP_COLD poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t ha
         return error;
     if (flags & poolMallocFixed)
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
-    uint64_t address = sp_take_at_hand(pool, stream, size, flags);
-    return address ? hand_over(pool, handle, stream, address, pointer)
+    bool owes;
+    uint64_t address = sp_take_at_hand(pool, stream, size, flags, &owes);
+    return address ? sp_pool_hand_over(pool, handle, stream, address, owes, pointer)
                    : sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
 }

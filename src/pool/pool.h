@@ -326,11 +326,14 @@ poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle, st
                                   size_t size, unsigned int flags, void **pointer);
 
 // A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of it live that pool
-// stays, so its handle can be looked at, and the block goes back. SP_POOL_GONE, always.
+// stays, so its handle can be looked at.
 static inline bool sp_pool_is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
     return atomic_load_explicit(&pool->handle, memory_order_acquire) != handle;
 }
-poolError_t sp_pool_give_back(uint64_t address, struct sp_stream *stream);
+
+// What was taken with no pin goes to the caller, once the action that is owed for it is done, or back to its pool.
+poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                              uint64_t address, bool owes, void **pointer);
 
 // What pool/at_hand.h has left to do, on a stream whose capture state has been checked. And the free of anything, or without a stream,
 // null. `owner` is what the page map says of the pointer.
@@ -350,6 +353,11 @@ static inline bool sp_pools_any_promised(void) {
 // What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.
 static inline int sp_pool_promises(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->promises, memory_order_relaxed);
+}
+
+// Whether the legacy stream's order counts for the pool's memory: see order/action.h.
+static inline bool sp_pool_follows_legacy(const struct sp_pool *pool) {
+    return !(sp_pool_promises(pool) & poolPromiseNoLegacyOrder);
 }
 
 // Whether an address is the start of a live allocation, and of which pool; null when not. For a caller that

@@ -2,6 +2,7 @@
 
 #include "pool/settle.h"
 
+#include "order/action.h"
 #include "order/learn.h"
 
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
@@ -30,14 +31,6 @@ bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr po
     return sp_pool_policy(request->pool, policy);
 }
 
-// Measured on an H200: the legacy stream also waits for work of a blocking stream that was destroyed
-// meanwhile.
-static bool are_legacy_ordered(const struct sp_stream *a, const struct sp_stream *b) {
-    return sp_rule_legacy_ordered((enum sp_stream_kind)atomic_load(&a->kind),
-                                  (enum sp_stream_kind)atomic_load(&b->kind)) &&
-           sp_stream_is_of(a, b->context, b->context_id);
-}
-
 // Up to where an event stands behind the stream's frees that the taker can wait for: events die with their
 // context, and only the taker's own is certain to be alive.
 static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stream *taker) {
@@ -55,7 +48,7 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
         .known_completed = request->pool->is_complete(fence) ? fence.sequence : 0,
         .ordered_until = sp_clock_at(&request->clock, fence.slot),
         .fenced_until = fenced_until(owner, taker),
-        .legacy_ordered = are_legacy_ordered(taker, owner),
+        .legacy_ordered = sp_pool_follows_legacy(request->pool) && sp_stream_is_legacy_ordered(taker, fence),
         .follow_dependencies =
             request->made_order || sp_request_allows(request, poolMemPoolReuseFollowEventDependencies),
         .insert_dependencies = sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies),

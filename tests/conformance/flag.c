@@ -172,7 +172,7 @@ void row_a_loop_with_a_release_delay_grows_in_its_first_round_alone(void) {
 
 enum {
     NOT_NOW = poolPromiseStreamDestroy | poolPromiseNoCapture,
-    ALL_PROMISES = NOT_NOW | poolPromiseNeverCapture | poolPromiseOneContext
+    ALL_PROMISES = NOT_NOW | poolPromiseNeverCapture | poolPromiseOneContext | poolPromiseNoLegacyOrder
 };
 
 void row_promises_are_none_at_first_and_can_be_combined(void) {

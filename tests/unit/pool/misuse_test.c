@@ -135,7 +135,7 @@ static void make_pool(int pool) {
     world.pools[pool] = fixture_pool_of_at_most(below(2) ? MIB(96) : 0);
     world.used[pool] = world.high[pool] = 0;
     fixture_set_flag(world.pools[pool], poolMemPoolAttrDeterministic, below(4) == 0);
-    fixture_set_flag(world.pools[pool], poolMemPoolAttrStreamPromises, (int)below(16));
+    fixture_set_flag(world.pools[pool], poolMemPoolAttrStreamPromises, (int)below(32));
 }
 
 static void replace_pool(void) {
@@ -168,7 +168,7 @@ static void do_something_else(void) {
         fixture_trim(pool, below(2) ? 0 : MIB(8));
         break;
     case 3:
-        fixture_set_flag(pool, poolMemPoolAttrStreamPromises, (int)below(16));
+        fixture_set_flag(pool, poolMemPoolAttrStreamPromises, (int)below(32));
         break;
     case 4:
         fixture_set_flag(pool, poolMemPoolAttrDeterministic, (int)below(2));

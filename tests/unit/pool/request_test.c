@@ -8,6 +8,7 @@
 #include "order/chain.h"
 #include "order/event.h"
 #include "order/learn.h"
+#include "order/mark.h"
 #include "pool/request.h"
 #include "unit/pool/fixture.h"
 
@@ -173,10 +174,24 @@ static void the_legacy_stream_and_a_blocking_one_are_ordered_both_ways(void **st
     struct sp_fence of_alone = fence_on(alone);
     assert_int_equal(rule_of(NULL, 0, of_alone), SP_RULE_NONE);
     struct sp_fence of_legacy = fence_on(NULL);
+    if (fixture_stream(NULL)->identified)
+        assert_int_equal(rule_of(blocking, 0, of_legacy), SP_RULE_NONE); // no event stands behind it
+    assert_int_equal(sp_stream_record(fixture_stream(NULL)), CUDA_SUCCESS);
     assert_int_equal(rule_of(blocking, 0, of_legacy), SP_RULE_ORDERED);
     assert_int_equal(rule_of(alone, 0, of_legacy), SP_RULE_NONE);
     set_policies(0, 0, 0);
     assert_int_equal(rule_of(NULL, 0, of_blocking), SP_RULE_NONE);
+}
+
+static void a_promise_ends_the_legacy_streams_order(void **state) {
+    (void)state;
+    set_policies(1, 0, 0);
+    struct sp_fence of_blocking = fence_on(simulated_blocking_stream());
+    assert_int_equal(rule_of(NULL, 0, of_blocking), SP_RULE_ORDERED);
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, poolPromiseNoLegacyOrder);
+    assert_int_equal(rule_of(NULL, 0, of_blocking), SP_RULE_NONE);
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, poolPromiseNothing);
+    assert_int_equal(rule_of(NULL, 0, of_blocking), SP_RULE_ORDERED);
 }
 
 // It is looked at when memory passes from one to the other, and never handed on.
@@ -230,6 +245,7 @@ int main(void) {
         request_test(the_dearest_fence_decides_and_no_fence_is_complete),
         request_test(a_request_knows_the_order_from_when_it_was_opened_until_it_is_refreshed),
         request_test(the_legacy_stream_and_a_blocking_one_are_ordered_both_ways),
+        request_test(a_promise_ends_the_legacy_streams_order),
         request_test(the_legacy_streams_order_enters_no_clock),
         request_test(the_legacy_stream_of_another_context_gives_no_order),
         request_test(a_deterministic_pool_takes_for_complete_what_a_synchronise_has_shown),

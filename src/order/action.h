@@ -1,0 +1,43 @@
+// Actions: what makes the legacy stream's order real for memory that passes through the library.
+//
+// The driver orders the legacy stream of a context with the context's blocking streams (per-thread default streams among
+// them) at each *action*: a piece of work, or the record of an event. CUDA's own allocations of reused memory and its frees
+// are actions. Ours enqueue nothing, and that shows in two ways (measured on an H200):
+//
+//   - A query or a synchronise of a blocking stream answers at once while work runs on the legacy stream that the blocking
+//     stream's next action would wait for. So an answer about the stream itself says nothing of what was freed on it; the
+//     event of a mark behind the free does: see order/synchronize.c.
+//   - A program that allocates on a stream may synchronise the stream, by whichever library, and use the memory from
+//     anywhere; or allocate on the legacy stream, and use the memory on a blocking stream. Neither waits for the work that
+//     the memory was freed behind, unless an action of the allocation's stream stands behind that work.
+//
+// So a stream that takes part in this order *acts*: an allocation on it *owes* an action, the record of a mark, where its
+// memory may carry work that the stream has no action behind. A non-blocking stream never owes one. The legacy stream does
+// from the time on when a blocking stream of its context is known to the library: as long as there is none, nobody else is
+// ordered behind its actions.
+#ifndef STREAMPOOL_ORDER_ACTION_H
+#define STREAMPOOL_ORDER_ACTION_H
+
+#include "order/progress.h"
+
+static inline bool sp_stream_acts(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->acts, memory_order_relaxed);
+}
+
+// Whether the next action of a stream runs after a fence of another one, by the legacy stream's order.
+bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence);
+
+// Whether a stream that acts, and is given memory that it freed under this number itself, owes an action. `is_complete` is what the
+// memory's pool takes for known.
+bool sp_stream_owes_for_own(const struct sp_stream *taker, uint64_t sequence,
+                            bool (*is_complete)(struct sp_fence fence));
+
+// The same for memory with these fences, which the reuse rule has let it have.
+bool sp_stream_owes_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
+                        bool (*is_complete)(struct sp_fence fence));
+
+// Records a mark, whether one is due or not. Only inside a call that was given the stream. May block where the stream's queue
+// is full.
+CUresult sp_stream_act(struct sp_stream *stream);
+
+#endif
