@@ -14,7 +14,7 @@
 // So a stream that takes part in this order *acts*: an allocation on it *owes* an action, the record of a mark, where its
 // memory may carry work that the stream has no action behind. A non-blocking stream never owes one. The legacy stream does
 // from the time on when a blocking stream of its context is known to the library: as long as there is none, nobody else is
-// ordered behind its actions.
+// ordered behind its actions. An anonymous stream acts, since its name may be that of a blocking one.
 #ifndef STREAMPOOL_ORDER_ACTION_H
 #define STREAMPOOL_ORDER_ACTION_H
 

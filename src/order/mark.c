@@ -264,7 +264,7 @@ static void note_open_locked(struct sp_stream *stream) {
 }
 
 // With the stream's lock held, which it gives back.
-static CUresult record_and_release(struct sp_stream *stream) {
+static inline CUresult record_and_release(struct sp_stream *stream) {
     prune_locked(stream);
     struct sp_mark *spare = begin_spare_locked(stream);
     sp_lock_release(&stream->lock);

@@ -148,7 +148,8 @@ static void describe_slot(struct sp_stream *stream, const struct sp_stream_descr
         stream->context_id = fresh->context_id;
     }
     atomic_store_explicit(&stream->kind, (int)fresh->kind, memory_order_relaxed);
-    atomic_store_explicit(&stream->acts, fresh->kind == SP_STREAM_BLOCKING, memory_order_relaxed);
+    atomic_store_explicit(&stream->acts, !fresh->identified || fresh->kind == SP_STREAM_BLOCKING,
+                          memory_order_relaxed);
     atomic_store_explicit(&stream->gone, false, memory_order_relaxed);
     set_known_as(stream, 0);
     set_name(stream, &fresh->name);

@@ -58,17 +58,12 @@ static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
     atomic_store_explicit(&lane->hits, sp_figure(&lane->hits) + 1, memory_order_relaxed);
 }
 
-// Of a stream that acts: whether it owes an action (order/action.h) for the live allocation at an address, which the lane has
-// just given it.
-bool sp_lane_owes_locked(struct sp_lane *lane, uint64_t address);
-
-// What the lane has at hand, counted; 0 when it has nothing, or isn't there yet. Tells whether an action is owed for it.
+// What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
 static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
-                                       unsigned int flags, bool *owes) {
+                                       unsigned int flags) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
     uint64_t address = 0;
     bool covered = true;
-    *owes = false;
     if (SP_UNLIKELY(!lane))
         return 0;
     sp_biased_acquire(&lane->lock);
@@ -78,8 +73,6 @@ static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_str
     if (SP_LIKELY(address)) {
         sp_lane_count_hit_locked(lane);
         covered = sp_figures_use_locked(lane, size);
-        if (SP_UNLIKELY(sp_stream_acts(stream)))
-            *owes = sp_lane_owes_locked(lane, address);
     }
     sp_biased_release(&lane->lock);
     if (SP_UNLIKELY(!covered))
@@ -167,14 +160,13 @@ static SP_HOT bool sp_put_at_hand(uintptr_t owner, uint64_t address, const struc
 // From the pool that has this handle, or had it a moment ago. SP_POOL_GONE when another thread has given it up meanwhile.
 static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                                          size_t size, unsigned int flags, void **pointer) {
-    if (SP_UNLIKELY(!stream->identified || flags & poolMallocFixed))
+    if (SP_UNLIKELY(sp_stream_acts(stream) || flags & poolMallocFixed))
         return sp_pool_malloc_slowly(pool, handle, stream, size, flags, pointer);
-    bool owes;
-    uint64_t address = sp_take_at_hand(pool, stream, size, flags, &owes);
+    uint64_t address = sp_take_at_hand(pool, stream, size, flags);
     if (SP_UNLIKELY(!address))
         return sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
-    if (SP_UNLIKELY(owes || sp_pool_is_another_now(pool, handle)))
-        return sp_pool_hand_over(pool, handle, stream, address, owes, pointer);
+    if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle)))
+        return sp_pool_hand_over(pool, handle, stream, address, pointer);
     *pointer = (void *)(uintptr_t)address;
     return poolSuccess;
 }

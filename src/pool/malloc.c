@@ -247,16 +247,14 @@ static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, uint
 // What makes a hit safe with no pin makes this safe: the lane is the stream's in this pool as long as its lock is held, a pool with
 // a live block isn't taken apart, and one that is has nothing in its tiers by then.
 static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane, const struct sp_stream *stream,
-                               size_t size, uint64_t most, bool *record, bool *owes) {
+                               size_t size, uint64_t most, bool *record) {
     struct sp_block *block = NULL;
     bool covered = true;
     sp_biased_acquire(&lane->lock);
     if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !is_turn_of_others(lane)))
         block = take_near_locked(lane, size, most, record);
-    if (block) {
+    if (block)
         covered = sp_figures_use_locked(lane, size);
-        *owes = sp_stream_acts(stream) && sp_lane_owes_locked(lane, block->address);
-    }
     sp_biased_release(&lane->lock);
     if (SP_UNLIKELY(!covered))
         sp_figures_cover(pool, lane);
@@ -264,16 +262,16 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane, const
 }
 
 // The pool may be at its end, and its struct another one's: a record that this one counts does no harm.
-static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size, bool *owes) {
+static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
     uint64_t address = 0;
     uint64_t most = lane ? put_back_max(pool, lane, stream) : 0;
     bool record = false;
     if (lane && size <= SIZE_MAX / 2)
-        address = take_near_once(pool, lane, stream, size, most, &record, owes);
+        address = take_near_once(pool, lane, stream, size, most, &record);
     if (SP_UNLIKELY(record)) {
         record_put_back(pool, stream);
-        address = take_near_once(pool, lane, stream, size, UINT64_MAX, &record, owes);
+        address = take_near_once(pool, lane, stream, size, UINT64_MAX, &record);
     }
     return address;
 }
@@ -293,9 +291,8 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 
 // ------------------------------------------------------------------------------------------ owed actions
 
-// Of a large block all fences. Of a slab's block what was freed there last on the lane's own stream.
-bool sp_lane_owes_locked(struct sp_lane *lane, uint64_t address) {
-    uintptr_t owner = sp_owner_of(address);
+// Of a large block all fences. Of a slab's block what was freed there last on the lane's own stream: the slab is its own lane's.
+static bool owes_locked(const struct sp_lane *lane, uintptr_t owner) {
     const struct sp_slab *slab = sp_owner_slab(owner);
     if (!sp_pool_follows_legacy(lane->pool))
         return false;
@@ -304,11 +301,12 @@ bool sp_lane_owes_locked(struct sp_lane *lane, uint64_t address) {
     return sp_stream_owes_for(lane->stream, &sp_owner_block(owner)->fences, lane->pool->is_complete);
 }
 
-static bool owes_for(struct sp_lane *lane, uint64_t address) {
-    if (!sp_stream_acts(lane->stream))
-        return false;
+// Whether an action is owed for an allocation that was just made.
+static bool owes_for(uint64_t address) {
+    uintptr_t owner = sp_owner_of(address);
+    struct sp_lane *lane = sp_owner_lane(owner);
     sp_biased_acquire(&lane->lock);
-    bool owes = sp_lane_owes_locked(lane, address);
+    bool owes = owes_locked(lane, owner);
     sp_biased_release(&lane->lock);
     return owes;
 }
@@ -345,7 +343,7 @@ static bool is_small(size_t size, unsigned int flags) {
 
 // With the pool pinned.
 SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream, size_t size,
-                                         unsigned int flags, uint64_t *address, bool *owes) {
+                                         unsigned int flags, uint64_t *address) {
     struct sp_lane *lane = sp_pool_lane(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
@@ -358,7 +356,6 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
             return describe_failure(pool, size, error);
         sp_figures_use(pool, lane, size);
     }
-    *owes = owes_for(lane, *address);
     return poolSuccess;
 }
 
@@ -375,13 +372,13 @@ static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, 
 }
 
 SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                         size_t size, unsigned int flags, uint64_t *address, bool *owes) {
+                                         size_t size, unsigned int flags, uint64_t *address) {
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
     if (!sp_pool_pin(pool, handle))
         return SP_POOL_GONE;
-    error = malloc_slowly(pool, stream, size, flags, address, owes);
+    error = malloc_slowly(pool, stream, size, flags, address);
     sp_pool_unpin(pool);
     return error;
 }
@@ -403,12 +400,12 @@ static void give_back(uint64_t address, struct sp_stream *stream) {
 
 // Unless the pool has become another one meanwhile.
 SP_APART poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                       uint64_t address, bool owes, void **pointer) {
+                                       uint64_t address, void **pointer) {
     if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle))) {
         give_back(address, stream);
         return SP_POOL_GONE;
     }
-    poolError_t error = owes ? act(pool, stream) : poolSuccess;
+    poolError_t error = sp_stream_acts(stream) && owes_for(address) ? act(pool, stream) : poolSuccess;
     if (error == poolSuccess)
         *pointer = (void *)(uintptr_t)address;
     else
@@ -420,29 +417,26 @@ SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t 
                                             struct sp_stream *stream, size_t size, unsigned int flags,
                                             void **pointer) {
     uint64_t address = 0;
-    bool owes = false;
-    poolError_t error = malloc_pinned(pool, handle, stream, size, flags, &address, &owes);
-    return error == poolSuccess ? sp_pool_hand_over(pool, handle, stream, address, owes, pointer) : error;
+    poolError_t error = malloc_pinned(pool, handle, stream, size, flags, &address);
+    return error == poolSuccess ? sp_pool_hand_over(pool, handle, stream, address, pointer) : error;
 }
 
 SP_APART poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                                          size_t size, unsigned int flags, void **pointer) {
-    bool owes = false;
-    uint64_t address = size > SP_SMALL_MAX ? take_near(pool, stream, size, &owes) : 0;
-    return SP_LIKELY(address) ? sp_pool_hand_over(pool, handle, stream, address, owes, pointer)
+    uint64_t address = size > SP_SMALL_MAX ? take_near(pool, stream, size) : 0;
+    return SP_LIKELY(address) ? sp_pool_hand_over(pool, handle, stream, address, pointer)
                               : malloc_by_ladder(pool, handle, stream, size, flags, pointer);
 }
 
-SP_COLD poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
-                                          struct sp_stream *stream, size_t size, unsigned int flags,
-                                          void **pointer) {
+SP_APART poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
+                                           struct sp_stream *stream, size_t size, unsigned int flags,
+                                           void **pointer) {
     poolError_t error = stream->identified ? poolSuccess : order_behind_chain(pool, handle, stream, size);
     if (error != poolSuccess)
         return error;
     if (flags & poolMallocFixed)
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
-    bool owes;
-    uint64_t address = sp_take_at_hand(pool, stream, size, flags, &owes);
-    return address ? sp_pool_hand_over(pool, handle, stream, address, owes, pointer)
+    uint64_t address = sp_take_at_hand(pool, stream, size, flags);
+    return address ? sp_pool_hand_over(pool, handle, stream, address, pointer)
                    : sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
 }

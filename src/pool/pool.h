@@ -317,8 +317,8 @@ void sp_pool_close_lanes(struct sp_pool *pool);
 
 // ---- malloc.c and free.c: what the API calls
 
-// What pool/at_hand.h has no memory at hand for; and what it doesn't try: fixed memory, and anonymous streams. SP_POOL_GONE when
-// another thread has given the pool of the handle up meanwhile.
+// What pool/at_hand.h has no memory at hand for; and what it doesn't try: fixed memory, and streams that act (order/action.h).
+// SP_POOL_GONE when another thread has given the pool of the handle up meanwhile.
 #define SP_POOL_GONE ((poolError_t)-1)
 poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                                 size_t size, unsigned int flags, void **pointer);
@@ -333,7 +333,7 @@ static inline bool sp_pool_is_another_now(const struct sp_pool *pool, poolMemPoo
 
 // What was taken with no pin goes to the caller, once the action that is owed for it is done, or back to its pool.
 poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                              uint64_t address, bool owes, void **pointer);
+                              uint64_t address, void **pointer);
 
 // What pool/at_hand.h has left to do, on a stream whose capture state has been checked. And the free of anything, or without a stream,
 // null. `owner` is what the page map says of the pointer.
