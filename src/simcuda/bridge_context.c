@@ -4,8 +4,8 @@
 #include "simcuda/context.h"
 #include "simcuda/device.h"
 #include "simcuda/event.h"
+#include "simcuda/question.h"
 #include "simcuda/report.h"
-#include "simcuda/work.h"
 
 // The live context behind a handle; a handle of none is reported.
 static CUresult find(CUcontext handle, struct sim_context **context) {
@@ -67,7 +67,7 @@ static CUresult synchronize(void) {
     if (result != CUDA_SUCCESS)
         return result;
     if (context->error == CUDA_SUCCESS)
-        sim_work_wait_context(context);
+        sim_question_wait_context(context);
     return context->error;
 }
 

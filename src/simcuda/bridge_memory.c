@@ -8,6 +8,7 @@
 #include "simcuda/launch.h"
 #include "simcuda/mapping.h"
 #include "simcuda/pinned.h"
+#include "simcuda/question.h"
 #include "simcuda/thread.h"
 #include "simcuda/virtual.h"
 #include "simcuda/work.h"
@@ -111,7 +112,7 @@ static CUresult free_allocation(CUdeviceptr address) {
         return result;
     int device = sim_allocation_device(address);
     if (device >= 0)
-        sim_work_wait_device(device);
+        sim_question_wait_device(device);
     return sim_allocation_free(address);
 }
 

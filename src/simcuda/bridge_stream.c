@@ -3,10 +3,10 @@
 #include "simcuda/capture.h"
 #include "simcuda/context.h"
 #include "simcuda/event.h"
+#include "simcuda/question.h"
 #include "simcuda/queue.h"
 #include "simcuda/stream.h"
 #include "simcuda/thread.h"
-#include "simcuda/work.h"
 
 // ------------------------------------------------------------------------------------------------- queries
 
@@ -147,10 +147,10 @@ static CUresult query(CUstream handle) {
     CUresult result = sim_stream_queue(handle, &queue);
     if (result == CUDA_SUCCESS)
         result = sim_capture_check_queue(queue, "cuStreamQuery");
-    if (result != CUDA_SUCCESS || !queue->last)
+    if (result != CUDA_SUCCESS)
         return result;
     struct sim_context *context = queue->context;
-    return sim_work_poll(queue->last) ? context->error : CUDA_ERROR_NOT_READY;
+    return sim_question_poll_queue(queue) ? context->error : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuStreamQuery(CUstream handle) {
@@ -166,7 +166,7 @@ static CUresult synchronize(CUstream handle) {
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_context *context = queue->context;
-    sim_work_wait_queue(queue);
+    sim_question_wait_queue(queue);
     return context->error;
 }
 

@@ -9,6 +9,7 @@
 #include "simcuda/host.h"
 #include "simcuda/kernel.h"
 #include "simcuda/pinned.h"
+#include "simcuda/question.h"
 #include "simcuda/queue.h"
 #include "simcuda/stream.h"
 #include "simcuda/work.h"
@@ -139,7 +140,7 @@ static bool has_work(const struct sim_context *context) {
 void sim_context_destroy(struct sim_context *context) {
     uint64_t identity = sim_context_identity(context);
     do {
-        sim_work_wait_context(context);
+        sim_question_wait_context(context);
     } while (sim_context_identity(context) == identity && has_work(context));
     if (sim_context_identity(context) == identity)
         end(context);

@@ -12,6 +12,7 @@
 #include "simcuda/host.h"
 #include "simcuda/launch.h"
 #include "simcuda/live.h"
+#include "simcuda/question.h"
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
 #include "simcuda/schedule.h"
@@ -199,7 +200,7 @@ int simcudaComplete(CUstream stream, uint64_t n) {
 
 void simcudaCompleteAll(void) {
     sim_lock();
-    sim_work_finish_all();
+    sim_question_finish_all();
     sim_unlock();
 }
 

@@ -20,6 +20,7 @@ CUresult sim_event_create(struct sim_context *context, unsigned flags, CUevent *
     if (!event)
         return CUDA_ERROR_OUT_OF_MEMORY;
     event->context = context;
+    event->flags = flags;
     event->record = NULL;
     event->point = (struct sim_capture_point){0};
     sim_slab_publish(event, sim_next_identity());
@@ -42,11 +43,16 @@ static void forget_record(struct sim_event *event) {
     sim_capture_point_drop(&event->point);
 }
 
+// A record that takes no time and wakes nobody is no action that a question of its stream looks at.
+static bool is_plain(const struct sim_event *event) {
+    return event->flags & CU_EVENT_DISABLE_TIMING && !(event->flags & CU_EVENT_BLOCKING_SYNC);
+}
+
 // The event may be destroyed while a full queue makes the record wait.
 static CUresult record_as(struct sim_event *event, struct sim_queue *queue, struct sim_item **dependencies,
                           size_t count) {
     uint64_t identity = atomic_load(&event->element.identity);
-    struct sim_job job = {.name = "event"};
+    struct sim_job job = {.name = "event", .is_quiet = is_plain(event)};
     struct sim_item *item;
     sim_queue_hold(queue);
     CUresult result = sim_work_add(queue, &job, dependencies, count, &item);

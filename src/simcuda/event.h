@@ -19,6 +19,7 @@ struct sim_queue;
 struct sim_event {
     struct sim_slab_element element;
     struct sim_context *context;
+    unsigned flags;
     struct sim_item *record;        // null: never recorded, or last in a capture
     struct sim_capture_point point; // set: last recorded in a capture
 };

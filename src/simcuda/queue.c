@@ -70,6 +70,8 @@ void sim_queue_drop(struct sim_queue *queue) {
     sp_list_remove(&queue->link);
     give_slot(queue);
     sim_item_drop(queue->last);
+    sim_item_drop(queue->seen);
+    sim_clock_drop(queue->vouched);
     sim_clock_drop(queue->clock);
     sim_free(queue);
 }

@@ -10,6 +10,8 @@
 //   sequence is the number of pieces of work ever added in the slot; item k has sequence k
 //   clock    is what the next piece of work runs after, except for the queue's own order
 //   items    are in order, none complete; count is their number; `last` is the newest one ever added, or null
+//   seen     is the newest one ever added that a question of the stream looks at, or null (question.h)
+//   vouched  is what the complete events stood for that the stream was made to wait for since then
 #ifndef STREAMPOOL_SIMCUDA_QUEUE_H
 #define STREAMPOOL_SIMCUDA_QUEUE_H
 
@@ -49,6 +51,8 @@ struct sim_queue {
     uint64_t count;
     uint64_t free_at; // the end of the last item that completed
     struct sim_item *last;
+    struct sim_item *seen;
+    struct sim_clock *vouched;
     bool retired;           // its stream is gone
     struct sp_list link;    // in its context's queues
     struct sp_list waiting; // in the waiters of the item that its first item depends on

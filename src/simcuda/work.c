@@ -252,84 +252,23 @@ static void hurry(struct sim_item *item) {
         complete(next);
 }
 
-bool sim_work_poll(struct sim_item *item) {
+bool sim_work_look(struct sim_item *item) {
     bool is_patient = sim_config.completion != simcudaCompletionLatest || sim_config.patience == 0;
     sim_item_hold(item);
     if (item->state != SIM_DONE && !is_patient && ++item->polls >= sim_config.patience)
         hurry(item);
     bool is_done = item->state == SIM_DONE;
-    if (is_done)
-        sim_host_learn(item->slot, item->sequence, item->clock);
     sim_item_drop(item);
     return is_done;
 }
 
-void sim_work_wait_queue(struct sim_queue *queue) {
-    if (queue->last)
-        sim_work_wait(queue->last);
-}
-
-// The newest pieces of all queues for which `concerns` holds, each held, so that others may change the queues
-// while one of them is waited for.
-static void wait_for_all(bool (*concerns)(const struct sim_context *context, const void *argument),
-                         const void *argument, void (*wait)(struct sim_item *item)) {
-    struct sim_item **items = NULL;
-    size_t count = 0;
-    size_t capacity = 0;
-    for (struct sim_context *context = sim_context_next(NULL); context; context = sim_context_next(context)) {
-        if (!concerns(context, argument))
-            continue;
-        SP_LIST_FOR_EACH(link, &context->queues) {
-            struct sim_queue *queue = SP_CONTAINER_OF(link, struct sim_queue, link);
-            if (!queue->last)
-                continue;
-            SIM_RESERVE_ONE(items, count, capacity);
-            items[count++] = queue->last;
-            sim_item_hold(queue->last);
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        wait(items[i]);
-        sim_item_drop(items[i]);
-    }
-    sim_free(items);
-}
-
-static bool is_context(const struct sim_context *context, const void *argument) {
-    return context == argument;
-}
-
-static bool is_on_device(const struct sim_context *context, const void *argument) {
-    return context->device == *(const int *)argument;
-}
-
-static bool is_any(const struct sim_context *context, const void *argument) {
-    (void)context;
-    (void)argument;
-    return true;
-}
-
-// What was done in queues that are gone is complete.
-static void learn_departed(bool (*concerns)(const struct sim_context *context, const void *argument),
-                           const void *argument) {
-    for (struct sim_context *context = sim_context_next(NULL); context; context = sim_context_next(context)) {
-        if (concerns(context, argument))
-            sim_host_learn_clock(context->departed);
-    }
-}
-
-void sim_work_wait_context(struct sim_context *context) {
-    learn_departed(is_context, context);
-    wait_for_all(is_context, context, sim_work_wait);
-}
-
-void sim_work_wait_device(int device) {
-    learn_departed(is_on_device, &device);
-    wait_for_all(is_on_device, &device, sim_work_wait);
-}
-
-void sim_work_finish_all(void) {
-    wait_for_all(is_any, NULL, sim_work_finish);
+bool sim_work_poll(struct sim_item *item) {
+    sim_item_hold(item);
+    bool is_done = sim_work_look(item);
+    if (is_done)
+        sim_host_learn(item->slot, item->sequence, item->clock);
+    sim_item_drop(item);
+    return is_done;
 }
 
 // ---------------------------------------------------------------------------------------------------- adding
@@ -416,6 +355,33 @@ static void enter(struct sim_queue *queue, struct sim_item *item) {
     pending_host_functions += item->job.host_function != NULL;
 }
 
+static void see(struct sim_queue *queue, struct sim_item *item) {
+    sim_item_drop(queue->seen);
+    queue->seen = item;
+    sim_item_hold(item);
+    sim_clock_drop(queue->vouched);
+    queue->vouched = NULL;
+}
+
+// The piece waits for these, which are all done.
+static void vouch(struct sim_queue *queue, struct sim_item *const *dependencies, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        sim_clock_raise(&queue->vouched, dependencies[i]->slot, dependencies[i]->sequence);
+        sim_clock_merge(&queue->vouched, dependencies[i]->clock);
+    }
+}
+
+static bool is_quiet(const struct sim_queue *queue, const struct sim_item *item,
+                     struct sim_item *const *dependencies, size_t count) {
+    if (!item->job.is_quiet || !sim_queue_is_blocking(queue))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (dependencies[i]->state != SIM_DONE)
+            return false;
+    }
+    return true;
+}
+
 CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job, struct sim_item *const *dependencies,
                       size_t dependency_count, struct sim_item **result) {
     wait_for_place(queue);
@@ -429,6 +395,10 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job, struct sim_i
     for (size_t i = 0; i < dependency_count; i++)
         depend(queue, item, dependencies[i]);
     enter(queue, item);
+    if (is_quiet(queue, item, dependencies, dependency_count))
+        vouch(queue, dependencies, dependency_count);
+    else
+        see(queue, item);
     if (result) {
         sim_item_hold(item);
         *result = item;
@@ -441,7 +411,7 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job, struct sim_i
 // A piece of work even if the other one is done already: whoever waits for this queue, or runs after it by the legacy
 // stream's order, runs after what it waited for.
 CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item) {
-    struct sim_job job = {.name = "wait"};
+    struct sim_job job = {.name = "wait", .is_quiet = true};
     sim_item_hold(item);
     CUresult result = sim_work_add(queue, &job, &item, 1, NULL);
     sim_item_drop(item);

@@ -45,6 +45,7 @@ struct sim_job {
     void *host_memory;
     CUhostFn host_function; // not null: a host function
     void *user_data;
+    bool is_quiet; // a question of its stream does not look at it (question.h) unless it waits for something
 };
 
 void sim_job_name(struct sim_job *job, const char *name);
@@ -98,15 +99,12 @@ bool sim_work_step(void);
 void sim_work_wait(struct sim_item *item);
 // Asks whether it is done; the host learns it if it is. A poll that finds it pending counts for the patience.
 bool sim_work_poll(struct sim_item *item);
-// Waits for all work in a queue, in all queues of a context, on a device.
-void sim_work_wait_queue(struct sim_queue *queue);
-void sim_work_wait_context(struct sim_context *context);
-void sim_work_wait_device(int device);
+// The same, and the host learns nothing.
+bool sim_work_look(struct sim_item *item);
 
 // Makes the item complete, as if the device had been quick; the host learns nothing.
 void sim_work_finish(struct sim_item *item);
 void sim_work_finish_first(struct sim_queue *queue, uint64_t n);
-void sim_work_finish_all(void);
 
 // Bytes were written from outside: spinning kernels look at their flags.
 void sim_work_look_at_flags(void);

@@ -156,6 +156,78 @@ static void the_legacy_stream_can_neither_be_used_nor_asked_while_a_blocking_str
     OK(cuStreamGetId(NULL, &id));
 }
 
+static CUresult query_legacy(void) {
+    return cuStreamQuery(NULL);
+}
+
+static CUresult record_legacy(void) {
+    return cuEventRecord(make_event(), NULL);
+}
+
+static CUresult synchronize_legacy(void) {
+    return cuStreamSynchronize(NULL);
+}
+
+static CUresult wait_legacy(void) {
+    return cuStreamWaitEvent(NULL, make_event(), 0);
+}
+
+static CUresult identify_legacy(void) {
+    unsigned long long id;
+    return cuStreamGetId(NULL, &id);
+}
+
+static CUresult (*const legacy_calls[])(void) = {query_legacy, record_legacy, synchronize_legacy, wait_legacy,
+                                                 identify_legacy};
+
+// Runs in a thread of the relaxed mode.
+static void *use_other_streams(void *argument) {
+    CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUstreamCaptureStatus status;
+    OK(cuCtxSetCurrent(argument));
+    OK(cuThreadExchangeStreamCaptureMode(&relaxed));
+    OK(cuEventRecord(make_event(), other));
+    OK(cuStreamQuery(other));
+    OK(cuStreamSynchronize(other));
+    FAILS(cuStreamIsCapturing(NULL, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    return NULL;
+}
+
+struct legacy_call {
+    CUcontext context;
+    CUresult (*call)(void);
+};
+
+static void *use_legacy_stream(void *argument) {
+    const struct legacy_call *legacy = argument;
+    CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+    OK(cuCtxSetCurrent(legacy->context));
+    OK(cuThreadExchangeStreamCaptureMode(&relaxed));
+    FAILS(legacy->call(), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    return NULL;
+}
+
+static void in_thread(void *(*function)(void *argument), void *argument) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, function, argument), 0);
+    pthread_join(thread, NULL);
+}
+
+static void a_relaxed_thread_breaks_a_capture_by_the_legacy_stream_and_by_no_other(void **state) {
+    (void)state;
+    for (int mode = CU_STREAM_CAPTURE_MODE_GLOBAL; mode <= CU_STREAM_CAPTURE_MODE_RELAXED; mode++) {
+        for (size_t i = 0; i < sizeof(legacy_calls) / sizeof(*legacy_calls); i++) {
+            struct legacy_call legacy = {current_context(), legacy_calls[i]};
+            start((CUstreamCaptureMode)mode);
+            in_thread(use_other_streams, legacy.context);
+            assert_int_equal(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+            in_thread(use_legacy_stream, &legacy);
+            expect_report("capture-unsafe-call");
+            end_broken(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        }
+    }
+}
+
 static void a_non_blocking_stream_that_captures_leaves_the_legacy_stream_alone(void **state) {
     CUgraph graph;
     (void)state;
@@ -292,6 +364,7 @@ int main(void) {
         CAPTURE_TEST(waiting_for_a_capturing_stream_breaks_its_capture),
         CAPTURE_TEST(allocating_with_cuMemAlloc_breaks_a_capture),
         CAPTURE_TEST(the_legacy_stream_can_neither_be_used_nor_asked_while_a_blocking_stream_captures),
+        CAPTURE_TEST(a_relaxed_thread_breaks_a_capture_by_the_legacy_stream_and_by_no_other),
         CAPTURE_TEST(a_non_blocking_stream_that_captures_leaves_the_legacy_stream_alone),
         CAPTURE_TEST(the_legacy_stream_does_not_capture),
         CAPTURE_TEST(a_stream_joins_by_a_wait_and_must_be_joined_again),
