@@ -27,8 +27,7 @@ struct block *blocks_claim(struct thread *thread, enum wanted wanted) {
     return NULL;
 }
 
-// A live block, and its stream shared; null when it isn't to be had.
-static struct block *claim_live(struct thread *thread) {
+struct block *blocks_claim_live(struct thread *thread) {
     struct block *block = blocks_claim(thread, LIVE);
     if (!block || claim_shared(&block->last->claim))
         return block;
@@ -36,7 +35,7 @@ static struct block *claim_live(struct thread *thread) {
     return NULL;
 }
 
-static void give_back(struct block *block, struct stream *stream) {
+void blocks_give_back(struct block *block, struct stream *stream) {
     claim_return(&stream->claim);
     claim_return(&block->claim);
 }
@@ -93,10 +92,13 @@ static bool allocate(struct thread *thread, struct block *block, struct stream *
     poolError_t error = call_malloc(thread, block, handle);
     if (error == poolErrorMemoryAllocation)
         return false;
-    return SUCCEEDED(thread, error) && block->pointer;
+    if (!SUCCEEDED(thread, error) || !block->pointer)
+        return false;
+    world_set_passed(thread->world, stream, true);
+    return true;
 }
 
-void blocks_malloc_on(struct thread *thread, struct block *block, struct stream *stream) {
+void blocks_get_on(struct thread *thread, struct block *block, struct stream *stream) {
     block->used = false;
     block->last = stream;
     if (!allocate(thread, block, stream))
@@ -104,14 +106,40 @@ void blocks_malloc_on(struct thread *thread, struct block *block, struct stream 
     else
         begin_life(thread, block);
     reserved_after_malloc(thread, block->pool);
+}
+
+// Another stream, whose work CUDA orders behind this one's allocation without an event. It is one that the
+// library has heard of, since of others it may not promise this.
+static struct stream *claim_first_user(struct thread *thread, const struct stream *stream) {
+    if (!thread->world->plan.first_use_elsewhere || !numbers_once_in(&thread->numbers, 3))
+        return NULL;
+    struct stream *user = ordering_claim_implied(thread, stream);
+    if (!user || atomic_load(&user->passed))
+        return user;
+    claim_return(&user->claim);
+    return NULL;
+}
+
+static void use_first(struct thread *thread, struct block *block, struct stream *stream) {
+    struct stream *user = claim_first_user(thread, stream);
+    block->last = user ? user : stream;
+    work_fill(thread, block, block->last);
+    if (user)
+        claim_return(&user->claim);
+}
+
+void blocks_malloc_on(struct thread *thread, struct block *block, struct stream *stream) {
+    blocks_get_on(thread, block, stream);
     if (block->pointer && !numbers_once_in(&thread->numbers, 8))
-        work_fill(thread, block, stream);
+        use_first(thread, block, stream);
 }
 
 void blocks_free_on(struct thread *thread, struct block *block, const struct stream *stream) {
     thread_enter(thread, stream->context);
-    if (SUCCEEDED(thread, poolFreeAsync(block->pointer, thread_handle_to_pass(thread, stream))))
-        end_life(thread, block, stream);
+    if (!SUCCEEDED(thread, poolFreeAsync(block->pointer, thread_handle_to_pass(thread, stream))))
+        return;
+    world_set_passed(thread->world, stream, true);
+    end_life(thread, block, stream);
 }
 
 // ------------------------------------------------------------------------------------------ the operations
@@ -137,6 +165,17 @@ static void free_elsewhere(struct thread *thread, struct block *block, struct st
     claim_return(&stream->claim);
 }
 
+// Nothing is enqueued on the other stream, so that one may be idle while the work before the free goes on.
+static void free_behind(struct thread *thread, struct block *block, const struct stream *last) {
+    struct stream *stream = ordering_claim_implied(thread, last);
+    blocks_free_on(thread, block, stream ? stream : last);
+    if (!stream)
+        return;
+    if (numbers_once_in(&thread->numbers, 3))
+        ordering_ask(thread, stream);
+    claim_return(&stream->claim);
+}
+
 static void free_without_stream(struct thread *thread, struct block *block, struct stream *last) {
     if (block->used && !ordering_synchronize(thread, last))
         return;
@@ -146,13 +185,13 @@ static void free_without_stream(struct thread *thread, struct block *block, stru
 }
 
 void blocks_free(struct thread *thread) {
-    struct block *block = claim_live(thread);
+    struct block *block = blocks_claim_live(thread);
     if (!block)
         return;
     struct stream *last = block->last;
     if (block->used)
         work_check(thread, block, last);
-    switch (numbers_below(&thread->numbers, 12)) {
+    switch (numbers_below(&thread->numbers, 16)) {
     case 0:
         free_without_stream(thread, block, last);
         break;
@@ -161,14 +200,20 @@ void blocks_free(struct thread *thread) {
     case 3:
         free_elsewhere(thread, block, last);
         break;
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+        free_behind(thread, block, last);
+        break;
     default:
         blocks_free_on(thread, block, last);
     }
-    give_back(block, last);
+    blocks_give_back(block, last);
 }
 
 void blocks_move(struct thread *thread) {
-    struct block *block = claim_live(thread);
+    struct block *block = blocks_claim_live(thread);
     if (!block)
         return;
     struct stream *last = block->last, *stream = thread_claim_stream(thread);
@@ -180,15 +225,19 @@ void blocks_move(struct thread *thread) {
     }
     if (stream)
         claim_return(&stream->claim);
-    give_back(block, last);
+    blocks_give_back(block, last);
 }
 
 void blocks_use(struct thread *thread) {
-    struct block *block = claim_live(thread);
+    struct block *block = blocks_claim_live(thread);
     if (!block)
         return;
-    if (block->used)
-        work_check(thread, block, block->last);
-    work_fill(thread, block, block->last);
-    give_back(block, block->last);
+    struct stream *last = block->last;
+    if (block->used) {
+        work_check(thread, block, last);
+        work_fill(thread, block, last);
+    } else {
+        use_first(thread, block, last);
+    }
+    blocks_give_back(block, last);
 }

@@ -11,9 +11,16 @@
 enum wanted { EMPTY, LIVE };
 struct block *blocks_claim(struct thread *thread, enum wanted wanted);
 
-// An empty block gets memory on the stream, and mostly a pattern; it stays empty where its pool has none. A live one is freed
-// there, behind all work that names it. Block and stream are claimed.
+// A live block, and its stream shared; null when it isn't to be had. And both are returned.
+struct block *blocks_claim_live(struct thread *thread);
+void blocks_give_back(struct block *block, struct stream *stream);
+
+// An empty block gets memory on the stream; it stays empty where its pool has none. The second function mostly
+// uses it, too, there or where that needs no order made. Block and stream are claimed.
+void blocks_get_on(struct thread *thread, struct block *block, struct stream *stream);
 void blocks_malloc_on(struct thread *thread, struct block *block, struct stream *stream);
+
+// A live block is freed there, behind all work that names it. Block and stream are claimed.
 void blocks_free_on(struct thread *thread, struct block *block, const struct stream *stream);
 
 // The operations: of any block that is to be had. The last one uses a block where it is.

@@ -61,7 +61,7 @@ static void read_required(char *text, struct options *options, struct argp_state
     }
 }
 
-enum { KEY_BYTES = 256, KEY_CONTEXTS, KEY_FAULTS, KEY_LARGE, KEY_POOLS, KEY_PROMISES };
+enum { KEY_BLOCKING = 256, KEY_BYTES, KEY_CONTEXTS, KEY_FAULTS, KEY_LARGE, KEY_POOLS, KEY_PROMISES };
 
 static const struct argp_option option_table[] = {
     {"driver", 'd', "sim|gpu|PATH", 0, "the driver to run on; without it STREAMPOOL_DRIVER decides", 0},
@@ -70,6 +70,7 @@ static const struct argp_option option_table[] = {
     {"operations", 'o', "N", 0, "how many operations for each program", 0},
     {"seconds", 't', "N", 0, "how long each program lasts, instead", 0},
     {"streams", 'S', "N", 0, "how many streams besides the default ones", 0},
+    {"blocking", KEY_BLOCKING, "N", 0, "so many of a hundred of these are blocking (without it 33)", 0},
     {"threads", 'T', "N", 0, "how many threads", 0},
     {"policies", 'p', "0..7|all", 0, "a bit for each policy, in the order of the attributes", 0},
     {"bytes", KEY_BYTES, "LIMIT", 0, "the pool's limit (without it 32M, on a real driver 256M)", 0},
@@ -97,6 +98,8 @@ static uint64_t *number_of(int key, struct options *options) {
         return &options->plan.streams;
     case 'T':
         return &options->plan.threads;
+    case KEY_BLOCKING:
+        return &options->plan.blocking;
     case KEY_BYTES:
         return &options->plan.bytes;
     case KEY_CONTEXTS:
@@ -113,6 +116,8 @@ static uint64_t *number_of(int key, struct options *options) {
 static void check_plan(const struct plan *plan, struct argp_state *state) {
     if (plan->threads == 0 || plan->contexts == 0 || plan->contexts > CONTEXTS)
         argp_error(state, "a program has threads, and one or two contexts");
+    if (plan->blocking > 100)
+        argp_error(state, "at most 100 of a hundred streams are blocking");
     if (plan->pools == 0 || plan->pools > POOLS)
         argp_error(state, "a program has one or two pools");
     if ((plan->threads + 1) * plan->contexts + plan->streams > MAX_STREAMS)
@@ -205,7 +210,14 @@ static bool has_required(const struct options *options, const struct totals *tot
 
 int main(int argc, char **argv) {
     struct options options = {
-        .plan = {.seed = 1, .operations = 4000, .streams = 8, .threads = 1, .contexts = 1, .pools = 1},
+        .plan = {.seed = 1,
+                 .operations = 4000,
+                 .streams = 8,
+                 .blocking = 33,
+                 .threads = 1,
+                 .contexts = 1,
+                 .pools = 1,
+                 .first_use_elsewhere = true},
         .seeds = 1,
         .all_policies = true,
     };

@@ -9,6 +9,7 @@
 #include "random/ordering.h"
 #include "random/renewal.h"
 #include "random/reserved.h"
+#include "random/settling.h"
 #include "random/work.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -24,6 +25,7 @@ static const struct {
     {"free_block", blocks_free, 30},
     {"move_block", blocks_move, 10},
     {"use_block", blocks_use, 6},
+    {"settle_block", settling_of_block, 12},
     {"record_event", ordering_record_event, 10},
     {"wait_event", ordering_wait_event, 12},
     {"spin", spin, 6},
@@ -131,9 +133,18 @@ void operations_leave(struct thread *thread) {
     }
 }
 
+// The threads that come next have default streams of their own.
+static void forget_per_thread_streams(struct world *world) {
+    for (unsigned i = 0; i < world->stream_count; i++) {
+        if (world->streams[i].kind == STREAM_PER_THREAD)
+            world_set_passed(world, &world->streams[i], false);
+    }
+}
+
 // A thread's default stream can't be named any more once the thread has ended, so its work is waited for.
 void operations_adopt(struct thread *thread) {
     struct world *world = thread->world;
+    forget_per_thread_streams(world);
     for (unsigned i = 0; i < BLOCKS; i++) {
         struct block *block = &world->blocks[i];
         if (!block->pointer || block->last->kind != STREAM_PER_THREAD)

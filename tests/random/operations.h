@@ -1,6 +1,6 @@
 // The operations of a random program: one table says which there are, and each program how often it does what.
 //
-// What they do stands in blocks.h, ordering.h, renewal.h, capture.h and reserved.h; any of them may meet a fault (faults.h).
+// What they do stands in blocks.h, ordering.h, renewal.h, settling.h, capture.h and reserved.h; any of them may meet a fault (faults.h).
 #ifndef STREAMPOOL_TESTS_RANDOM_OPERATIONS_H
 #define STREAMPOOL_TESTS_RANDOM_OPERATIONS_H
 

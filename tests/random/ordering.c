@@ -4,6 +4,9 @@
 #include "random/reserved.h"
 #include "support/device.h"
 
+// Who polls gives up after so many times; other threads may add to a stream for ever.
+enum { POLLS = 60 };
+
 // -------------------------------------------------------------------------------------------------- events
 
 struct event *ordering_claim_event(struct thread *thread) {
@@ -26,12 +29,18 @@ static void trace_event(const struct thread *thread, const char *verb, const str
                  world_stream_number(thread->world, stream));
 }
 
+static bool was_passed(const struct thread *thread, const struct stream *stream, bool succeeded) {
+    if (succeeded)
+        world_set_passed(thread->world, stream, true);
+    return succeeded;
+}
+
 static bool record(struct thread *thread, const struct event *event, const struct stream *stream) {
     CUstream handle = thread_handle_to_pass(thread, stream);
     bool told = choose_to_tell(thread);
     thread_enter(thread, stream->context);
     trace_event(thread, told ? "record" : "record unseen", event, stream);
-    return told ? SUCCEEDED(thread, poolEventRecord(event->handle, handle))
+    return told ? was_passed(thread, stream, SUCCEEDED(thread, poolEventRecord(event->handle, handle)))
                 : SUCCEEDED(thread, test_driver()->cuEventRecord(event->handle, handle));
 }
 
@@ -40,7 +49,7 @@ static bool wait(struct thread *thread, const struct stream *stream, const struc
     bool told = choose_to_tell(thread);
     thread_enter(thread, stream->context);
     trace_event(thread, told ? "wait for" : "wait unseen for", event, stream);
-    return told ? SUCCEEDED(thread, poolStreamWaitEvent(handle, event->handle, 0))
+    return told ? was_passed(thread, stream, SUCCEEDED(thread, poolStreamWaitEvent(handle, event->handle, 0)))
                 : SUCCEEDED(thread, test_driver()->cuStreamWaitEvent(handle, event->handle, 0));
 }
 
@@ -61,12 +70,24 @@ bool ordering_is_implied(const struct stream *from, const struct stream *to) {
            (from->kind == STREAM_LEGACY || to->kind == STREAM_LEGACY);
 }
 
+struct stream *ordering_claim_implied(struct thread *thread, const struct stream *from) {
+    struct world *world = thread->world;
+    uint64_t first = numbers_below(&thread->numbers, world->stream_count);
+    for (uint64_t i = 0; i < world->stream_count; i++) {
+        struct stream *stream = &world->streams[(first + i) % world->stream_count];
+        if (stream != from && ordering_is_implied(from, stream) && thread_claim_this_stream(thread, stream))
+            return stream;
+    }
+    return NULL;
+}
+
 // ------------------------------------------------------------------------------------------- synchronising
 
-static bool synchronize_told(struct thread *thread, CUstream handle, bool device) {
+static bool synchronize_told(struct thread *thread, const struct stream *stream, CUstream handle,
+                             bool device) {
     struct reserved before = reserved_now(thread);
     bool done = device ? SUCCEEDED(thread, poolDeviceSynchronize())
-                       : SUCCEEDED(thread, poolStreamSynchronize(handle));
+                       : was_passed(thread, stream, SUCCEEDED(thread, poolStreamSynchronize(handle)));
     if (done)
         reserved_after_synchronize(thread, before, device ? OF_CONTEXT : OF_STREAM);
     return done;
@@ -79,9 +100,90 @@ bool ordering_synchronize(struct thread *thread, const struct stream *stream) {
     thread_trace(thread, "synchronise%s %s %u", told ? "" : " unseen", device ? "the context of" : "stream",
                  world_stream_number(thread->world, stream));
     if (told)
-        return synchronize_told(thread, handle, device);
+        return synchronize_told(thread, stream, handle, device);
     return device ? SUCCEEDED(thread, test_driver()->cuCtxSynchronize())
                   : SUCCEEDED(thread, test_driver()->cuStreamSynchronize(handle));
+}
+
+static bool synchronize_event(struct thread *thread, const struct event *event) {
+    struct reserved before = reserved_now(thread);
+    bool done = SUCCEEDED(thread, poolEventSynchronize(event->handle));
+    if (done)
+        reserved_after_synchronize(thread, before, OF_EVENT);
+    return done;
+}
+
+// ------------------------------------------------------------------------------------------------- asking
+
+static bool is_answer(const struct thread *thread, int error) {
+    return error == CUDA_ERROR_NOT_READY || SUCCEEDED(thread, error);
+}
+
+static int query(struct thread *thread, const struct stream *stream, bool told) {
+    CUstream handle = thread_handle_to_pass(thread, stream);
+    thread_enter(thread, stream->context);
+    int error = told ? (int)poolStreamQuery(handle) : (int)test_driver()->cuStreamQuery(handle);
+    bool answered = is_answer(thread, error);
+    if (answered && told)
+        world_set_passed(thread->world, stream, true);
+    thread_trace(thread, "query%s stream %u: %s", told ? "" : " unseen",
+                 world_stream_number(thread->world, stream),
+                 error == 0 ? "done"
+                 : answered ? "pending"
+                            : "failed");
+    return error;
+}
+
+void ordering_ask(struct thread *thread, const struct stream *stream) {
+    if (numbers_once_in(&thread->numbers, 2))
+        query(thread, stream, true);
+    else
+        ordering_synchronize(thread, stream);
+}
+
+static bool poll_stream(struct thread *thread, const struct stream *stream) {
+    bool told = choose_to_tell(thread);
+    int error = CUDA_ERROR_NOT_READY;
+    for (int i = 0; i < POLLS && error == CUDA_ERROR_NOT_READY; i++)
+        error = query(thread, stream, told);
+    return error == 0;
+}
+
+static bool poll_event(struct thread *thread, const struct event *event, bool told) {
+    int error = CUDA_ERROR_NOT_READY;
+    for (int i = 0; i < POLLS && error == CUDA_ERROR_NOT_READY; i++)
+        error = told ? (int)poolEventQuery(event->handle) : (int)test_driver()->cuEventQuery(event->handle);
+    return is_answer(thread, error) && error == 0;
+}
+
+static bool wait_for_event(struct thread *thread, const struct event *event) {
+    bool told = choose_to_tell(thread), polls = numbers_once_in(&thread->numbers, 3);
+    thread_trace(thread, "%s%s event %u", polls ? "poll" : "synchronise", told ? "" : " unseen",
+                 world_event_number(thread->world, event));
+    if (polls)
+        return poll_event(thread, event, told);
+    return told ? synchronize_event(thread, event)
+                : SUCCEEDED(thread, test_driver()->cuEventSynchronize(event->handle));
+}
+
+static bool settle_by_event(struct thread *thread, const struct stream *stream) {
+    struct event *event = claim_event_for(thread, stream);
+    if (!event)
+        return false;
+    bool done = record(thread, event, stream) && wait_for_event(thread, event);
+    claim_return(&event->claim);
+    return done;
+}
+
+bool ordering_settle(struct thread *thread, const struct stream *stream) {
+    switch (numbers_below(&thread->numbers, 4)) {
+    case 0:
+        return poll_stream(thread, stream);
+    case 1:
+        return settle_by_event(thread, stream);
+    default:
+        return ordering_synchronize(thread, stream);
+    }
 }
 
 // ------------------------------------------------------------------------------------------ the operations
@@ -108,18 +210,11 @@ void ordering_wait_event(struct thread *thread) {
         claim_return(&stream->claim);
 }
 
-static bool is_answer(const struct thread *thread, int error) {
-    return error == CUDA_ERROR_NOT_READY || SUCCEEDED(thread, error);
-}
-
 void ordering_query_stream(struct thread *thread) {
     struct stream *stream = thread_claim_stream(thread);
     if (!stream)
         return;
-    thread_enter(thread, stream->context);
-    bool done = is_answer(thread, (int)poolStreamQuery(thread_handle_to_pass(thread, stream)));
-    thread_trace(thread, "stream %u: %s", world_stream_number(thread->world, stream),
-                 done ? "answered" : "failed");
+    query(thread, stream, true);
     claim_return(&stream->claim);
 }
 
@@ -143,8 +238,6 @@ void ordering_synchronize_event(struct thread *thread) {
     struct event *event = ordering_claim_event(thread);
     if (!event)
         return;
-    struct reserved before = reserved_now(thread);
-    if (SUCCEEDED(thread, poolEventSynchronize(event->handle)))
-        reserved_after_synchronize(thread, before, OF_EVENT);
+    synchronize_event(thread, event);
     claim_return(&event->claim);
 }

@@ -16,8 +16,17 @@ bool ordering_make(struct thread *thread, const struct stream *from, const struc
 // Ordered without an event, as soon as `to` is given work.
 bool ordering_is_implied(const struct stream *from, const struct stream *to);
 
+// A stream of which that is so, and which the thread may use, shared; null when there is none to be had.
+struct stream *ordering_claim_implied(struct thread *thread, const struct stream *from);
+
 // Waits for the stream, sometimes for all of its context. False when a fault kept it from that.
 bool ordering_synchronize(struct thread *thread, const struct stream *stream);
+
+// Asks the library about the stream, by a query or a synchronise.
+void ordering_ask(struct thread *thread, const struct stream *stream);
+
+// By whichever way there is the host finds that all is done that the stream was given. False when it doesn't.
+bool ordering_settle(struct thread *thread, const struct stream *stream);
 
 // The operations: of any stream and event that are to be had.
 void ordering_record_event(struct thread *thread);

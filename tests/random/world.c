@@ -158,7 +158,9 @@ void world_make_context(struct thread *thread, unsigned index) {
 }
 
 void world_make_stream(struct thread *thread, struct stream *stream) {
-    stream->kind = numbers_once_in(&thread->numbers, 3) ? STREAM_BLOCKING : STREAM_NON_BLOCKING;
+    bool blocking = numbers_below(&thread->numbers, 100) < thread->world->plan.blocking;
+    stream->kind = blocking ? STREAM_BLOCKING : STREAM_NON_BLOCKING;
+    world_set_passed(thread->world, stream, false);
     thread_enter(thread, stream->context);
     DRIVER(test_driver()->cuStreamCreate(
         &stream->handle, stream->kind == STREAM_BLOCKING ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
@@ -169,15 +171,23 @@ void world_make_event(struct thread *thread, struct event *event) {
     DRIVER(test_driver()->cuEventCreate(&event->handle, CU_EVENT_DISABLE_TIMING));
 }
 
+bool thread_claim_this_stream(const struct thread *thread, struct stream *stream) {
+    if (!claim_shared(&stream->claim))
+        return false;
+    if (stream->kind != STREAM_PER_THREAD || stream->thread == thread->index)
+        return true;
+    claim_return(&stream->claim);
+    return false;
+}
+
 struct stream *thread_claim_stream(struct thread *thread) {
     struct world *world = thread->world;
     struct stream *stream = &world->streams[numbers_below(&thread->numbers, world->stream_count)];
-    if (!claim_shared(&stream->claim))
-        return NULL;
-    if (stream->kind != STREAM_PER_THREAD || stream->thread == thread->index)
-        return stream;
-    claim_return(&stream->claim);
-    return NULL;
+    return thread_claim_this_stream(thread, stream) ? stream : NULL;
+}
+
+void world_set_passed(struct world *world, const struct stream *stream, bool passed) {
+    atomic_store(&world->streams[world_stream_number(world, stream)].passed, passed);
 }
 
 CUstream thread_handle(struct thread *thread, const struct stream *stream) {

@@ -33,8 +33,9 @@ enum {
 struct plan {
     uint64_t seed;
     uint64_t operations;
-    uint64_t seconds; // 0: until the operations are done
-    uint64_t streams; // that are created, besides the default ones
+    uint64_t seconds;  // 0: until the operations are done
+    uint64_t streams;  // that are created, besides the default ones
+    uint64_t blocking; // so many of a hundred of these are blocking
     uint64_t threads;
     uint64_t policies; // bit n-1: the policy of attribute n
     uint64_t bytes;    // that the pool may reserve; 0: chosen for the driver
@@ -43,8 +44,9 @@ struct plan {
     uint64_t faults; // a call of the driver fails in so many operations of a thousand
     bool
         large; // large blocks, so that memory lies in pieces and is mapped again; and calls that map may fail
-    bool promises; // the first pool is promised something of the streams
-    bool trace;    // print every step
+    bool promises;            // the first pool is promised something of the streams
+    bool first_use_elsewhere; // a new block may be used first on a stream that CUDA orders behind its own
+    bool trace;               // print every step
 };
 
 enum stream_kind { STREAM_LEGACY, STREAM_PER_THREAD, STREAM_BLOCKING, STREAM_NON_BLOCKING };
@@ -54,7 +56,8 @@ struct stream {
     enum stream_kind kind;
     CUstream handle;
     unsigned context;
-    unsigned thread; // whose per-thread stream it is
+    unsigned thread;     // whose per-thread stream it is
+    _Atomic bool passed; // the library knows it: a call that named it has succeeded
 };
 
 struct event {
@@ -187,7 +190,12 @@ void world_make_context(struct thread *thread, unsigned index);
 // A stream that the thread may use, shared; null when the one that was chosen isn't to be had. And the handle to call it by:
 // the legacy stream has two; the second function is for calls of the library, which must not break a promise.
 struct stream *thread_claim_stream(struct thread *thread);
+bool thread_claim_this_stream(const struct thread *thread, struct stream *stream);
 CUstream thread_handle(struct thread *thread, const struct stream *stream);
 CUstream thread_handle_to_pass(struct thread *thread, const struct stream *stream);
+
+// A call of the library that named the stream has succeeded; or another stream takes its place, which none has
+// named yet.
+void world_set_passed(struct world *world, const struct stream *stream, bool passed);
 
 #endif
