@@ -20,6 +20,7 @@ runtime  asan            libclang-rt-14-dev
 command  llvm-symbolizer llvm
 command  clang-format-14 clang-format-14
 command  valgrind        valgrind
+command  patch           patch
 module   cmocka          libcmocka-dev
 "
 
