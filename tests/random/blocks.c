@@ -3,6 +3,7 @@
 #include "random/choose.h"
 #include "random/ordering.h"
 #include "random/reserved.h"
+#include "random/settling.h"
 #include "random/work.h"
 #include "support/device.h"
 
@@ -165,14 +166,44 @@ static void free_elsewhere(struct thread *thread, struct block *block, struct st
     claim_return(&stream->claim);
 }
 
+// Of the block's stream there is work to do yet, and of the other one there is none.
+static void use_while_idle(struct thread *thread, struct block *block, struct stream *last,
+                           const struct stream *idle) {
+    ordering_make_idle(thread, idle);
+    work_spin(thread, last);
+    work_check(thread, block, last);
+}
+
+static void malloc_there(struct thread *thread, struct stream *stream) {
+    struct block *block = blocks_claim(thread, EMPTY);
+    if (!block)
+        return;
+    blocks_malloc_on(thread, block, stream);
+    claim_return(&block->claim);
+}
+
+// What may lead to the memory of that free, soon enough for the work before it to be pending yet.
+static void go_on_behind(struct thread *thread, struct stream *stream) {
+    uint64_t chosen = numbers_below(&thread->numbers, 6);
+    if (chosen < 2)
+        ordering_ask(thread, stream);
+    if (chosen == 1 || chosen == 2)
+        blocks_malloc(thread);
+    if (chosen == 3)
+        malloc_there(thread, stream);
+    if (chosen == 4)
+        settling_of_stream(thread, stream);
+}
+
 // Nothing is enqueued on the other stream, so that one may be idle while the work before the free goes on.
-static void free_behind(struct thread *thread, struct block *block, const struct stream *last) {
+static void free_behind(struct thread *thread, struct block *block, struct stream *last) {
     struct stream *stream = ordering_claim_implied(thread, last);
+    if (stream && block->used && numbers_once_in(&thread->numbers, 2))
+        use_while_idle(thread, block, last, stream);
     blocks_free_on(thread, block, stream ? stream : last);
     if (!stream)
         return;
-    if (numbers_once_in(&thread->numbers, 3))
-        ordering_ask(thread, stream);
+    go_on_behind(thread, stream);
     claim_return(&stream->claim);
 }
 

@@ -14,4 +14,9 @@ static inline bool choose_to_tell(struct thread *thread) {
     return !numbers_once_in(&thread->numbers, 4);
 }
 
+// A quiet one tells it of no synchronise: then a stream that is idle passes for one that was synchronised.
+static inline bool choose_to_tell_of_synchronize(struct thread *thread) {
+    return choose_to_tell(thread) && !thread->world->quiet;
+}
+
 #endif

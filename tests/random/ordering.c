@@ -93,9 +93,15 @@ static bool synchronize_told(struct thread *thread, const struct stream *stream,
     return done;
 }
 
+void ordering_make_idle(struct thread *thread, const struct stream *stream) {
+    thread_enter(thread, stream->context);
+    thread_trace(thread, "synchronise unseen stream %u", world_stream_number(thread->world, stream));
+    (void)SUCCEEDED(thread, test_driver()->cuStreamSynchronize(thread_handle(thread, stream)));
+}
+
 bool ordering_synchronize(struct thread *thread, const struct stream *stream) {
     CUstream handle = thread_handle_to_pass(thread, stream);
-    bool told = choose_to_tell(thread), device = numbers_once_in(&thread->numbers, 8);
+    bool told = choose_to_tell_of_synchronize(thread), device = numbers_once_in(&thread->numbers, 8);
     thread_enter(thread, stream->context);
     thread_trace(thread, "synchronise%s %s %u", told ? "" : " unseen", device ? "the context of" : "stream",
                  world_stream_number(thread->world, stream));
@@ -105,12 +111,20 @@ bool ordering_synchronize(struct thread *thread, const struct stream *stream) {
                   : SUCCEEDED(thread, test_driver()->cuStreamSynchronize(handle));
 }
 
-static bool synchronize_event(struct thread *thread, const struct event *event) {
+static bool synchronize_event_told(struct thread *thread, const struct event *event) {
     struct reserved before = reserved_now(thread);
     bool done = SUCCEEDED(thread, poolEventSynchronize(event->handle));
     if (done)
         reserved_after_synchronize(thread, before, OF_EVENT);
     return done;
+}
+
+static bool synchronize_event(struct thread *thread, const struct event *event) {
+    bool told = choose_to_tell_of_synchronize(thread);
+    thread_trace(thread, "synchronise%s event %u", told ? "" : " unseen",
+                 world_event_number(thread->world, event));
+    return told ? synchronize_event_told(thread, event)
+                : SUCCEEDED(thread, test_driver()->cuEventSynchronize(event->handle));
 }
 
 // ------------------------------------------------------------------------------------------------- asking
@@ -149,28 +163,22 @@ static bool poll_stream(struct thread *thread, const struct stream *stream) {
     return error == 0;
 }
 
-static bool poll_event(struct thread *thread, const struct event *event, bool told) {
+static bool poll_event(struct thread *thread, const struct event *event) {
+    bool told = choose_to_tell(thread);
     int error = CUDA_ERROR_NOT_READY;
+    thread_trace(thread, "poll%s event %u", told ? "" : " unseen", world_event_number(thread->world, event));
     for (int i = 0; i < POLLS && error == CUDA_ERROR_NOT_READY; i++)
         error = told ? (int)poolEventQuery(event->handle) : (int)test_driver()->cuEventQuery(event->handle);
     return is_answer(thread, error) && error == 0;
-}
-
-static bool wait_for_event(struct thread *thread, const struct event *event) {
-    bool told = choose_to_tell(thread), polls = numbers_once_in(&thread->numbers, 3);
-    thread_trace(thread, "%s%s event %u", polls ? "poll" : "synchronise", told ? "" : " unseen",
-                 world_event_number(thread->world, event));
-    if (polls)
-        return poll_event(thread, event, told);
-    return told ? synchronize_event(thread, event)
-                : SUCCEEDED(thread, test_driver()->cuEventSynchronize(event->handle));
 }
 
 static bool settle_by_event(struct thread *thread, const struct stream *stream) {
     struct event *event = claim_event_for(thread, stream);
     if (!event)
         return false;
-    bool done = record(thread, event, stream) && wait_for_event(thread, event);
+    bool polls = numbers_once_in(&thread->numbers, 3);
+    bool done = record(thread, event, stream) &&
+                (polls ? poll_event(thread, event) : synchronize_event(thread, event));
     claim_return(&event->claim);
     return done;
 }

@@ -22,6 +22,9 @@ struct stream *ordering_claim_implied(struct thread *thread, const struct stream
 // Waits for the stream, sometimes for all of its context. False when a fault kept it from that.
 bool ordering_synchronize(struct thread *thread, const struct stream *stream);
 
+// Waits for the stream behind the library's back.
+void ordering_make_idle(struct thread *thread, const struct stream *stream);
+
 // Asks the library about the stream, by a query or a synchronise.
 void ordering_ask(struct thread *thread, const struct stream *stream);
 

@@ -8,6 +8,9 @@
 
 #include "random/world.h"
 
+// A new block of this stream, which is claimed.
+void settling_of_stream(struct thread *thread, struct stream *stream);
+
 // The operation: of a new block, or of any live one that is to be had.
 void settling_of_block(struct thread *thread);
 

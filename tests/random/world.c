@@ -296,14 +296,14 @@ static void keep_few_views(poolMemPool_t handle, struct numbers *numbers) {
 
 // Figures that let a pool of any policy come to all its decisions: how much may go unfenced is part of them.
 static void make_pool(const struct world *world, struct pool *pool, struct numbers *numbers) {
-    static const uint64_t unfenced[] = {0, 64 << 10, 1 << 20, 8 << 20};
+    static const uint64_t unfenced[] = {0, 64 << 10, 1 << 20, 8 << 20, 64 << 20};
     struct poolMemPoolProps props = test_pool_props(0);
     props.maxSize = world->plan.bytes;
     EXPECT(poolMemPoolCreate(&pool->handle, &props), poolSuccess);
     for (int attribute = 1; attribute <= 3; attribute++)
         test_set_flag(pool->handle, (enum poolMemPoolAttr)attribute,
                       (int)(world->plan.policies >> (attribute - 1) & 1));
-    test_set_attribute(pool->handle, poolMemPoolAttrUnfencedBytesMax, unfenced[numbers_below(numbers, 4)]);
+    test_set_attribute(pool->handle, poolMemPoolAttrUnfencedBytesMax, unfenced[numbers_below(numbers, 5)]);
     pool->keeping.threshold =
         numbers_once_in(numbers, 3) ? numbers_below(numbers, 3) * world->plan.bytes / 4 : UINT64_MAX;
     test_set_attribute(pool->handle, poolMemPoolAttrReleaseThreshold, pool->keeping.threshold);
@@ -344,6 +344,7 @@ void world_open(struct world *world, const struct plan *plan) {
         world_make_event(&thread, &world->events[i]);
     }
     world->longest_spin = (uint64_t)10000 << 3 * numbers_below(&thread.numbers, 3);
+    world->quiet = numbers_once_in(&thread.numbers, 3);
     operations_weigh(world, &thread.numbers);
     if (plan->large)
         choose_large_sizes(world, &thread.numbers);

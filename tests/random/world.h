@@ -119,7 +119,8 @@ struct world {
     uint64_t longest_spin; // nanoseconds
     _Atomic uint64_t operations;
     _Atomic uint32_t patterns;
-    bool heard;        // the library has been told of a synchronise
+    bool quiet;        // the library is told of no synchronise
+    bool heard;        // it has been told of one
     uint64_t deadline; // nanoseconds of the monotonic clock; 0: none
     struct context contexts[CONTEXTS];
     struct stream streams[MAX_STREAMS];
