@@ -326,12 +326,14 @@ void row_memory_of_a_blocking_stream_goes_to_the_legacy_stream_at_once(void) {
     reuse_between(CU_STREAM_PER_THREAD, CU_STREAM_LEGACY, true);
 }
 
+// Where the driver has no stream ids, each free records an event.
 static void reuse_behind_an_event(CUstream from, CUstream to) {
     struct scene scene;
     scene_open_on(&scene, SCENE_SMALL, from, to);
     follow_dependencies(&scene);
     scene_free_held(&scene, from);
-    REQUIRE(!scene_gives(&scene, to));
+    if (test_driver()->cuStreamGetId)
+        REQUIRE(!scene_gives(&scene, to));
     record(test_event(), from);
     REQUIRE(scene_gives(&scene, to));
     scene_require_order(&scene, to);
