@@ -492,11 +492,11 @@ struct taken {
     CUevent behind_work;
 };
 
-static void take_beside_work(struct taken *taken, const struct direction *direction, bool freed_on_busy,
-                             bool held) {
+static void take_beside_work(struct taken *taken, const struct direction *direction, size_t size,
+                             bool freed_on_busy, bool held) {
     struct scene *scene = &taken->scene;
     CUstream busy = direction->busy();
-    scene_open_on(scene, SCENE_LARGE, direction->idle(), test_stream());
+    scene_open_on(scene, size, direction->idle(), test_stream());
     follow_dependencies(scene);
     test_finish(scene->a);
     if (held)
@@ -511,14 +511,18 @@ static void take_beside_work(struct taken *taken, const struct direction *direct
     REQUIRE(scene_gives(scene, scene->a));
 }
 
-void row_a_stream_that_takes_memory_is_busy_while_the_other_side_uses_it(void) {
+static void take_while_held(size_t size) {
     for (size_t i = 0; i < 2 * COUNT(ordered); i++) {
         struct taken taken;
-        take_beside_work(&taken, &ordered[i / 2], i % 2, true);
+        take_beside_work(&taken, &ordered[i / 2], size, i % 2, true);
         REQUIRE_EQUAL(query(taken.scene.a), CUDA_ERROR_NOT_READY);
         EXPECT(poolStreamQuery(taken.scene.a), poolErrorNotReady);
         scene_require_order(&taken.scene, taken.scene.a);
     }
+}
+
+void row_a_stream_that_takes_memory_is_busy_while_the_other_side_uses_it(void) {
+    scene_for_each_size(take_while_held);
 }
 
 static void by_pool_synchronise(CUstream stream) {
@@ -546,11 +550,12 @@ static void by_cuda_event(CUstream stream) {
 static void (*const synchronises[])(CUstream stream) = {test_finish, by_pool_synchronise, by_cuda_query,
                                                         by_pool_event, by_cuda_event};
 
-static void synchronise_what_was_taken(const struct direction *direction, bool freed_on_busy) {
-    for (size_t i = 0; i < COUNT(synchronises); i++) {
+static void synchronise_what_was_taken(size_t size) {
+    for (size_t i = 0; i < 2 * COUNT(ordered) * COUNT(synchronises); i++) {
+        const struct direction *direction = &ordered[i / COUNT(synchronises) / 2];
         struct taken taken;
-        take_beside_work(&taken, direction, freed_on_busy, false);
-        synchronises[i](taken.scene.a);
+        take_beside_work(&taken, direction, size, i / COUNT(synchronises) % 2, false);
+        synchronises[i % COUNT(synchronises)](taken.scene.a);
         REQUIRE_EQUAL(query_event(taken.behind_work), CUDA_SUCCESS);
         write_on_b(&taken.scene);
         test_free(taken.scene.block, taken.scene.b);
@@ -559,8 +564,31 @@ static void synchronise_what_was_taken(const struct direction *direction, bool f
 }
 
 void row_memory_that_a_stream_has_taken_is_anybodys_after_a_synchronise(void) {
-    for (size_t i = 0; i < 2 * COUNT(ordered); i++)
-        synchronise_what_was_taken(&ordered[i / 2], i % 2);
+    scene_for_each_size(synchronise_what_was_taken);
+}
+
+// Of the size of slots in a slab, which are taken again in the fewest steps.
+static void synchronise_a_small_block(const struct direction *direction,
+                                      void (*synchronise)(CUstream stream)) {
+    CUstream busy = direction->busy(), idle = direction->idle(), other = test_stream();
+    poolMemPool_t pool = test_keeping_pool();
+    void *block = test_malloc(pool, KIB(4), idle);
+    test_finish(idle);
+    test_work(busy);
+    test_fill(block, 1, KIB(4), busy);
+    CUevent behind_work = recorded(busy);
+    test_free(block, idle);
+    REQUIRE(test_malloc(pool, KIB(4), idle) == block);
+    synchronise(idle);
+    REQUIRE_EQUAL(query_event(behind_work), CUDA_SUCCESS);
+    test_fill(block, 2, KIB(4), other);
+    test_finish(other);
+    REQUIRE(test_is_filled(block, 2, KIB(4)));
+}
+
+void row_a_small_block_that_a_stream_takes_again_is_anybodys_after_a_synchronise(void) {
+    for (size_t i = 0; i < COUNT(ordered) * COUNT(synchronises); i++)
+        synchronise_a_small_block(&ordered[i / COUNT(synchronises)], synchronises[i % COUNT(synchronises)]);
 }
 
 void row_new_memory_is_anybodys_after_a_synchronise(void) {

@@ -150,6 +150,7 @@
     X(a_synchronise_vouches_for_no_stream_that_has_no_order_with_its_own, "a synchronise, a query or an event of one stream tells nothing of one that has no order with it") \
     X(a_stream_that_takes_memory_is_busy_while_the_other_side_uses_it, "memory used on the legacy stream and taken by a blocking one, or the other way round: the taker's queries say NotReady") \
     X(memory_that_a_stream_has_taken_is_anybodys_after_a_synchronise, "allocate, synchronise by the pool's or CUDA's own calls, use on any stream") \
+    X(a_small_block_that_a_stream_takes_again_is_anybodys_after_a_synchronise, "likewise for a small block, freed and taken on the same stream") \
     X(new_memory_is_anybodys_after_a_synchronise, "likewise for memory that is new to the pool") \
     X(memory_passes_over_the_legacy_stream_to_a_blocking_one_in_order_or_not_at_all, "used on A, freed on the legacy stream: B's work comes after A's, or B does not get it") \
     X(memory_that_the_legacy_stream_takes_can_be_used_on_any_blocking_stream, "allocated on the legacy stream: a blocking stream that the pool knows comes after what was there before")
