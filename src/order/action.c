@@ -2,6 +2,7 @@
 
 #include "order/chain.h"
 #include "order/mark.h"
+#include "order/private_event.h"
 
 static enum sp_stream_kind kind_of(const struct sp_stream *stream) {
     return (enum sp_stream_kind)atomic_load_explicit(&stream->kind, memory_order_relaxed);
@@ -19,9 +20,18 @@ bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence 
            sp_stream_is_of(owner, taker->context, taker->context_id);
 }
 
+// An action of the stream stands behind its frees up to the number. On the legacy stream a record is one.
+static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
+    return kind_of(stream) == SP_STREAM_LEGACY
+               ? is_recorded(stream, sequence)
+               : sequence <= atomic_load_explicit(&stream->acted, memory_order_acquire);
+}
+
+// An anonymous stream has waited for its chain before it was given anything: that is an action.
 bool sp_stream_owes_for_own(const struct sp_stream *taker, uint64_t sequence,
                             bool (*is_complete)(struct sp_fence fence)) {
-    return !is_recorded(taker, sequence) && !is_complete((struct sp_fence){taker->slot, sequence});
+    return taker->identified && !has_acted(taker, sequence) &&
+           !is_complete((struct sp_fence){taker->slot, sequence});
 }
 
 // An event behind the other stream's free is no action of this one.
@@ -41,8 +51,32 @@ bool sp_stream_owes_for(const struct sp_stream *taker, const struct sp_fence_set
     return false;
 }
 
-// The end of an anonymous stream's chain is a record, too.
-CUresult sp_stream_act(struct sp_stream *stream) {
+static CUresult wait_for_itself(struct sp_stream *stream, CUevent event) {
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = sp_private_event_wait(stream->handle, event);
+    sp_relaxed_mode_leave(mode);
+    return error;
+}
+
+static CUresult act_by_mark(struct sp_stream *stream) {
+    struct sp_mark *mark;
+    CUresult error = sp_stream_mark_anew(stream, &mark);
+    if (error != CUDA_SUCCESS)
+        return error;
+    if (kind_of(stream) != SP_STREAM_LEGACY)
+        error = wait_for_itself(stream, mark->event);
+    if (error == CUDA_SUCCESS)
+        sp_number_raise(&stream->acted, mark->sequence);
+    sp_mark_release(mark);
+    return error;
+}
+
+static CUresult act_by_chain(struct sp_stream *stream) {
     uint64_t closed;
-    return stream->identified ? sp_stream_record_anew(stream) : sp_stream_extend_chain(stream, &closed);
+    CUresult error = sp_stream_extend_chain(stream, &closed);
+    return error == CUDA_SUCCESS ? sp_stream_order_behind_chain(stream) : error;
+}
+
+CUresult sp_stream_act(struct sp_stream *stream) {
+    return stream->identified ? act_by_mark(stream) : act_by_chain(stream);
 }

@@ -1,8 +1,8 @@
 // Actions: what makes the legacy stream's order real for memory that passes through the library.
 //
 // The driver orders the legacy stream of a context with the context's blocking streams (per-thread default streams among
-// them) at each *action*: a piece of work, or the record of an event. CUDA's own allocations of reused memory and its frees
-// are actions. Ours enqueue nothing, and that shows in two ways (measured on an H200):
+// them) at each *action*: a piece of work, a wait, the record of an event. CUDA's own allocations of reused memory and its
+// frees are actions. Ours enqueue nothing, and that shows in two ways (measured on an H200):
 //
 //   - A query or a synchronise of a blocking stream answers at once while work runs on the legacy stream that the blocking
 //     stream's next action would wait for. So an answer about the stream itself says nothing of what was freed on it; the
@@ -11,8 +11,11 @@
 //     anywhere; or allocate on the legacy stream, and use the memory on a blocking stream. Neither waits for the work that
 //     the memory was freed behind, unless an action of the allocation's stream stands behind that work.
 //
-// So a stream that takes part in this order *acts*: an allocation on it *owes* an action, the record of a mark, where its
-// memory may carry work that the stream has no action behind. A non-blocking stream never owes one. The legacy stream does
+// So a stream that takes part in this order *acts*: an allocation on it *owes* an action where its memory may carry work that
+// the stream has no action behind. The action is the record of a mark. On a blocking stream a wait for that mark follows: a
+// synchronise of the stream passes over a record that only the legacy stream's work keeps pending, and waits for a wait
+// that is. (It waits for the record of an event with timing or for blocking waits as well; the one costs twice as much,
+// the other an interrupt for each.) A non-blocking stream never owes one. The legacy stream does
 // from the time on when a blocking stream of its context is known to the library: as long as there is none, nobody else is
 // ordered behind its actions. An anonymous stream acts, since its name may be that of a blocking one.
 #ifndef STREAMPOOL_ORDER_ACTION_H
@@ -36,8 +39,7 @@ bool sp_stream_owes_for_own(const struct sp_stream *taker, uint64_t sequence,
 bool sp_stream_owes_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
                         bool (*is_complete)(struct sp_fence fence));
 
-// Records a mark, whether one is due or not. Only inside a call that was given the stream. May block where the stream's queue
-// is full.
+// Makes the action. Only inside a call that was given the stream. May block where the stream's queue is full.
 CUresult sp_stream_act(struct sp_stream *stream);
 
 #endif

@@ -98,20 +98,15 @@ static void unlink_from_bucket(struct sp_stream *stream) {
         *link = stream->next_in_bucket;
 }
 
-static bool is_of_kind(const struct sp_stream *stream, enum sp_stream_kind kind) {
-    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == (int)kind;
-}
-
 // A slot of a stream of the same context that is gone and of which nothing is pending, or null. Other
-// threads read a slot's context without a lock, and its spare events belong to it, made for streams of its kind: so it stays what it
-// is. Nor does a slot's stream become a default one: a pool may leave more to lanes whose streams it can borrow.
+// threads read a slot's context without a lock, and its spare events belong to it: so it stays what it is. Nor does a slot's
+// stream become a default one: a pool may leave more to lanes whose streams it can borrow.
 static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
     for (struct sp_stream **link = &table.gone; *link; link = &(*link)->next_gone) {
         struct sp_stream *stream = *link;
         bool spent = sp_stream_is_spent(stream);
         bool fits = sp_stream_is_of(stream, fresh->context, fresh->context_id) &&
-                    stream->is_default == sp_stream_is_default(fresh->handle) &&
-                    is_of_kind(stream, fresh->kind);
+                    stream->is_default == sp_stream_is_default(fresh->handle);
         if (!fits || !spent)
             continue;
         *link = stream->next_gone;
@@ -170,6 +165,10 @@ static void learn_of_the_dead_locked(const struct sp_stream_description *fresh) 
                  stream->handle == fresh->handle)
             set_gone_locked(stream);
     }
+}
+
+static bool is_of_kind(const struct sp_stream *stream, enum sp_stream_kind kind) {
+    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == (int)kind;
 }
 
 // A legacy stream acts as soon as a blocking stream of its context is known.

@@ -68,17 +68,6 @@ static void a_blocking_stream_of_another_context_changes_nothing(void **state) {
     assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
 }
 
-static void the_slot_of_a_non_blocking_stream_goes_to_no_blocking_one(void **state) {
-    (void)state;
-    if (!has_ids())
-        skip();
-    struct sp_stream *alone = known_stream();
-    uint32_t slot = alone->slot;
-    assert_int_equal(sp_stream_destroy(alone, alone->handle), CUDA_SUCCESS);
-    assert_int_not_equal(blocking_stream()->slot, slot);
-    assert_int_equal(known_stream()->slot, slot);
-}
-
 // ---- what is owed
 
 static void an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_free(void **state) {
@@ -206,7 +195,6 @@ int main(void) {
         action_test(the_legacy_stream_acts_once_a_blocking_stream_is_known),
         action_test(a_legacy_stream_that_comes_later_acts_at_once),
         action_test(a_blocking_stream_of_another_context_changes_nothing),
-        action_test(the_slot_of_a_non_blocking_stream_goes_to_no_blocking_one),
         action_test(an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_free),
         action_test(nothing_is_owed_for_memory_that_is_complete),
         action_test(an_action_is_owed_for_memory_of_the_other_side),
