@@ -30,16 +30,21 @@ static inline bool sp_stream_acts(const struct sp_stream *stream) {
 // Whether the next action of a stream runs after a fence of another one, by the legacy stream's order.
 bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence);
 
-// Whether a stream that acts, and is given memory that it freed under this number itself, owes an action. `is_complete` is what the
-// memory's pool takes for known.
-bool sp_stream_owes_for_own(const struct sp_stream *taker, uint64_t sequence,
-                            bool (*is_complete)(struct sp_fence fence));
+// What an action is owed for, the dearer one last.
+enum sp_debt {
+    SP_DEBT_NONE,
+    SP_DEBT_OWN,    // what the stream freed itself: an event that stands behind that already will do
+    SP_DEBT_OTHERS, // what the other side freed: the action comes behind it, so it is a new one
+};
 
-// The same for memory with these fences, which the reuse rule has let it have.
-bool sp_stream_owes_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
-                        bool (*is_complete)(struct sp_fence fence));
+// What a stream that acts owes for memory that it freed under this number itself; and for memory with these fences, which the reuse
+// rule has let it have. `is_complete` is what the memory's pool takes for known.
+enum sp_debt sp_stream_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
+                                    bool (*is_complete)(struct sp_fence fence));
+enum sp_debt sp_stream_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
+                                bool (*is_complete)(struct sp_fence fence));
 
-// Makes the action. Only inside a call that was given the stream. May block where the stream's queue is full.
-CUresult sp_stream_act(struct sp_stream *stream);
+// Makes the action that is owed. Only inside a call that was given the stream. May block where the stream's queue is full.
+CUresult sp_stream_act(struct sp_stream *stream, enum sp_debt debt);
 
 #endif

@@ -13,12 +13,12 @@ static struct sp_stream *blocking_stream(void) {
 }
 
 static bool owes_for_own(struct sp_stream *stream, uint64_t sequence) {
-    return sp_stream_owes_for_own(stream, sequence, sp_fence_is_complete);
+    return sp_stream_debt_for_own(stream, sequence, sp_fence_is_complete) == SP_DEBT_OWN;
 }
 
 static bool owes_for(struct sp_stream *taker, const struct sp_stream *owner, uint64_t sequence) {
     struct sp_fence_set set = {.count = 1, .some = {{owner->slot, sequence}}};
-    return sp_stream_owes_for(taker, &set, sp_fence_is_complete);
+    return sp_stream_debt_for(taker, &set, sp_fence_is_complete) == SP_DEBT_OTHERS;
 }
 
 static bool is_legacy_ordered(struct sp_stream *taker, const struct sp_stream *owner, uint64_t sequence) {
@@ -75,7 +75,9 @@ static void an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_fr
     struct sp_stream *stream = blocking_stream();
     uint64_t sequence = free_on(stream);
     assert_int_equal(owes_for_own(stream, sequence), has_ids());
-    assert_int_equal(sp_stream_act(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(owes_for_own(stream, sequence), has_ids()); // a bare question passes over a record
+    assert_int_equal(sp_stream_act(stream, SP_DEBT_OWN), CUDA_SUCCESS);
     assert_false(owes_for_own(stream, sequence));
     assert_int_equal(owes_for_own(stream, free_on(stream)), has_ids());
 }
@@ -103,15 +105,30 @@ static void an_action_is_owed_for_memory_of_the_other_side(void **state) {
     assert_false(owes_for(stream, legacy, of_legacy));
 }
 
-// The record of a mark is due though nothing was freed or learned since the last one.
-static void an_action_is_a_record_whether_one_is_due_or_not(void **state) {
+// Though nothing was freed or learned since the last one.
+static void an_action_behind_the_other_side_is_a_new_one(void **state) {
     (void)state;
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
     for (uint64_t i = 1; i < 4; i++) {
-        assert_int_equal(sp_stream_act(stream), CUDA_SUCCESS);
+        assert_int_equal(sp_stream_act(stream, SP_DEBT_OTHERS), CUDA_SUCCESS);
         assert_true(pending_records(stream->handle) >= i);
     }
+}
+
+static void an_action_behind_own_frees_uses_the_record_that_is_there(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *stream = blocking_stream();
+    simulated_work(CU_STREAM_LEGACY);
+    uint64_t sequence = free_on(stream);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    uint64_t before = simcudaCallCount("cuEventRecord");
+    assert_int_equal(sp_stream_act(stream, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_int_equal(simcudaCallCount("cuEventRecord"), before);
+    assert_false(owes_for_own(stream, sequence));
+    assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_ERROR_NOT_READY);
 }
 
 static void a_bare_question_sees_the_action(void **state) {
@@ -119,7 +136,7 @@ static void a_bare_question_sees_the_action(void **state) {
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_act(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_act(stream, SP_DEBT_OTHERS), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_ERROR_NOT_READY);
     simulated_finish(CU_STREAM_LEGACY);
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
@@ -182,7 +199,7 @@ static void a_record_that_can_not_be_made_leaves_the_frees_pending(void **state)
     simcudaFailCall("cuEventCreate", 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY);
     assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
     assert_int_equal(sp_stream_query(stream, stream->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_act(stream), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(sp_stream_act(stream, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
     assert_false(is_complete(stream, sequence));
     simcudaFailClear();
 }
@@ -198,7 +215,8 @@ int main(void) {
         action_test(an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_free),
         action_test(nothing_is_owed_for_memory_that_is_complete),
         action_test(an_action_is_owed_for_memory_of_the_other_side),
-        action_test(an_action_is_a_record_whether_one_is_due_or_not),
+        action_test(an_action_behind_the_other_side_is_a_new_one),
+        action_test(an_action_behind_own_frees_uses_the_record_that_is_there),
         action_test(a_bare_question_sees_the_action),
         action_test(memory_of_the_legacy_stream_is_ordered_once_an_event_stands_behind_it),
         action_test(a_query_of_an_idle_blocking_stream_leaves_its_frees_pending_beside_legacy_work),
