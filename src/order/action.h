@@ -15,9 +15,9 @@
 // the stream has no action behind. The action is the record of a mark. On a blocking stream a wait for that mark follows: a
 // synchronise of the stream passes over a record that only the legacy stream's work keeps pending, and waits for a wait
 // that is. (It waits for the record of an event with timing or for blocking waits as well; the one costs twice as much,
-// the other an interrupt for each.) A non-blocking stream never owes one. The legacy stream does
-// from the time on when a blocking stream of its context is known to the library: as long as there is none, nobody else is
-// ordered behind its actions. An anonymous stream acts, since its name may be that of a blocking one.
+// the other an interrupt for each.) A non-blocking stream never owes an action. The legacy stream does whatever streams the
+// library knows: a program may allocate and free on it alone, and compute on blocking streams that no call ever names. An
+// anonymous stream acts, since its name may be that of a blocking one.
 #ifndef STREAMPOOL_ORDER_ACTION_H
 #define STREAMPOOL_ORDER_ACTION_H
 

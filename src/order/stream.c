@@ -143,7 +143,7 @@ static void describe_slot(struct sp_stream *stream, const struct sp_stream_descr
         stream->context_id = fresh->context_id;
     }
     atomic_store_explicit(&stream->kind, (int)fresh->kind, memory_order_relaxed);
-    atomic_store_explicit(&stream->acts, !fresh->identified || fresh->kind == SP_STREAM_BLOCKING,
+    atomic_store_explicit(&stream->acts, !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING,
                           memory_order_relaxed);
     atomic_store_explicit(&stream->gone, false, memory_order_relaxed);
     set_known_as(stream, 0);
@@ -167,25 +167,6 @@ static void learn_of_the_dead_locked(const struct sp_stream_description *fresh) 
     }
 }
 
-static bool is_of_kind(const struct sp_stream *stream, enum sp_stream_kind kind) {
-    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == (int)kind;
-}
-
-// A legacy stream acts as soon as a blocking stream of its context is known.
-static void let_legacy_act_locked(const struct sp_stream *added) {
-    uint32_t count = sp_stream_count();
-    bool blocking = is_of_kind(added, SP_STREAM_BLOCKING);
-    if (!blocking && !is_of_kind(added, SP_STREAM_LEGACY))
-        return;
-    for (uint32_t slot = 0; slot < count; slot++) {
-        struct sp_stream *other = sp_stream_at(slot);
-        const struct sp_stream *legacy = blocking ? other : added, *beside = blocking ? added : other;
-        if (is_of_kind(legacy, SP_STREAM_LEGACY) && is_of_kind(beside, SP_STREAM_BLOCKING) &&
-            sp_stream_is_of(other, added->context, added->context_id))
-            atomic_store_explicit(&sp_stream_at(legacy->slot)->acts, true, memory_order_relaxed);
-    }
-}
-
 // Adds the stream unless another thread has been faster; returns the one in the table, or null without host
 // memory.
 static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
@@ -200,7 +181,6 @@ static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
         return NULL;
     describe_slot(stream, fresh);
     publish_slot(stream);
-    let_legacy_act_locked(stream);
     stream->next_in_bucket = *bucket_of(&fresh->name);
     *bucket_of(&fresh->name) = stream;
     return stream;

@@ -35,37 +35,26 @@ static uint64_t pending_records(CUstream stream) {
 
 // ---- who acts
 
-static void blocking_and_per_thread_streams_act_and_non_blocking_ones_do_not(void **state) {
+static void all_streams_act_but_non_blocking_ones(void **state) {
     (void)state;
+    assert_true(sp_stream_acts(known(CU_STREAM_LEGACY)));
     assert_true(sp_stream_acts(blocking_stream()));
     assert_true(sp_stream_acts(known(CU_STREAM_PER_THREAD)));
     assert_int_equal(sp_stream_acts(known_stream()), !has_ids());
 }
 
-static void the_legacy_stream_acts_once_a_blocking_stream_is_known(void **state) {
+// The slot of a stream is given to one of another kind.
+static void a_slot_acts_as_its_stream_does(void **state) {
     (void)state;
-    struct sp_stream *legacy = known(CU_STREAM_LEGACY);
-    known_stream();
-    assert_int_equal(sp_stream_acts(legacy), !has_ids());
-    blocking_stream();
-    assert_true(sp_stream_acts(legacy));
-}
-
-static void a_legacy_stream_that_comes_later_acts_at_once(void **state) {
-    (void)state;
-    known(CU_STREAM_PER_THREAD);
-    assert_true(sp_stream_acts(known(CU_STREAM_LEGACY)));
-}
-
-static void a_blocking_stream_of_another_context_changes_nothing(void **state) {
-    (void)state;
-    CUcontext context = NULL;
-    struct sp_stream *legacy = known(CU_STREAM_LEGACY);
-    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
-    blocking_stream();
-    assert_int_equal(sp_stream_acts(legacy), !has_ids());
-    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
-    assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
+    if (!has_ids())
+        skip();
+    struct sp_stream *alone = known_stream();
+    assert_int_equal(sp_stream_destroy(alone, alone->handle), CUDA_SUCCESS);
+    assert_ptr_equal(blocking_stream(), alone);
+    assert_true(sp_stream_acts(alone));
+    assert_int_equal(sp_stream_destroy(alone, alone->handle), CUDA_SUCCESS);
+    assert_ptr_equal(known_stream(), alone);
+    assert_false(sp_stream_acts(alone));
 }
 
 // ---- what is owed
@@ -208,10 +197,8 @@ static void a_record_that_can_not_be_made_leaves_the_frees_pending(void **state)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        action_test(blocking_and_per_thread_streams_act_and_non_blocking_ones_do_not),
-        action_test(the_legacy_stream_acts_once_a_blocking_stream_is_known),
-        action_test(a_legacy_stream_that_comes_later_acts_at_once),
-        action_test(a_blocking_stream_of_another_context_changes_nothing),
+        action_test(all_streams_act_but_non_blocking_ones),
+        action_test(a_slot_acts_as_its_stream_does),
         action_test(an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_free),
         action_test(nothing_is_owed_for_memory_that_is_complete),
         action_test(an_action_is_owed_for_memory_of_the_other_side),
