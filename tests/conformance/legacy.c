@@ -635,7 +635,6 @@ void row_memory_passes_over_the_legacy_stream_to_a_blocking_one_in_order_or_not_
 // The legacy stream has no work of its own between the two.
 static void take_on_legacy_and_use(size_t size, CUstream user, bool freed_on_legacy) {
     struct scene scene;
-    test_free(test_malloc(test_keeping_pool(), MIB(1), user), user);
     scene_open_on(&scene, size, test_blocking_stream(), user);
     follow_dependencies(&scene);
     scene_hold_and_write(&scene, scene.a);
@@ -649,6 +648,35 @@ static void take_on_legacy_each_way(size_t size) {
         take_on_legacy_and_use(size, test_blocking_stream(), freed_on_legacy);
         take_on_legacy_and_use(size, CU_STREAM_PER_THREAD, freed_on_legacy);
     }
+}
+
+// Neither of the two blocking streams is ever passed to the pool.
+static void compute_beside_legacy(size_t size) {
+    poolMemPool_t pool = test_keeping_pool();
+    CUstream first = test_blocking_stream(), second = test_blocking_stream();
+    struct test_hold hold;
+    CUevent before = test_event(), behind = test_event();
+    void *block = test_malloc(pool, size, NULL);
+    test_hold(&hold, first);
+    test_fill_block(block, 1, size, first);
+    DRIVER(test_driver()->cuEventRecord(before, first));
+    test_free(block, NULL);
+    REQUIRE(test_malloc(pool, size, NULL) == block);
+    test_fill_block(block, 2, size, second);
+    DRIVER(test_driver()->cuEventRecord(behind, second));
+    REQUIRE_EQUAL(test_driver()->cuEventQuery(behind), CUDA_ERROR_NOT_READY);
+    test_let_go(&hold);
+    DRIVER(test_driver()->cuEventSynchronize(behind));
+    REQUIRE_EQUAL(test_driver()->cuEventQuery(before), CUDA_SUCCESS);
+    test_check_block(block, 2, size, second);
+    test_finish(second);
+    test_free(block, NULL);
+}
+
+void row_memory_of_the_legacy_stream_can_be_used_on_blocking_streams_that_the_pool_never_meets(void) {
+    test_load_kernels();
+    scene_for_each_size(compute_beside_legacy);
+    REQUIRE_EQUAL(test_wrong_words(), 0);
 }
 
 void row_memory_that_the_legacy_stream_takes_can_be_used_on_any_blocking_stream(void) {

@@ -153,7 +153,8 @@
     X(a_small_block_that_a_stream_takes_again_is_anybodys_after_a_synchronise, "likewise for a small block, freed and taken on the same stream") \
     X(new_memory_is_anybodys_after_a_synchronise, "likewise for memory that is new to the pool") \
     X(memory_passes_over_the_legacy_stream_to_a_blocking_one_in_order_or_not_at_all, "used on A, freed on the legacy stream: B's work comes after A's, or B does not get it") \
-    X(memory_that_the_legacy_stream_takes_can_be_used_on_any_blocking_stream, "allocated on the legacy stream: a blocking stream that the pool knows comes after what was there before")
+    X(memory_that_the_legacy_stream_takes_can_be_used_on_any_blocking_stream, "allocated on the legacy stream: a blocking stream comes after what was there before") \
+    X(memory_of_the_legacy_stream_can_be_used_on_blocking_streams_that_the_pool_never_meets, "allocated and freed on the legacy stream alone, used on blocking streams: each comes after the one before")
 
 #define FLAG_ROWS(X) \
     X(same_stream_only_leaves_memory_of_other_streams, "poolMallocSameStreamOnly: no memory of another stream, ordered or not") \

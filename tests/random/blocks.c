@@ -93,10 +93,7 @@ static bool allocate(struct thread *thread, struct block *block, struct stream *
     poolError_t error = call_malloc(thread, block, handle);
     if (error == poolErrorMemoryAllocation)
         return false;
-    if (!SUCCEEDED(thread, error) || !block->pointer)
-        return false;
-    world_set_passed(thread->world, stream, true);
-    return true;
+    return SUCCEEDED(thread, error) && block->pointer;
 }
 
 void blocks_get_on(struct thread *thread, struct block *block, struct stream *stream) {
@@ -109,16 +106,11 @@ void blocks_get_on(struct thread *thread, struct block *block, struct stream *st
     reserved_after_malloc(thread, block->pool);
 }
 
-// Another stream, whose work CUDA orders behind this one's allocation without an event. It is one that the
-// library has heard of, since of others it may not promise this.
+// Another stream, whose work CUDA orders behind this one's allocation without an event.
 static struct stream *claim_first_user(struct thread *thread, const struct stream *stream) {
     if (!thread->world->plan.first_use_elsewhere || !numbers_once_in(&thread->numbers, 3))
         return NULL;
-    struct stream *user = ordering_claim_implied(thread, stream);
-    if (!user || atomic_load(&user->passed))
-        return user;
-    claim_return(&user->claim);
-    return NULL;
+    return ordering_claim_implied(thread, stream);
 }
 
 static void use_first(struct thread *thread, struct block *block, struct stream *stream) {
@@ -137,10 +129,8 @@ void blocks_malloc_on(struct thread *thread, struct block *block, struct stream 
 
 void blocks_free_on(struct thread *thread, struct block *block, const struct stream *stream) {
     thread_enter(thread, stream->context);
-    if (!SUCCEEDED(thread, poolFreeAsync(block->pointer, thread_handle_to_pass(thread, stream))))
-        return;
-    world_set_passed(thread->world, stream, true);
-    end_life(thread, block, stream);
+    if (SUCCEEDED(thread, poolFreeAsync(block->pointer, thread_handle_to_pass(thread, stream))))
+        end_life(thread, block, stream);
 }
 
 // ------------------------------------------------------------------------------------------ the operations

@@ -133,18 +133,9 @@ void operations_leave(struct thread *thread) {
     }
 }
 
-// The threads that come next have default streams of their own.
-static void forget_per_thread_streams(struct world *world) {
-    for (unsigned i = 0; i < world->stream_count; i++) {
-        if (world->streams[i].kind == STREAM_PER_THREAD)
-            world_set_passed(world, &world->streams[i], false);
-    }
-}
-
 // A thread's default stream can't be named any more once the thread has ended, so its work is waited for.
 void operations_adopt(struct thread *thread) {
     struct world *world = thread->world;
-    forget_per_thread_streams(world);
     for (unsigned i = 0; i < BLOCKS; i++) {
         struct block *block = &world->blocks[i];
         if (!block->pointer || block->last->kind != STREAM_PER_THREAD)

@@ -29,18 +29,12 @@ static void trace_event(const struct thread *thread, const char *verb, const str
                  world_stream_number(thread->world, stream));
 }
 
-static bool was_passed(const struct thread *thread, const struct stream *stream, bool succeeded) {
-    if (succeeded)
-        world_set_passed(thread->world, stream, true);
-    return succeeded;
-}
-
 static bool record(struct thread *thread, const struct event *event, const struct stream *stream) {
     CUstream handle = thread_handle_to_pass(thread, stream);
     bool told = choose_to_tell(thread);
     thread_enter(thread, stream->context);
     trace_event(thread, told ? "record" : "record unseen", event, stream);
-    return told ? was_passed(thread, stream, SUCCEEDED(thread, poolEventRecord(event->handle, handle)))
+    return told ? SUCCEEDED(thread, poolEventRecord(event->handle, handle))
                 : SUCCEEDED(thread, test_driver()->cuEventRecord(event->handle, handle));
 }
 
@@ -49,7 +43,7 @@ static bool wait(struct thread *thread, const struct stream *stream, const struc
     bool told = choose_to_tell(thread);
     thread_enter(thread, stream->context);
     trace_event(thread, told ? "wait for" : "wait unseen for", event, stream);
-    return told ? was_passed(thread, stream, SUCCEEDED(thread, poolStreamWaitEvent(handle, event->handle, 0)))
+    return told ? SUCCEEDED(thread, poolStreamWaitEvent(handle, event->handle, 0))
                 : SUCCEEDED(thread, test_driver()->cuStreamWaitEvent(handle, event->handle, 0));
 }
 
@@ -83,11 +77,10 @@ struct stream *ordering_claim_implied(struct thread *thread, const struct stream
 
 // ------------------------------------------------------------------------------------------- synchronising
 
-static bool synchronize_told(struct thread *thread, const struct stream *stream, CUstream handle,
-                             bool device) {
+static bool synchronize_told(struct thread *thread, CUstream handle, bool device) {
     struct reserved before = reserved_now(thread);
     bool done = device ? SUCCEEDED(thread, poolDeviceSynchronize())
-                       : was_passed(thread, stream, SUCCEEDED(thread, poolStreamSynchronize(handle)));
+                       : SUCCEEDED(thread, poolStreamSynchronize(handle));
     if (done)
         reserved_after_synchronize(thread, before, device ? OF_CONTEXT : OF_STREAM);
     return done;
@@ -106,7 +99,7 @@ bool ordering_synchronize(struct thread *thread, const struct stream *stream) {
     thread_trace(thread, "synchronise%s %s %u", told ? "" : " unseen", device ? "the context of" : "stream",
                  world_stream_number(thread->world, stream));
     if (told)
-        return synchronize_told(thread, stream, handle, device);
+        return synchronize_told(thread, handle, device);
     return device ? SUCCEEDED(thread, test_driver()->cuCtxSynchronize())
                   : SUCCEEDED(thread, test_driver()->cuStreamSynchronize(handle));
 }
@@ -138,8 +131,6 @@ static int query(struct thread *thread, const struct stream *stream, bool told) 
     thread_enter(thread, stream->context);
     int error = told ? (int)poolStreamQuery(handle) : (int)test_driver()->cuStreamQuery(handle);
     bool answered = is_answer(thread, error);
-    if (answered && told)
-        world_set_passed(thread->world, stream, true);
     thread_trace(thread, "query%s stream %u: %s", told ? "" : " unseen",
                  world_stream_number(thread->world, stream),
                  error == 0 ? "done"

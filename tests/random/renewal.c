@@ -187,10 +187,7 @@ void renewal_of_context(struct thread *thread) {
     world_make_context(thread, context);
     for (unsigned i = 0; i < world->stream_count; i++) {
         struct stream *stream = &world->streams[i];
-        if (stream->context != context)
-            continue;
-        world_set_passed(world, stream, false);
-        if (is_created(stream))
+        if (stream->context == context && is_created(stream))
             world_make_stream(thread, stream);
     }
     for (unsigned i = 0; i < EVENTS; i++) {

@@ -160,7 +160,6 @@ void world_make_context(struct thread *thread, unsigned index) {
 void world_make_stream(struct thread *thread, struct stream *stream) {
     bool blocking = numbers_below(&thread->numbers, 100) < thread->world->plan.blocking;
     stream->kind = blocking ? STREAM_BLOCKING : STREAM_NON_BLOCKING;
-    world_set_passed(thread->world, stream, false);
     thread_enter(thread, stream->context);
     DRIVER(test_driver()->cuStreamCreate(
         &stream->handle, stream->kind == STREAM_BLOCKING ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
@@ -184,10 +183,6 @@ struct stream *thread_claim_stream(struct thread *thread) {
     struct world *world = thread->world;
     struct stream *stream = &world->streams[numbers_below(&thread->numbers, world->stream_count)];
     return thread_claim_this_stream(thread, stream) ? stream : NULL;
-}
-
-void world_set_passed(struct world *world, const struct stream *stream, bool passed) {
-    atomic_store(&world->streams[world_stream_number(world, stream)].passed, passed);
 }
 
 CUstream thread_handle(struct thread *thread, const struct stream *stream) {

@@ -56,8 +56,7 @@ struct stream {
     enum stream_kind kind;
     CUstream handle;
     unsigned context;
-    unsigned thread;     // whose per-thread stream it is
-    _Atomic bool passed; // the library knows it: a call that named it has succeeded
+    unsigned thread; // whose per-thread stream it is
 };
 
 struct event {
@@ -194,9 +193,5 @@ struct stream *thread_claim_stream(struct thread *thread);
 bool thread_claim_this_stream(const struct thread *thread, struct stream *stream);
 CUstream thread_handle(struct thread *thread, const struct stream *stream);
 CUstream thread_handle_to_pass(struct thread *thread, const struct stream *stream);
-
-// A call of the library that named the stream has succeeded; or another stream takes its place, which none has
-// named yet.
-void world_set_passed(struct world *world, const struct stream *stream, bool passed);
 
 #endif
