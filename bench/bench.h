@@ -26,7 +26,8 @@
     X(threads, "pairs by the number of threads, with what they share and what they do")                      \
     X(fragments, "a large block from free memory in pieces, and the calls that remap it alone")              \
     X(full, "a large block from free memory in pieces on a full device")                                     \
-    X(stall, "calls and a kernel of others while one thread remaps")
+    X(stall, "calls and a kernel of others while one thread remaps")                                         \
+    X(kinds, "a malloc and a free on one stream, by the stream's kind")
 
 struct bench {
     struct sp_device device;

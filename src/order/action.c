@@ -2,6 +2,7 @@
 
 #include "order/chain.h"
 #include "order/mark.h"
+#include "order/private_event.h"
 
 static enum sp_stream_kind kind_of(const struct sp_stream *stream) {
     return (enum sp_stream_kind)atomic_load_explicit(&stream->kind, memory_order_relaxed);
@@ -19,30 +20,73 @@ bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence 
            sp_stream_is_of(owner, taker->context, taker->context_id);
 }
 
-bool sp_stream_owes_for_own(const struct sp_stream *taker, uint64_t sequence,
-                            bool (*is_complete)(struct sp_fence fence)) {
-    return !is_recorded(taker, sequence) && !is_complete((struct sp_fence){taker->slot, sequence});
+// An action of the stream stands behind its frees up to the number. On the legacy stream a record is one.
+static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
+    return kind_of(stream) == SP_STREAM_LEGACY
+               ? is_recorded(stream, sequence)
+               : sequence <= atomic_load_explicit(&stream->acted, memory_order_acquire);
+}
+
+// An anonymous stream has waited for its chain before it was given anything: that is an action.
+enum sp_debt sp_stream_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
+                                    bool (*is_complete)(struct sp_fence fence)) {
+    bool owes = taker->identified && !has_acted(taker, sequence) &&
+                !is_complete((struct sp_fence){taker->slot, sequence});
+    return owes ? SP_DEBT_OWN : SP_DEBT_NONE;
 }
 
 // An event behind the other stream's free is no action of this one.
-static bool owes_for_others(const struct sp_stream *taker, struct sp_fence fence,
-                            bool (*is_complete)(struct sp_fence fence)) {
-    return sp_stream_is_legacy_ordered(taker, fence) && !is_complete(fence);
+static enum sp_debt debt_for_others(const struct sp_stream *taker, struct sp_fence fence,
+                                    bool (*is_complete)(struct sp_fence fence)) {
+    return sp_stream_is_legacy_ordered(taker, fence) && !is_complete(fence) ? SP_DEBT_OTHERS : SP_DEBT_NONE;
 }
 
-bool sp_stream_owes_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
-                        bool (*is_complete)(struct sp_fence fence)) {
+enum sp_debt sp_stream_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
+                                bool (*is_complete)(struct sp_fence fence)) {
+    enum sp_debt dearest = SP_DEBT_NONE;
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
-        if (fence.slot == taker->slot ? sp_stream_owes_for_own(taker, fence.sequence, is_complete)
-                                      : owes_for_others(taker, fence, is_complete))
-            return true;
+        enum sp_debt debt = fence.slot == taker->slot
+                                ? sp_stream_debt_for_own(taker, fence.sequence, is_complete)
+                                : debt_for_others(taker, fence, is_complete);
+        if (debt > dearest)
+            dearest = debt;
     }
-    return false;
+    return dearest;
 }
 
-// The end of an anonymous stream's chain is a record, too.
-CUresult sp_stream_act(struct sp_stream *stream) {
+// ------------------------------------------------------------------------------------------------ acting
+
+static CUresult wait_for_itself(struct sp_stream *stream, const struct sp_mark *mark) {
+    if (kind_of(stream) == SP_STREAM_LEGACY)
+        return CUDA_SUCCESS;
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = sp_private_event_wait(stream->handle, mark->event);
+    sp_relaxed_mode_leave(mode);
+    return error;
+}
+
+// There is no mark where all that could be marked is complete by now.
+static CUresult act_by_mark(struct sp_stream *stream, enum sp_debt debt) {
+    struct sp_mark *mark = NULL;
+    CUresult error = debt == SP_DEBT_OWN ? sp_stream_mark(stream, &mark) : sp_stream_mark_anew(stream, &mark);
+    if (error != CUDA_SUCCESS || !mark)
+        return error;
+    error = wait_for_itself(stream, mark);
+    if (error == CUDA_SUCCESS)
+        sp_number_raise(&stream->acted, mark->sequence);
+    sp_mark_release(mark);
+    return error;
+}
+
+static CUresult act_by_chain(struct sp_stream *stream) {
     uint64_t closed;
-    return stream->identified ? sp_stream_record_anew(stream) : sp_stream_extend_chain(stream, &closed);
+    CUresult error = sp_stream_extend_chain(stream, &closed);
+    return error == CUDA_SUCCESS ? sp_stream_order_behind_chain(stream) : error;
+}
+
+CUresult sp_stream_act(struct sp_stream *stream, enum sp_debt debt) {
+    if (debt == SP_DEBT_NONE)
+        return CUDA_SUCCESS;
+    return stream->identified ? act_by_mark(stream, debt) : act_by_chain(stream);
 }

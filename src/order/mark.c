@@ -264,20 +264,21 @@ static void note_open_locked(struct sp_stream *stream) {
 }
 
 // With the stream's lock held, which it gives back.
-static inline CUresult record_and_release(struct sp_stream *stream) {
+static inline CUresult record_and_release(struct sp_stream *stream, struct sp_mark **wanted) {
     prune_locked(stream);
     struct sp_mark *spare = begin_spare_locked(stream);
     sp_lock_release(&stream->lock);
-    return spare ? record_and_publish(stream, spare, NULL, NULL) : record_new(stream, NULL);
+    return spare ? record_and_publish(stream, spare, NULL, wanted) : record_new(stream, wanted);
 }
 
-CUresult sp_stream_record_anew(struct sp_stream *stream) {
+CUresult sp_stream_mark_anew(struct sp_stream *stream, struct sp_mark **mark) {
+    *mark = NULL;
     sp_lock_acquire(&stream->lock);
-    return record_and_release(stream);
+    return record_and_release(stream, mark);
 }
 
 CUresult sp_stream_record_freed(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     note_open_locked(stream);
-    return record_and_release(stream);
+    return record_and_release(stream, NULL);
 }

@@ -36,8 +36,8 @@ void sp_mark_free(struct sp_mark *mark);
 // The same for who needs no mark in hand.
 CUresult sp_stream_record(struct sp_stream *stream);
 
-// Records one whether there is anything to mark or not.
-CUresult sp_stream_record_anew(struct sp_stream *stream);
+// Records one whether there is anything to mark or not. The reference is the caller's.
+CUresult sp_stream_mark_anew(struct sp_stream *stream, struct sp_mark **mark);
 
 // The same behind a free on an identified stream, which it notes: so there is something to mark, and nobody is asked whether. The number
 // that the free was stamped with is an open one or was one before; the free is noted whether the record can be made or not.

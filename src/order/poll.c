@@ -34,9 +34,9 @@ static bool is_confirmed(const struct sp_mark *mark) {
     return sp_fence_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence});
 }
 
-static CUresult await_relaxed(struct sp_mark *mark) {
+static CUresult await_event(CUevent event) {
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
-    CUresult error = sp_native_noted(sp_driver->cuEventSynchronize(mark->event), "cuEventSynchronize");
+    CUresult error = sp_native_noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
     sp_relaxed_mode_leave(mode);
     return error;
 }
@@ -46,15 +46,20 @@ CUresult sp_mark_await(struct sp_mark *mark) {
     CUresult error = sp_mark_confirm(mark);
     if (error != CUDA_SUCCESS || is_confirmed(mark))
         return error;
-    error = await_relaxed(mark);
+    error = await_event(mark->event);
     return error == CUDA_SUCCESS ? sp_mark_confirm(mark) : error;
+}
+
+static CUevent chain_of(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    CUevent chain = stream->chain;
+    sp_lock_release(&stream->lock);
+    return chain;
 }
 
 CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence) {
     bool complete = false;
-    sp_lock_acquire(&stream->lock);
-    CUevent chain = stream->chain;
-    sp_lock_release(&stream->lock);
+    CUevent chain = chain_of(stream);
     if (!chain || sp_fence_is_synchronized((struct sp_fence){stream->slot, sequence}))
         return CUDA_SUCCESS;
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
@@ -63,6 +68,17 @@ CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence) {
     if (complete)
         sp_stream_publish(stream, sequence, SP_SYNCHRONIZED);
     return error;
+}
+
+// Another thread may have recorded the chain anew: then this waits for that, too.
+CUresult sp_chain_await(struct sp_stream *stream, uint64_t sequence) {
+    CUresult error = sp_chain_confirm(stream, sequence);
+    CUevent chain = chain_of(stream);
+    if (error != CUDA_SUCCESS || !chain ||
+        sp_fence_is_synchronized((struct sp_fence){stream->slot, sequence}))
+        return error;
+    error = await_event(chain);
+    return error == CUDA_SUCCESS ? sp_chain_confirm(stream, sequence) : error;
 }
 
 // ------------------------------------------------------------------------------------ streams and contexts

@@ -18,7 +18,9 @@ CUresult sp_mark_ask(struct sp_mark *mark);
 CUresult sp_mark_confirm(struct sp_mark *mark);
 CUresult sp_mark_await(struct sp_mark *mark);
 
-// The chain of a stream, of which a synchronise is known to have passed the record that closed this number.
+// The chain of a stream, of which a synchronise is known to have passed the record that closed this number; and that is waited for,
+// as a synchronise waits. Nothing for the number 0.
 CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence);
+CUresult sp_chain_await(struct sp_stream *stream, uint64_t sequence);
 
 #endif

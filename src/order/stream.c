@@ -98,20 +98,15 @@ static void unlink_from_bucket(struct sp_stream *stream) {
         *link = stream->next_in_bucket;
 }
 
-static bool is_of_kind(const struct sp_stream *stream, enum sp_stream_kind kind) {
-    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == (int)kind;
-}
-
 // A slot of a stream of the same context that is gone and of which nothing is pending, or null. Other
-// threads read a slot's context without a lock, and its spare events belong to it, made for streams of its kind: so it stays what it
-// is. Nor does a slot's stream become a default one: a pool may leave more to lanes whose streams it can borrow.
+// threads read a slot's context without a lock, and its spare events belong to it: so it stays what it is. Nor does a slot's
+// stream become a default one: a pool may leave more to lanes whose streams it can borrow.
 static struct sp_stream *used_slot(const struct sp_stream_description *fresh) {
     for (struct sp_stream **link = &table.gone; *link; link = &(*link)->next_gone) {
         struct sp_stream *stream = *link;
         bool spent = sp_stream_is_spent(stream);
         bool fits = sp_stream_is_of(stream, fresh->context, fresh->context_id) &&
-                    stream->is_default == sp_stream_is_default(fresh->handle) &&
-                    is_of_kind(stream, fresh->kind);
+                    stream->is_default == sp_stream_is_default(fresh->handle);
         if (!fits || !spent)
             continue;
         *link = stream->next_gone;
@@ -148,7 +143,7 @@ static void describe_slot(struct sp_stream *stream, const struct sp_stream_descr
         stream->context_id = fresh->context_id;
     }
     atomic_store_explicit(&stream->kind, (int)fresh->kind, memory_order_relaxed);
-    atomic_store_explicit(&stream->acts, !fresh->identified || fresh->kind == SP_STREAM_BLOCKING,
+    atomic_store_explicit(&stream->acts, !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING,
                           memory_order_relaxed);
     atomic_store_explicit(&stream->gone, false, memory_order_relaxed);
     set_known_as(stream, 0);
@@ -172,21 +167,6 @@ static void learn_of_the_dead_locked(const struct sp_stream_description *fresh) 
     }
 }
 
-// A legacy stream acts as soon as a blocking stream of its context is known.
-static void let_legacy_act_locked(const struct sp_stream *added) {
-    uint32_t count = sp_stream_count();
-    bool blocking = is_of_kind(added, SP_STREAM_BLOCKING);
-    if (!blocking && !is_of_kind(added, SP_STREAM_LEGACY))
-        return;
-    for (uint32_t slot = 0; slot < count; slot++) {
-        struct sp_stream *other = sp_stream_at(slot);
-        const struct sp_stream *legacy = blocking ? other : added, *beside = blocking ? added : other;
-        if (is_of_kind(legacy, SP_STREAM_LEGACY) && is_of_kind(beside, SP_STREAM_BLOCKING) &&
-            sp_stream_is_of(other, added->context, added->context_id))
-            atomic_store_explicit(&sp_stream_at(legacy->slot)->acts, true, memory_order_relaxed);
-    }
-}
-
 // Adds the stream unless another thread has been faster; returns the one in the table, or null without host
 // memory.
 static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
@@ -201,7 +181,6 @@ static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
         return NULL;
     describe_slot(stream, fresh);
     publish_slot(stream);
-    let_legacy_act_locked(stream);
     stream->next_in_bucket = *bucket_of(&fresh->name);
     *bucket_of(&fresh->name) = stream;
     return stream;

@@ -35,77 +35,85 @@ static void close_view(struct view *view) {
 }
 
 // What a blocking stream itself answers shows that its work is complete, and all that it has waited for. It shows nothing of
-// the legacy stream's work, which a free on it comes behind all the same: see order/action.h. A mark's event does.
-static bool needs_mark(const struct sp_stream *stream) {
-    return stream->identified &&
-           atomic_load_explicit(&stream->kind, memory_order_relaxed) == SP_STREAM_BLOCKING;
+// the legacy stream's work, which a free on it comes behind all the same: see order/action.h. An event behind the free does: that of
+// a mark, or the chain.
+static bool answers_for_itself_alone(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == SP_STREAM_BLOCKING;
+}
+
+static void mark_frees(struct sp_stream *stream, struct view *view) {
+    if (stream->identified && answers_for_itself_alone(stream))
+        sp_stream_mark(stream, &view->mark);
+}
+
+// Of an identified stream: what the driver's answer alone has shown.
+static void publish_answer(struct sp_stream *stream, const struct view *view, enum sp_knowledge how) {
+    if (!stream->identified)
+        return;
+    sp_clock_publish(&view->clock, how);
+    if (!answers_for_itself_alone(stream))
+        sp_stream_publish(stream, view->sequence, how);
 }
 
 // Of an anonymous stream a synchronise says nothing about the work of an earlier one with the same handle; the
 // chain does, and is asked. Where the same stream made the chain's last record the answer is certain, so what it
 // shows is what the synchronise has shown.
-static void publish_chain(struct sp_stream *stream, const struct view *view, enum sp_knowledge how) {
-    if (how == SP_SYNCHRONIZED)
-        sp_chain_confirm(stream, view->chain_end);
+static CUresult await_chain(struct sp_stream *stream, uint64_t end) {
+    CUresult error =
+        answers_for_itself_alone(stream) ? sp_chain_await(stream, end) : sp_chain_confirm(stream, end);
     sp_stream_poll(stream);
+    return error;
 }
 
-// What the driver's answer alone has shown.
-static void publish_seen(struct sp_stream *stream, const struct view *view, enum sp_knowledge how) {
-    if (!stream->identified) {
-        publish_chain(stream, view, how);
-        return;
-    }
-    sp_clock_publish(&view->clock, how);
-    if (!needs_mark(stream))
-        sp_stream_publish(stream, view->sequence, how);
-    drop_passed_marks(stream);
-}
-
-static CUresult await_mark(struct sp_stream *stream, const struct view *view) {
-    if (!view->mark)
-        return CUDA_SUCCESS;
-    CUresult error = sp_mark_await(view->mark);
+static CUresult await_frees(struct sp_stream *stream, const struct view *view) {
+    if (!stream->identified)
+        return await_chain(stream, view->chain_end);
+    CUresult error = view->mark ? sp_mark_await(view->mark) : CUDA_SUCCESS;
     drop_passed_marks(stream);
     return error;
 }
 
-// The mark comes first: so the synchronise waits for what stands before the frees, as it does behind CUDA's own.
+// The mark comes first, and is waited for: so a synchronise waits for what stands before the frees, as it does behind CUDA's own.
 CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle) {
     struct view view;
     look_at(stream, &view);
-    if (needs_mark(stream))
-        sp_stream_mark(stream, &view.mark);
+    mark_frees(stream, &view);
     CUresult error = sp_native_noted(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
     if (error == CUDA_SUCCESS) {
-        publish_seen(stream, &view, SP_SYNCHRONIZED);
-        error = await_mark(stream, &view);
+        publish_answer(stream, &view, SP_SYNCHRONIZED);
+        error = await_frees(stream, &view);
     }
     close_view(&view);
     return error;
 }
 
-// The event of an idle stream is complete a microsecond after its record, so it is asked more than once.
-static CUresult ask_mark_briefly(struct sp_mark *mark) {
-    enum { QUESTIONS = 16 };
-    struct sp_fence fence = {mark->stream->slot, mark->sequence};
-    CUresult error = CUDA_SUCCESS;
-    for (int i = 0; i < QUESTIONS && error == CUDA_SUCCESS && !sp_fence_is_complete(fence); i++)
-        error = sp_mark_ask(mark);
-    return error == CUDA_SUCCESS && !sp_fence_is_complete(fence) ? CUDA_ERROR_NOT_READY : error;
+static bool has_pending_frees(const struct sp_stream *stream, const struct view *view) {
+    if (!answers_for_itself_alone(stream))
+        return false;
+    return stream->identified
+               ? view->mark && !sp_fence_is_complete((struct sp_fence){stream->slot, view->mark->sequence})
+               : sp_stream_has_pending_events(stream);
 }
 
-// A stream whose own work is pending is not asked further.
+// An event of an idle stream is complete a microsecond after its record, so it is asked more than once.
+static CUresult ask_for_frees(struct sp_stream *stream, const struct view *view) {
+    enum { QUESTIONS = 16 };
+    CUresult error = stream->identified ? CUDA_SUCCESS : sp_stream_poll(stream);
+    for (int i = 0; i < QUESTIONS && error == CUDA_SUCCESS && has_pending_frees(stream, view); i++)
+        error = view->mark ? sp_mark_ask(view->mark) : sp_stream_poll(stream);
+    drop_passed_marks(stream);
+    return error == CUDA_SUCCESS && has_pending_frees(stream, view) ? CUDA_ERROR_NOT_READY : error;
+}
+
+// A stream whose own work is pending gets no mark.
 static CUresult query(struct sp_stream *stream, CUstream handle) {
     struct view view;
     look_at(stream, &view);
     CUresult error = sp_driver->cuStreamQuery(handle);
     if (error == CUDA_SUCCESS) {
-        publish_seen(stream, &view, SP_FOUND);
-        if (needs_mark(stream))
-            sp_stream_mark(stream, &view.mark);
-        if (view.mark)
-            error = ask_mark_briefly(view.mark);
+        publish_answer(stream, &view, SP_FOUND);
+        mark_frees(stream, &view);
+        error = ask_for_frees(stream, &view);
     }
     close_view(&view);
     return error;

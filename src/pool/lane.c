@@ -166,11 +166,14 @@ static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
                sp_stream_covered(lane->stream);
 }
 
-// A stream that is idle needs no event: what it has freed is complete.
+// A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream that is busy would make the later work
+// of all blocking streams wait for what they have pending, so that is for who needs an event and can't do with an answer.
 static CUresult ask_or_record(struct sp_lane *lane, bool may_ask) {
     CUresult error = may_ask ? sp_stream_ask(lane->stream) : CUDA_ERROR_NOT_READY;
     if (error != CUDA_ERROR_NOT_READY)
         return error;
+    if (may_ask && sp_stream_is_legacy(lane->stream->handle))
+        return CUDA_SUCCESS;
     sp_lane_record(lane);
     return CUDA_SUCCESS;
 }

@@ -42,7 +42,8 @@ static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_i
 // An action that is owed for memory of a slab is owed for each of its blocks until it is done. So it is told by the slab's last
 // number, as if the lane's stream had freed a block there just now.
 static void note_debt_locked(struct sp_lane *lane, struct sp_slab *slab, const struct sp_fence_set *fences) {
-    if (!sp_stream_acts(lane->stream) || !sp_stream_owes_for(lane->stream, fences, lane->pool->is_complete))
+    if (!sp_stream_acts(lane->stream) ||
+        sp_stream_debt_for(lane->stream, fences, lane->pool->is_complete) == SP_DEBT_NONE)
         return;
     slab->last_sequence = sp_stream_number(lane->stream);
     sp_number_raise(&lane->stream->freed, slab->last_sequence);
@@ -291,28 +292,31 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 
 // ------------------------------------------------------------------------------------------ owed actions
 
-// Of a large block all fences. Of a slab's block what was freed there last on the lane's own stream: the slab is its own lane's.
-static bool owes_locked(const struct sp_lane *lane, uintptr_t owner) {
+// Of a large block all fences count. Of a slab's block what was freed there last on the lane's own stream: the slab is its own lane's.
+static enum sp_debt debt_locked(const struct sp_lane *lane, uintptr_t owner) {
     const struct sp_slab *slab = sp_owner_slab(owner);
+    bool (*is_complete)(struct sp_fence fence) = lane->pool->is_complete;
     if (!sp_pool_follows_legacy(lane->pool))
-        return false;
-    if (slab)
-        return sp_stream_owes_for_own(lane->stream, slab->last_sequence, lane->pool->is_complete);
-    return sp_stream_owes_for(lane->stream, &sp_owner_block(owner)->fences, lane->pool->is_complete);
+        return SP_DEBT_NONE;
+    return slab ? sp_stream_debt_for_own(lane->stream, slab->last_sequence, is_complete)
+                : sp_stream_debt_for(lane->stream, &sp_owner_block(owner)->fences, is_complete);
 }
 
-// Whether an action is owed for an allocation that was just made.
-static bool owes_for(uint64_t address) {
+// What is owed for an allocation that was just made.
+static enum sp_debt debt_for(uint64_t address) {
     uintptr_t owner = sp_owner_of(address);
     struct sp_lane *lane = sp_owner_lane(owner);
     sp_biased_acquire(&lane->lock);
-    bool owes = owes_locked(lane, owner);
+    enum sp_debt debt = debt_locked(lane, owner);
     sp_biased_release(&lane->lock);
-    return owes;
+    return debt;
 }
 
-static poolError_t act(struct sp_pool *pool, struct sp_stream *stream) {
-    CUresult error = sp_stream_act(stream);
+static poolError_t act_for(struct sp_pool *pool, struct sp_stream *stream, uint64_t address) {
+    enum sp_debt debt = debt_for(address);
+    if (debt == SP_DEBT_NONE)
+        return poolSuccess;
+    CUresult error = sp_stream_act(stream, debt);
     if (error != CUDA_SUCCESS)
         return sp_fail_driver(error, "ordering the stream behind the memory's earlier uses");
     sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
@@ -405,7 +409,7 @@ SP_APART poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handl
         give_back(address, stream);
         return SP_POOL_GONE;
     }
-    poolError_t error = sp_stream_acts(stream) && owes_for(address) ? act(pool, stream) : poolSuccess;
+    poolError_t error = sp_stream_acts(stream) ? act_for(pool, stream, address) : poolSuccess;
     if (error == poolSuccess)
         *pointer = (void *)(uintptr_t)address;
     else

@@ -83,6 +83,9 @@ static const struct expectation expectations[] = {
      {"\nstall: ", "\nown pool, hit p50 ", "\nown pool, miss worst ", "\nown pool, fill ",
       "\nown pool, fill, loss ", "\nown pool, remaps ", "\nown pool, reaper ", "\nshared pool, hit worst ",
       "\nshared pool, miss p99 ", "\nshared pool, remaps "}},
+    {"kinds",
+     {"\nkinds: ", " floor: lock and list ", "\nnon-blocking, 1 KiB ", "\nlegacy, 1 MiB ",
+      "\nblocking, 64 MiB ", "\nper-thread, 1 KiB ", "\nlegacy, beside blocking, 1 MiB "}},
 };
 
 static void every_case_prints_its_lines(void **state) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "conformance/rows.h"
+#include "conformance/scene.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"
@@ -93,4 +94,47 @@ void row_green_contexts_have_default_streams_of_their_own(void) {
     EXPECT(poolDeviceSynchronize(), poolSuccess);
     for (int i = 0; i < 2; i++)
         DRIVER(calls.cuGreenCtxDestroy(greens[i]));
+}
+
+struct place {
+    CUcontext context;
+    CUstream stream;
+};
+
+static void enter(const struct place *place) {
+    DRIVER(test_driver()->cuCtxSetCurrent(place->context));
+}
+
+// Memory freed behind held work in one place is given neither to the other nor to a stream without order, whatever the
+// other is asked; the host waits for everything in the third, whose context is the primary one.
+static void require_no_order(const struct place *busy, const struct place *idle, const struct place *third) {
+    struct scene scene;
+    enter(busy);
+    scene_open_on(&scene, SCENE_SMALL, busy->stream, third->stream);
+    test_set_flag(scene.pool, poolMemPoolReuseFollowEventDependencies, 1);
+    scene_free_held(&scene, busy->stream);
+    enter(idle);
+    REQUIRE(!scene_gives(&scene, idle->stream));
+    CUevent event = test_event();
+    EXPECT(poolEventRecord(event, idle->stream), poolSuccess);
+    EXPECT(poolEventSynchronize(event), poolSuccess);
+    EXPECT(poolStreamSynchronize(idle->stream), poolSuccess);
+    REQUIRE(!scene_gives(&scene, idle->stream));
+    enter(third);
+    REQUIRE(!scene_gives(&scene, scene.b));
+    scene_let_go(&scene);
+}
+
+void row_green_contexts_legacy_streams_have_no_order_with_the_primarys_streams(void) {
+    const struct calls calls = require_green_contexts();
+    struct place green = {NULL, NULL}, third = {NULL, test_stream()};
+    DRIVER(test_driver()->cuCtxGetCurrent(&third.context));
+    const struct place primary[] = {{third.context, NULL}, {third.context, test_blocking_stream()}};
+    void *context = create(&calls, &green.context);
+    for (int i = 0; i < 2; i++) {
+        require_no_order(&green, &primary[i], &third);
+        require_no_order(&primary[i], &green, &third);
+    }
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    DRIVER(calls.cuGreenCtxDestroy(context));
 }

@@ -326,9 +326,22 @@ void row_memory_of_a_blocking_stream_goes_to_the_legacy_stream_at_once(void) {
     reuse_between(CU_STREAM_PER_THREAD, CU_STREAM_LEGACY, true);
 }
 
-void row_memory_of_the_legacy_stream_goes_to_a_blocking_stream_at_once(void) {
-    reuse_between(NULL, test_blocking_stream(), true);
-    reuse_between(CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, true);
+// Where the driver has no stream ids, each free records an event.
+static void reuse_behind_an_event(CUstream from, CUstream to) {
+    struct scene scene;
+    scene_open_on(&scene, SCENE_SMALL, from, to);
+    follow_dependencies(&scene);
+    scene_free_held(&scene, from);
+    if (test_driver()->cuStreamGetId)
+        REQUIRE(!scene_gives(&scene, to));
+    record(test_event(), from);
+    REQUIRE(scene_gives(&scene, to));
+    scene_require_order(&scene, to);
+}
+
+void row_memory_of_the_legacy_stream_goes_to_a_blocking_stream_once_an_event_stands_behind_the_free(void) {
+    reuse_behind_an_event(NULL, test_blocking_stream());
+    reuse_behind_an_event(CU_STREAM_LEGACY, CU_STREAM_PER_THREAD);
 }
 
 void row_a_non_blocking_stream_has_no_order_with_the_legacy_stream(void) {

@@ -124,7 +124,7 @@
     X(an_event_synchronise_tells_of_the_frees_before_it_alone, "all policies off: on B after a synchronise of an event behind the free, not of one before") \
     X(an_event_synchronise_trims_what_a_query_has_found_complete, "the threshold acts at an event after the free, even if the work was known to be complete") \
     X(memory_of_a_blocking_stream_goes_to_the_legacy_stream_at_once, "freed on a blocking stream: reused on the legacy stream at once") \
-    X(memory_of_the_legacy_stream_goes_to_a_blocking_stream_at_once, "and the other way round") \
+    X(memory_of_the_legacy_stream_goes_to_a_blocking_stream_once_an_event_stands_behind_the_free, "and the other way round, behind an event on the legacy stream") \
     X(a_non_blocking_stream_has_no_order_with_the_legacy_stream, "not so with a non-blocking stream") \
     X(two_blocking_streams_have_no_order, "nor between two blocking streams") \
     X(the_legacy_streams_order_is_not_passed_on, "the legacy stream hands on no order by an event before the free") \
@@ -135,6 +135,25 @@
     X(with_the_device_full_internal_dependencies_decide, "the device full: off MemoryAllocation; on, the work on B runs after A's") \
     X(the_host_waits_no_longer_than_the_attribute_says, "attribute 1001: default 0, and then nothing waits; else no longer than it says") \
     X(the_host_waits_until_memory_is_complete_where_the_attribute_allows_it, "attribute 1001: an allocation that would fail waits for memory")
+
+#define LEGACY_ROWS(X) \
+    X(driver_streams_without_order_do_not_see_each_other, "the driver: a non-blocking stream and the legacy one, or two blocking ones, neither hold nor see each other") \
+    X(driver_an_idle_blocking_stream_passes_for_idle_beside_the_legacy_stream, "the driver: beside the legacy stream's work neither a plain record nor a wait for a complete event makes its stream busy") \
+    X(driver_an_action_of_a_blocking_stream_makes_it_busy_beside_the_legacy_stream, "the driver: work, other records and waits for pending events do") \
+    X(driver_a_plain_record_behind_the_legacy_stream_is_pending, "the driver: an event of an idle blocking stream is pending behind the legacy stream's work") \
+    X(driver_the_legacy_stream_sees_blocking_streams_that_are_gone_too, "the driver: the legacy stream is busy while a blocking or per-thread stream is, destroyed or not") \
+    X(driver_an_event_on_the_legacy_stream_orders_two_blocking_streams, "the driver: and without it there is no order") \
+    X(a_free_beside_the_other_sides_work_is_pending_while_that_runs, "freed on an idle stream behind the legacy stream's work, or the other way round: pending for every question, allocation and trim") \
+    X(each_question_behind_such_a_free_makes_the_memory_anybodys, "and complete by a synchronise or a query of the stream or of an event behind it") \
+    X(each_question_behind_such_a_free_lets_a_trim_have_the_memory, "likewise for a trim") \
+    X(a_synchronise_behind_such_a_free_waits_for_the_other_sides_work, "poolStreamSynchronize waits for the work on the other stream that came before the free") \
+    X(a_synchronise_vouches_for_no_stream_that_has_no_order_with_its_own, "a synchronise, a query or an event of one stream tells nothing of one that has no order with it") \
+    X(a_stream_that_takes_memory_is_busy_while_the_other_side_uses_it, "memory used on the legacy stream and taken by a blocking one, or the other way round: the taker's queries say NotReady") \
+    X(memory_that_a_stream_has_taken_is_anybodys_after_a_synchronise, "allocate, synchronise by the pool's or CUDA's own calls, use on any stream") \
+    X(a_small_block_that_a_stream_takes_again_is_anybodys_after_a_synchronise, "likewise for a small block, freed and taken on the same stream") \
+    X(new_memory_is_anybodys_after_a_synchronise, "likewise for memory that is new to the pool") \
+    X(memory_passes_over_the_legacy_stream_to_a_blocking_one_in_order_or_not_at_all, "used on A, freed on the legacy stream: B's work comes after A's, or B does not get it") \
+    X(memory_that_the_legacy_stream_takes_can_be_used_on_any_blocking_stream, "allocated on the legacy stream: a blocking stream that the pool knows comes after what was there before")
 
 #define FLAG_ROWS(X) \
     X(same_stream_only_leaves_memory_of_other_streams, "poolMallocSameStreamOnly: no memory of another stream, ordered or not") \
@@ -249,6 +268,7 @@
     STATISTICS_ROWS(X) \
     REUSE_ROWS(X) \
     ORDER_ROWS(X) \
+    LEGACY_ROWS(X) \
     FLAG_ROWS(X) \
     STREAM_ROWS(X) \
     CAPTURE_ROWS(X) \
@@ -280,7 +300,8 @@
 #define GPU_ROWS(X) \
     X(programmatic_dependent_launch_keeps_every_byte, "kernels that start before those in front of them have ended, and wait for them: no byte is wrong") \
     X(programmatic_dependent_launch_keeps_every_byte_of_joined_memory, "nor when memory is joined behind such kernels; fixed memory is never joined") \
-    X(green_contexts_have_default_streams_of_their_own, "the null stream of one green context is not that of another, nor of the context they were made in")
+    X(green_contexts_have_default_streams_of_their_own, "the null stream of one green context is not that of another, nor of the context they were made in") \
+    X(green_contexts_legacy_streams_have_no_order_with_the_primarys_streams, "memory of one is not the other's, and a synchronise of one tells nothing of the other")
 
 #define HELPER_ROWS(X) \
     X(end_with_everything_alive, "ends with memory, streams and pending frees alive")

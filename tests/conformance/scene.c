@@ -18,9 +18,13 @@ void scene_open(struct scene *scene, size_t size) {
     scene_open_on(scene, size, test_stream(), test_stream());
 }
 
-void scene_free_held(struct scene *scene, CUstream stream) {
+void scene_hold_and_write(struct scene *scene, CUstream stream) {
     test_hold(&scene->hold, stream);
     test_fill(scene->block, 2, scene->size, stream);
+}
+
+void scene_free_held(struct scene *scene, CUstream stream) {
+    scene_hold_and_write(scene, stream);
     test_free(scene->block, stream);
 }
 

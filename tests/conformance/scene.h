@@ -27,6 +27,7 @@ void scene_open_pending(struct scene *scene, size_t size);
 
 // The same for a row's own streams.
 void scene_open_on(struct scene *scene, size_t size, CUstream a, CUstream b);
+void scene_hold_and_write(struct scene *scene, CUstream stream);
 void scene_free_held(struct scene *scene, CUstream stream);
 
 // Whether a stream is given the block now. One that is not is told that there is no memory.

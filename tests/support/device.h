@@ -73,4 +73,8 @@ struct test_spin {
 void test_spin(struct test_spin *spin, CUstream stream);
 void test_stop_spinning(const struct test_spin *spin);
 
+// A kernel that ends by itself, well after the few calls that a test makes next: whether they waited for it shows by
+// an event behind it. Calls that are slow find it complete, and a test that only asks then sees no fault.
+void test_work(CUstream stream);
+
 #endif

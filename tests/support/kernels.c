@@ -72,22 +72,34 @@ void test_check_block(const void *address, unsigned char value, size_t size, CUs
     touch(check_part, address, value, size, stream);
 }
 
-// One thread that looks at the flag; a minute is more than any test has.
-void test_spin(struct test_spin *spin, CUstream stream) {
-    const uint64_t clear = 0;
-    uint64_t longest = UINT64_C(60000000000);
+static CUfunction load_spin(void) {
     CUmodule module;
     CUfunction function;
     DRIVER(test_driver()->cuModuleLoadData(&module, SP_KERNELS_PTX));
     DRIVER(test_driver()->cuModuleGetFunction(&function, module, "sp_spin"));
+    return function;
+}
+
+static void launch_spin(CUfunction function, uint64_t nanoseconds, CUdeviceptr flag, CUstream stream) {
+    DRIVER(test_driver()->cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream,
+                                         (void *[]){&nanoseconds, &flag}, NULL));
+}
+
+// One thread that looks at the flag; a minute is more than any test has.
+void test_spin(struct test_spin *spin, CUstream stream) {
+    const uint64_t clear = 0;
+    CUfunction function = load_spin();
     DRIVER(test_driver()->cuMemAlloc(&spin->flag, sizeof clear));
     DRIVER(test_driver()->cuMemcpyHtoD(spin->flag, &clear, sizeof clear));
     spin->other = test_stream();
-    DRIVER(test_driver()->cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream,
-                                         (void *[]){&longest, &spin->flag}, NULL));
+    launch_spin(function, UINT64_C(60000000000), spin->flag, stream);
 }
 
 void test_stop_spinning(const struct test_spin *spin) {
     DRIVER(test_driver()->cuMemsetD8Async(spin->flag, 1, sizeof(uint32_t), spin->other));
     test_finish(spin->other);
+}
+
+void test_work(CUstream stream) {
+    launch_spin(load_spin(), UINT64_C(50000000), 0, stream);
 }

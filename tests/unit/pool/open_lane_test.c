@@ -86,6 +86,7 @@ static void never_to_capture_is_not_to_capture_now(void **state) {
 static void of_the_default_streams_the_per_thread_one_records(void **state) {
     (void)state;
     static CUstream const defaults[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, OPEN | poolPromiseNoLegacyOrder);
     for (int i = 0; i < 3; i++) {
         pair(BIG, defaults[i]);
         uint64_t before = recorded();

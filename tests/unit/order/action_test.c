@@ -1,0 +1,215 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "order/action.h"
+#include "unit/order/known.h"
+
+static struct sp_stream *blocking_stream(void) {
+    return known(simulated_blocking_stream());
+}
+
+static bool owes_for_own(struct sp_stream *stream, uint64_t sequence) {
+    return sp_stream_debt_for_own(stream, sequence, sp_fence_is_complete) == SP_DEBT_OWN;
+}
+
+static bool owes_for(struct sp_stream *taker, const struct sp_stream *owner, uint64_t sequence) {
+    struct sp_fence_set set = {.count = 1, .some = {{owner->slot, sequence}}};
+    return sp_stream_debt_for(taker, &set, sp_fence_is_complete) == SP_DEBT_OTHERS;
+}
+
+static bool is_legacy_ordered(struct sp_stream *taker, const struct sp_stream *owner, uint64_t sequence) {
+    return sp_stream_is_legacy_ordered(taker, (struct sp_fence){owner->slot, sequence});
+}
+
+static bool has_ids(void) {
+    return sp_driver->cuStreamGetId != NULL;
+}
+
+static uint64_t pending_records(CUstream stream) {
+    return simcudaPending(stream);
+}
+
+// ---- who acts
+
+static void all_streams_act_but_non_blocking_ones(void **state) {
+    (void)state;
+    assert_true(sp_stream_acts(known(CU_STREAM_LEGACY)));
+    assert_true(sp_stream_acts(blocking_stream()));
+    assert_true(sp_stream_acts(known(CU_STREAM_PER_THREAD)));
+    assert_int_equal(sp_stream_acts(known_stream()), !has_ids());
+}
+
+// The slot of a stream is given to one of another kind.
+static void a_slot_acts_as_its_stream_does(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *alone = known_stream();
+    assert_int_equal(sp_stream_destroy(alone, alone->handle), CUDA_SUCCESS);
+    assert_ptr_equal(blocking_stream(), alone);
+    assert_true(sp_stream_acts(alone));
+    assert_int_equal(sp_stream_destroy(alone, alone->handle), CUDA_SUCCESS);
+    assert_ptr_equal(known_stream(), alone);
+    assert_false(sp_stream_acts(alone));
+}
+
+// ---- what is owed
+
+static void an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_free(void **state) {
+    (void)state;
+    struct sp_stream *stream = blocking_stream();
+    uint64_t sequence = free_on(stream);
+    assert_int_equal(owes_for_own(stream, sequence), has_ids());
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(owes_for_own(stream, sequence), has_ids()); // a bare question passes over a record
+    assert_int_equal(sp_stream_act(stream, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_false(owes_for_own(stream, sequence));
+    assert_int_equal(owes_for_own(stream, free_on(stream)), has_ids());
+}
+
+static void nothing_is_owed_for_memory_that_is_complete(void **state) {
+    (void)state;
+    struct sp_stream *stream = blocking_stream();
+    uint64_t sequence = free_on(stream);
+    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    assert_false(owes_for_own(stream, sequence));
+}
+
+static void an_action_is_owed_for_memory_of_the_other_side(void **state) {
+    (void)state;
+    struct sp_stream *legacy = known(CU_STREAM_LEGACY);
+    struct sp_stream *stream = blocking_stream();
+    uint64_t of_stream = free_behind_work_on(stream);
+    uint64_t of_legacy = free_behind_work_on(legacy);
+    assert_int_equal(sp_stream_record(legacy), CUDA_SUCCESS);
+    assert_true(owes_for(legacy, stream, of_stream));
+    assert_true(owes_for(stream, legacy, of_legacy));
+    assert_false(owes_for(known_stream(), legacy, of_legacy));
+    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    assert_false(owes_for(legacy, stream, of_stream));
+    assert_false(owes_for(stream, legacy, of_legacy));
+}
+
+// Though nothing was freed or learned since the last one.
+static void an_action_behind_the_other_side_is_a_new_one(void **state) {
+    (void)state;
+    struct sp_stream *stream = blocking_stream();
+    simulated_work(CU_STREAM_LEGACY);
+    for (uint64_t i = 1; i < 4; i++) {
+        assert_int_equal(sp_stream_act(stream, SP_DEBT_OTHERS), CUDA_SUCCESS);
+        assert_true(pending_records(stream->handle) >= i);
+    }
+}
+
+static void an_action_behind_own_frees_uses_the_record_that_is_there(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *stream = blocking_stream();
+    simulated_work(CU_STREAM_LEGACY);
+    uint64_t sequence = free_on(stream);
+    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    uint64_t before = simcudaCallCount("cuEventRecord");
+    assert_int_equal(sp_stream_act(stream, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_int_equal(simcudaCallCount("cuEventRecord"), before);
+    assert_false(owes_for_own(stream, sequence));
+    assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_ERROR_NOT_READY);
+}
+
+static void a_bare_question_sees_the_action(void **state) {
+    (void)state;
+    struct sp_stream *stream = blocking_stream();
+    simulated_work(CU_STREAM_LEGACY);
+    assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_act(stream, SP_DEBT_OTHERS), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_ERROR_NOT_READY);
+    simulated_finish(CU_STREAM_LEGACY);
+    assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
+}
+
+// ---- the order
+
+static void memory_of_the_legacy_stream_is_ordered_once_an_event_stands_behind_it(void **state) {
+    (void)state;
+    struct sp_stream *legacy = known(CU_STREAM_LEGACY);
+    struct sp_stream *stream = blocking_stream();
+    uint64_t sequence = free_behind_work_on(legacy);
+    assert_int_equal(is_legacy_ordered(stream, legacy, sequence), !has_ids());
+    assert_int_equal(sp_stream_record(legacy), CUDA_SUCCESS);
+    assert_true(is_legacy_ordered(stream, legacy, sequence));
+    assert_false(is_legacy_ordered(known_stream(), legacy, sequence));
+}
+
+// ---- what a stream's own answer vouches for
+
+static void a_query_of_an_idle_blocking_stream_leaves_its_frees_pending_beside_legacy_work(void **state) {
+    (void)state;
+    struct sp_stream *stream = blocking_stream();
+    simulated_work(CU_STREAM_LEGACY);
+    uint64_t sequence = free_on(stream);
+    assert_int_equal(sp_stream_query(stream, stream->handle), CUDA_ERROR_NOT_READY);
+    assert_int_equal(sp_stream_ask(stream), CUDA_ERROR_NOT_READY);
+    assert_false(is_complete(stream, sequence));
+    simulated_finish(CU_STREAM_LEGACY);
+    assert_int_equal(sp_stream_query(stream, stream->handle), CUDA_SUCCESS);
+    assert_true(is_complete(stream, sequence));
+    assert_false(is_synchronized(stream, sequence));
+}
+
+static void a_synchronise_of_a_blocking_stream_waits_for_what_its_frees_stand_behind(void **state) {
+    (void)state;
+    struct sp_stream *stream = blocking_stream();
+    simulated_work(CU_STREAM_LEGACY);
+    uint64_t sequence = free_on(stream);
+    assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(simcudaPending(CU_STREAM_LEGACY), 0);
+    assert_true(is_synchronized(stream, sequence));
+}
+
+static void with_nothing_freed_a_blocking_stream_is_only_asked(void **state) {
+    (void)state;
+    struct sp_stream *stream = blocking_stream();
+    simulated_work(CU_STREAM_LEGACY);
+    assert_int_equal(sp_stream_query(stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+    assert_true(simcudaPending(CU_STREAM_LEGACY) > 0);
+}
+
+static void a_record_that_can_not_be_made_leaves_the_frees_pending(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *stream = blocking_stream();
+    uint64_t sequence = free_on(stream);
+    simcudaFailCall("cuEventCreate", 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_query(stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_act(stream, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_false(is_complete(stream, sequence));
+    simcudaFailClear();
+}
+
+#define action_test(name) cmocka_unit_test_setup_teardown(name, simulated_setup, simulated_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        action_test(all_streams_act_but_non_blocking_ones),
+        action_test(a_slot_acts_as_its_stream_does),
+        action_test(an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_free),
+        action_test(nothing_is_owed_for_memory_that_is_complete),
+        action_test(an_action_is_owed_for_memory_of_the_other_side),
+        action_test(an_action_behind_the_other_side_is_a_new_one),
+        action_test(an_action_behind_own_frees_uses_the_record_that_is_there),
+        action_test(a_bare_question_sees_the_action),
+        action_test(memory_of_the_legacy_stream_is_ordered_once_an_event_stands_behind_it),
+        action_test(a_query_of_an_idle_blocking_stream_leaves_its_frees_pending_beside_legacy_work),
+        action_test(a_synchronise_of_a_blocking_stream_waits_for_what_its_frees_stand_behind),
+        action_test(with_nothing_freed_a_blocking_stream_is_only_asked),
+        action_test(a_record_that_can_not_be_made_leaves_the_frees_pending),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
