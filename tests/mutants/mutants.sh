@@ -15,7 +15,8 @@ seeds=${SEEDS:-40}
 mkdir -p "$build" || exit 2
 source=$build/source
 output=$build/output
-patches=$checkout/tests/mutants
+shopt -s nullglob
+numbered=("$checkout"/tests/mutants/[0-9][0-9]{,[0-9]}_*.patch) # in order
 
 fail() {
     echo "$*" >&2
@@ -113,7 +114,7 @@ run_conformance() {
 
 run_named_tests() {
     local patch name
-    for patch in "$patches"/*.patch; do
+    for patch in "${numbered[@]}"; do
         name=$(named_test "$patch")
         if [ "$name" ] && run_unit_test "$name"; then return 0; fi
     done
@@ -147,7 +148,7 @@ wanted=" $* "
 echo "| mutant | what is wrong | caught by | operations | how it shows |"
 echo "| --- | --- | --- | ---: | --- |"
 status=0
-for patch in "$patches"/*.patch; do
+for patch in "${numbered[@]}"; do
     what_is_built=$(basename "$patch" .patch)
     number=$((10#${what_is_built%%_*}))
     case $wanted in "  " | *" $number "*) ;; *) continue ;; esac
