@@ -67,7 +67,7 @@ run_unit_test() { # NAME, as sp_add_test knows it
     make_target "$1_test"
     ctest --test-dir "$build/build" -R "^$1\$" --no-tests=error --verbose > "$output" 2>&1 && return 1
     if grep -q '^No tests were found' "$output"; then fail "$what_is_built: no test is called $1"; fi
-    row=$(sed -n 's/.*\[  FAILED  \] \([a-z_0-9]*\)$/\1/p' "$output" | head -n 1)
+    row=$(sed -n 's/.*\[  \(FAILED\|ERROR \)  \] \([a-z_0-9]*\)$/\2/p' "$output" | head -n 1)
     caught="$1 | | ${row:-the program did not end}"
 }
 
