@@ -41,11 +41,14 @@ check_patch() { # CHECKOUT WORK PATCH COMPILER...
 }
 export -f touched check_patch
 
-patches=("$checkout"/tests/mutants/[0-9][0-9]_*.patch)
-test -f "${patches[0]}" || { echo "no patch found"; exit 1; }
+shopt -s nullglob
+patches=("$checkout"/tests/mutants/[0-9][0-9]{,[0-9]}_*.patch)
+test "${#patches[@]}" -gt 0 || { echo "no patch found"; exit 1; }
 {
-    find "$checkout/tests/mutants" -name '*.patch' ! -name '[0-9][0-9]_[A-Z]*.patch' -printf '%f: not NN_Name.patch\n'
-    printf '%s\n' "${patches[@]##*/}" | cut -c 1-2 | uniq -d | sed 's/.*/& is the number of several patches/'
+    find "$checkout/tests/mutants" -name '*.patch' ! -name '[0-9][0-9]_[A-Z]*.patch' \
+        ! -name '[0-9][0-9][0-9]_[A-Z]*.patch' -printf '%f: not NN_Name.patch or NNN_Name.patch\n'
+    printf '%s\n' "${patches[@]##*/}" | sed 's/_.*//; s/^0*//' | sort -n | uniq -d |
+        sed 's/.*/& is the number of several patches/'
     printf '%s\0' "${patches[@]}" |
         xargs -0 -P "$(nproc)" -I{} bash -c 'check_patch "$@"' check "$checkout" "$work" {} "$@"
 } > "$work/found"

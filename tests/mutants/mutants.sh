@@ -15,7 +15,8 @@ seeds=${SEEDS:-40}
 mkdir -p "$build" || exit 2
 source=$build/source
 output=$build/output
-patches=$checkout/tests/mutants
+shopt -s nullglob
+numbered=("$checkout"/tests/mutants/[0-9][0-9]{,[0-9]}_*.patch) # in order
 
 fail() {
     echo "$*" >&2
@@ -66,7 +67,7 @@ run_unit_test() { # NAME, as sp_add_test knows it
     make_target "$1_test"
     ctest --test-dir "$build/build" -R "^$1\$" --no-tests=error --verbose > "$output" 2>&1 && return 1
     if grep -q '^No tests were found' "$output"; then fail "$what_is_built: no test is called $1"; fi
-    row=$(sed -n 's/.*\[  FAILED  \] \([a-z_0-9]*\)$/\1/p' "$output" | head -n 1)
+    row=$(sed -n 's/.*\[  \(FAILED\|ERROR \)  \] \([a-z_0-9]*\)$/\2/p' "$output" | head -n 1)
     caught="$1 | | ${row:-the program did not end}"
 }
 
@@ -113,7 +114,7 @@ run_conformance() {
 
 run_named_tests() {
     local patch name
-    for patch in "$patches"/*.patch; do
+    for patch in "${numbered[@]}"; do
         name=$(named_test "$patch")
         if [ "$name" ] && run_unit_test "$name"; then return 0; fi
     done
@@ -147,7 +148,7 @@ wanted=" $* "
 echo "| mutant | what is wrong | caught by | operations | how it shows |"
 echo "| --- | --- | --- | ---: | --- |"
 status=0
-for patch in "$patches"/*.patch; do
+for patch in "${numbered[@]}"; do
     what_is_built=$(basename "$patch" .patch)
     number=$((10#${what_is_built%%_*}))
     case $wanted in "  " | *" $number "*) ;; *) continue ;; esac

@@ -94,6 +94,18 @@ static void an_action_is_owed_for_memory_of_the_other_side(void **state) {
     assert_false(owes_for(stream, legacy, of_legacy));
 }
 
+static void each_fence_of_a_block_counts_for_what_is_owed(void **state) {
+    (void)state;
+    struct sp_stream *legacy = known(CU_STREAM_LEGACY);
+    struct sp_stream *others[] = {known_stream(), blocking_stream()};
+    struct sp_fence free_of_debt = {others[0]->slot, free_behind_work_on(others[0])};
+    struct sp_fence owed_for = {others[1]->slot, free_behind_work_on(others[1])};
+    struct sp_fence_set sets[] = {{.count = 2, .some = {free_of_debt, owed_for}},
+                                  {.count = 2, .some = {owed_for, free_of_debt}}};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(sp_stream_debt_for(legacy, &sets[i], sp_fence_is_complete), SP_DEBT_OTHERS);
+}
+
 // Though nothing was freed or learned since the last one.
 static void an_action_behind_the_other_side_is_a_new_one(void **state) {
     (void)state;
@@ -144,11 +156,18 @@ static void memory_of_the_legacy_stream_is_ordered_once_an_event_stands_behind_i
     assert_false(is_legacy_ordered(known_stream(), legacy, sequence));
 }
 
+static void a_question_with_no_answer_is_no_event_behind_it(void **state) {
+    (void)state;
+    struct sp_stream *legacy = known(CU_STREAM_LEGACY);
+    struct sp_stream *stream = blocking_stream();
+    uint64_t sequence = free_behind_work_on(legacy);
+    assert_int_equal(sp_stream_query(legacy, legacy->handle), CUDA_ERROR_NOT_READY);
+    assert_int_equal(is_legacy_ordered(stream, legacy, sequence), !has_ids());
+}
+
 // ---- what a stream's own answer vouches for
 
-static void a_query_of_an_idle_blocking_stream_leaves_its_frees_pending_beside_legacy_work(void **state) {
-    (void)state;
-    struct sp_stream *stream = blocking_stream();
+static void require_frees_pending_beside_legacy_work(struct sp_stream *stream) {
     simulated_work(CU_STREAM_LEGACY);
     uint64_t sequence = free_on(stream);
     assert_int_equal(sp_stream_query(stream, stream->handle), CUDA_ERROR_NOT_READY);
@@ -158,6 +177,16 @@ static void a_query_of_an_idle_blocking_stream_leaves_its_frees_pending_beside_l
     assert_int_equal(sp_stream_query(stream, stream->handle), CUDA_SUCCESS);
     assert_true(is_complete(stream, sequence));
     assert_false(is_synchronized(stream, sequence));
+}
+
+static void a_query_of_an_idle_blocking_stream_leaves_its_frees_pending_beside_legacy_work(void **state) {
+    (void)state;
+    require_frees_pending_beside_legacy_work(blocking_stream());
+}
+
+static void and_so_does_one_of_a_per_thread_default_stream(void **state) {
+    (void)state;
+    require_frees_pending_beside_legacy_work(known(CU_STREAM_PER_THREAD));
 }
 
 static void a_synchronise_of_a_blocking_stream_waits_for_what_its_frees_stand_behind(void **state) {
@@ -202,11 +231,14 @@ int main(void) {
         action_test(an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_free),
         action_test(nothing_is_owed_for_memory_that_is_complete),
         action_test(an_action_is_owed_for_memory_of_the_other_side),
+        action_test(each_fence_of_a_block_counts_for_what_is_owed),
         action_test(an_action_behind_the_other_side_is_a_new_one),
         action_test(an_action_behind_own_frees_uses_the_record_that_is_there),
         action_test(a_bare_question_sees_the_action),
         action_test(memory_of_the_legacy_stream_is_ordered_once_an_event_stands_behind_it),
+        action_test(a_question_with_no_answer_is_no_event_behind_it),
         action_test(a_query_of_an_idle_blocking_stream_leaves_its_frees_pending_beside_legacy_work),
+        action_test(and_so_does_one_of_a_per_thread_default_stream),
         action_test(a_synchronise_of_a_blocking_stream_waits_for_what_its_frees_stand_behind),
         action_test(with_nothing_freed_a_blocking_stream_is_only_asked),
         action_test(a_record_that_can_not_be_made_leaves_the_frees_pending),

@@ -131,6 +131,17 @@ static void a_recycled_handle_is_blocking_only_if_it_always_was(void **state) {
                      young->identified ? SP_STREAM_BLOCKING : SP_STREAM_NON_BLOCKING);
 }
 
+// Whoever takes memory there is ordered as what it is, which may not be what the old one was.
+static void taking_memory_through_a_recycled_handle_looks_at_its_kind(void **state) {
+    (void)state;
+    CUstream handle = simulated_blocking_stream();
+    free_on(known(handle));
+    handle = recycle(handle);
+    struct sp_stream *young = known(handle);
+    assert_int_equal(sp_stream_before_reuse(young), CUDA_SUCCESS);
+    assert_int_equal(atomic_load(&young->kind), SP_STREAM_NON_BLOCKING);
+}
+
 #define chain_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
@@ -143,6 +154,7 @@ int main(void) {
         chain_test(taking_memory_through_a_recycled_handle_waits_for_the_old_streams_work),
         chain_test(a_recycled_handle_that_keeps_the_old_ones_order_waits_for_it),
         chain_test(a_recycled_handle_is_blocking_only_if_it_always_was),
+        chain_test(taking_memory_through_a_recycled_handle_looks_at_its_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

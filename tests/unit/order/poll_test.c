@@ -34,6 +34,16 @@ static void records_and_polls_leave_a_capture_elsewhere_alone(void **state) {
     assert_int_equal(end_capture(a), CUDA_SUCCESS);
 }
 
+static void a_question_to_a_stream_leaves_a_capture_elsewhere_alone(void **state) {
+    (void)state;
+    CUstream a = simulated_stream();
+    struct sp_stream *stream = known_stream();
+    free_on(stream);
+    begin_capture(a, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    assert_int_equal(sp_stream_ask(stream), CUDA_SUCCESS);
+    assert_int_equal(end_capture(a), CUDA_SUCCESS);
+}
+
 static void the_capture_mode_of_the_thread_is_put_back(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
@@ -206,6 +216,7 @@ static void news_are_told_once_to_whoever_waits_for_them(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         poll_test(records_and_polls_leave_a_capture_elsewhere_alone),
+        poll_test(a_question_to_a_stream_leaves_a_capture_elsewhere_alone),
         poll_test(the_capture_mode_of_the_thread_is_put_back),
         poll_test(nothing_is_complete_that_nobody_has_asked_about),
         poll_test(a_record_is_known_complete_once_it_is_and_was_asked),

@@ -322,6 +322,24 @@ static void order_is_followed_in_a_deterministic_pool_whatever_questions_found(v
     sp_driver->cuEventDestroy(event);
 }
 
+// The question has raised the stream's number already, and the synchronise raises it no more.
+static void a_deterministic_pool_passes_on_what_a_synchronise_shows_after_a_question_has(void **state) {
+    (void)state;
+    CUevent event = NULL;
+    assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    pool = fixture_pool();
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    fixture_set_flag(pool, poolMemPoolReuseFollowEventDependencies, 0);
+    void *freed = fixture_malloc(pool, BLOCK, a);
+    fixture_free(freed, a);
+    assert_int_equal(poolEventRecord(event, a), poolSuccess);
+    assert_int_equal(poolEventQuery(event), poolSuccess);
+    assert_ptr_not_equal(fixture_malloc(pool, BLOCK, b), freed); // the pool takes it for pending
+    assert_int_equal(poolEventSynchronize(event), poolSuccess);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
+    sp_driver->cuEventDestroy(event);
+}
+
 // A new stream may come to the slot of one that was destroyed, and to its lane.
 static void
 what_a_destroyed_stream_freed_is_pending_in_a_deterministic_pool_whatever_questions_found(void **state) {
@@ -381,6 +399,7 @@ int main(void) {
         ladder_test(a_fixed_block_takes_no_more_than_it_needs_where_a_larger_one_was),
         ladder_test(a_deterministic_pool_asks_no_event),
         ladder_test(order_is_followed_in_a_deterministic_pool_whatever_questions_found),
+        ladder_test(a_deterministic_pool_passes_on_what_a_synchronise_shows_after_a_question_has),
         ladder_test(
             what_a_destroyed_stream_freed_is_pending_in_a_deterministic_pool_whatever_questions_found),
         ladder_test(a_sticky_error_ends_the_climb_with_its_own_number),

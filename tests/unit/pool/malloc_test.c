@@ -348,6 +348,24 @@ static void random_operations_keep_the_pool_in_order(void **state) {
     }
 }
 
+// The memory isn't handed out, and the next one who asks has it.
+static void an_allocation_whose_action_fails_takes_nothing(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1000, MIB(1)};
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_blocking_stream();
+    for (int i = 0; i < 2; i++) {
+        void *pointer = NULL, *freed = fixture_malloc(pool, sizes[i], a);
+        fixture_free(freed, a);
+        simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+        assert_int_equal(poolMallocFromPoolAsync(&pointer, sizes[i], pool, a), poolErrorUnknown);
+        assert_null(pointer);
+        assert_int_equal(fixture_used(pool), 0);
+        assert_ptr_equal(fixture_malloc(pool, sizes[i], a), freed);
+        fixture_free(freed, a);
+    }
+}
+
 #define malloc_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
@@ -367,6 +385,7 @@ int main(void) {
         malloc_test(ready_memory_near_at_hand_is_counted_as_complete),
         malloc_test(a_lane_that_puts_much_back_records_before_it_takes),
         malloc_test(one_miss_in_so_many_asks_the_others),
+        malloc_test(an_allocation_whose_action_fails_takes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
