@@ -1,6 +1,7 @@
-// A malloc and a free on one stream, by the kind of the stream. On streams that take part in the legacy default stream's order
-// an allocation of memory that was just freed makes an action, as CUDA's does; on the legacy stream from the time on when a
-// blocking stream is known. With all promises it makes none.
+// A malloc and a free on one stream, by the kind of the stream. On streams that take part in the
+// legacy default stream's order an allocation of memory that was just freed makes an action, as
+// CUDA's does; on the legacy stream from the time on when a blocking stream is known. With all
+// promises it makes none.
 #include "bench.h"
 
 #include <streampool/streampool.h>

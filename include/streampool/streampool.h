@@ -18,16 +18,16 @@
 //              frees them with the context. That call fails when they can't be had.
 // Order.       A call that takes a stream acts at that point of the stream's order. No byte is handed to a
 //              stream while work that was ordered before its free may still run elsewhere.
-// Legacy.      The driver orders the legacy default stream with the blocking streams of its context, and with
-//              per-thread default streams, at each action on either side. For the memory that they are called
-//              for, an allocation and a free are such actions, as CUDA's are: memory may be used on one
-//              side and freed on the other with no event between them; it may be allocated on the legacy
+// Legacy.      The driver orders the legacy default stream with the blocking streams of its context, and
+//              with per-thread default streams, at each action on either side. For the memory that they are
+//              called for, an allocation and a free are such actions, as CUDA's are: memory may be used on
+//              one side and freed on the other with no event between them; it may be allocated on the legacy
 //              stream and used on a blocking one; and a stream that was synchronised after an allocation on
-//              it, by this library or by the driver, vouches for the memory. So an allocation of reused memory on
-//              a legacy, blocking or per-thread stream records an event there, unless one was recorded since that
-//              memory was freed. Work of blocking streams then runs in the order in which such an allocation on
-//              the legacy stream comes between it, as with CUDA's. Not on non-blocking streams, nor under
-//              poolPromiseNoLegacyOrder.
+//              it, by this library or by the driver, vouches for the memory. So an allocation of reused
+//              memory on a legacy, blocking or per-thread stream records an event there, unless one was
+//              recorded since that memory was freed. Work of blocking streams then runs in the order in
+//              which such an allocation on the legacy stream comes between it, as with CUDA's. Not on
+//              non-blocking streams, nor under poolPromiseNoLegacyOrder.
 // Threads.     Every call may be made from any thread at any time, except from a function that the driver
 //              runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to it.
 // Failure.     A call that fails changes nothing: no figure, no byte, no output parameter. The code is
@@ -254,7 +254,10 @@ struct poolMemPoolProps {
 //                     another one, and record an event there, at any time, which may wait until that one's queue has
 //                     room. So a free records no event, however much it frees, UnfencedBytesMax has no meaning,
 //                     and what an allocation on another stream needs to know of it is found out when it needs it;
-//                     it may then have to wait for work that was given to the stream after the free. Per-thread
+//                     it may then have to wait for work that was given to the stream after the free. The legacy
+//                     stream is asked; an event is recorded there only when no memory can be had otherwise, or when
+//                     the promise ends, for the later work of all blocking streams then waits for what they have
+//                     pending. Per-thread
 //                     default streams and Deterministic pools keep to UnfencedBytesMax.
 //                     poolPromiseOneContext: says something of the whole program, not of this pool's streams
 //                     alone. As long as any pool carries it, every default stream (null, CU_STREAM_LEGACY,
@@ -282,8 +285,9 @@ struct poolMemPoolProps {
 //                     current when the thread passed it first, so the memory is given, and reused, in the order
 //                     of a stream that the program doesn't use it on; and with no current context, the
 //                     call doesn't fail for that, but an event that it has to record is not recorded. The fifth
-//                     one: memory is used while work that relied on that order still uses it. A promise ends when the attribute is set without it, or with the last memory of a pool
-//                     that was destroyed. Default poolPromiseNothing.
+//                     one: memory is used while work that relied on that order still uses it. A promise ends
+//                     when the attribute is set without it, or with the last memory of a pool that was
+//                     destroyed. Default poolPromiseNothing.
 //   ReleaseDelay      Beyond ReleaseThreshold, a synchronise also leaves as much as the program had in use at
 //                     once in any of the pool's last so many intervals between two synchronises. So a loop that
 //                     frees what it uses and synchronises takes memory from the device in its first round
@@ -534,13 +538,16 @@ STREAMPOOL_API poolError_t poolFree(void *ptr);
 // poolStreamSynchronize and poolEventSynchronize block until the stream's work, or the event's, is complete;
 // poolDeviceSynchronize until all work of the current context is. (cudaStreamSynchronize,
 // cudaEventSynchronize, cudaDeviceSynchronize) The errors are the driver's. Not permitted during a capture,
-// as in CUDA.
+// as in CUDA. Behind a free on a blocking or per-thread stream poolStreamSynchronize also waits for the work
+// of the legacy stream that came before the free, as CUDA's does behind CUDA's free: it records an event in
+// the stream, unless one stands behind the free, and waits for that. The driver's own synchronise doesn't.
 STREAMPOOL_API poolError_t poolStreamSynchronize(CUstream stream);
 STREAMPOOL_API poolError_t poolEventSynchronize(CUevent event);
 STREAMPOOL_API poolError_t poolDeviceSynchronize(void);
 
 // Asks without blocking: poolSuccess when complete, poolErrorNotReady when not. They never trim.
-// (cudaStreamQuery, cudaEventQuery)
+// (cudaStreamQuery, cudaEventQuery) Behind a free on a blocking or per-thread stream poolStreamQuery says
+// NotReady as long as work of the legacy stream that came before the free runs; for that it may record an event.
 STREAMPOOL_API poolError_t poolStreamQuery(CUstream stream);
 STREAMPOOL_API poolError_t poolEventQuery(CUevent event);
 

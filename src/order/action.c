@@ -13,14 +13,16 @@ static bool is_recorded(const struct sp_stream *stream, uint64_t sequence) {
     return sequence <= atomic_load_explicit(&stream->recorded, memory_order_acquire);
 }
 
-// Measured on an H200: the legacy stream also waits for work of a blocking stream that was destroyed meanwhile.
+// Measured on an H200: the legacy stream also waits for work of a blocking stream that was
+// destroyed meanwhile.
 bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence) {
     const struct sp_stream *owner = sp_stream_at(fence.slot);
     return sp_rule_legacy_ordered(kind_of(owner), kind_of(taker), is_recorded(owner, fence.sequence)) &&
            sp_stream_is_of(owner, taker->context, taker->context_id);
 }
 
-// An action of the stream stands behind its frees up to the number. On the legacy stream a record is one.
+// An action of the stream stands behind its frees up to the number. On the legacy stream a record
+// is one.
 static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
     return kind_of(stream) == SP_STREAM_LEGACY
                ? is_recorded(stream, sequence)

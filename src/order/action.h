@@ -1,23 +1,28 @@
 // Actions: what makes the legacy stream's order real for memory that passes through the library.
 //
-// The driver orders the legacy stream of a context with the context's blocking streams (per-thread default streams among
-// them) at each *action*: a piece of work, a wait, the record of an event. CUDA's own allocations of reused memory and its
-// frees are actions. Ours enqueue nothing, and that shows in two ways (measured on an H200):
+// The driver orders the legacy stream of a context with the context's blocking streams (per-thread
+// default streams among them) at each *action*: a piece of work, a wait, the record of an event.
+// CUDA's own allocations of reused memory and its frees are actions. Ours enqueue nothing, and that
+// shows in two ways (measured on an H200):
 //
-//   - A query or a synchronise of a blocking stream answers at once while work runs on the legacy stream that the blocking
-//     stream's next action would wait for. So an answer about the stream itself says nothing of what was freed on it; the
-//     event of a mark behind the free does: see order/synchronize.c.
-//   - A program that allocates on a stream may synchronise the stream, by whichever library, and use the memory from
-//     anywhere; or allocate on the legacy stream, and use the memory on a blocking stream. Neither waits for the work that
-//     the memory was freed behind, unless an action of the allocation's stream stands behind that work.
+//   - A query or a synchronise of a blocking stream answers at once while work runs on the legacy
+//     stream that the blocking stream's next action would wait for. So an answer about the stream
+//     itself says nothing of what was freed on it; the event of a mark behind the free does: see
+//     order/synchronize.c.
+//   - A program that allocates on a stream may synchronise the stream, by whichever library, and
+//     use the memory from anywhere; or allocate on the legacy stream, and use the memory on a
+//     blocking stream. Neither waits for the work that the memory was freed behind, unless an
+//     action of the allocation's stream stands behind that work.
 //
-// So a stream that takes part in this order *acts*: an allocation on it *owes* an action where its memory may carry work that
-// the stream has no action behind. The action is the record of a mark. On a blocking stream a wait for that mark follows: a
-// synchronise of the stream passes over a record that only the legacy stream's work keeps pending, and waits for a wait
-// that is. (It waits for the record of an event with timing or for blocking waits as well; the one costs twice as much,
-// the other an interrupt for each.) A non-blocking stream never owes an action. The legacy stream does whatever streams the
-// library knows: a program may allocate and free on it alone, and compute on blocking streams that no call ever names. An
-// anonymous stream acts, since its name may be that of a blocking one.
+// So a stream that takes part in this order *acts*: an allocation on it *owes* an action where its
+// memory may carry work that the stream has no action behind. The action is the record of a mark.
+// On a blocking stream a wait for that mark follows: a synchronise of the stream passes over a
+// record that only the legacy stream's work keeps pending, and waits for a wait that is. (It waits
+// for the record of an event with timing or for blocking waits as well; the one costs twice as
+// much, the other an interrupt for each.) A non-blocking stream never owes an action. The legacy
+// stream does whatever streams the library knows: a program may allocate and free on it alone, and
+// compute on blocking streams that no call ever names. An anonymous stream acts, since its name may
+// be that of a blocking one.
 #ifndef STREAMPOOL_ORDER_ACTION_H
 #define STREAMPOOL_ORDER_ACTION_H
 
@@ -27,7 +32,8 @@ static inline bool sp_stream_acts(const struct sp_stream *stream) {
     return atomic_load_explicit(&stream->acts, memory_order_relaxed);
 }
 
-// Whether the next action of a stream runs after a fence of another one, by the legacy stream's order.
+// Whether the next action of a stream runs after a fence of another one, by the legacy stream's
+// order.
 bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence);
 
 // What an action is owed for, the dearer one last.
@@ -37,14 +43,16 @@ enum sp_debt {
     SP_DEBT_OTHERS, // what the other side freed: the action comes behind it, so it is a new one
 };
 
-// What a stream that acts owes for memory that it freed under this number itself; and for memory with these fences, which the reuse
-// rule has let it have. `is_complete` is what the memory's pool takes for known.
+// What a stream that acts owes for memory that it freed under this number itself; and for memory
+// with these fences, which the reuse rule has let it have. `is_complete` is what the memory's pool
+// takes for known.
 enum sp_debt sp_stream_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
                                     bool (*is_complete)(struct sp_fence fence));
 enum sp_debt sp_stream_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
                                 bool (*is_complete)(struct sp_fence fence));
 
-// Makes the action that is owed. Only inside a call that was given the stream. May block where the stream's queue is full.
+// Makes the action that is owed. Only inside a call that was given the stream. May block where the
+// stream's queue is full.
 CUresult sp_stream_act(struct sp_stream *stream, enum sp_debt debt);
 
 #endif

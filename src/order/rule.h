@@ -45,15 +45,16 @@ static inline enum sp_rule sp_rule_decide(struct sp_fence fence, const struct sp
     return SP_RULE_NONE;
 }
 
-// The driver orders the legacy stream of a context with the context's blocking streams, both ways, at each action: a
-// piece of work, or the record of an event. Our free enqueues nothing, so it stands for no action. What that
-// means differs by direction, of two streams of one context:
+// The driver orders the legacy stream of a context with the context's blocking streams, both ways,
+// at each action: a piece of work, or the record of an event. Our free enqueues nothing, so it
+// stands for no action. What that means differs by direction, of two streams of one context:
 //
-//   freed on a blocking stream    The legacy stream's next action runs after all work before the free: work of the
-//                                 blocking stream, or of the legacy stream itself.
-//   freed on the legacy stream    The work before the free may be that of a third, blocking stream. The legacy stream's
-//                                 next action waits for that, and another blocking stream waits for that action
-//                                 alone. So an event must stand behind the free.
+//   freed on a blocking stream    The legacy stream's next action runs after all work before the
+//                                 free: work of the blocking stream, or of the legacy stream.
+//   freed on the legacy stream    The work before the free may be that of a third, blocking stream.
+//                                 The legacy stream's next action waits for that, and another
+//                                 blocking stream waits for that action alone. So an event must
+//                                 stand behind the free.
 //
 // The order is that of the taker's next action, so it never enters a clock, and the taker owes the action: see
 // order/action.h.

@@ -8,19 +8,19 @@
 
 #include <stdlib.h>
 
-// Marks that a synchronise has passed have nothing more to tell. Those that a question found complete have: the order, to
-// whoever goes by synchronises alone.
+// Marks that a synchronise has passed have nothing more to tell. Those that a question found
+// complete have: the order, to whoever goes by synchronises alone.
 static void drop_passed_marks(struct sp_stream *stream) {
     sp_stream_drop_marks(stream, atomic_load_explicit(&stream->synchronized, memory_order_acquire));
 }
 
-// What there was of a stream when it was synchronised or queried.
+// What there was of a stream when it was synchronised or queried. The mark stands behind all frees
+// of a blocking stream; it is null where there is nothing to mark, or where none could be made.
 struct view {
     uint64_t sequence;
     uint64_t chain_end;
     struct sp_clock clock;
-    struct sp_mark *
-        mark; // behind all frees of a blocking stream; null where there is nothing to mark, or none could be made
+    struct sp_mark *mark;
 };
 
 static void look_at(struct sp_stream *stream, struct view *view) {
@@ -34,9 +34,9 @@ static void close_view(struct view *view) {
     sp_mark_release(view->mark);
 }
 
-// What a blocking stream itself answers shows that its work is complete, and all that it has waited for. It shows nothing of
-// the legacy stream's work, which a free on it comes behind all the same: see order/action.h. An event behind the free does: that of
-// a mark, or the chain.
+// What a blocking stream itself answers shows that its work is complete, and all that it has waited
+// for. It shows nothing of the legacy stream's work, which a free on it comes behind all the same:
+// see order/action.h. An event behind the free does: that of a mark, or the chain.
 static bool answers_for_itself_alone(const struct sp_stream *stream) {
     return atomic_load_explicit(&stream->kind, memory_order_relaxed) == SP_STREAM_BLOCKING;
 }
@@ -55,9 +55,9 @@ static void publish_answer(struct sp_stream *stream, const struct view *view, en
         sp_stream_publish(stream, view->sequence, how);
 }
 
-// Of an anonymous stream a synchronise says nothing about the work of an earlier one with the same handle; the
-// chain does, and is asked. Where the same stream made the chain's last record the answer is certain, so what it
-// shows is what the synchronise has shown.
+// Of an anonymous stream a synchronise says nothing about the work of an earlier one with the same
+// handle; the chain does, and is asked. Where the same stream made the chain's last record the
+// answer is certain, so what it shows is what the synchronise has shown.
 static CUresult await_chain(struct sp_stream *stream, uint64_t end) {
     CUresult error =
         answers_for_itself_alone(stream) ? sp_chain_await(stream, end) : sp_chain_confirm(stream, end);
@@ -73,7 +73,8 @@ static CUresult await_frees(struct sp_stream *stream, const struct view *view) {
     return error;
 }
 
-// The mark comes first, and is waited for: so a synchronise waits for what stands before the frees, as it does behind CUDA's own.
+// The mark comes first, and is waited for: so a synchronise waits for what stands before the frees,
+// as it does behind CUDA's own.
 CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle) {
     struct view view;
     look_at(stream, &view);
@@ -95,7 +96,8 @@ static bool has_pending_frees(const struct sp_stream *stream, const struct view 
                : sp_stream_has_pending_events(stream);
 }
 
-// An event of an idle stream is complete a microsecond after its record, so it is asked more than once.
+// An event of an idle stream is complete a microsecond after its record, so it is asked more than
+// once.
 static CUresult ask_for_frees(struct sp_stream *stream, const struct view *view) {
     enum { QUESTIONS = 16 };
     CUresult error = stream->identified ? CUDA_SUCCESS : sp_stream_poll(stream);
