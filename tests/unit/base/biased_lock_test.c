@@ -5,8 +5,13 @@
 
 #include <cmocka.h>
 
+#include <dlfcn.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/biased_lock.h"
 
@@ -85,6 +90,37 @@ static void a_thread_owns_many_locks(void **state) {
         assert_ptr_equal(owner_of(&locks[i]), sp_this_thread);
 }
 
+// ------------------------------------------------------------------------------------------ the barrier
+
+// Barriers that were asked for, and what the lock was then.
+static struct {
+    int count;
+    struct sp_lock_owner *owner;
+    bool shared_is_free;
+} barriers;
+
+static void watch_barrier(void) {
+    barriers.count++;
+    barriers.owner = owner_of(&lock);
+    barriers.shared_is_free = atomic_load(&lock.shared.state) == SP_LOCK_FREE;
+}
+
+// In the place of the C library's, which it calls. The lock's calls have three arguments or six.
+long syscall(long number, ...) {
+    static long (*next)(long number, ...);
+    long arguments[6] = {0};
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < (number == SYS_membarrier ? 3 : 6); i++)
+        arguments[i] = va_arg(list, long);
+    va_end(list);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "syscall");
+    if (number == SYS_membarrier && arguments[0] == MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+        watch_barrier();
+    return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+}
+
 // ---------------------------------------------------------------------------------------------- together
 
 static _Atomic bool had;
@@ -120,6 +156,19 @@ static void another_thread_ends_the_ownership(void **state) {
     take_in_a_row(&lock, 1);
     assert_null(owner_of(&lock));
     own(&lock);
+}
+
+// What the owner does behind it sees that it is none, and what it did before is seen.
+static void the_barrier_comes_when_nobody_owns_the_lock_any_more(void **state) {
+    (void)state;
+    pthread_t other;
+    own(&lock);
+    barriers.count = 0;
+    start(&other, take_once, NULL);
+    join(other);
+    assert_int_equal(barriers.count, 1);
+    assert_null(barriers.owner);
+    assert_false(barriers.shared_is_free);
 }
 
 static void another_thread_waits_until_the_owner_is_out(void **state) {
@@ -312,6 +361,7 @@ int main(void) {
         cmocka_unit_test_setup(who_takes_it_often_in_a_row_becomes_its_owner, enable),
         cmocka_unit_test_setup(a_thread_owns_many_locks, enable),
         cmocka_unit_test_setup(another_thread_ends_the_ownership, enable),
+        cmocka_unit_test_setup(the_barrier_comes_when_nobody_owns_the_lock_any_more, enable),
         cmocka_unit_test_setup(another_thread_waits_until_the_owner_is_out, enable),
         cmocka_unit_test_setup(each_end_asks_for_more_up_to_a_limit, enable),
         cmocka_unit_test_setup(many_threads_never_hold_it_together, enable),

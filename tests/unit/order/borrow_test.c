@@ -5,10 +5,9 @@
 
 #include <cmocka.h>
 
-#include <signal.h>
-
 #include "order/borrow.h"
 #include "unit/order/known.h"
+#include "unit/stepping.h"
 
 // A stream that one thread borrows and another one is about to destroy. The borrower runs step by
 // step, and after one of its instructions the other thread does all that it can: it goes on, or
@@ -16,6 +15,7 @@
 
 static struct {
     struct sp_stream *stream;
+    bool borrowed;
     volatile sig_atomic_t steps; // of the borrower, until it is the destroyer's turn
     volatile enum { HAS_NO_TURN, WAITS, GOES_ON } destroyer;
     sigjmp_buf waits;
@@ -36,43 +36,29 @@ static void be_about_to_destroy(void) {
     sp_lock_set_hook(NULL);
 }
 
-static void take_step(int number) {
-    (void)number;
+static bool take_step(void) {
     if (both.steps-- == 0)
         be_about_to_destroy();
+    return both.steps >= 0;
 }
 
-#ifdef __x86_64__
-// The processor traps after each instruction while the flag is set.
-static void set_stepping(bool on) {
-    const unsigned long long flag = 1 << 8;
-    unsigned long long flags = __builtin_ia32_readeflags_u64();
-    __builtin_ia32_writeeflags_u64(on ? flags | flag : flags & ~flag);
+static void borrow(void) {
+    both.borrowed = sp_stream_borrow(both.stream, NULL);
 }
-#else
-static void set_stepping(bool on) {
-    (void)on;
-    skip();
-}
-#endif
 
 static bool borrow_with_destroyer_after(int steps) {
     both.steps = steps;
     both.destroyer = HAS_NO_TURN;
     sp_stream_remember(both.stream, both.stream->handle);
-    set_stepping(true);
-    bool borrowed = sp_stream_borrow(both.stream, NULL);
-    set_stepping(false);
-    return borrowed;
+    step_through(borrow, take_step);
+    return both.borrowed;
 }
 
 static void a_stream_is_borrowed_or_destroyed_but_not_both(void **state) {
     (void)state;
-    const struct sigaction step = {.sa_handler = take_step};
-    struct sigaction before;
     int rounds[GOES_ON + 1] = {0};
+    require_stepping();
     both.stream = known_stream();
-    assert_int_equal(sigaction(SIGTRAP, &step, &before), 0);
     for (int steps = 0; rounds[HAS_NO_TURN] == 0; steps++) {
         bool borrowed = borrow_with_destroyer_after(steps);
         assert_false(borrowed && both.destroyer == GOES_ON);
@@ -81,7 +67,6 @@ static void a_stream_is_borrowed_or_destroyed_but_not_both(void **state) {
         assert_int_equal(atomic_load(&both.stream->borrowers), 0);
         rounds[both.destroyer]++;
     }
-    assert_int_equal(sigaction(SIGTRAP, &before, NULL), 0);
     assert_true(rounds[WAITS] > 0 && rounds[GOES_ON] > 0);
 }
 

@@ -142,6 +142,42 @@ static void taking_memory_through_a_recycled_handle_looks_at_its_kind(void **sta
     assert_int_equal(atomic_load(&young->kind), SP_STREAM_NON_BLOCKING);
 }
 
+struct free_of_thread {
+    struct sp_stream *stream;
+    CUresult error;
+};
+
+static void free_in_thread(void *argument) {
+    struct free_of_thread *thread = argument;
+    uint64_t sequence = 0;
+    sp_driver->cuCtxSetCurrent(simulated_context());
+    thread->error = sp_stream_free_point(thread->stream, &sequence);
+}
+
+static void threads_that_free_on_a_stream_at_once_have_one_chain(void **state) {
+    (void)state;
+    enum { THREADS = 3, ROUNDS = 40 };
+    for (int round = 0; round < ROUNDS; round++) {
+        struct sp_stream *stream = known_stream();
+        struct free_of_thread threads[THREADS];
+        void *arguments[THREADS];
+        uint64_t before = live_events();
+        for (int i = 0; i < THREADS; i++) {
+            threads[i] = (struct free_of_thread){stream, CUDA_ERROR_UNKNOWN};
+            arguments[i] = &threads[i];
+        }
+        assert_int_equal(simcudaRunThreads(free_in_thread, arguments, THREADS), CUDA_SUCCESS);
+        for (int i = 0; i < THREADS; i++)
+            assert_int_equal(threads[i].error, CUDA_SUCCESS);
+        assert_int_equal(live_events(), before + !stream->identified);
+    }
+}
+
+static int setup_scheduled(void **state) {
+    (void)state;
+    return simulated_begin("mode=scheduled,seed=3,burst=2");
+}
+
 #define chain_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
@@ -155,6 +191,8 @@ int main(void) {
         chain_test(a_recycled_handle_that_keeps_the_old_ones_order_waits_for_it),
         chain_test(a_recycled_handle_is_blocking_only_if_it_always_was),
         chain_test(taking_memory_through_a_recycled_handle_looks_at_its_kind),
+        cmocka_unit_test_setup_teardown(threads_that_free_on_a_stream_at_once_have_one_chain, setup_scheduled,
+                                        simulated_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "unit/order/known.h"
+#include "unit/stepping.h"
 
 static void begin_capture(CUstream stream, CUstreamCaptureMode mode) {
     assert_int_equal(sp_driver->cuStreamBeginCapture(stream, mode), CUDA_SUCCESS);
@@ -211,6 +212,44 @@ static void news_are_told_once_to_whoever_waits_for_them(void **state) {
     bring_news(stream); // so that nobody waits when the test is over
 }
 
+// News that come after so many instructions of whoever is about to wait for them.
+static struct {
+    struct sp_stream *stream;
+    uint64_t seen;
+    int steps;
+    bool waits;
+} sudden;
+
+static void await_news(void) {
+    sudden.waits = sp_streams_await_news(sudden.seen, hear);
+}
+
+static bool bring_sudden_news(void) {
+    if (sudden.steps-- == 0)
+        bring_news(sudden.stream);
+    return sudden.steps >= 0;
+}
+
+static void news_that_come_while_somebody_begins_to_wait_are_not_missed(void **state) {
+    (void)state;
+    int told[2] = {0}; // by the answer, and by a call
+    require_stepping();
+    sudden.stream = known_stream();
+    for (int steps = 0;; steps++) {
+        sudden.steps = steps;
+        sudden.seen = sp_streams_news();
+        heard = 0;
+        step_through(await_news, bring_sudden_news);
+        if (sudden.steps >= 0)
+            break;
+        assert_true(heard == 1 || !sudden.waits);
+        told[heard]++;
+        bring_news(sudden.stream);
+    }
+    bring_news(sudden.stream);
+    assert_true(told[0] > 0 && told[1] > 0);
+}
+
 #define poll_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
@@ -228,6 +267,7 @@ int main(void) {
         poll_test(what_a_stream_came_to_run_after_later_is_not_complete_with_its_mark),
         poll_test(whatever_becomes_known_is_news),
         poll_test(news_are_told_once_to_whoever_waits_for_them),
+        poll_test(news_that_come_while_somebody_begins_to_wait_are_not_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

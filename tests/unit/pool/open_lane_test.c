@@ -6,9 +6,12 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 
 #include "order/borrow.h"
 #include "unit/pool/fixture.h"
+#include "unit/stepping.h"
 
 // Lanes of streams that the program promises never to capture and to destroy through the library: their frees record nothing, and
 // whoever needs the memory finds out.
@@ -350,6 +353,93 @@ static void a_free_while_the_measure_changes_is_fenced(void **state) {
     require_fenced_across(change_the_measure);
 }
 
+// The other way round: the promise ends in the midst of a free, and its end does all that it can until
+// it waits for the lane.
+static struct {
+    pthread_t freeing;
+    int steps; // in the lane, before the free is counted, until it is its turn
+    bool had_turn;
+    bool has_waited;
+    sem_t turn;
+    sem_t stands; // it waits, or is over
+} sudden;
+
+static void note_waiting(int contended) {
+    if (!contended)
+        return;
+    if (!pthread_equal(pthread_self(), sudden.freeing) && !sudden.has_waited) {
+        sudden.has_waited = true;
+        sem_post(&sudden.stands);
+    }
+    sched_yield();
+}
+
+static void *end_the_promise_suddenly(void *unused) {
+    sp_driver->cuCtxSetCurrent(simulated_context());
+    sem_wait(&sudden.turn);
+    end_the_promise();
+    sem_post(&sudden.stands);
+    return unused;
+}
+
+static bool is_uncounted_in_lane(void) {
+    return (is_locked(&late.lane->lock.shared) || atomic_load(&sp_this_thread->inside) == &late.lane->lock) &&
+           atomic_load(&late.lane->unfenced_bytes) == 0;
+}
+
+static bool give_turn(void) {
+    if (!is_uncounted_in_lane() || sudden.steps-- > 0)
+        return true;
+    sudden.had_turn = true;
+    sem_post(&sudden.turn);
+    sem_wait(&sudden.stands);
+    return false;
+}
+
+static void free_it(void) {
+    poolFreeAsync(late.pointer, a);
+}
+
+// Whether the free wasn't counted yet after so many steps.
+static bool free_with_end_after(int steps) {
+    pthread_t thread;
+    sudden.freeing = pthread_self();
+    sudden.steps = steps;
+    sudden.had_turn = sudden.has_waited = false;
+    assert_int_equal(sem_init(&sudden.turn, 0, 0), 0);
+    assert_int_equal(sem_init(&sudden.stands, 0, 0), 0);
+    sp_lock_set_hook(note_waiting);
+    assert_int_equal(pthread_create(&thread, NULL, end_the_promise_suddenly, NULL), 0);
+    step_through(free_it, give_turn);
+    if (!sudden.had_turn)
+        sem_post(&sudden.turn);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    sp_lock_set_hook(NULL);
+    return sudden.had_turn;
+}
+
+static void a_promise_that_ends_in_the_midst_of_a_free_leaves_it_fenced(void **state) {
+    (void)state;
+    enum { STRIDE = 3 }; // fewer than there are between the look at what the lane may hold and the count
+    bool uncounted = true;
+    require_stepping();
+    for (int steps = 0; uncounted; steps += STRIDE) {
+        pool = fixture_pool_of_at_most(BIG);
+        fixture_set_flag(pool, poolMemPoolAttrStreamPromises, OPEN);
+        pair(BIG, a);
+        late.pointer = fixture_malloc(pool, BIG, a);
+        late.lane = fixture_lane(pool, a);
+        simulated_work(a);
+        uncounted = free_with_end_after(steps);
+        void *taken = fixture_malloc(pool, BIG, b);
+        assert_ptr_equal(taken, late.pointer);
+        fixture_free(taken, b);
+        simulated_finish(a);
+        fixture_synchronize(b);
+        assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    }
+}
+
 // ---- a stream that others have borrowed
 
 static _Atomic bool destroyed;
@@ -419,6 +509,7 @@ int main(void) {
         open_lane_test(a_default_stream_gets_no_open_lane_from_one_that_is_gone),
         open_lane_test(a_free_while_the_promise_ends_is_fenced),
         open_lane_test(a_free_while_the_measure_changes_is_fenced),
+        open_lane_test(a_promise_that_ends_in_the_midst_of_a_free_leaves_it_fenced),
         open_lane_test(it_is_not_destroyed_meanwhile),
         open_lane_test(nor_when_its_handle_was_forgotten_meanwhile),
     };

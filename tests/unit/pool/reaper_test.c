@@ -12,6 +12,7 @@
 #include "pool/reaper.h"
 #include "pool/stitch.h"
 #include "unit/pool/fixture.h"
+#include "unit/stepping.h"
 
 // All that the device gives a pool, in pieces of a quarter.
 #define POOL  MIB(64)
@@ -247,7 +248,7 @@ static void a_trim_that_is_left_to_the_reaper_ends_at_the_threshold(void **state
         free_all();
         fixture_set(pool, poolMemPoolStatBytesReleasedByReaper, 0);
         fixture_synchronize(a);
-        while (fixture_reserved(pool) > thresholds[i])
+        for (int looks = 0; looks < 10000000 && fixture_reserved(pool) > thresholds[i]; looks++)
             assert_in_range(fixture_reserved(pool), thresholds[i], POOL);
         sp_reaper_rest();
         assert_int_equal(fixture_reserved(pool), thresholds[i]);
@@ -293,6 +294,34 @@ static void memory_that_waits_for_the_reaper_is_reserved_and_can_be_had_again(vo
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesReleasedByReaper), PIECE);
     fixture_check(pool);
     fixture_free(most, a);
+}
+
+// At each instruction of a synchronise, for the reaper may come at any.
+static bool due_too_early;
+
+static bool look_at_trim(void) {
+    due_too_early = atomic_load(&inside->trim_due) && !atomic_load(&inside->synchronized);
+    return !due_too_early;
+}
+
+static void take_trim(void) {
+    sp_reaper_take_trim(inside);
+}
+
+static void a_trim_is_due_only_once_the_reaper_can_see_why(void **state) {
+    (void)state;
+    require_stepping();
+    leave_trims_to_reaper(0);
+    free_all();
+    assert_true(sp_reaper_call(inside)); // so that its thread is there
+    sp_reaper_rest();
+    keep_reaper_off();
+    due_too_early = false;
+    step_through(take_trim, look_at_trim);
+    bool due = atomic_load(&inside->trim_due);
+    let_reaper_in();
+    assert_true(due);
+    assert_false(due_too_early);
 }
 
 // Nor does it wait for anybody who maps.
@@ -504,6 +533,7 @@ int main(void) {
         reaper_test(an_ended_reaper_is_started_again),
         reaper_test(a_trim_that_is_left_to_the_reaper_ends_at_the_threshold),
         reaper_test(memory_that_waits_for_the_reaper_is_reserved_and_can_be_had_again),
+        reaper_test(a_trim_is_due_only_once_the_reaper_can_see_why),
         reaper_test(a_synchronise_that_leaves_its_trim_leaves_the_lanes_alone),
         reaper_test(each_synchronise_has_its_trim_however_often_the_reaper_was_called),
         reaper_test(memory_that_is_pending_is_not_released),

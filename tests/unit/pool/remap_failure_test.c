@@ -117,6 +117,30 @@ static void new_memory_before_a_front_is_given_back_when_a_driver_call_fails(voi
     assert_true(failures > 10);
 }
 
+// One free extent, behind another one, has lost its handle in a trim that the driver broke off.
+static void memory_whose_handle_is_released_is_no_piece(void **state) {
+    (void)state;
+    fill_with(EXTENT);
+    drop(0, a);
+    drop(1, a);
+    fixture_synchronize(a);
+    assert_int_equal(simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
+    assert_int_equal(poolMemPoolTrimTo(pool, POOL - EXTENT), poolErrorUnknown);
+    simcudaFailClear();
+    assert_int_equal(fixture_reserved(pool), POOL);
+    for (size_t i = 3; i <= 7; i += 2)
+        drop(i, a);
+    fixture_synchronize(a);
+    uint64_t before = remaps();
+    void *joined = fixture_malloc(pool, 3 * EXTENT, a);
+    assert_true(lies_in_a_stitched_view(joined));
+    assert_int_equal(remaps(), before + 1);
+    fixture_free(joined, a);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_reserved(pool), POOL - 5 * EXTENT);
+}
+
 static void a_remap_in_which_host_memory_runs_out_changes_nothing(void **state) {
     (void)state;
     for (int onwards = 0; onwards < 2; onwards++) {
@@ -228,6 +252,7 @@ int main(void) {
         TEST(a_remap_that_cannot_be_undone_is_undone_later),
         TEST(new_memory_that_cannot_be_given_back_is_free_memory),
         TEST(new_memory_before_a_front_is_given_back_when_a_driver_call_fails),
+        TEST(memory_whose_handle_is_released_is_no_piece),
         TEST(a_remap_in_which_host_memory_runs_out_changes_nothing),
         TEST(only_a_live_stitched_block_can_be_freed),
         TEST(a_pool_that_is_given_up_goes_with_its_last_stitched_block),

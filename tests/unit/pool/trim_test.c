@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "order/synchronize.h"
+#include "pool/settle.h"
 #include "unit/pool/fixture.h"
 
 static void freed(poolMemPool_t pool, const size_t *sizes, int count, CUstream stream) {
@@ -215,6 +217,53 @@ static void a_pool_that_is_deterministic_no_longer_gives_back_what_a_question_fo
     assert_int_equal(fixture_reserved(pool), 0);
 }
 
+// One stream's memory completes when the pool has looked at it and is at another's.
+static struct {
+    struct sp_pool *inside;
+    struct sp_stream *stream;
+    uint32_t looked_at;
+} late;
+
+static bool complete_late(struct sp_fence fence) {
+    if (fence.slot == late.looked_at) {
+        atomic_store(&late.inside->is_complete, sp_fence_is_complete);
+        assert_int_equal(sp_stream_query(late.stream, late.stream->handle), CUDA_SUCCESS);
+    }
+    return sp_fence_is_complete(fence);
+}
+
+static void settle(struct sp_pool *inside) {
+    sp_lock_acquire(&inside->lock);
+    sp_pool_settle(inside);
+    sp_lock_release(&inside->lock);
+}
+
+static void memory_that_completes_while_the_pool_looks_is_found_the_next_time(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream(), b = simulated_stream();
+    void *of_a = fixture_malloc(pool, MIB(32), a), *of_b = fixture_malloc(pool, MIB(32), b);
+    late.inside = fixture_inside(pool);
+    late.stream = fixture_stream(a);
+    late.looked_at = fixture_stream(b)->slot;
+    simulated_work(a);
+    simulated_work(b);
+    fixture_free(of_a, a);
+    fixture_free(of_b, b);
+    sp_pool_collect(late.inside);
+    simulated_finish(a);
+    simulated_finish(b);
+    assert_int_equal(poolStreamQuery(b), poolSuccess);
+    atomic_store(&late.inside->is_complete, complete_late);
+    settle(late.inside);
+    assert_ptr_equal(atomic_load(&late.inside->is_complete), sp_fence_is_complete);
+    settle(late.inside);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        assert_null(sp_tier_first(&fixture_lane(pool, a)->tiers[kind]));
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
 static poolMemPool_t shared_pool;
 
 static void grow_and_trim(void *stream) {
@@ -267,6 +316,7 @@ int main(void) {
         trim_test(what_can_not_be_mapped_anew_is_less_kept_and_nothing_worse),
         trim_test(a_trim_survives_every_lack_of_host_memory),
         trim_test(a_pool_that_is_deterministic_no_longer_gives_back_what_a_question_found),
+        trim_test(memory_that_completes_while_the_pool_looks_is_found_the_next_time),
         trim_test(asking_what_can_be_released_is_safe_while_another_thread_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
