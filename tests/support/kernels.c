@@ -101,5 +101,5 @@ void test_stop_spinning(const struct test_spin *spin) {
 }
 
 void test_work(CUstream stream) {
-    launch_spin(load_spin(), UINT64_C(50000000), 0, stream);
+    launch_spin(load_spin(), UINT64_C(5000000), 0, stream);
 }
