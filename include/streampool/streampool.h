@@ -18,16 +18,17 @@
 //              frees them with the context. That call fails when they can't be had.
 // Order.       A call that takes a stream acts at that point of the stream's order. No byte is handed to a
 //              stream while work that was ordered before its free may still run elsewhere.
-// Legacy.      The driver orders the legacy default stream with the blocking streams of its context, and
-//              with per-thread default streams, at each action on either side. For the memory that they are
-//              called for, an allocation and a free are such actions, as CUDA's are: memory may be used on
-//              one side and freed on the other with no event between them; it may be allocated on the legacy
-//              stream and used on a blocking one; and a stream that was synchronised after an allocation on
-//              it, by this library or by the driver, vouches for the memory. So an allocation of reused
-//              memory on a legacy, blocking or per-thread stream records an event there, unless one was
-//              recorded since that memory was freed. Work of blocking streams then runs in the order in
-//              which such an allocation on the legacy stream comes between it, as with CUDA's. Not on
-//              non-blocking streams, nor under poolPromiseNoLegacyOrder.
+// Legacy.      The driver orders the legacy default stream with the blocking streams of its context,
+//              and with per-thread default streams, at each action on either side. For the memory
+//              that they are called for, an allocation and a free are such actions, as CUDA's are:
+//              memory may be used on one side and freed on the other with no event between them; it
+//              may be allocated on the legacy stream and used on a blocking one; and a stream that
+//              was synchronised after an allocation on it, by this library or by the driver, vouches
+//              for the memory. So an allocation of reused memory on a legacy, blocking or per-thread
+//              stream records an event there, unless one was recorded since that memory was freed. As
+//              with CUDA's, such an allocation on the legacy stream is a barrier: later work of
+//              blocking streams waits for what they have pending. None of this concerns non-blocking
+//              streams, or pools with poolPromiseNoLegacyOrder.
 // Threads.     Every call may be made from any thread at any time, except from a function that the driver
 //              runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to it.
 // Failure.     A call that fails changes nothing: no figure, no byte, no output parameter. The code is
