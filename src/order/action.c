@@ -13,20 +13,19 @@ static bool is_recorded(const struct sp_stream *stream, uint64_t sequence) {
     return sequence <= atomic_load_explicit(&stream->recorded, memory_order_acquire);
 }
 
+// An action of the stream stands behind its frees up to the number. On the legacy stream the record
+// of a mark is one, too.
+static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
+    return sequence <= atomic_load_explicit(&stream->acted, memory_order_acquire) ||
+           (kind_of(stream) == SP_STREAM_LEGACY && is_recorded(stream, sequence));
+}
+
 // Measured on an H200: the legacy stream also waits for work of a blocking stream that was
 // destroyed meanwhile.
 bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence) {
     const struct sp_stream *owner = sp_stream_at(fence.slot);
-    return sp_rule_legacy_ordered(kind_of(owner), kind_of(taker), is_recorded(owner, fence.sequence)) &&
+    return sp_rule_legacy_ordered(kind_of(owner), kind_of(taker), has_acted(owner, fence.sequence)) &&
            sp_stream_is_of(owner, taker->context, taker->context_id);
-}
-
-// An action of the stream stands behind its frees up to the number. On the legacy stream a record
-// is one.
-static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
-    return kind_of(stream) == SP_STREAM_LEGACY
-               ? is_recorded(stream, sequence)
-               : sequence <= atomic_load_explicit(&stream->acted, memory_order_acquire);
 }
 
 // An anonymous stream has waited for its chain before it was given anything: that is an action.
@@ -59,13 +58,17 @@ enum sp_debt sp_stream_debt_for(const struct sp_stream *taker, const struct sp_f
 
 // ------------------------------------------------------------------------------------------------ acting
 
-static CUresult wait_for_itself(struct sp_stream *stream, const struct sp_mark *mark) {
-    if (kind_of(stream) == SP_STREAM_LEGACY)
-        return CUDA_SUCCESS;
+typedef CUresult driver_call(CUstream handle, CUevent event);
+
+static CUresult call_relaxed(driver_call *call, const struct sp_stream *stream, CUevent event) {
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
-    CUresult error = sp_private_event_wait(stream->handle, mark->event);
+    CUresult error = call(stream->handle, event);
     sp_relaxed_mode_leave(mode);
     return error;
+}
+
+static CUresult record(CUstream handle, CUevent event) {
+    return sp_private_event_record(event, handle);
 }
 
 // There is no mark where all that could be marked is complete by now.
@@ -74,10 +77,41 @@ static CUresult act_by_mark(struct sp_stream *stream, enum sp_debt debt) {
     CUresult error = debt == SP_DEBT_OWN ? sp_stream_mark(stream, &mark) : sp_stream_mark_anew(stream, &mark);
     if (error != CUDA_SUCCESS || !mark)
         return error;
-    error = wait_for_itself(stream, mark);
+    error = call_relaxed(sp_private_event_wait, stream, mark->event);
     if (error == CUDA_SUCCESS)
         sp_number_raise(&stream->acted, mark->sequence);
     sp_mark_release(mark);
+    return error;
+}
+
+// The event of a legacy stream's actions, made with the first of them. Where two threads make one, the
+// first to say so has it kept.
+static CUresult event_for_actions(struct sp_stream *stream, CUevent *event) {
+    CUevent made, none = NULL;
+    *event = atomic_load_explicit(&stream->action, memory_order_acquire);
+    if (*event)
+        return CUDA_SUCCESS;
+    CUresult error = sp_private_event_create(stream, &made);
+    if (error != CUDA_SUCCESS)
+        return error;
+    if (atomic_compare_exchange_strong(&stream->action, &none, made)) {
+        *event = made;
+    } else {
+        sp_private_event_destroy(made);
+        *event = none;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult act_by_record(struct sp_stream *stream) {
+    CUevent event;
+    CUresult error = event_for_actions(stream, &event);
+    if (error != CUDA_SUCCESS)
+        return error;
+    uint64_t sequence = sp_stream_close_sequence(stream);
+    error = call_relaxed(record, stream, event);
+    if (error == CUDA_SUCCESS)
+        sp_number_raise(&stream->acted, sequence);
     return error;
 }
 
@@ -90,5 +124,7 @@ static CUresult act_by_chain(struct sp_stream *stream) {
 CUresult sp_stream_act(struct sp_stream *stream, enum sp_debt debt) {
     if (debt == SP_DEBT_NONE)
         return CUDA_SUCCESS;
-    return stream->identified ? act_by_mark(stream, debt) : act_by_chain(stream);
+    if (!stream->identified)
+        return act_by_chain(stream);
+    return kind_of(stream) == SP_STREAM_LEGACY ? act_by_record(stream) : act_by_mark(stream, debt);
 }

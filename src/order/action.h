@@ -15,12 +15,14 @@
 //     action of the allocation's stream stands behind that work.
 //
 // So a stream that takes part in this order *acts*: an allocation on it *owes* an action where its
-// memory may carry work that the stream has no action behind. The action is the record of a mark.
-// On a blocking stream a wait for that mark follows: a synchronise of the stream passes over a
-// record that only the legacy stream's work keeps pending, and waits for a wait that is. (It waits
-// for the record of an event with timing or for blocking waits as well; the one costs twice as
-// much, the other an interrupt for each.) A non-blocking stream never owes an action. The legacy
-// stream does whatever streams the library knows: a program may allocate and free on it alone, and
+// memory may carry work that the stream has no action behind. A non-blocking stream never owes one.
+//
+// On a blocking stream the action is the record of a mark and a wait for it: a synchronise of the
+// stream passes over a record that only the legacy stream's work keeps pending, and waits for a
+// wait that is. (It waits for the record of an event with timing or for blocking waits as well; the
+// one costs twice as much, the other an interrupt for each.) On the legacy stream any record is
+// one, and nobody waits for it: so one event serves for all, and nothing else is kept. The legacy
+// stream owes whatever streams the library knows: a program may allocate and free on it alone, and
 // compute on blocking streams that no call ever names. An anonymous stream acts, since its name may
 // be that of a blocking one.
 #ifndef STREAMPOOL_ORDER_ACTION_H

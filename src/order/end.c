@@ -81,6 +81,7 @@ void sp_stream_end_with_context(struct sp_stream *stream) {
     stream->ended = true;
     stream->spare_marks = NULL;
     stream->chain = NULL;
+    atomic_store(&stream->action, NULL);
     sp_clock_clear(&stream->clock);
     sp_clock_clear(&stream->acquired);
     sp_lock_release(&stream->lock);
@@ -102,6 +103,8 @@ void sp_stream_destroy_events(struct sp_stream *stream) {
     }
     if (stream->chain)
         sp_private_event_destroy(stream->chain);
+    if (stream->action)
+        sp_private_event_destroy(stream->action);
     sp_clock_clear(&stream->clock);
     sp_clock_clear(&stream->acquired);
 }

@@ -65,7 +65,8 @@ struct sp_stream {
     _Alignas(64) _Atomic uint64_t completed;
     _Atomic uint64_t synchronized;
     _Atomic uint64_t recorded; // the highest number that a record closed
-    _Atomic uint64_t acted;    // and that an action of a blocking stream stands behind; see order/action.h
+    _Atomic uint64_t acted;    // and that an action stands behind; see order/action.h
+    _Atomic(CUevent) action;   // of a legacy stream: the event of its actions
     uint64_t first;            // the first number of this incarnation
     CUstream handle;
     CUcontext context;

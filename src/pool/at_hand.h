@@ -26,13 +26,19 @@ static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t siz
     return address;
 }
 
-static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags) {
+// `freed`, where the caller wants it, is the last number under which the lane's stream freed what is taken.
+static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags,
+                                            uint64_t *freed) {
     unsigned class_index = sp_size_class_of(size);
     struct sp_list *slabs = &lane->slabs[class_index];
     struct sp_slab *slab = SP_CONTAINER_OF(slabs->next, struct sp_slab, link);
     if (SP_UNLIKELY(slabs->next == slabs || flags & poolMallocSameStreamOnly))
         slab = sp_lane_find_slab_locked(lane, class_index, flags);
-    return SP_LIKELY(slab) ? sp_take_from_slab_locked(slab, size) : 0;
+    if (SP_UNLIKELY(!slab))
+        return 0;
+    if (freed)
+        *freed = slab->last_sequence;
+    return sp_take_from_slab_locked(slab, size);
 }
 
 static inline uint64_t sp_rounded_large(size_t size) {
@@ -47,11 +53,15 @@ static inline uint64_t sp_hand_out(struct sp_lane *lane, struct sp_block *block,
 }
 
 // From the lane's quick list; 0 when there is none of the size. It may be one that can't even be rounded.
-static inline uint64_t sp_take_quick_locked(struct sp_lane *lane, size_t size) {
+static inline uint64_t sp_take_quick_locked(struct sp_lane *lane, size_t size, uint64_t *freed) {
     if (SP_UNLIKELY(size > SIZE_MAX / 2))
         return 0;
     struct sp_block *block = sp_quick_take(lane, sp_rounded_large(size));
-    return block ? sp_hand_out(lane, block, size) : 0;
+    if (!block)
+        return 0;
+    if (freed)
+        *freed = sp_fence_set_at(&block->fences, 0)->sequence;
+    return sp_hand_out(lane, block, size);
 }
 
 static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
@@ -60,7 +70,7 @@ static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
 
 // What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
 static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
-                                       unsigned int flags) {
+                                       unsigned int flags, uint64_t *freed) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
     uint64_t address = 0;
     bool covered = true;
@@ -68,8 +78,8 @@ static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_str
         return 0;
     sp_biased_acquire(&lane->lock);
     if (SP_LIKELY(sp_lane_is(lane, pool, stream)))
-        address =
-            size <= SP_SMALL_MAX ? sp_take_small_locked(lane, size, flags) : sp_take_quick_locked(lane, size);
+        address = size <= SP_SMALL_MAX ? sp_take_small_locked(lane, size, flags, freed)
+                                       : sp_take_quick_locked(lane, size, freed);
     if (SP_LIKELY(address)) {
         sp_lane_count_hit_locked(lane);
         covered = sp_figures_use_locked(lane, size);
@@ -162,11 +172,11 @@ static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t han
                                          size_t size, unsigned int flags, void **pointer) {
     if (SP_UNLIKELY(sp_stream_acts(stream) || flags & poolMallocFixed))
         return sp_pool_malloc_slowly(pool, handle, stream, size, flags, pointer);
-    uint64_t address = sp_take_at_hand(pool, stream, size, flags);
+    uint64_t address = sp_take_at_hand(pool, stream, size, flags, NULL);
     if (SP_UNLIKELY(!address))
         return sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
     if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle)))
-        return sp_pool_hand_over(pool, handle, stream, address, pointer);
+        return sp_pool_hand_over(pool, handle, stream, address, SP_DEBT_NONE, pointer);
     *pointer = (void *)(uintptr_t)address;
     return poolSuccess;
 }

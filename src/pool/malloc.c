@@ -88,7 +88,7 @@ SP_COLD struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned 
 SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                          unsigned int flags) {
     sp_biased_acquire(&lane->lock);
-    uint64_t address = sp_take_small_locked(lane, size, flags);
+    uint64_t address = sp_take_small_locked(lane, size, flags, NULL);
     if (address)
         sp_lane_count_hit_locked(lane);
     sp_biased_release(&lane->lock);
@@ -113,7 +113,7 @@ static bool may_ask(const struct sp_pool *pool, unsigned int flags) {
 SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                            unsigned int flags, enum sp_statistic counts) {
     sp_biased_acquire(&lane->lock);
-    uint64_t address = sp_take_small_locked(lane, size, flags);
+    uint64_t address = sp_take_small_locked(lane, size, flags, NULL);
     sp_biased_release(&lane->lock);
     if (address)
         sp_pool_count(pool, counts);
@@ -302,20 +302,25 @@ static enum sp_debt debt_locked(const struct sp_lane *lane, uintptr_t owner) {
                 : sp_stream_debt_for(lane->stream, &sp_owner_block(owner)->fences, is_complete);
 }
 
-// What is owed for an allocation that was just made.
-static enum sp_debt debt_for(uint64_t address) {
+// What the stream owes for an allocation that was just made.
+static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
     uintptr_t owner = sp_owner_of(address);
     struct sp_lane *lane = sp_owner_lane(owner);
+    if (!sp_stream_acts(stream))
+        return SP_DEBT_NONE;
     sp_biased_acquire(&lane->lock);
     enum sp_debt debt = debt_locked(lane, owner);
     sp_biased_release(&lane->lock);
     return debt;
 }
 
-static poolError_t act_for(struct sp_pool *pool, struct sp_stream *stream, uint64_t address) {
-    enum sp_debt debt = debt_for(address);
-    if (debt == SP_DEBT_NONE)
-        return poolSuccess;
+// The same for what the lane had at hand, which its stream alone had freed.
+static enum sp_debt debt_at_hand(const struct sp_pool *pool, const struct sp_stream *stream, uint64_t freed) {
+    return sp_pool_follows_legacy(pool) ? sp_stream_debt_for_own(stream, freed, pool->is_complete)
+                                        : SP_DEBT_NONE;
+}
+
+static poolError_t act(struct sp_pool *pool, struct sp_stream *stream, enum sp_debt debt) {
     CUresult error = sp_stream_act(stream, debt);
     if (error != CUDA_SUCCESS)
         return sp_fail_driver(error, "ordering the stream behind the memory's earlier uses");
@@ -402,14 +407,14 @@ static void give_back(uint64_t address, struct sp_stream *stream) {
     sp_pool_free_slowly((void *)(uintptr_t)address, sp_owner_of(address), stream);
 }
 
-// Unless the pool has become another one meanwhile.
+// Unless the pool has become another one meanwhile. With the action that is owed.
 SP_APART poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                       uint64_t address, void **pointer) {
+                                       uint64_t address, enum sp_debt debt, void **pointer) {
     if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle))) {
         give_back(address, stream);
         return SP_POOL_GONE;
     }
-    poolError_t error = sp_stream_acts(stream) ? act_for(pool, stream, address) : poolSuccess;
+    poolError_t error = debt == SP_DEBT_NONE ? poolSuccess : act(pool, stream, debt);
     if (error == poolSuccess)
         *pointer = (void *)(uintptr_t)address;
     else
@@ -422,14 +427,17 @@ SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t 
                                             void **pointer) {
     uint64_t address = 0;
     poolError_t error = malloc_pinned(pool, handle, stream, size, flags, &address);
-    return error == poolSuccess ? sp_pool_hand_over(pool, handle, stream, address, pointer) : error;
+    if (error != poolSuccess)
+        return error;
+    return sp_pool_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
 }
 
 SP_APART poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                                          size_t size, unsigned int flags, void **pointer) {
     uint64_t address = size > SP_SMALL_MAX ? take_near(pool, stream, size) : 0;
-    return SP_LIKELY(address) ? sp_pool_hand_over(pool, handle, stream, address, pointer)
-                              : malloc_by_ladder(pool, handle, stream, size, flags, pointer);
+    if (SP_UNLIKELY(!address))
+        return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
+    return sp_pool_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
 }
 
 SP_APART poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
@@ -440,7 +448,9 @@ SP_APART poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t h
         return error;
     if (flags & poolMallocFixed)
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
-    uint64_t address = sp_take_at_hand(pool, stream, size, flags);
-    return address ? sp_pool_hand_over(pool, handle, stream, address, pointer)
-                   : sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
+    uint64_t freed = 0;
+    uint64_t address = sp_take_at_hand(pool, stream, size, flags, &freed);
+    if (!address)
+        return sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
+    return sp_pool_hand_over(pool, handle, stream, address, debt_at_hand(pool, stream, freed), pointer);
 }

@@ -26,7 +26,7 @@
 #include "base/biased_lock.h"
 #include "heap/slab.h"
 #include "heap/tier.h"
-#include "order/progress.h"
+#include "order/action.h"
 #include "pool/error.h"
 #include "vmm/view.h"
 
@@ -333,7 +333,7 @@ static inline bool sp_pool_is_another_now(const struct sp_pool *pool, poolMemPoo
 
 // What was taken with no pin goes to the caller, once the action that is owed for it is done, or back to its pool.
 poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                              uint64_t address, void **pointer);
+                              uint64_t address, enum sp_debt debt, void **pointer);
 
 // What pool/at_hand.h has left to do, on a stream whose capture state has been checked. And the free of anything, or without a stream,
 // null. `owner` is what the page map says of the pointer.

@@ -143,7 +143,57 @@ static void a_bare_question_sees_the_action(void **state) {
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
 }
 
+// Nobody waits for the legacy stream's action: so it is one event, and no mark.
+static void all_actions_of_the_legacy_stream_record_one_event(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *legacy = known(CU_STREAM_LEGACY);
+    uint64_t created = simcudaCallCount("cuEventCreate");
+    for (int i = 0; i < 3; i++) {
+        uint64_t sequence = free_on(legacy);
+        uint64_t recorded = simcudaCallCount("cuEventRecord");
+        assert_true(owes_for_own(legacy, sequence));
+        assert_int_equal(sp_stream_act(legacy, i == 1 ? SP_DEBT_OTHERS : SP_DEBT_OWN), CUDA_SUCCESS);
+        assert_int_equal(simcudaCallCount("cuEventRecord"), recorded + 1);
+        assert_false(owes_for_own(legacy, sequence));
+        assert_null(sp_stream_mark_covering(legacy, sequence));
+    }
+    assert_int_equal(simcudaCallCount("cuEventCreate"), created + 1);
+}
+
+static void an_action_of_the_legacy_stream_that_fails_is_owed_again(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *legacy = known(CU_STREAM_LEGACY);
+    uint64_t sequence = free_on(legacy);
+    simcudaFailCall("cuEventCreate", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(sp_stream_act(legacy, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_true(owes_for_own(legacy, sequence));
+    simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(sp_stream_act(legacy, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_true(owes_for_own(legacy, sequence));
+    simcudaFailClear();
+    assert_int_equal(sp_stream_act(legacy, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_false(owes_for_own(legacy, sequence));
+}
+
 // ---- the order
+
+static void memory_of_the_legacy_stream_is_ordered_once_its_action_stands_behind_it(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *legacy = known(CU_STREAM_LEGACY);
+    struct sp_stream *stream = blocking_stream();
+    uint64_t sequence = free_behind_work_on(legacy);
+    assert_false(is_legacy_ordered(stream, legacy, sequence));
+    assert_int_equal(sp_stream_act(legacy, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_true(is_legacy_ordered(stream, legacy, sequence));
+    assert_false(is_legacy_ordered(known_stream(), legacy, sequence));
+    assert_false(is_legacy_ordered(stream, legacy, free_on(legacy)));
+}
 
 static void memory_of_the_legacy_stream_is_ordered_once_an_event_stands_behind_it(void **state) {
     (void)state;
@@ -235,6 +285,9 @@ int main(void) {
         action_test(an_action_behind_the_other_side_is_a_new_one),
         action_test(an_action_behind_own_frees_uses_the_record_that_is_there),
         action_test(a_bare_question_sees_the_action),
+        action_test(all_actions_of_the_legacy_stream_record_one_event),
+        action_test(an_action_of_the_legacy_stream_that_fails_is_owed_again),
+        action_test(memory_of_the_legacy_stream_is_ordered_once_its_action_stands_behind_it),
         action_test(memory_of_the_legacy_stream_is_ordered_once_an_event_stands_behind_it),
         action_test(a_question_with_no_answer_is_no_event_behind_it),
         action_test(a_query_of_an_idle_blocking_stream_leaves_its_frees_pending_beside_legacy_work),
