@@ -237,12 +237,19 @@ static bool check_account(struct check *check, const struct sp_lane *lane) {
     return true;
 }
 
+static bool check_lanes_tier(struct check *check, const struct sp_lane *lane, const struct sp_tier *tier) {
+    REQUIRE(check, sp_tier_check(tier), "a lane's tier is not in order");
+    for (const struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b))
+        REQUIRE(check, b->fences.count == 1 && sp_fence_set_at(&b->fences, 0)->slot == lane->stream->slot,
+                "a lane's tier holds a block that is not its own");
+    return true;
+}
+
 static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t *cached) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        REQUIRE(check, sp_tier_check(&lane->tiers[kind]), "a lane's tier is not in order");
-        for (const struct sp_block *b = sp_tier_first(&lane->tiers[kind]); b; b = sp_tier_next(b))
-            REQUIRE(check, b->fences.count == 1 && sp_fence_set_at(&b->fences, 0)->slot == lane->stream->slot,
-                    "a lane's tier holds a block that is not its own");
+        if (!check_lanes_tier(check, lane, &lane->tiers[kind]) ||
+            !check_lanes_tier(check, lane, &lane->unfenced[kind]))
+            return false;
     }
     SP_LIST_FOR_EACH(link, &lane->owned_slabs) {
         if (!check_slab(check, lane, SP_CONTAINER_OF(link, struct sp_slab, owned_link)))

@@ -3,24 +3,24 @@
 #include "pool/settle.h"
 #include "pool/stitch.h"
 
-uint64_t sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
-    uint64_t bytes = 0;
+void sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
     while (blocks) {
         struct sp_block *next = blocks->quick_next;
         blocks->quick_next = NULL;
-        bytes += sp_block_is_stitched(blocks) ? sp_stitch_dissolve(pool, blocks) : insert(pool, blocks)->size;
+        if (sp_block_is_stitched(blocks))
+            sp_stitch_dissolve(pool, blocks);
+        else
+            insert(pool, blocks);
         blocks = next;
     }
-    return bytes;
 }
 
-uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
+void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
     if (!blocks)
-        return 0;
+        return;
     sp_lock_acquire(&pool->lock);
-    uint64_t bytes = sp_pool_insert_cached_locked(pool, blocks, insert);
+    sp_pool_insert_cached_locked(pool, blocks, insert);
     sp_lock_release(&pool->lock);
-    return bytes;
 }
 
 // Puts list `more` in front of list `blocks`.
@@ -43,11 +43,11 @@ struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane) {
     return blocks;
 }
 
-uint64_t sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert) {
+void sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert) {
     sp_biased_acquire(&lane->lock);
     struct sp_block *blocks = sp_lane_detach_quick_locked(lane);
     sp_biased_release(&lane->lock);
-    return sp_pool_insert_cached(lane->pool, blocks, insert);
+    sp_pool_insert_cached(lane->pool, blocks, insert);
 }
 
 // ------------------------------------------------------------------------------------------------ slabs

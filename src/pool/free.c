@@ -122,6 +122,12 @@ static inline bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_sla
     return true;
 }
 
+// What others can't have before an event stands behind the free: the block, or the whole of a slab that is given up.
+static uint64_t freed_bytes(const struct sp_slab *slab, bool surplus) {
+    const struct sp_size_class *class = sp_slab_class(slab);
+    return surplus ? class->pages * SP_PAGE_SIZE : class->block_size;
+}
+
 // With the lock of the slab's owner held. CUDA_ERROR_INVALID_VALUE when no live block begins there.
 static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, uint64_t address,
                                   struct release *release, bool *surplus) {
@@ -136,10 +142,10 @@ static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, u
     } else {
         release->requested = put_own_locked(owner, slab, index, release);
     }
+    *surplus = unlink_if_surplus_locked(owner, slab);
     if (release->stream == owner->stream)
         release->over_unfenced =
-            sp_lane_count_unfenced(owner, release->sequence, sp_slab_class(slab)->block_size);
-    *surplus = unlink_if_surplus_locked(owner, slab);
+            sp_lane_count_unfenced(owner, release->sequence, freed_bytes(slab, *surplus));
     return CUDA_SUCCESS;
 }
 
@@ -152,7 +158,6 @@ SP_COLD static bool count_unfenced(struct sp_lane *lane, const struct release *r
 
 static poolError_t free_small(void *pointer, struct sp_slab *slab, struct release *release) {
     struct sp_lane *owner = slab->owner;
-    uint32_t block_size = sp_slab_class(slab)->block_size;
     struct sp_lane *lane = owner;
     bool surplus = false;
     if (!owner || !owner->pool) // used again meanwhile, or given back
@@ -171,7 +176,7 @@ static poolError_t free_small(void *pointer, struct sp_slab *slab, struct releas
     if (error != CUDA_SUCCESS)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     if (lane != owner)
-        release->over_unfenced = count_unfenced(lane, release, block_size);
+        release->over_unfenced = count_unfenced(lane, release, freed_bytes(slab, surplus));
     if (surplus)
         sp_pool_release_slab(release->pool, owner, slab);
     return poolSuccess;

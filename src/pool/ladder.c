@@ -1,6 +1,8 @@
 // The ladder: what a request that its lane can't serve tries, from the cheapest to the dearest.
 #include "order/end.h"
+#include "order/mark.h"
 #include "order/poll.h"
+#include "order/silent.h"
 #include "order/synchronize.h"
 #include "pool/keep.h"
 #include "pool/request.h"
@@ -94,8 +96,10 @@ static bool is_idle(struct sp_pool *pool) {
     sp_pool_settle(pool);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         idle = idle && pool->regions[kind].waiting.bytes == 0;
-        SP_LIST_FOR_EACH(link, &pool->lanes)
-        idle = idle && SP_CONTAINER_OF(link, struct sp_lane, link)->tiers[kind].bytes == 0;
+        SP_LIST_FOR_EACH(link, &pool->lanes) {
+            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+            idle = idle && lane->tiers[kind].bytes + lane->unfenced[kind].bytes == 0;
+        }
     }
     sp_lock_release(&pool->lock);
     return idle;
@@ -139,21 +143,39 @@ static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
     return bytes > room ? bytes - room : 0;
 }
 
-static bool make_room(const struct sp_request *request) {
+// A pool may serve a stream of another device.
+static CUcontext context_on(const struct sp_device *device, const struct sp_stream *stream) {
+    return stream->device == device->vmm.ordinal ? stream->context : NULL;
+}
+
+static bool make_room(const struct sp_request *request, size_t more) {
     struct sp_pool *pool = request->pool;
     size_t needed = sp_round_up(request->size, pool->device->vmm.granule);
     uint64_t over = over_limit(pool, needed);
-    return over > 0 ? sp_pool_make_room(pool, over)
-                    : sp_device_make_room(pool->device, request->lane->stream, needed);
+    if (over > 0 && !sp_pool_make_room(pool, over))
+        return false;
+    return sp_device_make_room(pool->device, context_on(pool->device, request->lane->stream), needed, more) ||
+           over > 0;
 }
 
+// With nothing else to release the last growth stands. The driver needs some memory for its own ends, and can't give all that it says
+// is free: so more is released each time.
 static CUresult grown_after_trim(struct sp_request *request, struct sp_block **block) {
+    static const size_t more[] = {0, (size_t)64 << 20, SIZE_MAX / 2};
+    struct sp_device *device = request->pool->device;
+    CUresult error = CUDA_ERROR_OUT_OF_MEMORY;
     if (request->flags & poolMallocNoGrowth)
         return CUDA_SUCCESS;
-    bool buried = sp_device_bury(request->pool->device); // they hold no memory, but mappings
-    if (!make_room(request) && !buried)
-        return CUDA_SUCCESS;
-    CUresult error = sp_grow(request, block);
+    uint64_t reserved = sp_device_reserved(device);
+    bool buried = sp_device_bury(device); // they hold no memory, but mappings
+    for (size_t i = 0; i < sizeof more / sizeof more[0] && error == CUDA_ERROR_OUT_OF_MEMORY; i++) {
+        bool made = make_room(request, more[i]) || sp_device_reserved(device) < reserved;
+        if (!made && !buried)
+            break;
+        reserved = sp_device_reserved(device);
+        buried = false;
+        error = sp_grow(request, block);
+    }
     if (error == CUDA_SUCCESS)
         sp_pool_count(request->pool, SP_STATISTIC_Growths);
     return out_of_memory_is_no_error(error);
@@ -184,11 +206,91 @@ static enum sp_statistic rule_statistic(const struct sp_request *request, const 
     }
 }
 
-// The rungs in order, with what each counts; SP_STATISTIC_COUNT leaves it to the rule.
-static const struct {
+struct step {
     rung *take;
-    enum sp_statistic counts;
-} ladder[] = {
+    enum sp_statistic counts; // SP_STATISTIC_COUNT leaves it to the rule
+};
+
+#define STEPS_OF(list) list, sizeof(list) / sizeof(list)[0]
+
+static CUresult climb(const struct step *steps, size_t count, struct sp_request *request,
+                      struct sp_block **block) {
+    for (size_t i = 0; i < count; i++) {
+        CUresult error = steps[i].take(request, block);
+        if (error != CUDA_SUCCESS)
+            return error;
+        if (!*block)
+            continue;
+        sp_stream_note_acquired(request->lane->stream, &(*block)->fences);
+        enum sp_statistic counts = steps[i].counts;
+        sp_pool_count(request->pool, counts == SP_STATISTIC_COUNT ? rule_statistic(request, *block) : counts);
+        return CUDA_SUCCESS;
+    }
+    return CUDA_SUCCESS;
+}
+
+// ------------------------------------------------------------------------------- before a request is refused
+
+// A question for all that may be pending in the way of the request. It publishes what it finds.
+typedef CUresult question(struct sp_request *request);
+
+// What the caller's own stream has freed is its own in this pool; but other pools, and those that were given up, keep what it freed
+// there. Where work is pending an event is left behind it, for whoever asks next.
+static CUresult ask_own_stream(struct sp_request *request) {
+    struct sp_stream *stream = request->lane->stream;
+    CUresult error = sp_stream_ask(stream);
+    return error == CUDA_ERROR_NOT_READY ? sp_stream_record(stream) : error;
+}
+
+static CUresult ask_legacy_stream(struct sp_request *request) {
+    return sp_silent_ask_legacy(request->lane->stream);
+}
+
+// Where the program says that nothing in the context captures.
+static CUresult ask_context(struct sp_request *request) {
+    if (!atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed))
+        return CUDA_SUCCESS;
+    CUresult error = sp_silent_ask_context(request->lane->stream);
+    return error == CUDA_ERROR_NOT_SUPPORTED ? CUDA_SUCCESS : error;
+}
+
+// From the cheapest to the dearest.
+static question *const questions[] = {ask_own_stream, ask_legacy_stream, ask_context};
+
+// What is tried again once something was found to be complete.
+static const struct step again[] = {
+    {collected, SP_STATISTIC_COUNT},
+    {remapped_under_pressure, SP_STATISTIC_Remaps},
+    {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
+    {from_other_region, SP_STATISTIC_OtherRegion},
+};
+
+CUresult sp_climb_again(struct sp_request *request, struct sp_block **block) {
+    return climb(STEPS_OF(again), request, block);
+}
+
+// A pool whose doings must not depend on the answers asks nothing.
+static bool may_ask(const struct sp_pool *pool) {
+    return sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) && !sp_pool_is_deterministic(pool);
+}
+
+static CUresult ask_and_climb(struct sp_request *request, struct sp_block **block) {
+    CUresult error = CUDA_SUCCESS;
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0] && error == CUDA_SUCCESS && !*block; i++) {
+        uint64_t before = sp_streams_news();
+        error = questions[i](request);
+        if (error != CUDA_SUCCESS || sp_streams_news() == before)
+            continue;
+        request->brought_news = true;
+        error = sp_climb_again(request, block);
+    }
+    return error;
+}
+
+// ------------------------------------------------------------------------------------------------ the ladder
+
+// What needs no more than a question to events that are there.
+static const struct step at_once[] = {
     {within_reach, SP_STATISTIC_COUNT},
     {primed, SP_STATISTIC_COUNT},
     {of_gone_contexts, SP_STATISTIC_COUNT},
@@ -199,6 +301,10 @@ static const struct {
     {remapped_under_pressure, SP_STATISTIC_Remaps},
     {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
     {from_other_region, SP_STATISTIC_OtherRegion},
+};
+
+// What makes the stream, or the host, wait.
+static const struct step by_waiting[] = {
     {fenced, SP_STATISTIC_COUNT},
     {sp_take_made_ordered, SP_STATISTIC_ReuseMadeOrdered},
     {sp_take_behind_context, SP_STATISTIC_ReuseMadeOrdered},
@@ -207,17 +313,13 @@ static const struct {
 
 CUresult sp_climb(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
-    for (size_t i = 0; i < sizeof ladder / sizeof ladder[0]; i++) {
-        CUresult error = ladder[i].take(request, block);
-        if (error != CUDA_SUCCESS)
-            return error;
-        if (!*block)
-            continue;
-        sp_stream_note_acquired(request->lane->stream, &(*block)->fences);
-        enum sp_statistic counts = ladder[i].counts;
-        sp_pool_count(request->pool, counts == SP_STATISTIC_COUNT ? rule_statistic(request, *block) : counts);
-        return CUDA_SUCCESS;
-    }
+    CUresult error = climb(STEPS_OF(at_once), request, block);
+    if (error == CUDA_SUCCESS && !*block && may_ask(request->pool))
+        error = ask_and_climb(request, block);
+    if (error == CUDA_SUCCESS && !*block)
+        error = climb(STEPS_OF(by_waiting), request, block);
+    if (error != CUDA_SUCCESS || *block)
+        return error;
     sp_pool_count(request->pool, SP_STATISTIC_Failures);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -57,6 +57,7 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     atomic_store_explicit(&lane->unfenced_sequence, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->unfenced_bytes, 0, memory_order_relaxed);
     lane->settled = 0;
+    lane->fenced = 0;
     atomic_store_explicit(&lane->hits, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->records, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->used, 0, memory_order_relaxed);
@@ -70,8 +71,10 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     }
     sp_list_init(&lane->owned_slabs);
     sp_list_init(&lane->link);
-    for (int i = 0; i < SP_REGION_COUNT; i++)
+    for (int i = 0; i < SP_REGION_COUNT; i++) {
         sp_tier_init(&lane->tiers[i], SP_BLOCK_FREE);
+        sp_tier_init(&lane->unfenced[i], SP_BLOCK_FREE);
+    }
 }
 
 static struct sp_lane *new_lane(struct sp_pool *pool, struct sp_stream *stream) {
@@ -110,20 +113,17 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
 // What others can't see yet is little beside what there is.
 uint64_t sp_pool_unfenced_max(const struct sp_pool *pool) {
     uint64_t most = atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed);
-    uint64_t part = atomic_load_explicit(&pool->reserved, memory_order_relaxed) /
-                    (sp_pool_is_shared(pool) ? SP_UNFENCED_PART : SP_UNFENCED_PART_ALONE);
+    uint64_t part = atomic_load_explicit(&pool->reserved, memory_order_relaxed) / SP_UNFENCED_PART;
     bool is_set = atomic_load_explicit(&pool->unfenced_max_set, memory_order_relaxed);
     return is_set || most > part ? most : part;
 }
 
-// Each lane may hold back an equal part of what the pool may, and never so little that every free of a small block
-// records.
+// Each lane may hold back an equal part of what the pool may. A stream that is gone keeps what it held back, so the n-th of streams
+// that come and go may hold back an n-th: together they do so little more than one.
 static uint64_t unfenced_share(const struct sp_pool *pool) {
-    uint64_t most = sp_pool_unfenced_max(pool);
-    uint64_t least = most < SP_UNFENCED_SHARE_MIN ? most : SP_UNFENCED_SHARE_MIN;
     uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
-    uint64_t share = lanes > 1 ? most / lanes : most;
-    return share > least ? share : least;
+    uint64_t most = sp_pool_unfenced_max(pool);
+    return lanes > 1 ? most / lanes : most;
 }
 
 // In a pool that is short of memory others wait for what is freed; one that was given up goes when all of it is free and complete.

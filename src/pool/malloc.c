@@ -1,6 +1,7 @@
 // Allocating what the lane doesn't have at hand (pool/at_hand.h): blocks that others returned to its slabs, and behind them the ladder.
 #include "order/chain.h"
 #include "order/end.h"
+#include "order/mark.h"
 #include "order/poll.h"
 #include "pool/at_hand.h"
 #include "pool/request.h"
@@ -178,19 +179,6 @@ static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 
 // ----------------------------------------------------------------------------------------- large blocks
 
-// More than so much put back at once gets an event. Of a lane that may be another stream's by now.
-static uint64_t put_back_max(const struct sp_pool *pool, const struct sp_lane *lane,
-                             const struct sp_stream *stream) {
-    return sp_pool_is_shared(pool) && stream->identified
-               ? atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed)
-               : UINT64_MAX;
-}
-
-static void record_put_back(struct sp_pool *pool, struct sp_stream *stream) {
-    if (sp_stream_record(stream) == CUDA_SUCCESS)
-        sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
-}
-
 // One miss in so many goes the long way, on which the others are asked.
 static bool is_turn_of_others(const struct sp_lane *lane) {
     return sp_pool_is_shared(lane->pool) &&
@@ -205,13 +193,10 @@ static void count_miss(struct sp_lane *lane) {
                           memory_order_relaxed); // a hint: one of two at once may be lost
 }
 
-// What a lane that misses does for the others, where there are others. The blocks that it merges are held
-// back by the fences of its latest frees: when that is much, an event gets them out. And now and then all
-// events are asked, so that the streams share what has completed before each has taken memory of its own.
-// Neither is needed for this request, so a driver that fails here is heard by the next call that needs it.
-static void look_after_others(struct sp_pool *pool, struct sp_lane *lane, uint64_t put_back) {
-    if (put_back > put_back_max(pool, lane, lane->stream))
-        record_put_back(pool, lane->stream);
+// What a lane that misses does for the others, where there are others: now and then all events are asked, so that the streams share
+// what has completed before each has taken memory of its own. This request doesn't need it, so a driver that fails here is heard by
+// the next call that does.
+static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     bool ask = is_turn_of_others(lane) && may_ask(pool, poolMallocDefault);
     count_miss(lane);
     if (!ask)
@@ -233,9 +218,9 @@ static void count_near_locked(struct sp_lane *lane, const struct sp_block *block
         sp_pool_count(lane->pool, SP_STATISTIC_ReuseComplete);
 }
 
-// A block that the lane has in pieces, or the pool ready, counted; null when there is none, or when a record is due before it is taken.
-static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, uint64_t most, bool *record) {
-    struct sp_block *block = sp_take_near_locked(lane, sp_rounded_large(size), most, record);
+// A block that the lane has in pieces, or the pool ready, counted; null when there is none.
+static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, bool *unfenced) {
+    struct sp_block *block = sp_take_near_locked(lane, sp_rounded_large(size), unfenced);
     if (!block)
         return NULL;
     sp_hand_out(lane, block, size);
@@ -248,12 +233,13 @@ static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, uint
 // What makes a hit safe with no pin makes this safe: the lane is the stream's in this pool as long as its lock is held, a pool with
 // a live block isn't taken apart, and one that is has nothing in its tiers by then.
 static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane, const struct sp_stream *stream,
-                               size_t size, uint64_t most, bool *record) {
+                               size_t size, bool *unfenced) {
     struct sp_block *block = NULL;
     bool covered = true;
+    *unfenced = false;
     sp_biased_acquire(&lane->lock);
     if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !is_turn_of_others(lane)))
-        block = take_near_locked(lane, size, most, record);
+        block = take_near_locked(lane, size, unfenced);
     if (block)
         covered = sp_figures_use_locked(lane, size);
     sp_biased_release(&lane->lock);
@@ -262,26 +248,31 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane, const
     return block ? block->address : 0;
 }
 
-// The pool may be at its end, and its struct another one's: a record that this one counts does no harm.
+static void record_to_join(struct sp_pool *pool, struct sp_stream *stream) {
+    if (sp_stream_record(stream) == CUDA_SUCCESS)
+        sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
+}
+
+// Where nothing fits, the lane may have it on both sides of where its last event stands: what has no event behind it doesn't join
+// what has. The pool may be at its end, and its struct another one's: a record that this one counts does no harm.
 static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
-    uint64_t address = 0;
-    uint64_t most = lane ? put_back_max(pool, lane, stream) : 0;
-    bool record = false;
-    if (lane && size <= SIZE_MAX / 2)
-        address = take_near_once(pool, lane, stream, size, most, &record);
-    if (SP_UNLIKELY(record)) {
-        record_put_back(pool, stream);
-        address = take_near_once(pool, lane, stream, size, UINT64_MAX, &record);
-    }
-    return address;
+    bool unfenced;
+    if (!lane || size > SIZE_MAX / 2)
+        return 0;
+    uint64_t address = take_near_once(pool, lane, stream, size, &unfenced);
+    if (SP_LIKELY(address) || !unfenced)
+        return address;
+    record_to_join(pool, stream);
+    return take_near_once(pool, lane, stream, size, &unfenced);
 }
 
 static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                     unsigned int flags, uint64_t *address) {
     struct sp_block *block;
     enum sp_region_kind kind = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
-    look_after_others(pool, lane, sp_lane_flush_quick(lane, sp_pool_insert_and_swallow));
+    sp_lane_flush_quick(lane, sp_pool_insert_and_swallow);
+    look_after_others(pool, lane);
     CUresult error = climb(pool, lane, kind, sp_rounded_large(size), flags, &block);
     if (error != CUDA_SUCCESS)
         return error;

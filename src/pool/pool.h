@@ -59,12 +59,9 @@
 #define SP_KEPT_VIEWS_MAX    64
 #define SP_KEPT_MAPPINGS_MAX 8192
 
-// The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it is more: one part as long as one
-// stream alone uses the pool, which nobody waits for, and another once several do. See docs/benchmarks.md.
-#define SP_UNFENCED_MAX        ((uint64_t)8 << 20)
-#define SP_UNFENCED_PART_ALONE 32
-#define SP_UNFENCED_PART       64
-#define SP_UNFENCED_SHARE_MIN  ((uint64_t)1 << 20)
+// The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it is more. See docs/benchmarks.md.
+#define SP_UNFENCED_MAX  ((uint64_t)8 << 20)
+#define SP_UNFENCED_PART 64
 
 // A lane asks what other streams have completed once in so many misses of its quick lists, while the pool is shared.
 #define SP_MISSES_PER_POLL 32
@@ -125,8 +122,10 @@ struct sp_lane {
     _Atomic uint32_t misses; // of the quick lists
     // Guarded by the pool's lock:
     struct sp_list link;                   // in pool.lanes
-    struct sp_tier tiers[SP_REGION_COUNT]; // its fences are all of this stream
+    struct sp_tier tiers[SP_REGION_COUNT]; // all fences are of this stream, and an event stands behind each
+    struct sp_tier unfenced[SP_REGION_COUNT]; // likewise, and no event did when they were last looked through
     uint64_t settled; // what of the stream was known complete when the tiers were last looked through
+    uint64_t fenced;  // and what had an event behind it, when the unfenced ones were
 };
 
 // Lanes by stream slot. A larger table replaces a full one and keeps it, for readers take no lock.
@@ -303,6 +302,11 @@ uint64_t sp_pool_unfenced_max(const struct sp_pool *pool);
 // reserved, the number of its lanes, that it is short of memory or given up. With the pool's lock held.
 void sp_pool_share_unfenced(struct sp_pool *pool);
 
+// Whether the lane is open: see sp_pool_fence_open_lanes().
+static inline bool sp_lane_is_open(const struct sp_lane *lane) {
+    return atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed) == UINT64_MAX;
+}
+
 // Records a mark behind the lane's frees. For a call that was made with the lane's stream, or has borrowed it.
 void sp_lane_record(struct sp_lane *lane);
 
@@ -373,16 +377,15 @@ void sp_pool_collect(struct sp_pool *pool);
 // How a free block is filed: see pool/settle.h.
 typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block);
 
-// The same for the quick lists of one lane. Returns the size of the free blocks that came of it, neighbours
-// included: as much now carries the fences of the lane's latest frees.
-uint64_t sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert);
+// The same for the quick lists of one lane.
+void sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert);
 
 // Empties the quick lists, with the lane's lock held: a chain of cached blocks, linked by quick_next.
 struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane);
 
-// Puts such a chain, or none, into the regions. Returns as above. The second with the pool's lock held.
-uint64_t sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
-uint64_t sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
+// Puts such a chain, or none, into the regions. The second with the pool's lock held.
+void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
+void sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
 
 // Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of the slab.
 void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);

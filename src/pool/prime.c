@@ -4,7 +4,9 @@
 // ready memory of the large region like any other, joined with what lies free beside it; pages for small blocks are
 // cut from its end. Where the device or the pool's limit has no room for that, but has free memory in pieces, they
 // count, and only what is missing is mapped.
+#include "order/context.h"
 #include "order/end.h"
+#include "order/poll.h"
 #include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
@@ -64,6 +66,34 @@ static CUresult prime_mapping(struct sp_pool *pool, uint64_t bytes) {
     return CUDA_SUCCESS;
 }
 
+static CUresult prime(struct sp_pool *pool, uint64_t bytes) {
+    sp_pool_collect(pool);
+    sp_pool_begin_mapping(pool);
+    CUresult error = prime_mapping(pool, bytes);
+    sp_pool_end_mapping(pool);
+    return error;
+}
+
+// The calling thread's current context, which is alive, if it is one of the pool's device.
+static CUcontext current_context_of(const struct sp_pool *pool) {
+    CUcontext context = NULL;
+    uint64_t id;
+    int device = -1;
+    if (sp_context_current(&context, &id) != CUDA_SUCCESS || !context ||
+        sp_context_device(context, &device) != CUDA_SUCCESS)
+        return NULL;
+    return device == pool->device->vmm.ordinal ? context : NULL;
+}
+
+// What other pools keep and what is complete by now makes room. A pool whose doings must not depend on the answer asks nothing.
+static CUresult prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
+    if (!sp_pool_is_deterministic(pool))
+        sp_streams_poll_current_context();
+    sp_device_bury(pool->device);
+    sp_device_make_room(pool->device, current_context_of(pool), bytes, 0);
+    return prime(pool, bytes);
+}
+
 poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes) {
     size_t rounded;
     size_t most = pool->device->vmm.total_memory;
@@ -76,9 +106,8 @@ poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes) {
                        bytes, most);
     sp_native_error_note(CUDA_SUCCESS, "");
     sp_streams_end_with_gone_contexts(NULL);
-    sp_pool_collect(pool);
-    sp_pool_begin_mapping(pool);
-    CUresult error = prime_mapping(pool, rounded);
-    sp_pool_end_mapping(pool);
+    CUresult error = prime(pool, rounded);
+    if (error == CUDA_ERROR_OUT_OF_MEMORY)
+        error = prime_after_trim(pool, rounded);
     return describe(pool, rounded, error);
 }

@@ -42,9 +42,9 @@ struct sp_block *sp_take(const struct sp_request *request);
 struct sp_block *sp_take_locked(const struct sp_request *request); // with the pool's lock held
 
 // Takes a large block, BUSY, for the lane's stream with no look at other streams: out of the ready memory and the lane's own, its
-// quick lists included, which are put back first. Takes nothing when that put back more than `most`, as sp_lane_flush_quick()
-// counts, and says so. Else as above. With the lane's lock held; takes the pool's.
-struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, uint64_t most, bool *exceeded);
+// quick lists included, which are put back first. Else as above. `unfenced` tells whether the lane has memory that no event stands
+// behind. With the lane's lock held; takes the pool's.
+struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced);
 
 // A run of pages out of the large region, or a large block out of the region of pages: a last resort, for
 // it mixes what is kept apart.
@@ -113,7 +113,8 @@ CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **b
 
 // ---- ladder.c
 
-// Every rung from the cheapest to the dearest.
+// Every rung from the cheapest to the dearest; and those that may give memory now that something was found to be complete.
 CUresult sp_climb(struct sp_request *request, struct sp_block **block);
+CUresult sp_climb_again(struct sp_request *request, struct sp_block **block);
 
 #endif

@@ -3,6 +3,7 @@
 #include "pool/reaper.h"
 #include "pool/stitch.h"
 
+#include "base/checked.h"
 #include "base/options.h"
 #include "order/context.h"
 #include "order/event.h"
@@ -132,7 +133,7 @@ struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *po
     return next;
 }
 
-static uint64_t reserved_on(struct sp_device *device) {
+uint64_t sp_device_reserved(struct sp_device *device) {
     uint64_t sum = 0;
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool)))
@@ -159,18 +160,21 @@ static size_t release_some(struct sp_pool *pool, size_t bytes) {
 // Room that a device has beyond what is asked for shows that memory is not what it lacks.
 #define CLEARLY_ENOUGH ((size_t)64 << 20)
 
-bool sp_device_make_room(struct sp_device *device, const struct sp_stream *stream, size_t bytes) {
-    uint64_t before = reserved_on(device);
+// Only whole granules can be mapped.
+static size_t free_on(const struct sp_device *device, CUcontext context) {
+    return sp_round_down(context ? sp_context_free_memory(context) : 0, device->vmm.granule);
+}
+
+bool sp_device_make_room(struct sp_device *device, CUcontext context, size_t bytes, size_t more) {
     sp_device_reap(device);
-    size_t had = stream->device == device->vmm.ordinal ? sp_context_free_memory(stream->context) : 0;
-    size_t wanted = bytes > had ? bytes - had : bytes;
-    size_t released = 0;
-    if (had >= bytes && reserved_on(device) < before)
-        return true;
+    size_t had = free_on(device, context);
     if (had > CLEARLY_ENOUGH && had - CLEARLY_ENOUGH > bytes)
         return false;
-    if (releasable_on(device) < wanted)
+    size_t missing = bytes > had ? bytes - had : 0;
+    size_t releasable = releasable_on(device), released = 0;
+    if (releasable < missing)
         return false;
+    size_t wanted = missing + more < releasable ? missing + more : releasable;
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool))) {
         if (released < wanted)

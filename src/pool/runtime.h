@@ -72,10 +72,13 @@ struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *po
 // Walks the open devices, beginning with null.
 struct sp_device *sp_runtime_next_device(const struct sp_device *device);
 
-// Gives caches of the device's pools back to the device until `bytes` more are free there, if that can be
-// reached; does nothing if not. True when something was given back. `stream` is one that the caller was just
-// passed.
-bool sp_device_make_room(struct sp_device *device, const struct sp_stream *stream, size_t bytes);
+// What the device's pools have reserved together.
+uint64_t sp_device_reserved(struct sp_device *device);
+
+// Takes given-up pools apart, and gives caches of the others back until `bytes` are free on the device, if that can be reached, and
+// then `more`, or all that there are. True when something of the caches was given back. `context` is one of the device that is alive,
+// or null: then nobody knows what is free there.
+bool sp_device_make_room(struct sp_device *device, CUcontext context, size_t bytes, size_t more);
 
 // Buries the zombies of the device's pools whose work has completed. True when there were such.
 bool sp_device_bury(struct sp_device *device);

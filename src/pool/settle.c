@@ -1,17 +1,31 @@
 #include "pool/settle.h"
 
+// What has no event behind it never joins what has: others could have that, and the fences of a block are those of all that has joined
+// it.
+// An open lane has no need to tell them apart: whoever wants its memory can have an event recorded.
+static struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind, struct sp_fence fence) {
+    bool fenced = fence.sequence <= sp_stream_covered(lane->stream) || sp_lane_is_open(lane);
+    return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
+}
+
 // The tier that a block with these fences belongs to: ready without any; a lane's when all are of its stream.
 static struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
                                 const struct sp_fence_set *fences) {
     if (sp_fence_set_empty(fences))
         return &pool->regions[kind].ready;
-    struct sp_lane *lane =
-        fences->count == 1 ? sp_pool_find_lane(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
-    return lane ? &lane->tiers[kind] : &pool->regions[kind].waiting;
+    struct sp_fence fence = *sp_fence_set_at(fences, 0);
+    struct sp_lane *lane = fences->count == 1 ? sp_pool_find_lane(pool, fence.slot) : NULL;
+    return lane ? tier_of_lane(lane, kind, fence) : &pool->regions[kind].waiting;
 }
 
-// A block whose fences have been pruned.
+// A block whose fences have been pruned. What lies among the unfenced blocks has an event behind it by now, where one was recorded since,
+// and is moved before another one can join it.
 static struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_block *block) {
+    if (block->fences.count == 1) {
+        struct sp_lane *lane = sp_pool_find_lane(pool, sp_fence_set_at(&block->fences, 0)->slot);
+        if (lane)
+            sp_lane_settle_fenced(lane);
+    }
     return sp_tier_insert(tier_for(pool, sp_segment_of(block)->kind, &block->fences), block);
 }
 
@@ -20,11 +34,16 @@ struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
     return insert_pruned(pool, block);
 }
 
-// The neighbour as ready memory that a block of a lane may swallow, or null.
+// The neighbour as ready memory that a block of a lane may swallow, or null. What is swallowed counts as held back, so there is as much
+// of it at most as the lane may hold back.
 static struct sp_block *swallowable(const struct sp_pool *pool, const struct sp_block *block,
                                     struct sp_block *neighbour) {
-    const struct sp_tier *ready = &pool->regions[sp_segment_of(block)->kind].ready;
-    return neighbour && neighbour->tier == ready && neighbour->size <= block->size ? neighbour : NULL;
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    if (!neighbour || neighbour->tier != &pool->regions[kind].ready || neighbour->size > block->size)
+        return NULL;
+    const struct sp_lane *lane = sp_pool_find_lane(pool, sp_fence_set_at(&block->fences, 0)->slot);
+    uint64_t most = lane ? atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed) : 0;
+    return lane && lane->unfenced[kind].bytes + neighbour->size <= most ? neighbour : NULL;
 }
 
 struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
@@ -67,7 +86,17 @@ static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
     }
 }
 
+void sp_lane_settle_fenced(struct sp_lane *lane) {
+    uint64_t covered = sp_stream_covered(lane->stream);
+    if (covered == lane->fenced)
+        return;
+    lane->fenced = covered;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        refile_tier(lane->pool, &lane->unfenced[kind]);
+}
+
 static void settle_lane(struct sp_pool *pool, struct sp_lane *lane) {
+    sp_lane_settle_fenced(lane);
     uint64_t completed = sp_stream_completed(lane->stream);
     if (completed == lane->settled && !sp_pool_is_deterministic(pool))
         return;

@@ -13,8 +13,10 @@
 sp_insert sp_pool_insert;
 sp_insert sp_pool_insert_and_swallow;
 
-// Moves memory whose fences have completed since the last look to the ready tiers.
+// Moves memory whose fences have completed since the last look to the ready tiers; and what of a lane's has an event behind it now to
+// what others can have.
 void sp_pool_settle(struct sp_pool *pool);
+void sp_lane_settle_fenced(struct sp_lane *lane);
 
 // Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and makes it
 // live. False without host memory; then the block is as it was.

@@ -38,8 +38,10 @@ static uint64_t pinned(const struct sp_pool *pool) {
     uint64_t sum = 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         sum += pinned_in(&pool->regions[kind].ready) + pinned_in(&pool->regions[kind].waiting);
-        SP_LIST_FOR_EACH(link, &pool->lanes)
-        sum += pinned_in(&SP_CONTAINER_OF(link, struct sp_lane, link)->tiers[kind]);
+        SP_LIST_FOR_EACH(link, &pool->lanes) {
+            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+            sum += pinned_in(&lane->tiers[kind]) + pinned_in(&lane->unfenced[kind]);
+        }
     }
     return sum;
 }

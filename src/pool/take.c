@@ -11,18 +11,24 @@ bool sp_block_usable(const struct sp_request *request, const struct sp_block *bl
     if (!tier || tier->state != SP_BLOCK_FREE)
         return false;
     if (tier == &request->pool->regions[request->kind].ready ||
-        (request->lane && tier == &request->lane->tiers[request->kind]))
+        (request->lane &&
+         (tier == &request->lane->tiers[request->kind] || tier == &request->lane->unfenced[request->kind])))
         return true;
     return request->reach > SP_RULE_COMPLETE && sp_request_rule(request, &block->fences) <= request->reach;
 }
 
 // ------------------------------------------------------------------------------------------ single blocks
 
-// The better fit of the lane's own memory and the ready one; its own among equals.
+static inline struct sp_block *better(struct sp_block *first, struct sp_block *second) {
+    return first && (!second || first->size <= second->size) ? first : second;
+}
+
+// The best fit of the lane's own memory and the ready one. Among equals its own, and of that the one with no event behind it: nobody
+// else can have that.
 static struct sp_block *best_at_hand(const struct sp_lane *lane, enum sp_region_kind kind, uint64_t size) {
-    struct sp_block *own = sp_tier_best_fit(&lane->tiers[kind], size);
-    struct sp_block *ready = sp_tier_best_fit(&lane->pool->regions[kind].ready, size);
-    return own && (!ready || own->size <= ready->size) ? own : ready;
+    struct sp_block *own =
+        better(sp_tier_best_fit(&lane->unfenced[kind], size), sp_tier_best_fit(&lane->tiers[kind], size));
+    return better(own, sp_tier_best_fit(&lane->pool->regions[kind].ready, size));
 }
 
 // The better fit of `best` and the blocks of a tier that are within reach.
@@ -43,8 +49,10 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
         return NULL;
     SP_LIST_FOR_EACH(link, &request->pool->lanes) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        if (lane != request->lane)
-            best = better_in_reach(request, &lane->tiers[request->kind], best);
+        if (lane == request->lane)
+            continue;
+        best = better_in_reach(request, &lane->tiers[request->kind], best);
+        best = better_in_reach(request, &lane->unfenced[request->kind], best);
     }
     return better_in_reach(request, &request->pool->regions[request->kind].waiting, best);
 }
@@ -76,16 +84,22 @@ static void visit_rows(const struct sp_request *request, const struct sp_tier *t
     }
 }
 
+static void visit_rows_of_lane(const struct sp_request *request, const struct sp_lane *lane,
+                               sp_row_visit *visit, void *context) {
+    visit_rows(request, &lane->tiers[request->kind], visit, context);
+    visit_rows(request, &lane->unfenced[request->kind], visit, context);
+}
+
 void sp_for_each_row(const struct sp_request *request, sp_row_visit *visit, void *context) {
     const struct sp_region *region = &request->pool->regions[request->kind];
     visit_rows(request, &region->ready, visit, context);
     if (request->reach <= SP_RULE_COMPLETE) {
-        visit_rows(request, &request->lane->tiers[request->kind], visit, context);
+        visit_rows_of_lane(request, request->lane, visit, context);
         return;
     }
     SP_LIST_FOR_EACH(link, &request->pool->lanes) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        visit_rows(request, &lane->tiers[request->kind], visit, context);
+        visit_rows_of_lane(request, lane, visit, context);
     }
     visit_rows(request, &region->waiting, visit, context);
 }
@@ -169,11 +183,13 @@ static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind k
     return block;
 }
 
-struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, uint64_t most, bool *exceeded) {
+struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced) {
     struct sp_block *cached = sp_lane_detach_quick_locked(lane);
     sp_lock_acquire(&lane->pool->lock);
-    *exceeded = sp_pool_insert_cached_locked(lane->pool, cached, sp_pool_insert_and_swallow) > most;
-    struct sp_block *block = *exceeded ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
+    sp_pool_insert_cached_locked(lane->pool, cached, sp_pool_insert_and_swallow);
+    sp_lane_settle_fenced(lane);
+    struct sp_block *block = take_at_hand(lane, SP_REGION_LARGE, size);
+    *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
     sp_lock_release(&lane->pool->lock);
     return block;
 }

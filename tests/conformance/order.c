@@ -415,23 +415,12 @@ void row_no_wait_is_inserted_while_the_pool_can_grow(void) {
     EXPECT(poolDeviceSynchronize(), poolSuccess);
 }
 
-// Takes the device's memory away until less than `left` bytes are free.
-static void fill_device(size_t left) {
-    for (size_t piece = GIB(64); piece >= MIB(2); piece /= 2) {
-        CUdeviceptr memory;
-        while (test_device_free_bytes() > left + piece &&
-               test_driver()->cuMemAlloc(&memory, piece) == CUDA_SUCCESS)
-            ;
-    }
-    REQUIRE(test_device_free_bytes() < left + MIB(64));
-}
-
 void row_with_the_device_full_internal_dependencies_decide(void) {
     poolMemPool_t pool = test_keeping_pool();
     CUstream a = test_stream(), b = test_stream();
     struct test_hold hold;
     void *block = test_malloc(pool, GIB(1), a), *pointer = NULL;
-    fill_device(MIB(256));
+    test_fill_device(MIB(256));
     test_hold(&hold, a);
     test_fill(block, 1, GIB(1), a);
     test_free(block, a);

@@ -253,6 +253,23 @@
     X(a_resident_kernel_does_not_delay_joining, "joining waits for no kernel of another stream") \
     X(joined_memory_is_freed_by_its_first_address_alone, "free of a piece's own address, or inside, or twice: InvalidValue")
 
+#define LIVE_ROWS(X) \
+    X(live_a_small_free_hides_no_large_one, "a free with no event behind it keeps nobody from what lies beside it") \
+    X(live_pending_memory_beside_a_small_free_is_had_by_waiting, "likewise while work is pending: the allocation waits") \
+    X(live_what_one_stream_freed_is_anothers_once_it_is_idle, "freed on a stream that is idle by now, whoever has synchronised it: anybody's") \
+    X(live_blocks_of_many_sizes_are_anothers_too, "likewise, each block of another size") \
+    X(live_blocks_of_slabs_are_anothers_too, "likewise small blocks") \
+    X(live_a_trim_releases_what_an_idle_stream_freed, "likewise for a trim") \
+    X(live_another_pool_has_it_on_the_same_stream, "the device full: what a pool keeps makes room for another one") \
+    X(live_pools_that_were_given_up_make_room, "pools that come and go with the driver's own synchronises leave room for the next") \
+    X(live_a_given_up_pool_makes_room_for_its_own_stream, "a destroyed pool whose work is complete makes room in the call that needs it") \
+    X(live_a_given_up_pool_makes_room_for_another_stream, "likewise on another stream") \
+    X(live_a_given_up_pool_makes_room_for_fixed_memory, "likewise for poolMallocFixed") \
+    X(live_a_given_up_pool_makes_room_for_priming, "likewise for poolMemPoolPrime") \
+    X(live_a_cache_and_the_rest_of_the_device_make_room_together, "what is free on the device and what another pool keeps, together") \
+    X(live_streams_that_come_and_go_leave_room, "streams destroyed by the driver's own call keep no memory from others") \
+    X(live_threads_that_come_and_go_leave_room, "likewise the default streams of threads that ended")
+
 #define TRAP_ROWS(X) \
     X(trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew, "a failed allocation leaks nothing, keeps nothing, and frees nothing twice later") \
     X(trap_4_no_lock_is_held_after_an_error, "after each error the next call of another thread goes through") \
@@ -275,6 +292,7 @@
     CAPTURE_ROWS(X) \
     CONTEXT_ROWS(X) \
     REMAP_ROWS(X) \
+    LIVE_ROWS(X) \
     TRAP_ROWS(X)
 
 #define TWO_DEVICE_ROWS(X) \

@@ -100,6 +100,16 @@ size_t test_device_used_bytes(void) {
     return total - free_bytes;
 }
 
+void test_fill_device(size_t left) {
+    for (size_t piece = GIB(64); piece >= MIB(2); piece /= 2) {
+        CUdeviceptr memory;
+        while (test_device_free_bytes() > left + piece &&
+               test_driver()->cuMemAlloc(&memory, piece) == CUDA_SUCCESS)
+            ;
+    }
+    REQUIRE(test_device_free_bytes() < left + MIB(64));
+}
+
 void test_fill(void *address, unsigned char value, size_t size, CUstream stream) {
     DRIVER(test_driver()->cuMemsetD8Async((CUdeviceptr)(uintptr_t)address, value, size, stream));
 }

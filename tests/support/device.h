@@ -40,6 +40,9 @@ void test_finish(CUstream stream);
 size_t test_device_free_bytes(void);
 size_t test_device_used_bytes(void);
 
+// Takes the device's memory away until less than `left` bytes are free, and not much less.
+void test_fill_device(size_t left);
+
 // Writes one value to every byte in the stream's order, and finds out whether all bytes have it: now, which
 // is for bytes that no queued work writes to any more.
 void test_fill(void *address, unsigned char value, size_t size, CUstream stream);

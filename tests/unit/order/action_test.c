@@ -71,6 +71,19 @@ static void an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_fr
     assert_int_equal(owes_for_own(stream, free_on(stream)), has_ids());
 }
 
+// As memory of a slab does that was taken over: it carries a number that no free was recorded for.
+static void an_action_is_owed_for_a_number_that_nothing_was_recorded_for(void **state) {
+    (void)state;
+    struct sp_stream *stream = blocking_stream();
+    simulated_work(stream->handle);
+    free_on(stream);
+    uint64_t sequence = sp_stream_number(stream);
+    sp_number_raise(&stream->freed, sequence);
+    assert_true(owes_for_own(stream, sequence));
+    assert_int_equal(sp_stream_act(stream, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_false(owes_for_own(stream, sequence));
+}
+
 static void nothing_is_owed_for_memory_that_is_complete(void **state) {
     (void)state;
     struct sp_stream *stream = blocking_stream();
@@ -279,6 +292,7 @@ int main(void) {
         action_test(all_streams_act_but_non_blocking_ones),
         action_test(a_slot_acts_as_its_stream_does),
         action_test(an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_free),
+        action_test(an_action_is_owed_for_a_number_that_nothing_was_recorded_for),
         action_test(nothing_is_owed_for_memory_that_is_complete),
         action_test(an_action_is_owed_for_memory_of_the_other_side),
         action_test(each_fence_of_a_block_counts_for_what_is_owed),

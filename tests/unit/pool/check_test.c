@@ -211,7 +211,7 @@ static void a_block_in_a_tier_that_its_fences_forbid_is_found(void **state) {
     (void)state;
     struct sp_lane *lane = fixture_lane(pool, stream);
     sp_lane_flush_quick(lane, sp_pool_insert);
-    struct sp_block *own = sp_tier_first(&lane->tiers[SP_REGION_LARGE]);
+    struct sp_block *own = sp_tier_first(&lane->unfenced[SP_REGION_LARGE]);
     assert_non_null(own);
     own->fences.some[0].slot++;
     assert_wrong("lane's tier");
@@ -221,9 +221,9 @@ static void a_block_in_a_tier_that_its_fences_forbid_is_found(void **state) {
     sp_fence_set_add(&ready->fences, (struct sp_fence){1, 1});
     assert_wrong("ready block has a fence");
     sp_fence_set_clear(&ready->fences);
-    lane->tiers[SP_REGION_LARGE].bytes++;
+    lane->unfenced[SP_REGION_LARGE].bytes++;
     assert_wrong("lane's tier");
-    lane->tiers[SP_REGION_LARGE].bytes--;
+    lane->unfenced[SP_REGION_LARGE].bytes--;
     fixture_check(pool);
 }
 

@@ -71,6 +71,10 @@ struct sp_lane *fixture_lane(poolMemPool_t pool, CUstream stream) {
     return lane;
 }
 
+uint64_t fixture_lane_bytes(const struct sp_lane *lane) {
+    return lane->tiers[SP_REGION_LARGE].bytes + lane->unfenced[SP_REGION_LARGE].bytes;
+}
+
 void *fixture_malloc(poolMemPool_t pool, size_t size, CUstream stream) {
     void *pointer = NULL;
     poolError_t error = poolMallocFromPoolAsync(&pointer, size, pool, stream);

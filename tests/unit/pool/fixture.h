@@ -23,6 +23,9 @@ struct sp_pool *fixture_inside(poolMemPool_t pool);
 struct sp_stream *fixture_stream(CUstream stream);
 struct sp_lane *fixture_lane(poolMemPool_t pool, CUstream stream);
 
+// What the lane has free in its tiers for large blocks, whether an event stands behind it or not.
+uint64_t fixture_lane_bytes(const struct sp_lane *lane);
+
 void *fixture_malloc(poolMemPool_t pool, size_t size, CUstream stream);
 void fixture_free(void *pointer, CUstream stream);
 void fixture_synchronize(CUstream stream);

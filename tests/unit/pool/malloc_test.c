@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "order/mark.h"
+#include "pool/settle.h"
 #include "unit/heap/random.h"
 #include "unit/pool/fixture.h"
 
@@ -258,29 +260,57 @@ static void ready_memory_near_at_hand_is_counted_as_complete(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseSameStream), 0);
 }
 
-// Memory that was merged carries the latest fence of all, so the record comes before the block is cut: it stands behind
-// the rest, too.
-static void a_lane_that_puts_much_back_records_before_it_takes(void **state) {
+// A block of 12 MiB with an event behind it, and behind it two of 2 MiB with none.
+static void free_over_the_cap(poolMemPool_t pool, CUstream stream, void **blocks) {
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(8));
+    for (int i = 0; i < 3; i++)
+        blocks[i] = fixture_malloc(pool, MIB(i == 0 ? 12 : 2), stream);
+    simulated_work(stream);
+    for (int i = 0; i < 3; i++)
+        fixture_free(blocks[i], stream);
+}
+
+static void what_no_event_stands_behind_does_not_join_what_has(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
-    CUstream b = simulated_stream();
     void *blocks[3];
-    fixture_lane(pool, b);
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(16)); // 8 for each
-    for (int i = 0; i < 3; i++)
-        blocks[i] = fixture_malloc(pool, MIB(i == 0 ? 12 : 2), a);
-    simulated_work(a);
-    for (int i = 0; i < 3; i++)
-        fixture_free(blocks[i], a);
+    free_over_the_cap(pool, a, blocks);
     uint64_t recorded = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
-    uint64_t sequence = atomic_load(&fixture_stream(a)->sequence);
-    assert_ptr_equal(fixture_malloc(pool, MIB(3), a), blocks[0]);
+    assert_ptr_equal(fixture_malloc(pool, MIB(3), a), blocks[1]);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), recorded);
+    assert_int_equal(fixture_lane(pool, a)->tiers[SP_REGION_LARGE].bytes, MIB(12));
+    assert_int_equal(fixture_lane(pool, a)->unfenced[SP_REGION_LARGE].bytes, MIB(1));
+    fixture_check(pool);
+}
+
+static void an_event_joins_them_where_nothing_else_fits(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    void *blocks[3];
+    free_over_the_cap(pool, a, blocks);
+    uint64_t recorded = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
+    assert_ptr_equal(fixture_malloc(pool, MIB(15), a), blocks[0]);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), recorded + 1);
-    assert_int_equal(atomic_load(&fixture_stream(a)->recorded), sequence);
-    uint64_t last = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
-    fixture_malloc(pool, MIB(4), a); // nothing was put back
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), last);
+    fixture_check(pool);
+}
+
+// What a record has covered since is moved away before another block can join it.
+static void what_an_event_stands_behind_since_is_not_joined_either(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    void *blocks[3];
+    free_over_the_cap(pool, a, blocks);
+    sp_lane_flush_quick(fixture_lane(pool, a), sp_pool_insert);
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    void *later = fixture_malloc(pool, MIB(2), a);
+    assert_ptr_equal(later, blocks[0]);
+    fixture_free(later, a);
+    sp_lane_flush_quick(fixture_lane(pool, a), sp_pool_insert);
+    assert_int_equal(fixture_lane(pool, a)->tiers[SP_REGION_LARGE].bytes, MIB(14));
+    assert_int_equal(fixture_lane(pool, a)->unfenced[SP_REGION_LARGE].bytes, MIB(2));
     fixture_check(pool);
 }
 
@@ -300,10 +330,10 @@ static void one_miss_in_so_many_asks_the_others(void **state) {
     atomic_store(&fixture_lane(pool, a)->misses, 1);
     for (size_t i = 1; i < SP_MISSES_PER_POLL; i++) {
         fixture_malloc(pool, MIB(1) + i * KIB(1), a);
-        assert_int_equal(fixture_lane(pool, b)->tiers[SP_REGION_LARGE].bytes, MIB(16));
+        assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), MIB(16));
     }
     fixture_malloc(pool, MIB(1) + SP_MISSES_PER_POLL * KIB(1), a);
-    assert_int_equal(fixture_lane(pool, b)->tiers[SP_REGION_LARGE].bytes, 0);
+    assert_int_equal(fixture_lane_bytes(fixture_lane(pool, b)), 0);
     fixture_check(pool);
 }
 
@@ -383,7 +413,9 @@ int main(void) {
         malloc_test(a_large_block_of_another_size_is_cut_from_the_lanes_own_memory),
         malloc_test(a_block_near_at_hand_raises_the_highest_sum),
         malloc_test(ready_memory_near_at_hand_is_counted_as_complete),
-        malloc_test(a_lane_that_puts_much_back_records_before_it_takes),
+        malloc_test(what_no_event_stands_behind_does_not_join_what_has),
+        malloc_test(an_event_joins_them_where_nothing_else_fits),
+        malloc_test(what_an_event_stands_behind_since_is_not_joined_either),
         malloc_test(one_miss_in_so_many_asks_the_others),
         malloc_test(an_allocation_whose_action_fails_takes_nothing),
     };

@@ -28,6 +28,7 @@ void fill_with(size_t size) {
         return;
     for (size_t i = 0; i < EXTENTS; i++)
         fixture_free(blocks[2 * i], a);
+    fixture_synchronize(a);
     sp_pool_collect(fixture_inside(pool));
     for (size_t i = 0; i < HALVES; i++)
         blocks[i] = fixture_malloc(pool, HALF, a);

@@ -1,0 +1,101 @@
+#include "order/silent.h"
+
+#include "order/private_event.h"
+
+#include <stdlib.h>
+
+// The numbers of the streams that a question is about, closed before it, by slot; 0 for other streams.
+struct closed {
+    uint32_t count;
+    uint64_t *numbers;
+};
+
+static bool is_asked_by_legacy(const struct sp_stream *stream) {
+    return stream->identified &&
+           atomic_load_explicit(&stream->kind, memory_order_relaxed) != SP_STREAM_NON_BLOCKING;
+}
+
+static bool is_identified(const struct sp_stream *stream) {
+    return stream->identified;
+}
+
+// Null numbers without host memory.
+static struct closed close_numbers(const struct sp_stream *of, bool (*is_asked)(const struct sp_stream *)) {
+    struct closed closed = {.count = sp_stream_count()};
+    closed.numbers = calloc(closed.count, sizeof *closed.numbers);
+    for (uint32_t slot = 0; closed.numbers && slot < closed.count; slot++) {
+        struct sp_stream *stream = sp_stream_at(slot);
+        if (sp_stream_is_of(stream, of->context, of->context_id) && is_asked(stream))
+            closed.numbers[slot] = sp_stream_close_sequence(stream);
+    }
+    return closed;
+}
+
+static void publish(const struct closed *closed) {
+    for (uint32_t slot = 0; slot < closed->count; slot++) {
+        if (closed->numbers[slot] > 0)
+            sp_stream_publish(sp_stream_at(slot), closed->numbers[slot], SP_FOUND);
+    }
+}
+
+// In the context. The legacy stream tells of a blocking stream that captures, and leaves the capture as it is.
+static bool may_ask_legacy(void) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return sp_driver->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static CUresult query_legacy(void) {
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = sp_driver->cuStreamQuery(CU_STREAM_LEGACY);
+    sp_relaxed_mode_leave(mode);
+    return error == CUDA_ERROR_NOT_READY ? error : sp_native_noted(error, "cuStreamQuery");
+}
+
+CUresult sp_silent_ask_legacy(struct sp_stream *stream) {
+    CUcontext popped;
+    if (!stream->identified)
+        return CUDA_SUCCESS;
+    CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
+    if (error != CUDA_SUCCESS)
+        return error;
+    if (may_ask_legacy()) {
+        struct closed closed = close_numbers(stream, is_asked_by_legacy);
+        error = closed.numbers ? query_legacy() : CUDA_ERROR_NOT_READY;
+        if (error == CUDA_SUCCESS)
+            publish(&closed);
+        free(closed.numbers);
+    }
+    sp_driver->cuCtxPopCurrent(&popped);
+    return error == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : error;
+}
+
+// ------------------------------------------------------------------------------------------------ the context
+
+// The event of an idle context is complete a microsecond after its record, so it is asked more than once.
+static CUresult record_and_ask(const struct sp_stream *stream, CUevent event, bool *complete) {
+    enum { QUESTIONS = 64 };
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = sp_native_noted(sp_driver->cuCtxRecordEvent(stream->context, event), "cuCtxRecordEvent");
+    for (int i = 0; i < QUESTIONS && error == CUDA_SUCCESS && !*complete; i++)
+        error = sp_private_event_query(event, complete);
+    sp_relaxed_mode_leave(mode);
+    return error;
+}
+
+CUresult sp_silent_ask_context(struct sp_stream *stream) {
+    CUevent event;
+    bool complete = false;
+    if (!sp_driver->cuCtxRecordEvent || !stream->identified)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult error = sp_private_event_create(stream, &event);
+    if (error != CUDA_SUCCESS)
+        return error;
+    struct closed closed = close_numbers(stream, is_identified);
+    error = closed.numbers ? record_and_ask(stream, event, &complete) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (complete)
+        publish(&closed);
+    free(closed.numbers);
+    sp_private_event_destroy(event);
+    return error;
+}
