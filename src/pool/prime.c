@@ -85,8 +85,11 @@ static CUcontext current_context_of(const struct sp_pool *pool) {
     return device == pool->device->vmm.ordinal ? context : NULL;
 }
 
-// What other pools keep and what is complete by now makes room. A pool whose doings must not depend on the answer asks nothing.
+// What other pools keep and what is complete by now makes room on the device; it makes none below the pool's limit. A pool whose doings
+// must not depend on the answer asks nothing.
 static CUresult prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
+    if (bytes > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     if (!sp_pool_is_deterministic(pool))
         sp_streams_poll_current_context();
     sp_device_bury(pool->device);

@@ -6,6 +6,7 @@
 #include "random/capture.h"
 #include "random/choose.h"
 #include "random/faults.h"
+#include "random/living.h"
 #include "random/ordering.h"
 #include "random/renewal.h"
 #include "random/reserved.h"
@@ -40,6 +41,7 @@ static const struct {
     {"set_release_delay", set_release_delay, 1},
     {"renew_promises", renewal_of_promises, 1},
     {"enter_capture", capture_enter, 1},
+    {"look_for_room", living_look, 1},
 };
 
 enum { OPERATION_COUNT = sizeof table / sizeof table[0] };
