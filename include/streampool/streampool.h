@@ -129,7 +129,8 @@ STREAMPOOL_API const char *poolGetErrorName(poolError_t error);
 STREAMPOOL_API const char *poolGetErrorString(poolError_t error);
 
 // What the last failed call of this thread ran into, as one sentence: the missing driver library and what was
-// tried, every missing entry point, the bad parameter. "" when no call of this thread has failed. The text is
+// tried, every missing entry point, the bad parameter; of an allocation that found no memory why, how much of
+// the pool is free and for whom, and what would help. "" when no call of this thread has failed. The text is
 // valid until this thread's next failing call.
 STREAMPOOL_API const char *poolGetLastErrorDetail(void);
 

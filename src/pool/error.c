@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static _Thread_local struct {
-    char detail[512];
+    char detail[SP_ERROR_DETAIL];
     CUresult native;
     const char *entry_point;
 } last = {"", CUDA_SUCCESS, ""};
@@ -48,9 +48,13 @@ poolError_t sp_fail_driver(CUresult error, const char *what) {
         return sp_fail(sp_error_of(error), "%s: %s", what, why);
     }
     sp_fail(sp_error_of(error), "%s: %s returned %s", what, entry_point, sp_driver_error_name(error));
+    sp_fail_of_driver(native, entry_point);
+    return sp_error_of(error);
+}
+
+void sp_fail_of_driver(CUresult native, const char *entry_point) {
     last.native = native;
     last.entry_point = entry_point;
-    return sp_error_of(error);
 }
 
 const char *sp_error_detail(void) {

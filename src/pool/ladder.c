@@ -128,19 +128,44 @@ static void set_short(struct sp_pool *pool, bool is_short) {
     sp_lock_release(&pool->lock);
 }
 
-static CUresult grown(struct sp_request *request, struct sp_block **block) {
-    if (request->flags & poolMallocNoGrowth)
-        return CUDA_SUCCESS;
-    apply_threshold_unasked(request);
-    CUresult error = sp_grow(request, block);
-    set_short(request->pool, error == CUDA_ERROR_OUT_OF_MEMORY);
-    return out_of_memory_is_no_error(error);
-}
-
 // What must be released before the pool's limit lets it grow by so many bytes.
 static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
     uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     return bytes > room ? bytes - room : 0;
+}
+
+// Who had no memory for a growth that has just failed: the driver's entry point, "" for the host, null when it was the pool's limit.
+static const char *lacking(const struct sp_request *request) {
+    struct sp_pool *pool = request->pool;
+    CUresult native;
+    const char *entry_point;
+    sp_native_error_last(&native, &entry_point);
+    if (native == CUDA_ERROR_OUT_OF_MEMORY)
+        return entry_point;
+    sp_lock_acquire(&pool->lock);
+    bool beyond = over_limit(pool, sp_growth_least(request)) > 0;
+    sp_lock_release(&pool->lock);
+    return beyond ? NULL : "";
+}
+
+// Grows, and keeps in mind what a growth has failed for: later calls of the driver are noted over it.
+static CUresult grow(struct sp_request *request, struct sp_block **block) {
+    sp_native_error_note(CUDA_SUCCESS, "");
+    CUresult error = sp_grow(request, block);
+    if (error != CUDA_ERROR_OUT_OF_MEMORY)
+        return error;
+    request->lacking = lacking(request);
+    sp_native_error_note(CUDA_SUCCESS, "");
+    return error;
+}
+
+static CUresult grown(struct sp_request *request, struct sp_block **block) {
+    if (request->flags & poolMallocNoGrowth)
+        return CUDA_SUCCESS;
+    apply_threshold_unasked(request);
+    CUresult error = grow(request, block);
+    set_short(request->pool, error == CUDA_ERROR_OUT_OF_MEMORY);
+    return out_of_memory_is_no_error(error);
 }
 
 // A pool may serve a stream of another device.
@@ -174,7 +199,7 @@ static CUresult grown_after_trim(struct sp_request *request, struct sp_block **b
             break;
         reserved = sp_device_reserved(device);
         buried = false;
-        error = sp_grow(request, block);
+        error = grow(request, block);
     }
     if (error == CUDA_SUCCESS)
         sp_pool_count(request->pool, SP_STATISTIC_Growths);
@@ -311,6 +336,21 @@ static const struct step by_waiting[] = {
     {sp_take_after_host_wait, SP_STATISTIC_ReuseFoundComplete},
 };
 
+// Every rung has been tried: what is told is what the last growth lacked.
+static void note_refusal(const struct sp_request *request) {
+    sp_native_error_note(request->lacking ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS,
+                         request->lacking ? request->lacking : "");
+}
+
+// A rung other than a growth has failed: where the driver didn't say that memory was lacking, it was the host's.
+static void note_failure(CUresult error) {
+    CUresult native;
+    const char *entry_point;
+    sp_native_error_last(&native, &entry_point);
+    if (error == CUDA_ERROR_OUT_OF_MEMORY && native != error)
+        sp_native_error_note(error, "");
+}
+
 CUresult sp_climb(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     CUresult error = climb(STEPS_OF(at_once), request, block);
@@ -318,8 +358,11 @@ CUresult sp_climb(struct sp_request *request, struct sp_block **block) {
         error = ask_and_climb(request, block);
     if (error == CUDA_SUCCESS && !*block)
         error = climb(STEPS_OF(by_waiting), request, block);
+    if (error != CUDA_SUCCESS)
+        note_failure(error);
     if (error != CUDA_SUCCESS || *block)
         return error;
     sp_pool_count(request->pool, SP_STATISTIC_Failures);
+    note_refusal(request);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -4,14 +4,12 @@
 #include "order/mark.h"
 #include "order/poll.h"
 #include "pool/at_hand.h"
-#include "pool/request.h"
+#include "pool/refusal.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 
 #include "base/checked.h"
 #include "base/cold.h"
-
-#include <stdio.h>
 
 // ----------------------------------------------------------------------------------------- small blocks
 
@@ -144,6 +142,11 @@ static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region
     return error;
 }
 
+// Of the slab that a block of this size is cut from.
+static uint64_t run_size(size_t size) {
+    return sp_size_classes[sp_size_class_of(size)].pages * SP_PAGE_SIZE;
+}
+
 // A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't grow for a
 // slab that can't be had.
 SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, size_t size,
@@ -151,10 +154,11 @@ SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane 
     unsigned class_index = sp_size_class_of(size);
     struct sp_block *run = NULL;
     struct sp_slab *slab = sp_slab_create(class_index);
-    if (!slab)
+    if (!slab) {
+        sp_native_error_note(CUDA_ERROR_OUT_OF_MEMORY, "");
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult error =
-        climb(pool, lane, SP_REGION_PAGES, sp_size_classes[class_index].pages * SP_PAGE_SIZE, flags, &run);
+    }
+    CUresult error = climb(pool, lane, SP_REGION_PAGES, run_size(size), flags, &run);
     if (error != CUDA_SUCCESS) {
         sp_slab_destroy(slab);
         return error;
@@ -321,24 +325,16 @@ static poolError_t act(struct sp_pool *pool, struct sp_stream *stream, enum sp_d
 
 // ------------------------------------------------------------------------------------------------- both
 
-static poolError_t describe_failure(const struct sp_pool *pool, size_t size, CUresult error) {
-    if (error != CUDA_ERROR_OUT_OF_MEMORY)
-        return sp_fail_driver(error, "allocating");
-    if (sp_round_up(size, pool->device->vmm.granule) >
-        pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
-        return sp_fail(poolErrorMemoryAllocation, "%zu bytes would take the pool beyond its limit of %zu",
-                       size, pool->limit);
-    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    uint64_t used = sp_figures_used(pool);
-    char what[192];
-    snprintf(what, sizeof what,
-             "no room for %zu bytes (the pool has reserved %llu, of which %llu are in use)", size,
-             (unsigned long long)reserved, (unsigned long long)used);
-    return sp_fail_driver(error, what);
-}
-
 static bool is_small(size_t size, unsigned int flags) {
     return size <= SP_SMALL_MAX && !(flags & poolMallocFixed);
+}
+
+static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned int flags, CUresult error) {
+    if (error != CUDA_ERROR_OUT_OF_MEMORY)
+        return sp_fail_driver(error, "allocating");
+    enum sp_region_kind large = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
+    return is_small(size, flags) ? sp_refuse(lane, SP_REGION_PAGES, run_size(size), flags, size)
+                                 : sp_refuse(lane, large, sp_rounded_large(size), flags, size);
 }
 
 // With the pool pinned.
@@ -353,7 +349,7 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
         CUresult error = is_small(size, flags) ? malloc_small_slowly(pool, lane, size, flags, address)
                                                : malloc_large_slowly(pool, lane, size, flags, address);
         if (error != CUDA_SUCCESS)
-            return describe_failure(pool, size, error);
+            return describe_failure(lane, size, flags, error);
         sp_figures_use(pool, lane, size);
     }
     return poolSuccess;

@@ -124,8 +124,9 @@ struct sp_lane {
     struct sp_list link;                   // in pool.lanes
     struct sp_tier tiers[SP_REGION_COUNT]; // all fences are of this stream, and an event stands behind each
     struct sp_tier unfenced[SP_REGION_COUNT]; // likewise, and no event did when they were last looked through
-    uint64_t settled; // what of the stream was known complete when the tiers were last looked through
-    uint64_t fenced;  // and what had an event behind it, when the unfenced ones were
+    uint64_t settled;    // what of the stream was known complete when the tiers were last looked through
+    uint64_t fenced;     // and what had an event behind it, when the unfenced ones were
+    uint64_t holds_back; // for pool/refusal.c, while it looks the pool through
 };
 
 // Lanes by stream slot. A larger table replaces a full one and keeps it, for readers take no lock.
@@ -460,6 +461,9 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute);
 // The value of a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute.
 bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
 const char *sp_gauge_name(enum poolMemPoolAttr attribute);
+
+// The bytes of a free block in extents that lie wholly in it. With the map lock and the pool's lock held.
+uint64_t sp_block_whole_extents(const struct sp_block *block);
 
 // ---- figures.h has the counting
 

@@ -17,6 +17,7 @@ struct sp_request {
     enum sp_rule reach;    // the dearest rule by which memory may be taken now: 2, 3 or 5
     bool brought_news;     // its question has shown something to be complete
     bool made_order;       // by a wait of its own, so the order that the clock tells of needs no policy
+    const char *lacking;   // see pool/refusal.h: who had no memory for the last growth
     struct sp_clock clock; // what the lane's stream runs after
 };
 

@@ -17,8 +17,7 @@ static uint64_t address_space(const struct sp_pool *pool) {
     return sum;
 }
 
-// The bytes of a free block in extents that are wholly in it.
-static uint64_t whole_extents(const struct sp_block *block) {
+uint64_t sp_block_whole_extents(const struct sp_block *block) {
     uint64_t sum = 0;
     const struct sp_extent *extent = sp_view_extent_from(&sp_segment_of(block)->view, block->address);
     for (; extent && extent->address + extent->size <= sp_block_end(block);
@@ -30,7 +29,7 @@ static uint64_t whole_extents(const struct sp_block *block) {
 static uint64_t pinned_in(const struct sp_tier *tier) {
     uint64_t sum = 0;
     for (const struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b))
-        sum += b->size - whole_extents(b);
+        sum += b->size - sp_block_whole_extents(b);
     return sum;
 }
 
@@ -66,7 +65,7 @@ static uint64_t largest_remapped(const struct sp_pool *pool) {
         bool has_front = high->address >= b->address && high->address + high->size > sp_block_end(b);
         uint64_t before = has_tail ? low_end - b->address : 0;
         uint64_t behind = has_front ? sp_block_end(b) - high->address : 0;
-        sum += whole_extents(b);
+        sum += sp_block_whole_extents(b);
         begin = before > begin ? before : begin;
         end = behind > end ? behind : end;
     }

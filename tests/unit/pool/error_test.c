@@ -87,10 +87,10 @@ static void a_sentence_that_is_too_long_is_cut_and_ended(void **state) {
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     sp_fail(poolErrorUnknown, "%s", text);
-    assert_int_equal(strlen(sp_error_detail()), 511);
+    assert_int_equal(strlen(sp_error_detail()), SP_ERROR_DETAIL - 1);
     sp_native_error_note(CUDA_ERROR_UNKNOWN, "cuMemMap");
     sp_fail_driver(CUDA_ERROR_UNKNOWN, text);
-    assert_int_equal(strlen(sp_error_detail()), 511);
+    assert_int_equal(strlen(sp_error_detail()), SP_ERROR_DETAIL - 1);
 }
 
 int main(void) {
