@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+// The library itself may have recorded an event just now, which is complete a microsecond later: so a question is asked more than once.
+enum { QUESTIONS = 64 };
+
 // The numbers of the streams that a question is about, closed before it, by slot; 0 for other streams.
 struct closed {
     uint32_t count;
@@ -46,8 +49,10 @@ static bool may_ask_legacy(void) {
 }
 
 static CUresult query_legacy(void) {
+    CUresult error = CUDA_ERROR_NOT_READY;
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
-    CUresult error = sp_driver->cuStreamQuery(CU_STREAM_LEGACY);
+    for (int i = 0; i < QUESTIONS && error == CUDA_ERROR_NOT_READY; i++)
+        error = sp_driver->cuStreamQuery(CU_STREAM_LEGACY);
     sp_relaxed_mode_leave(mode);
     return error == CUDA_ERROR_NOT_READY ? error : sp_native_noted(error, "cuStreamQuery");
 }
@@ -72,9 +77,7 @@ CUresult sp_silent_ask_legacy(struct sp_stream *stream) {
 
 // ------------------------------------------------------------------------------------------------ the context
 
-// The event of an idle context is complete a microsecond after its record, so it is asked more than once.
 static CUresult record_and_ask(const struct sp_stream *stream, CUevent event, bool *complete) {
-    enum { QUESTIONS = 64 };
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
     CUresult error = sp_native_noted(sp_driver->cuCtxRecordEvent(stream->context, event), "cuCtxRecordEvent");
     for (int i = 0; i < QUESTIONS && error == CUDA_SUCCESS && !*complete; i++)

@@ -279,8 +279,8 @@ static CUresult ask_context(struct sp_request *request) {
     return error == CUDA_ERROR_NOT_SUPPORTED ? CUDA_SUCCESS : error;
 }
 
-// From the cheapest to the dearest.
-static question *const questions[] = {ask_own_stream, ask_legacy_stream, ask_context};
+// The legacy stream comes first: the question to a blocking stream records an event there, which the legacy stream would see.
+static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_context};
 
 // What is tried again once something was found to be complete.
 static const struct step again[] = {
