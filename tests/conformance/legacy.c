@@ -287,6 +287,21 @@ void row_driver_the_legacy_stream_sees_blocking_streams_that_are_gone_too(void) 
     }
 }
 
+// A stream that waits is busy, though nothing of its own runs.
+void row_driver_the_legacy_stream_sees_what_a_blocking_stream_waits_for(void) {
+    struct test_spin spin;
+    CUstream waiting = test_blocking_stream();
+    make_ready();
+    CUevent behind_work = occupy(test_stream(), &spin);
+    REQUIRE_EQUAL(query(NULL), CUDA_SUCCESS);
+    DRIVER(test_driver()->cuStreamWaitEvent(waiting, behind_work, 0));
+    REQUIRE_EQUAL(query(NULL), CUDA_ERROR_NOT_READY);
+    DRIVER(test_driver()->cuStreamDestroy(waiting));
+    REQUIRE_EQUAL(query(NULL), CUDA_ERROR_NOT_READY);
+    stop(&spin);
+    test_finish(NULL);
+}
+
 void row_driver_an_event_on_the_legacy_stream_orders_two_blocking_streams(void) {
     struct test_spin spin;
     CUstream other = test_blocking_stream();

@@ -142,6 +142,7 @@
     X(driver_an_action_of_a_blocking_stream_makes_it_busy_beside_the_legacy_stream, "the driver: work, other records and waits for pending events do") \
     X(driver_a_plain_record_behind_the_legacy_stream_is_pending, "the driver: an event of an idle blocking stream is pending behind the legacy stream's work") \
     X(driver_the_legacy_stream_sees_blocking_streams_that_are_gone_too, "the driver: the legacy stream is busy while a blocking or per-thread stream is, destroyed or not") \
+    X(driver_the_legacy_stream_sees_what_a_blocking_stream_waits_for, "the driver: so it is while a blocking stream waits for work of a non-blocking one") \
     X(driver_an_event_on_the_legacy_stream_orders_two_blocking_streams, "the driver: and without it there is no order") \
     X(a_free_beside_the_other_sides_work_is_pending_while_that_runs, "freed on an idle stream behind the legacy stream's work, or the other way round: pending for every question, allocation and trim") \
     X(each_question_behind_such_a_free_makes_the_memory_anybodys, "and complete by a synchronise or a query of the stream or of an event behind it") \
