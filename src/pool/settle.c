@@ -1,67 +1,69 @@
 #include "pool/settle.h"
 
+// The lane that all fences of a block are of, or null.
+static inline struct sp_lane *lane_of(const struct sp_pool *pool, const struct sp_fence_set *fences) {
+    return fences->count == 1 ? sp_pool_find_lane(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
+}
+
 // What has no event behind it never joins what has: others could have that, and the fences of a block are those of all that has joined
-// it.
-// An open lane has no need to tell them apart: whoever wants its memory can have an event recorded.
-static struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind, struct sp_fence fence) {
-    bool fenced = fence.sequence <= sp_stream_covered(lane->stream) || sp_lane_is_open(lane);
+// it. An open lane has no need to tell them apart: whoever wants its memory can have an event recorded.
+static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind,
+                                           uint64_t sequence) {
+    bool fenced = sequence <= lane->fenced || sp_lane_is_open(lane);
     return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
 }
 
 // The tier that a block with these fences belongs to: ready without any; a lane's when all are of its stream.
-static struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
-                                const struct sp_fence_set *fences) {
+static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
+                                       const struct sp_fence_set *fences, struct sp_lane *lane) {
     if (sp_fence_set_empty(fences))
         return &pool->regions[kind].ready;
-    struct sp_fence fence = *sp_fence_set_at(fences, 0);
-    struct sp_lane *lane = fences->count == 1 ? sp_pool_find_lane(pool, fence.slot) : NULL;
-    return lane ? tier_of_lane(lane, kind, fence) : &pool->regions[kind].waiting;
+    return lane ? tier_of_lane(lane, kind, sp_fence_set_at(fences, 0)->sequence)
+                : &pool->regions[kind].waiting;
 }
 
-// A block whose fences have been pruned. What lies among the unfenced blocks has an event behind it by now, where one was recorded since,
-// and is moved before another one can join it.
-static struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_block *block) {
-    if (block->fences.count == 1) {
-        struct sp_lane *lane = sp_pool_find_lane(pool, sp_fence_set_at(&block->fences, 0)->slot);
-        if (lane)
-            sp_lane_settle_fenced(lane);
-    }
-    return sp_tier_insert(tier_for(pool, sp_segment_of(block)->kind, &block->fences), block);
+// A block whose fences have been pruned, and the lane that they are of. What lies among the unfenced blocks and has an event behind it by
+// now is moved before another one can join it.
+static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_block *block,
+                                             struct sp_lane *lane) {
+    if (lane)
+        sp_lane_settle_fenced(lane);
+    return sp_tier_insert(tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane), block);
 }
 
 struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, pool->is_complete);
-    return insert_pruned(pool, block);
+    return insert_pruned(pool, block, lane_of(pool, &block->fences));
 }
 
 // The neighbour as ready memory that a block of a lane may swallow, or null. What is swallowed counts as held back, so there is as much
 // of it at most as the lane may hold back.
-static struct sp_block *swallowable(const struct sp_pool *pool, const struct sp_block *block,
+static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_block *block,
                                     struct sp_block *neighbour) {
     enum sp_region_kind kind = sp_segment_of(block)->kind;
-    if (!neighbour || neighbour->tier != &pool->regions[kind].ready || neighbour->size > block->size)
+    if (!neighbour || neighbour->tier != &lane->pool->regions[kind].ready || neighbour->size > block->size)
         return NULL;
-    const struct sp_lane *lane = sp_pool_find_lane(pool, sp_fence_set_at(&block->fences, 0)->slot);
-    uint64_t most = lane ? atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed) : 0;
-    return lane && lane->unfenced[kind].bytes + neighbour->size <= most ? neighbour : NULL;
+    uint64_t most = atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
+    return lane->unfenced[kind].bytes + neighbour->size <= most ? neighbour : NULL;
 }
 
 struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, pool->is_complete);
-    if (block->fences.count != 1)
-        return insert_pruned(pool, block);
-    struct sp_block *next = swallowable(pool, block, block->next);
+    struct sp_lane *lane = lane_of(pool, &block->fences);
+    if (!lane)
+        return insert_pruned(pool, block, NULL);
+    struct sp_block *next = swallowable(lane, block, block->next);
     if (next) {
         sp_tier_remove(next);
         sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
     }
-    struct sp_block *prev = swallowable(pool, block, block->prev);
+    struct sp_block *prev = swallowable(lane, block, block->prev);
     if (prev) {
         sp_tier_remove(prev);
         sp_block_absorb_next(prev); // one fence has its place in the set itself
         block = prev;
     }
-    return insert_pruned(pool, block);
+    return insert_pruned(pool, block, lane);
 }
 
 // ----------------------------------------------------------------------------------------------- settling
@@ -69,7 +71,8 @@ struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_bloc
 // Files a free block again where its fences, less those that are complete, say.
 static void refile(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, pool->is_complete);
-    if (tier_for(pool, sp_segment_of(block)->kind, &block->fences) == block->tier)
+    if (tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane_of(pool, &block->fences)) ==
+        block->tier)
         return;
     sp_tier_remove(block);
     sp_pool_insert(pool, block);
@@ -86,10 +89,7 @@ static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
     }
 }
 
-void sp_lane_settle_fenced(struct sp_lane *lane) {
-    uint64_t covered = sp_stream_covered(lane->stream);
-    if (covered == lane->fenced)
-        return;
+void sp_lane_refile_unfenced(struct sp_lane *lane, uint64_t covered) {
     lane->fenced = covered;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         refile_tier(lane->pool, &lane->unfenced[kind]);

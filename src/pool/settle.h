@@ -6,6 +6,8 @@
 
 #include "pool/pool.h"
 
+#include "base/cold.h"
+
 // Puts a block that is in no index into the tier that its fences, less those that are complete, allow.
 // Returns the block that it became part of. The second, for a lane that is about to allocate, lets a lane's
 // block swallow ready neighbours of its size or less: joined memory places better than pieces side by side,
@@ -16,7 +18,12 @@ sp_insert sp_pool_insert_and_swallow;
 // Moves memory whose fences have completed since the last look to the ready tiers; and what of a lane's has an event behind it now to
 // what others can have.
 void sp_pool_settle(struct sp_pool *pool);
-void sp_lane_settle_fenced(struct sp_lane *lane);
+void sp_lane_refile_unfenced(struct sp_lane *lane, uint64_t covered);
+static inline void sp_lane_settle_fenced(struct sp_lane *lane) {
+    uint64_t covered = sp_stream_covered(lane->stream);
+    if (SP_UNLIKELY(covered != lane->fenced))
+        sp_lane_refile_unfenced(lane, covered);
+}
 
 // Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and makes it
 // live. False without host memory; then the block is as it was.

@@ -19,16 +19,20 @@ bool sp_block_usable(const struct sp_request *request, const struct sp_block *bl
 
 // ------------------------------------------------------------------------------------------ single blocks
 
-static inline struct sp_block *better(struct sp_block *first, struct sp_block *second) {
-    return first && (!second || first->size <= second->size) ? first : second;
+// The better fit of `best` and a tier's; `best` among equals.
+static inline struct sp_block *better_of(struct sp_block *best, const struct sp_tier *tier, uint64_t size) {
+    if (tier->bytes < size)
+        return best;
+    struct sp_block *fit = sp_tier_best_fit(tier, size);
+    return fit && (!best || fit->size < best->size) ? fit : best;
 }
 
 // The best fit of the lane's own memory and the ready one. Among equals its own, and of that the one with no event behind it: nobody
 // else can have that.
 static struct sp_block *best_at_hand(const struct sp_lane *lane, enum sp_region_kind kind, uint64_t size) {
-    struct sp_block *own =
-        better(sp_tier_best_fit(&lane->unfenced[kind], size), sp_tier_best_fit(&lane->tiers[kind], size));
-    return better(own, sp_tier_best_fit(&lane->pool->regions[kind].ready, size));
+    struct sp_block *best = better_of(NULL, &lane->unfenced[kind], size);
+    best = better_of(best, &lane->tiers[kind], size);
+    return better_of(best, &lane->pool->regions[kind].ready, size);
 }
 
 // The better fit of `best` and the blocks of a tier that are within reach.
@@ -121,12 +125,12 @@ static struct row best_row(const struct sp_request *request) {
     return search.best;
 }
 
-// Joins the row's blocks into its first. Stops early without host memory, so the caller looks at the size
-// again.
-static struct sp_block *join_row(struct sp_pool *pool, struct row row) {
+// Joins as many of the row's blocks into its first as it takes. Stops early without host memory, so the caller looks at
+// the size again.
+static struct sp_block *join_row(struct sp_pool *pool, struct row row, uint64_t size) {
     uint64_t joined = row.first->size;
     sp_tier_remove(row.first);
-    while (joined < row.size) {
+    while (joined < size) {
         struct sp_block *next = row.first->next;
         joined += next->size;
         sp_tier_remove(next);
@@ -142,7 +146,7 @@ static struct sp_block *row_aside(const struct sp_request *request) {
     struct row row = best_row(request);
     if (!row.first)
         return NULL;
-    struct sp_block *block = join_row(request->pool, row);
+    struct sp_block *block = join_row(request->pool, row, request->size);
     if (block->size >= request->size)
         return block;
     sp_pool_insert(request->pool, block);

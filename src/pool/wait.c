@@ -29,9 +29,18 @@ CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_s
     return CUDA_SUCCESS;
 }
 
+// No more than is asked for, so that others find the rest while this one waits. Without host memory it is the whole block.
+static void cut_locked(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    struct sp_block *rest = block->size > size ? sp_block_split(block, size) : NULL;
+    if (rest)
+        sp_pool_insert(pool, rest);
+}
+
 static struct sp_block *set_aside(struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block = sp_take_aside(request);
+    if (block)
+        cut_locked(request->pool, block, request->size);
     sp_lock_release(&request->pool->lock);
     return block;
 }
@@ -87,10 +96,12 @@ CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **bl
 }
 
 static CUresult poll_and_take(struct sp_request *request, struct sp_block **block) {
+    uint64_t before = sp_streams_news();
     CUresult error = sp_streams_poll_context_of(request->lane->stream);
-    if (error == CUDA_SUCCESS)
-        *block = sp_take(request);
-    return error;
+    if (error != CUDA_SUCCESS)
+        return error;
+    *block = sp_take(request);
+    return *block || sp_streams_news() == before ? CUDA_SUCCESS : sp_climb_again(request, block);
 }
 
 // Some of the pool's memory may come within reach by itself: an event is pending behind it that may be asked.
