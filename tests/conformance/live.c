@@ -229,3 +229,21 @@ void row_live_threads_that_come_and_go_leave_room(void) {
     }
     REQUIRE(count_blocks(pool, MIB(8), test_stream()) >= GIB(1) / 2 / MIB(8));
 }
+
+// ------------------------------------------------------------------------------------------ beside a capture
+
+static void require_capture_beside_a_refusal(CUstream capturing) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(64));
+    CUstream silent = test_blocking_stream(), stream = test_stream();
+    CUgraph graph;
+    test_free(test_malloc(pool, MIB(4), silent), silent);
+    finish_all();
+    DRIVER(test_driver()->cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    bool had = can_have(pool, MIB(64), stream); // an older driver has an event behind each free
+    DRIVER(test_driver()->cuStreamEndCapture(capturing, &graph));
+    REQUIRE(had || can_have(pool, MIB(64), stream)); // once the capture has ended, all is asked
+}
+
+void row_live_a_refusal_leaves_the_capture_of_a_blocking_stream_valid(void) {
+    require_capture_beside_a_refusal(test_blocking_stream());
+}

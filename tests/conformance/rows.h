@@ -269,7 +269,8 @@
     X(live_a_given_up_pool_makes_room_for_priming, "likewise for poolMemPoolPrime") \
     X(live_a_cache_and_the_rest_of_the_device_make_room_together, "what is free on the device and what another pool keeps, together") \
     X(live_streams_that_come_and_go_leave_room, "streams destroyed by the driver's own call keep no memory from others") \
-    X(live_threads_that_come_and_go_leave_room, "likewise the default streams of threads that ended")
+    X(live_threads_that_come_and_go_leave_room, "likewise the default streams of threads that ended") \
+    X(live_a_refusal_leaves_the_capture_of_a_blocking_stream_valid, "beside a blocking stream that captures nothing is asked that would break the capture")
 
 #define TRAP_ROWS(X) \
     X(trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew, "a failed allocation leaks nothing, keeps nothing, and frees nothing twice later") \
