@@ -29,6 +29,16 @@
 //              with CUDA's, such an allocation on the legacy stream is a barrier: later work of
 //              blocking streams waits for what they have pending. None of this concerns non-blocking
 //              streams, or pools with poolPromiseNoLegacyOrder.
+// Room.        When nothing is pending, an allocation that fits succeeds, with default attributes, whatever
+//              calls the program synchronised by. It fits when a free piece is large enough, or when the
+//              device's free memory and all extents with no live byte together are, in whole granules, and
+//              the pool's limit allows it. Pages that small blocks share are live as long as one of these is.
+//              While work is pending, memory that an event stands behind is had by waiting where the
+//              policies allow it. One exception: what another stream has freed last, with no event behind it
+//              (UnfencedBytesMax), stays out of its reach until a call names that stream, or the context
+//              is synchronised through this library, where the stream is non-blocking or of another
+//              context, or a blocking stream captures. Nothing else tells what has completed there without
+//              harm to a capture; ContextFence lifts that. The error's detail says so.
 // Threads.     Every call may be made from any thread at any time, except from a function that the driver
 //              runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to it.
 // Failure.     A call that fails changes nothing: no figure, no byte, no output parameter. The code is
@@ -198,12 +208,11 @@ struct poolMemPoolProps {
 //
 //   UnfencedBytesMax  A free is known to other streams only once an event has been recorded behind it. So many
 //                     bytes of the pool may lie free with no event behind them: each of its streams has an
-//                     equal share (but 1 MiB at least, or all if that is less), and the free that brings a
-//                     stream above its share records an event, in that call. Memory that its stream has taken
-//                     again doesn't count. 0 records at every free. Default 8 MiB, or a 32nd of what the pool has
-//                     reserved where that is more, which is what is read then, and a 64th once a second stream
-//                     has used the pool; a value that was set stays. A stream that has more than its share,
-//                     since that has become less, records at its next free.
+//                     equal share, and the free that brings a stream above its share records an event, in
+//                     that call. Memory that its stream has taken again doesn't count. 0 records at every
+//                     free. Default 8 MiB, or a 64th of what the pool has reserved where that is more, which
+//                     is what is read then; a value that was set stays. A stream that has more than its
+//                     share, since that has become less, records at its next free.
 //   HostWaitMax       An allocation that would fail, since the device is full and what is free is still in
 //                     use, waits on the host for at most so many nanoseconds: as long as events are pending
 //                     behind such memory, and not in a Deterministic pool. Default 0.
