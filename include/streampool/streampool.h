@@ -388,7 +388,9 @@ enum poolDefragmentation {
     X(GrowthTime, 1118, "nanoseconds that allocations spent on mapping new memory") \
     X(ZombiesBuried, 1120, "views of memory in pieces that were unmapped, by whatever thread") \
     X(BytesReleasedByReaper, 1121, "bytes that the library's own thread gave back to the device") \
-    X(ReaperTime, 1122, "nanoseconds that it spent in unmapping and releasing")
+    X(ReaperTime, 1122, "nanoseconds that it spent in unmapping and releasing") \
+    X(LastQuestions, 1123, "questions that were asked before an allocation would have been refused") \
+    X(LegacyFences, 1124, "waits for all that the blocking streams of a context had been given")
 // clang-format on
 
 // How a pool stands just now: attributes too, read only, as uint64_t; poolMemPoolGetStatisticName() knows

@@ -11,7 +11,7 @@ void sp_stream_copy_clock(struct sp_stream *stream, struct sp_clock *clock) {
     sp_lock_release(&stream->lock);
 }
 
-static void join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock) {
+void sp_stream_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock) {
     sp_lock_acquire(&stream->lock);
     sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
     sp_clock_raise(&stream->clock, fence);
@@ -38,7 +38,7 @@ CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
     if (error == CUDA_SUCCESS)
         error = cover_join(stream);
     if (error == CUDA_SUCCESS)
-        join(stream, fence, &mark->clock);
+        sp_stream_join(stream, fence, &mark->clock);
     return error;
 }
 
@@ -56,7 +56,7 @@ static CUresult wait_for_chain(struct sp_stream *stream, struct sp_stream *owner
     if (error == CUDA_SUCCESS)
         error = cover_join(stream);
     if (error == CUDA_SUCCESS)
-        join(stream, (struct sp_fence){owner->slot, covered}, NULL);
+        sp_stream_join(stream, (struct sp_fence){owner->slot, covered}, NULL);
     return error;
 }
 
@@ -96,7 +96,7 @@ CUresult sp_stream_wait_context(struct sp_stream *stream) {
     error = record_and_wait_context(stream, event);
     for (uint32_t slot = 0; slot < count && error == CUDA_SUCCESS; slot++) {
         if (closed[slot] > 0 && slot != stream->slot)
-            join(stream, (struct sp_fence){slot, closed[slot]}, NULL);
+            sp_stream_join(stream, (struct sp_fence){slot, closed[slot]}, NULL);
     }
     sp_private_event_destroy(event);
     free(closed);

@@ -19,6 +19,9 @@ CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence);
 // captures: the driver refuses, and invalidates the capture (measured on an H200).
 CUresult sp_stream_wait_context(struct sp_stream *stream);
 
+// The stream runs after a fence, and after what a clock (may be null) holds. For who has made it so.
+void sp_stream_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock);
+
 // A copy of what the stream runs after, into an empty clock. Without host memory it says less.
 void sp_stream_copy_clock(struct sp_stream *stream, struct sp_clock *clock);
 

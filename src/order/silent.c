@@ -1,5 +1,6 @@
 #include "order/silent.h"
 
+#include "order/learn.h"
 #include "order/private_event.h"
 
 #include <stdlib.h>
@@ -57,22 +58,65 @@ static CUresult query_legacy(void) {
     return error == CUDA_ERROR_NOT_READY ? error : sp_native_noted(error, "cuStreamQuery");
 }
 
-CUresult sp_silent_ask_legacy(struct sp_stream *stream) {
+static CUresult ask_legacy(struct sp_stream *stream) {
+    struct closed closed = close_numbers(stream, is_asked_by_legacy);
+    CUresult error = closed.numbers ? query_legacy() : CUDA_ERROR_NOT_READY;
+    if (error == CUDA_SUCCESS)
+        publish(&closed);
+    free(closed.numbers);
+    return error;
+}
+
+static CUresult record_legacy_and_wait(const struct sp_stream *stream, CUevent event) {
+    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUresult error = sp_private_event_record(event, CU_STREAM_LEGACY);
+    if (error == CUDA_SUCCESS)
+        error = sp_private_event_wait(stream->handle, event);
+    sp_relaxed_mode_leave(mode);
+    return error;
+}
+
+static void join_all(struct sp_stream *stream, const struct closed *closed) {
+    for (uint32_t slot = 0; slot < closed->count; slot++) {
+        if (closed->numbers[slot] > 0 && slot != stream->slot)
+            sp_stream_join(stream, (struct sp_fence){slot, closed->numbers[slot]}, NULL);
+    }
+}
+
+static CUresult wait_legacy(struct sp_stream *stream) {
+    CUevent event;
+    CUresult error = sp_private_event_create(stream, &event);
+    if (error != CUDA_SUCCESS)
+        return error;
+    struct closed closed = close_numbers(stream, is_asked_by_legacy);
+    error = closed.numbers ? record_legacy_and_wait(stream, event) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (error == CUDA_SUCCESS)
+        join_all(stream, &closed);
+    free(closed.numbers);
+    sp_private_event_destroy(event);
+    return error;
+}
+
+// In the stream's context, where the legacy stream may be passed to the driver. CUDA_ERROR_NOT_READY where it may not.
+static CUresult in_context(struct sp_stream *stream, CUresult (*act)(struct sp_stream *stream)) {
     CUcontext popped;
     if (!stream->identified)
-        return CUDA_SUCCESS;
+        return CUDA_ERROR_NOT_READY;
     CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
     if (error != CUDA_SUCCESS)
         return error;
-    if (may_ask_legacy()) {
-        struct closed closed = close_numbers(stream, is_asked_by_legacy);
-        error = closed.numbers ? query_legacy() : CUDA_ERROR_NOT_READY;
-        if (error == CUDA_SUCCESS)
-            publish(&closed);
-        free(closed.numbers);
-    }
+    error = may_ask_legacy() ? act(stream) : CUDA_ERROR_NOT_READY;
     sp_driver->cuCtxPopCurrent(&popped);
+    return error;
+}
+
+CUresult sp_silent_ask_legacy(struct sp_stream *stream) {
+    CUresult error = in_context(stream, ask_legacy);
     return error == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : error;
+}
+
+CUresult sp_silent_wait_legacy(struct sp_stream *stream) {
+    return in_context(stream, wait_legacy);
 }
 
 // ------------------------------------------------------------------------------------------------ the context

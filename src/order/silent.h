@@ -19,6 +19,10 @@
 // or a blocking stream that captures, is no failure.
 CUresult sp_silent_ask_legacy(struct sp_stream *stream);
 
+// Makes the stream wait for an event of the legacy stream, which stands behind all that those streams were given so far. Later work of
+// blocking streams waits for that, too. CUDA_ERROR_NOT_READY, and nothing was done, beside such a capture.
+CUresult sp_silent_wait_legacy(struct sp_stream *stream);
+
 // Asks the context itself, of whose streams none captures. CUDA_ERROR_NOT_SUPPORTED before CUDA 12.5.
 CUresult sp_silent_ask_context(struct sp_stream *stream);
 

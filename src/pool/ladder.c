@@ -303,6 +303,7 @@ static CUresult ask_and_climb(struct sp_request *request, struct sp_block **bloc
     CUresult error = CUDA_SUCCESS;
     for (size_t i = 0; i < sizeof questions / sizeof questions[0] && error == CUDA_SUCCESS && !*block; i++) {
         uint64_t before = sp_streams_news();
+        sp_pool_count(request->pool, SP_STATISTIC_LastQuestions);
         error = questions[i](request);
         if (error != CUDA_SUCCESS || sp_streams_news() == before)
             continue;
@@ -332,6 +333,7 @@ static const struct step at_once[] = {
 static const struct step by_waiting[] = {
     {fenced, SP_STATISTIC_COUNT},
     {sp_take_made_ordered, SP_STATISTIC_ReuseMadeOrdered},
+    {sp_take_behind_legacy, SP_STATISTIC_ReuseMadeOrdered},
     {sp_take_behind_context, SP_STATISTIC_ReuseMadeOrdered},
     {sp_take_after_host_wait, SP_STATISTIC_ReuseFoundComplete},
 };

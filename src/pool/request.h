@@ -105,7 +105,9 @@ CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_s
 // there is none that events stand behind.
 CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **block);
 
-// The same for memory with no event behind it, where the driver can record the whole context.
+// The same for memory with no event behind it: that of silent streams of which the legacy stream can tell; and any, where the driver
+// can record the whole context.
+CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **block);
 CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block);
 
 // Waits on the host, for as long as the pool's attribute allows, until something within reach is large

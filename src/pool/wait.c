@@ -1,6 +1,7 @@
 // The last rungs of the ladder: memory that is free and pending, and a wait that brings it within reach.
 #include "order/learn.h"
 #include "order/poll.h"
+#include "order/silent.h"
 #include "pool/request.h"
 #include "pool/settle.h"
 
@@ -77,22 +78,51 @@ CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **bloc
     return error == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : error;
 }
 
-CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block) {
-    *block = NULL;
-    if (!atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed) ||
-        !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
-        return CUDA_SUCCESS;
+// What the stream has been made to wait for is ordered, and needs no further wait.
+static CUresult take_ordered(struct sp_request *request, enum sp_statistic counts, struct sp_block **block) {
     enum sp_rule reach = request->reach;
-    if (sp_stream_wait_context(request->lane->stream) != CUDA_SUCCESS)
-        return CUDA_SUCCESS; // this driver can't: the request goes on without
-    sp_pool_count(request->pool, SP_STATISTIC_ContextFences);
+    sp_pool_count(request->pool, counts);
     sp_request_refresh(request);
     request->reach = SP_RULE_ORDERED;
     request->made_order = true;
-    *block = sp_take(request);
+    CUresult error = take_behind_waits(request, block);
     request->made_order = false;
     request->reach = reach;
-    return CUDA_SUCCESS;
+    return error == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : error;
+}
+
+// The legacy stream can tell of its frees, and no event stands behind them.
+static bool is_silent(const struct sp_request *request, const struct sp_lane *lane) {
+    const struct sp_stream *owner = lane->stream, *taker = request->lane->stream;
+    return lane != request->lane && lane->unfenced[request->kind].bytes > 0 && owner->identified &&
+           atomic_load_explicit(&owner->kind, memory_order_relaxed) != SP_STREAM_NON_BLOCKING &&
+           sp_stream_is_of(owner, taker->context, taker->context_id);
+}
+
+static bool has_silent(const struct sp_request *request) {
+    bool has = false;
+    sp_lock_acquire(&request->pool->lock);
+    SP_LIST_FOR_EACH(link, &request->pool->lanes)
+    has = has || is_silent(request, SP_CONTAINER_OF(link, struct sp_lane, link));
+    sp_lock_release(&request->pool->lock);
+    return has;
+}
+
+CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **block) {
+    *block = NULL;
+    if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) || !has_silent(request) ||
+        sp_silent_wait_legacy(request->lane->stream) != CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    return take_ordered(request, SP_STATISTIC_LegacyFences, block);
+}
+
+CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block) {
+    *block = NULL;
+    if (!atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed) ||
+        !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
+        sp_stream_wait_context(request->lane->stream) != CUDA_SUCCESS)
+        return CUDA_SUCCESS; // this driver can't: the request goes on without
+    return take_ordered(request, SP_STATISTIC_ContextFences, block);
 }
 
 static CUresult poll_and_take(struct sp_request *request, struct sp_block **block) {

@@ -214,6 +214,35 @@ void row_live_streams_that_come_and_go_leave_room(void) {
     REQUIRE(count_blocks(pool, MIB(8), last) >= GIB(1) / 2 / MIB(8));
 }
 
+struct comer {
+    poolMemPool_t pool;
+    struct test_spin spin;
+};
+
+static void *use_and_leave_pending(void *argument) {
+    struct comer *comer = argument;
+    test_use_device(0);
+    void *pointer = test_malloc(comer->pool, MIB(4), CU_STREAM_PER_THREAD);
+    test_spin(&comer->spin, CU_STREAM_PER_THREAD);
+    test_free(pointer, CU_STREAM_PER_THREAD);
+    return NULL;
+}
+
+// Nobody can name the stream any more; the allocation waits for the legacy stream, which waits for it.
+void row_live_pending_memory_of_a_thread_that_ended_is_had_by_waiting(void) {
+    struct comer comer = {.pool = test_pool_of_at_most(MIB(32))};
+    CUstream stream = test_stream();
+    pthread_t thread;
+    void *pointer = NULL;
+    REQUIRE(pthread_create(&thread, NULL, use_and_leave_pending, &comer) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    REQUIRE(can_have(comer.pool, MIB(28), stream));
+    EXPECT(poolMallocFromPoolAsync(&pointer, MIB(4), comer.pool, stream), poolSuccess);
+    EXPECT(poolStreamQuery(stream), poolErrorNotReady);
+    test_stop_spinning(&comer.spin);
+    finish_all();
+}
+
 static void *use_as_a_thread(void *pool) {
     test_use_device(0);
     use_and_finish(pool, CU_STREAM_PER_THREAD);

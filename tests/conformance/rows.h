@@ -270,6 +270,7 @@
     X(live_a_cache_and_the_rest_of_the_device_make_room_together, "what is free on the device and what another pool keeps, together") \
     X(live_streams_that_come_and_go_leave_room, "streams destroyed by the driver's own call keep no memory from others") \
     X(live_threads_that_come_and_go_leave_room, "likewise the default streams of threads that ended") \
+    X(live_pending_memory_of_a_thread_that_ended_is_had_by_waiting, "what a thread's default stream freed while its work is pending, and the thread has ended: the allocation waits") \
     X(live_a_refusal_leaves_the_capture_of_a_blocking_stream_valid, "beside a blocking stream that captures nothing is asked that would break the capture")
 
 #define TRAP_ROWS(X) \

@@ -1,0 +1,145 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "order/silent.h"
+#include "unit/order/known.h"
+
+// Behind the frees of an anonymous stream an event stands always: nobody has to be asked.
+static bool has_ids(void) {
+    return sp_driver->cuStreamGetId != NULL;
+}
+
+static struct sp_stream *blocking_stream(void) {
+    return known(simulated_blocking_stream());
+}
+
+static void the_legacy_stream_tells_of_blocking_streams(void **state) {
+    (void)state;
+    struct sp_stream *asking = known_stream(), *silent = blocking_stream();
+    uint64_t sequence = free_on(silent);
+    assert_int_equal(sp_silent_ask_legacy(asking), CUDA_SUCCESS);
+    assert_int_equal(is_complete(silent, sequence), has_ids());
+    assert_false(is_synchronized(silent, sequence));
+}
+
+static void it_tells_nothing_while_one_has_work_pending(void **state) {
+    (void)state;
+    struct sp_stream *asking = known_stream(), *idle = blocking_stream(), *busy = blocking_stream();
+    uint64_t sequence = free_on(idle);
+    simulated_work(busy->handle);
+    assert_int_equal(sp_silent_ask_legacy(asking), CUDA_SUCCESS);
+    assert_false(is_complete(idle, sequence));
+    simulated_finish(busy->handle);
+    assert_int_equal(sp_silent_ask_legacy(asking), CUDA_SUCCESS);
+    assert_int_equal(is_complete(idle, sequence), has_ids());
+}
+
+static void it_tells_nothing_of_non_blocking_streams(void **state) {
+    (void)state;
+    struct sp_stream *asking = known_stream(), *silent = known_stream();
+    uint64_t sequence = free_behind_work_on(silent);
+    assert_int_equal(sp_silent_ask_legacy(asking), CUDA_SUCCESS);
+    assert_false(is_complete(silent, sequence));
+}
+
+static void a_free_behind_the_question_is_not_answered_for(void **state) {
+    (void)state;
+    struct sp_stream *asking = known_stream(), *silent = blocking_stream();
+    free_on(silent);
+    assert_int_equal(sp_silent_ask_legacy(asking), CUDA_SUCCESS);
+    assert_false(is_complete(silent, free_behind_work_on(silent)));
+}
+
+static void beside_a_blocking_capture_nothing_is_asked(void **state) {
+    (void)state;
+    struct sp_stream *asking = known_stream(), *silent = blocking_stream();
+    CUstream capturing = simulated_blocking_stream();
+    CUgraph graph;
+    uint64_t sequence = free_on(silent);
+    assert_int_equal(sp_driver->cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    uint64_t asked = simcudaCallCount("cuStreamQuery"), recorded = simcudaCallCount("cuEventRecord");
+    assert_int_equal(sp_silent_ask_legacy(asking), CUDA_SUCCESS);
+    assert_int_equal(sp_silent_wait_legacy(asking), CUDA_ERROR_NOT_READY);
+    assert_int_equal(simcudaCallCount("cuStreamQuery"), asked);
+    assert_int_equal(simcudaCallCount("cuEventRecord"), recorded);
+    assert_false(is_complete(silent, sequence));
+    assert_int_equal(sp_driver->cuStreamEndCapture(capturing, &graph), CUDA_SUCCESS);
+}
+
+static void a_failure_of_the_driver_is_heard(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *asking = known_stream();
+    simcudaFailCall("cuStreamQuery", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(sp_silent_ask_legacy(asking), CUDA_ERROR_LAUNCH_FAILED);
+    simcudaFailCall("cuCtxPushCurrent", 1, simcudaFaultOnce, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(sp_silent_ask_legacy(asking), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    simcudaFailClear();
+}
+
+static void behind_the_legacy_streams_event_a_stream_runs_after_all_blocking_ones(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *waiting = known_stream(), *silent = blocking_stream(), *other = known_stream();
+    uint64_t sequence = free_behind_work_on(silent), of_other = free_behind_work_on(other);
+    assert_int_equal(sp_silent_wait_legacy(waiting), CUDA_SUCCESS);
+    assert_true(runs_after(waiting, silent, sequence));
+    assert_false(runs_after(waiting, other, of_other));
+    assert_int_equal(sp_driver->cuStreamQuery(waiting->handle), CUDA_ERROR_NOT_READY);
+    simulated_finish(silent->handle);
+    assert_int_equal(sp_driver->cuStreamQuery(waiting->handle), CUDA_SUCCESS);
+}
+
+static void a_wait_that_fails_teaches_no_order(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    static const char *const calls[] = {"cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"};
+    struct sp_stream *waiting = known_stream(), *silent = blocking_stream();
+    uint64_t sequence = free_behind_work_on(silent);
+    for (int i = 0; i < 3; i++) {
+        simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(sp_silent_wait_legacy(waiting), CUDA_ERROR_OUT_OF_MEMORY);
+        assert_false(runs_after(waiting, silent, sequence));
+    }
+    simcudaFailClear();
+}
+
+static void the_context_tells_of_all_streams(void **state) {
+    (void)state;
+    struct sp_stream *asking = known_stream(), *silent = known_stream(), *busy = known_stream();
+    uint64_t sequence = free_on(silent);
+    simulated_work(busy->handle);
+    if (!sp_driver->cuCtxRecordEvent) {
+        assert_int_equal(sp_silent_ask_context(asking), CUDA_ERROR_NOT_SUPPORTED);
+        return;
+    }
+    assert_int_equal(sp_silent_ask_context(asking), CUDA_SUCCESS);
+    assert_false(is_complete(silent, sequence));
+    simulated_finish(busy->handle);
+    assert_int_equal(sp_silent_ask_context(asking), CUDA_SUCCESS);
+    assert_true(is_complete(silent, sequence));
+}
+
+#define silent_test(name) cmocka_unit_test_setup_teardown(name, simulated_setup, simulated_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        silent_test(the_legacy_stream_tells_of_blocking_streams),
+        silent_test(it_tells_nothing_while_one_has_work_pending),
+        silent_test(it_tells_nothing_of_non_blocking_streams),
+        silent_test(a_free_behind_the_question_is_not_answered_for),
+        silent_test(beside_a_blocking_capture_nothing_is_asked),
+        silent_test(a_failure_of_the_driver_is_heard),
+        silent_test(behind_the_legacy_streams_event_a_stream_runs_after_all_blocking_ones),
+        silent_test(a_wait_that_fails_teaches_no_order),
+        silent_test(the_context_tells_of_all_streams),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
