@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "order/mark.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
 #include "unit/pool/fixture.h"
@@ -152,6 +153,27 @@ static void an_empty_slab_is_given_up_when_its_class_has_another(void **state) {
 }
 
 // What another thread does between this one's look at the stream's number and its lock.
+// Two slabs of 128 blocks, of which all but the last one of each are free, with an event behind them.
+static void a_slab_that_is_given_up_counts_whole(void **state) {
+    (void)state;
+    enum { BLOCKS = 128, LAST = BLOCKS - 1 };
+    void *blocks[2 * BLOCKS];
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(100));
+    for (int i = 0; i < 2 * BLOCKS; i++)
+        blocks[i] = fixture_malloc(pool, 512, stream);
+    for (int i = 0; i < 2 * BLOCKS; i++) {
+        if (i % BLOCKS != LAST)
+            fixture_free(blocks[i], stream);
+    }
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(32));
+    assert_int_equal(sp_stream_record(fixture_stream(stream)), CUDA_SUCCESS);
+    uint64_t recorded = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
+    fixture_free(blocks[LAST], stream); // 512 bytes, and with them a page
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), recorded + 1);
+    fixture_free(blocks[BLOCKS + LAST], stream);
+    fixture_check(pool);
+}
+
 static void record_work_and_free_the_sibling(void) {
     assert_int_equal(sp_stream_record(fixture_stream(stream)), CUDA_SUCCESS);
     simulated_work(stream);
@@ -516,6 +538,7 @@ int main(void) {
         free_test(small_memory_freed_on_another_stream_comes_back_when_that_is_complete),
         free_test(a_deterministic_pool_takes_returned_small_memory_by_synchronises_alone),
         free_test(an_empty_slab_is_given_up_when_its_class_has_another),
+        free_test(a_slab_that_is_given_up_counts_whole),
         free_test(a_late_free_with_an_older_number_does_not_hide_a_newer_one),
         free_test(a_free_that_its_driver_refuses_leaves_the_memory_live),
         free_test(the_pool_of_an_address_is_known_while_it_is_live),
