@@ -71,11 +71,12 @@ struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_bloc
 // Files a free block again where its fences, less those that are complete, say.
 static void refile(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, pool->is_complete);
-    if (tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane_of(pool, &block->fences)) ==
-        block->tier)
+    struct sp_tier *tier =
+        tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane_of(pool, &block->fences));
+    if (tier == block->tier)
         return;
     sp_tier_remove(block);
-    sp_pool_insert(pool, block);
+    sp_tier_insert(tier, block); // and looks at no other one: a tier is being walked
 }
 
 // A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So the next
