@@ -69,8 +69,11 @@ struct stream *ordering_claim_implied(struct thread *thread, const struct stream
     uint64_t first = numbers_below(&thread->numbers, world->stream_count);
     for (uint64_t i = 0; i < world->stream_count; i++) {
         struct stream *stream = &world->streams[(first + i) % world->stream_count];
-        if (stream != from && ordering_is_implied(from, stream) && thread_claim_this_stream(thread, stream))
+        if (stream == from || !thread_claim_this_stream(thread, stream))
+            continue;
+        if (ordering_is_implied(from, stream))
             return stream;
+        claim_return(&stream->claim);
     }
     return NULL;
 }
