@@ -3,8 +3,6 @@
 #include "order/chain.h"
 #include "order/private_event.h"
 
-#include <stdlib.h>
-
 void sp_stream_copy_clock(struct sp_stream *stream, struct sp_clock *clock) {
     sp_lock_acquire(&stream->lock);
     sp_clock_copy(clock, &stream->clock);
@@ -67,38 +65,5 @@ CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
         return sp_fence_is_complete(fence) ? CUDA_SUCCESS : wait_for_chain(stream, owner, fence.sequence);
     CUresult error = sp_stream_wait_mark(stream, mark);
     sp_mark_release(mark);
-    return error;
-}
-
-// -------------------------------------------------------------------------------------- a whole context
-
-static CUresult record_and_wait_context(struct sp_stream *stream, CUevent event) {
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
-    CUresult error = sp_native_noted(sp_driver->cuCtxRecordEvent(stream->context, event), "cuCtxRecordEvent");
-    if (error == CUDA_SUCCESS)
-        error = sp_private_event_wait(stream->handle, event);
-    sp_relaxed_mode_leave(mode);
-    return error;
-}
-
-CUresult sp_stream_wait_context(struct sp_stream *stream) {
-    CUevent event = NULL;
-    if (!sp_driver->cuCtxRecordEvent)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    uint32_t count = sp_stream_count();
-    uint64_t *closed = calloc(count, sizeof *closed);
-    CUresult error = closed ? sp_private_event_create(stream, &event) : CUDA_ERROR_OUT_OF_MEMORY;
-    if (error != CUDA_SUCCESS) {
-        free(closed);
-        return error;
-    }
-    sp_streams_close_sequences(stream->context, stream->context_id, closed, count);
-    error = record_and_wait_context(stream, event);
-    for (uint32_t slot = 0; slot < count && error == CUDA_SUCCESS; slot++) {
-        if (closed[slot] > 0 && slot != stream->slot)
-            sp_stream_join(stream, (struct sp_fence){slot, closed[slot]}, NULL);
-    }
-    sp_private_event_destroy(event);
-    free(closed);
     return error;
 }

@@ -14,11 +14,6 @@ CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
 // stream. Nothing when the fence is complete. CUDA_ERROR_NOT_FOUND when no event stands behind it.
 CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence);
 
-// Where the driver can record a whole context: makes the stream wait for all work of its context so far,
-// frees without a mark included. CUDA_ERROR_NOT_SUPPORTED where it can't. Only where nothing of the context
-// captures: the driver refuses, and invalidates the capture (measured on an H200).
-CUresult sp_stream_wait_context(struct sp_stream *stream);
-
 // The stream runs after a fence, and after what a clock (may be null) holds. For who has made it so.
 void sp_stream_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock);
 

@@ -38,10 +38,9 @@ static CUresult of_gone_contexts(struct sp_request *request, struct sp_block **b
     return CUDA_SUCCESS;
 }
 
-// Memory that only a question can find. A pool whose doings must not depend on the answer doesn't ask.
+// Memory that only a question can find.
 static CUresult found_complete(struct sp_request *request, struct sp_block **block) {
-    if (!sp_request_allows(request, poolMemPoolReuseAllowOpportunistic) ||
-        sp_pool_is_deterministic(request->pool))
+    if (request->flags & poolMallocSameStreamOnly || !sp_pool_may_ask(request->pool))
         return CUDA_SUCCESS;
     uint64_t before = sp_streams_news();
     CUresult error = sp_pool_fence_open_lanes(request->pool, request->lane, true);
@@ -294,11 +293,6 @@ CUresult sp_climb_again(struct sp_request *request, struct sp_block **block) {
     return climb(STEPS_OF(again), request, block);
 }
 
-// A pool whose doings must not depend on the answers asks nothing.
-static bool may_ask(const struct sp_pool *pool) {
-    return sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) && !sp_pool_is_deterministic(pool);
-}
-
 static CUresult ask_and_climb(struct sp_request *request, struct sp_block **block) {
     CUresult error = CUDA_SUCCESS;
     for (size_t i = 0; i < sizeof questions / sizeof questions[0] && error == CUDA_SUCCESS && !*block; i++) {
@@ -356,7 +350,7 @@ static void note_failure(CUresult error) {
 CUresult sp_climb(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     CUresult error = climb(STEPS_OF(at_once), request, block);
-    if (error == CUDA_SUCCESS && !*block && may_ask(request->pool))
+    if (error == CUDA_SUCCESS && !*block && sp_pool_may_ask(request->pool))
         error = ask_and_climb(request, block);
     if (error == CUDA_SUCCESS && !*block)
         error = climb(STEPS_OF(by_waiting), request, block);

@@ -103,11 +103,6 @@ static bool has_returned(struct sp_lane *lane, unsigned class_index) {
     return has;
 }
 
-static bool may_ask(const struct sp_pool *pool, unsigned int flags) {
-    return !(flags & poolMallocSameStreamOnly) && !sp_pool_is_deterministic(pool) &&
-           sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic);
-}
-
 // The same once something was learned, which tells what it counts as.
 SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                            unsigned int flags, enum sp_statistic counts) {
@@ -128,7 +123,8 @@ static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, 
         return 0;
     if (sp_streams_end_with_gone_contexts(lane->stream))
         address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseComplete);
-    if (!address && may_ask(pool, flags) && sp_streams_poll_context_of(lane->stream) == CUDA_SUCCESS)
+    if (!address && !(flags & poolMallocSameStreamOnly) && sp_pool_may_ask(pool) &&
+        sp_streams_poll_context_of(lane->stream) == CUDA_SUCCESS)
         address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseFoundComplete);
     return address;
 }
@@ -201,7 +197,7 @@ static void count_miss(struct sp_lane *lane) {
 // what has completed before each has taken memory of its own. This request doesn't need it, so a driver that fails here is heard by
 // the next call that does.
 static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
-    bool ask = is_turn_of_others(lane) && may_ask(pool, poolMallocDefault);
+    bool ask = is_turn_of_others(lane) && sp_pool_may_ask(pool);
     count_miss(lane);
     if (!ask)
         return;

@@ -234,6 +234,11 @@ static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->deterministic, memory_order_relaxed);
 }
 
+// A pool whose doings must not depend on the answers asks nothing.
+static inline bool sp_pool_may_ask(const struct sp_pool *pool) {
+    return sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) && !sp_pool_is_deterministic(pool);
+}
+
 static inline void sp_pool_add(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
     atomic_fetch_add_explicit(&pool->statistics[statistic], number, memory_order_relaxed);
 }

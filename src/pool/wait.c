@@ -120,7 +120,7 @@ CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **bl
     *block = NULL;
     if (!atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed) ||
         !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
-        sp_stream_wait_context(request->lane->stream) != CUDA_SUCCESS)
+        sp_silent_wait_context(request->lane->stream) != CUDA_SUCCESS)
         return CUDA_SUCCESS; // this driver can't: the request goes on without
     return take_ordered(request, SP_STATISTIC_ContextFences, block);
 }

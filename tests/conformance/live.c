@@ -1,7 +1,9 @@
-// Rows of the promise that free memory can be had: once nothing is pending, an allocation that fits succeeds, whatever calls the
-// program synchronised by. Here it synchronises by the driver's own calls alone, of which the library hears nothing.
+// Rows of the promise that free memory can be had: once nothing is pending, an allocation that
+// fits succeeds, whatever calls the program synchronised by. Here it synchronises by the driver's
+// own calls alone, of which the library hears nothing.
 //
-// Pools are small by maxSize where a pool alone is looked at; where the device must be full, all but a little of it is taken away.
+// Pools are small by maxSize where a pool alone is looked at; where the device must be full, all
+// but a little of it is taken away.
 #include <pthread.h>
 #include <stdint.h>
 
@@ -10,7 +12,8 @@
 #include "support/device.h"
 #include "support/pools.h"
 
-// What may stay out of reach of other streams: what no event stands behind, and a little for the pieces that it lies in.
+// What may stay out of reach of other streams: what no event stands behind, and a little for the
+// pieces that it lies in.
 #define OUT_OF_REACH MIB(64)
 
 static void finish_all(void) {
@@ -181,7 +184,8 @@ void row_live_a_given_up_pool_makes_room_for_priming(void) {
     EXPECT(poolMemPoolPrime(test_pool(), size), poolSuccess);
 }
 
-// What is free on the device and what another pool keeps make the room together, whatever of a granule is left over.
+// What is free on the device and what another pool keeps make the room together, whatever of a
+// granule is left over.
 void row_live_a_cache_and_the_rest_of_the_device_make_room_together(void) {
     poolMemPool_t first = test_keeping_pool(), second = test_keeping_pool();
     CUstream stream = test_stream();
@@ -228,7 +232,8 @@ static void *use_and_leave_pending(void *argument) {
     return NULL;
 }
 
-// Nobody can name the stream any more; the allocation waits for the legacy stream, which waits for it.
+// Nobody can name the stream any more; the allocation waits for the legacy stream, which waits for
+// it.
 void row_live_pending_memory_of_a_thread_that_ended_is_had_by_waiting(void) {
     struct comer comer = {.pool = test_pool_of_at_most(MIB(32))};
     CUstream stream = test_stream();
@@ -275,4 +280,9 @@ static void require_capture_beside_a_refusal(CUstream capturing) {
 
 void row_live_a_refusal_leaves_the_capture_of_a_blocking_stream_valid(void) {
     require_capture_beside_a_refusal(test_blocking_stream());
+    require_capture_beside_a_refusal(CU_STREAM_PER_THREAD);
+}
+
+void row_live_a_refusal_leaves_the_capture_of_a_non_blocking_stream_valid(void) {
+    require_capture_beside_a_refusal(test_stream());
 }

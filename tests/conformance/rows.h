@@ -271,7 +271,8 @@
     X(live_streams_that_come_and_go_leave_room, "streams destroyed by the driver's own call keep no memory from others") \
     X(live_threads_that_come_and_go_leave_room, "likewise the default streams of threads that ended") \
     X(live_pending_memory_of_a_thread_that_ended_is_had_by_waiting, "what a thread's default stream freed while its work is pending, and the thread has ended: the allocation waits") \
-    X(live_a_refusal_leaves_the_capture_of_a_blocking_stream_valid, "beside a blocking stream that captures nothing is asked that would break the capture")
+    X(live_a_refusal_leaves_the_capture_of_a_blocking_stream_valid, "beside a blocking stream that captures nothing is asked that would break the capture") \
+    X(live_a_refusal_leaves_the_capture_of_a_non_blocking_stream_valid, "nor beside a non-blocking one")
 
 #define TRAP_ROWS(X) \
     X(trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew, "a failed allocation leaks nothing, keeps nothing, and frees nothing twice later") \

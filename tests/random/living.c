@@ -37,8 +37,8 @@ static bool has_live_byte(const struct world *world, const struct sp_extent *ext
     return false;
 }
 
-// The exception of the promise: a free of another stream that the request can't ask about. No event stands behind it, and the legacy
-// stream doesn't see it; or it is of another context.
+// The exception of the promise: a free of another stream that the request can't ask about. No
+// event stands behind it, and the legacy stream doesn't see it; or it is of another context.
 static bool is_out_of_reach(struct sp_fence fence, const struct sp_stream *taker) {
     const struct sp_stream *owner = sp_stream_at(fence.slot);
     if (owner == taker || sp_fence_is_complete(fence))
@@ -48,8 +48,8 @@ static bool is_out_of_reach(struct sp_fence fence, const struct sp_stream *taker
     return atomic_load(&owner->kind) == SP_STREAM_NON_BLOCKING && fence.sequence > sp_stream_covered(owner);
 }
 
-// A block that is lent lies at another address, live or kept there. The pages of a slab are live as long as one block of it is, and a
-// large block with all that its size was rounded up to.
+// A block that is lent lies at another address, live or kept there. The pages of a slab are live
+// as long as one block of it is, and a large block with all that its size was rounded up to.
 static bool keeps_extent(const struct sp_block *block, const struct sp_stream *taker) {
     enum sp_block_state state = sp_block_state(block);
     if (state == SP_BLOCK_LENT || state == SP_BLOCK_BUSY)
@@ -192,8 +192,8 @@ static void require_within_reach(const struct thread *thread, const struct pool 
                     size, room, room - reach, poolGetLastErrorDetail());
 }
 
-// A request may record an event of its own, and on a device nothing takes that long. Where the simulated one completes work late, the
-// request is made again.
+// A request may record an event of its own, and on a device nothing takes that long. Where the
+// simulated one completes work late, the request is made again.
 static bool completes_late(void) {
     const char *settings = getenv("STREAMPOOL_SIMCUDA");
     return settings && strstr(settings, "completion=");

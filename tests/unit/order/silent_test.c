@@ -127,6 +127,50 @@ static void the_context_tells_of_all_streams(void **state) {
     assert_true(is_complete(silent, sequence));
 }
 
+static void waiting_for_the_context_orders_a_stream_behind_frees_that_no_mark_covers(void **state) {
+    (void)state;
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    uint64_t sequence = free_behind_work_on(a);
+    uint64_t events = live_events();
+    CUresult error = sp_silent_wait_context(b);
+    assert_int_equal(error, sp_driver->cuCtxRecordEvent ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(runs_after(b, a, sequence), error == CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamQuery(b->handle),
+                     error == CUDA_SUCCESS ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+    assert_false(runs_after(b, a, free_behind_work_on(a)));
+    assert_true(live_events() <= events + 1); // the chain of an anonymous stream
+}
+
+static void waiting_for_the_context_says_nothing_of_another_context(void **state) {
+    (void)state;
+    CUcontext context = NULL;
+    struct sp_stream *b = known_stream();
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+    struct sp_stream *elsewhere = known_stream();
+    uint64_t sequence = free_behind_work_on(elsewhere);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    sp_silent_wait_context(b);
+    assert_false(runs_after(b, elsewhere, sequence));
+}
+
+static void a_wait_for_the_context_that_fails_publishes_nothing(void **state) {
+    (void)state;
+    static const char *const calls[] = {"cuCtxPushCurrent", "cuEventCreate", "cuCtxRecordEvent",
+                                        "cuStreamWaitEvent"};
+    struct sp_stream *a = known_stream();
+    struct sp_stream *b = known_stream();
+    if (!sp_driver->cuCtxRecordEvent)
+        return;
+    uint64_t sequence = free_behind_work_on(a);
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
+        assert_int_equal(sp_silent_wait_context(b), CUDA_ERROR_LAUNCH_FAILED);
+        assert_false(runs_after(b, a, sequence));
+        assert_int_equal(live_events(), 0);
+    }
+}
+
 #define silent_test(name) cmocka_unit_test_setup_teardown(name, simulated_setup, simulated_teardown)
 
 int main(void) {
@@ -140,6 +184,9 @@ int main(void) {
         silent_test(behind_the_legacy_streams_event_a_stream_runs_after_all_blocking_ones),
         silent_test(a_wait_that_fails_teaches_no_order),
         silent_test(the_context_tells_of_all_streams),
+        silent_test(waiting_for_the_context_orders_a_stream_behind_frees_that_no_mark_covers),
+        silent_test(waiting_for_the_context_says_nothing_of_another_context),
+        silent_test(a_wait_for_the_context_that_fails_publishes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
