@@ -213,9 +213,11 @@ struct poolMemPoolProps {
 //                     free. Default 8 MiB, or a 64th of what the pool has reserved where that is more, which
 //                     is what is read then; a value that was set stays. A stream that has more than its
 //                     share, since that has become less, records at its next free.
-//   HostWaitMax       An allocation that would fail, since the device is full and what is free is still in
-//                     use, waits on the host for at most so many nanoseconds: as long as events are pending
-//                     behind such memory, and not in a Deterministic pool. Default 0.
+//   HostWaitMax       An allocation that would fail, since the device or the pool is full and what is free is
+//                     still in use, waits on the host for at most so many nanoseconds: as long as something
+//                     that it can ask about is pending behind memory of the pool or, where it is the device
+//                     that is full, behind that of another pool, which no stream can be made to wait for.
+//                     Not in a Deterministic pool. Default 0.
 //   Deterministic     What a pool hands out depends on the program's calls alone, not on how fast the device
 //                     was: it asks no event, and takes for complete only what a synchronise has shown. For
 //                     programs that allocate from one thread, and that destroy streams by poolStreamDestroy
@@ -223,8 +225,13 @@ struct poolMemPoolProps {
 //                     had its handle before. Default 0.
 //   ContextFence      An allocation for which the device has no room may make its stream wait for everything
 //                     that the context has been given so far, which also gets at frees with no event behind
-//                     them (drivers from CUDA 12.5 on). The program promises that no stream of the context
+//                     them. The program promises that no stream of the context
 //                     captures while it allocates: the driver would invalidate such a capture. Default 0.
+//   ContextWaitMax    Before CUDA 12.5 a ContextFence is a synchronise of the context, made by a thread of the
+//                     library's own as the last step before an allocation fails. The allocation waits on the
+//                     host for at most so many nanoseconds, so that work which never ends can't hang it; the
+//                     thread stays until the work ends, and the context must live as long. 0: no such
+//                     step. Without effect where ContextFence is 0, and from CUDA 12.5 on. Default 1 second.
 //   Defragmentation   When free memory that lies in pieces is mapped a second time, side by side, to serve an
 //                     allocation that is larger than each piece (no byte is copied, and nothing waits):
 //                     poolDefragmentNever, poolDefragmentUnderPressure (when the device or the pool's limit
@@ -333,7 +340,8 @@ struct poolMemPoolProps {
     X(poolMemPoolAttrTrimByReaper, 1006, int) \
     X(poolMemPoolAttrReaper, 1007, int) \
     X(poolMemPoolAttrStreamPromises, 1010, int) \
-    X(poolMemPoolAttrReleaseDelay, 1011, uint64_t)
+    X(poolMemPoolAttrReleaseDelay, 1011, uint64_t) \
+    X(poolMemPoolAttrContextWaitMax, 1012, uint64_t)
 // clang-format on
 
 // The values of poolMemPoolAttrStreamPromises, which can be combined.
@@ -390,7 +398,8 @@ enum poolDefragmentation {
     X(BytesReleasedByReaper, 1121, "bytes that the library's own thread gave back to the device") \
     X(ReaperTime, 1122, "nanoseconds that it spent in unmapping and releasing") \
     X(LastQuestions, 1123, "questions that were asked before an allocation would have been refused") \
-    X(LegacyFences, 1124, "waits for all that the blocking streams of a context had been given")
+    X(LegacyFences, 1124, "waits for all that the blocking streams of a context had been given") \
+    X(ContextWaits, 1125, "allocations that waited on the host for all that a context had been given")
 // clang-format on
 
 // How a pool stands just now: attributes too, read only, as uint64_t; poolMemPoolGetStatisticName() knows

@@ -10,6 +10,8 @@
 //   sp_spin(u64 nanoseconds, u64 flag)
 //       Runs for that time by the device's clock, or until the 32-bit word at address `flag` is not 0;
 //       flag 0: only for the time. For one thread of one block.
+//   sp_trap()
+//       Fails, and with it the context: CUDA_ERROR_LAUNCH_FAILED.
 //
 // Addresses are multiples of 8, and bytes of 4; what is over is left out. Parameters have the sizes stated,
 // in that order.
@@ -111,6 +113,12 @@
     "    setp.eq.u32 %p3, %r1, 0;\n"                                                                         \
     "    @%p3 bra spin_next;\n"                                                                              \
     "spin_end:\n"                                                                                            \
+    "    ret;\n"                                                                                             \
+    "}\n"                                                                                                    \
+    "\n"                                                                                                     \
+    ".visible .entry sp_trap()\n"                                                                            \
+    "{\n"                                                                                                    \
+    "    trap;\n"                                                                                            \
     "    ret;\n"                                                                                             \
     "}\n"
 

@@ -41,13 +41,6 @@ uint64_t sp_stream_close_sequence(struct sp_stream *stream) {
     return sequence;
 }
 
-void sp_streams_close_sequences(CUcontext context, uint64_t id, uint64_t *closed, uint32_t count) {
-    for (uint32_t slot = 0; slot < count; slot++) {
-        if (sp_stream_is_of(sp_stream_at(slot), context, id))
-            closed[slot] = sp_stream_close_sequence(sp_stream_at(slot));
-    }
-}
-
 void sp_number_raise(_Atomic uint64_t *number, uint64_t sequence) {
     uint64_t known = atomic_load_explicit(number, memory_order_relaxed);
     while (known < sequence && !atomic_compare_exchange_weak_explicit(

@@ -61,9 +61,6 @@ static inline void sp_stream_set_recorded_locked(struct sp_stream *stream, uint6
         atomic_store_explicit(&stream->recorded, sequence, memory_order_release);
 }
 
-// Closes every stream of a context and notes the numbers in `closed`, by slot; 0 for other streams.
-void sp_streams_close_sequences(CUcontext context, uint64_t id, uint64_t *closed, uint32_t count);
-
 // Numbers only grow.
 void sp_number_raise(_Atomic uint64_t *number, uint64_t sequence);
 

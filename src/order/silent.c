@@ -1,74 +1,32 @@
 #include "order/silent.h"
 
-#include "order/learn.h"
+#include "order/closing.h"
 #include "order/private_event.h"
-
-#include <stdlib.h>
 
 // The library itself may have recorded an event just now, which is complete a microsecond later:
 // so a question is asked more than once.
 enum { QUESTIONS = 64 };
 
-// ------------------------------------------------------------------------------- what is asked about
-
-// The numbers of the streams that a question or an event is about, closed before it, by slot; 0 for
-// other streams.
-struct closed {
-    uint32_t count;
-    uint64_t *numbers;
-};
-
-typedef bool predicate(const struct sp_stream *stream);
-
-static bool is_seen_by_legacy(const struct sp_stream *stream) {
-    return stream->identified &&
-           atomic_load_explicit(&stream->kind, memory_order_relaxed) != SP_STREAM_NON_BLOCKING;
-}
-
-static bool is_any(const struct sp_stream *stream) {
-    (void)stream;
-    return true;
-}
-
-// Of the context that a stream is of. Null numbers without host memory.
-static struct closed close_numbers(const struct sp_stream *of, predicate *is_about) {
-    struct closed closed = {.count = sp_stream_count()};
-    closed.numbers = calloc(closed.count, sizeof *closed.numbers);
-    for (uint32_t slot = 0; closed.numbers && slot < closed.count; slot++) {
-        struct sp_stream *stream = sp_stream_at(slot);
-        if (sp_stream_is_of(stream, of->context, of->context_id) && is_about(stream))
-            closed.numbers[slot] = sp_stream_close_sequence(stream);
-    }
-    return closed;
-}
-
-static void publish(const struct closed *closed) {
-    for (uint32_t slot = 0; slot < closed->count; slot++) {
-        if (closed->numbers[slot] > 0)
-            sp_stream_publish(sp_stream_at(slot), closed->numbers[slot], SP_FOUND);
-    }
-}
-
-static void join_all(struct sp_stream *stream, const struct closed *closed) {
-    for (uint32_t slot = 0; slot < closed->count; slot++) {
-        if (closed->numbers[slot] > 0 && slot != stream->slot)
-            sp_stream_join(stream, (struct sp_fence){slot, closed->numbers[slot]}, NULL);
-    }
-}
-
 // ------------------------------------------------------------------------------------ asking, waiting
+
+static bool begin_closing(struct sp_closing *closing, const struct sp_stream *of,
+                          sp_closing_filter *is_about) {
+    return sp_closing_begin(closing, of->context, of->context_id, is_about);
+}
 
 // Asks the driver whether all that the question is about is complete; pending is no failure.
 typedef CUresult question(const struct sp_stream *stream, bool *complete);
 
 // Without host memory nothing is asked, and nothing learned.
-static CUresult ask(struct sp_stream *stream, predicate *is_about, question *ask_driver) {
+static CUresult ask(const struct sp_stream *stream, sp_closing_filter *is_about, question *ask_driver) {
     bool complete = false;
-    struct closed closed = close_numbers(stream, is_about);
-    CUresult error = closed.numbers ? ask_driver(stream, &complete) : CUDA_SUCCESS;
+    struct sp_closing closing;
+    if (!begin_closing(&closing, stream, is_about))
+        return CUDA_SUCCESS;
+    CUresult error = ask_driver(stream, &complete);
     if (complete)
-        publish(&closed);
-    free(closed.numbers);
+        sp_closing_publish(&closing, SP_FOUND);
+    sp_closing_end(&closing);
     return error;
 }
 
@@ -83,21 +41,34 @@ static CUresult record_and_wait(const struct sp_stream *stream, recording *recor
     return error;
 }
 
-static CUresult wait_behind(struct sp_stream *stream, predicate *is_about, recording *record) {
+static CUresult wait_and_join(struct sp_stream *stream, sp_closing_filter *is_about, recording *record,
+                              CUevent event) {
+    struct sp_closing closing;
+    if (!begin_closing(&closing, stream, is_about))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult error = record_and_wait(stream, record, event);
+    if (error == CUDA_SUCCESS)
+        sp_closing_join(&closing, stream);
+    sp_closing_end(&closing);
+    return error;
+}
+
+static CUresult wait_behind(struct sp_stream *stream, sp_closing_filter *is_about, recording *record) {
     CUevent event;
     CUresult error = sp_private_event_create(stream, &event);
     if (error != CUDA_SUCCESS)
         return error;
-    struct closed closed = close_numbers(stream, is_about);
-    error = closed.numbers ? record_and_wait(stream, record, event) : CUDA_ERROR_OUT_OF_MEMORY;
-    if (error == CUDA_SUCCESS)
-        join_all(stream, &closed);
-    free(closed.numbers);
+    error = wait_and_join(stream, is_about, record, event);
     sp_private_event_destroy(event);
     return error;
 }
 
 // --------------------------------------------------------------------------------- the legacy stream
+
+bool sp_silent_is_seen_by_legacy(const struct sp_stream *stream) {
+    return stream->identified &&
+           atomic_load_explicit(&stream->kind, memory_order_relaxed) != SP_STREAM_NON_BLOCKING;
+}
 
 // The legacy stream tells of a blocking stream that captures, and leaves the capture as it is.
 static bool may_pass_legacy(void) {
@@ -124,11 +95,11 @@ static CUresult record_legacy(const struct sp_stream *stream, CUevent event) {
 }
 
 static CUresult ask_legacy(struct sp_stream *stream) {
-    return ask(stream, is_seen_by_legacy, query_legacy);
+    return ask(stream, sp_silent_is_seen_by_legacy, query_legacy);
 }
 
 static CUresult wait_legacy(struct sp_stream *stream) {
-    return wait_behind(stream, is_seen_by_legacy, record_legacy);
+    return wait_behind(stream, sp_silent_is_seen_by_legacy, record_legacy);
 }
 
 // The legacy stream is that of the current context.
@@ -176,10 +147,9 @@ static CUresult query_context(const struct sp_stream *stream, bool *complete) {
 }
 
 CUresult sp_silent_ask_context(struct sp_stream *stream) {
-    return sp_driver->cuCtxRecordEvent ? ask(stream, is_any, query_context) : CUDA_ERROR_NOT_SUPPORTED;
+    return sp_driver->cuCtxRecordEvent ? ask(stream, NULL, query_context) : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult sp_silent_wait_context(struct sp_stream *stream) {
-    return sp_driver->cuCtxRecordEvent ? wait_behind(stream, is_any, record_context)
-                                       : CUDA_ERROR_NOT_SUPPORTED;
+    return sp_driver->cuCtxRecordEvent ? wait_behind(stream, NULL, record_context) : CUDA_ERROR_NOT_SUPPORTED;
 }

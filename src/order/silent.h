@@ -20,6 +20,9 @@
 
 #include "order/progress.h"
 
+// Whether the legacy stream would tell of what a stream has freed.
+bool sp_silent_is_seen_by_legacy(const struct sp_stream *stream);
+
 // Asks, and publishes what is complete. The second only where nothing of the context captures;
 // CUDA_ERROR_NOT_SUPPORTED before CUDA 12.5.
 CUresult sp_silent_ask_legacy(struct sp_stream *stream);

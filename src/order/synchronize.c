@@ -1,12 +1,11 @@
 #include "order/synchronize.h"
 
 #include "order/chain.h"
+#include "order/closing.h"
 #include "order/context.h"
 #include "order/learn.h"
 #include "order/poll.h"
 #include "order/private_event.h"
-
-#include <stdlib.h>
 
 // Marks that a synchronise has passed have nothing more to tell. Those that a question found
 // complete have: the order, to whoever goes by synchronises alone.
@@ -132,12 +131,11 @@ CUresult sp_stream_ask(struct sp_stream *stream) {
     return error;
 }
 
-static void publish_context(const uint64_t *closed, uint32_t count) {
-    for (uint32_t slot = 0; slot < count; slot++) {
-        if (closed[slot] == 0)
-            continue;
-        sp_stream_publish(sp_stream_at(slot), closed[slot], SP_SYNCHRONIZED);
-        drop_passed_marks(sp_stream_at(slot));
+static void publish_context(const struct sp_closing *closing) {
+    sp_closing_publish(closing, SP_SYNCHRONIZED);
+    for (uint32_t slot = 0; slot < closing->count; slot++) {
+        if (closing->numbers[slot] > 0)
+            drop_passed_marks(sp_stream_at(slot));
     }
 }
 
@@ -145,16 +143,14 @@ static void publish_context(const uint64_t *closed, uint32_t count) {
 CUresult sp_context_synchronize(void) {
     CUcontext context = NULL;
     uint64_t id;
+    struct sp_closing closing;
     CUresult error = sp_context_current(&context, &id);
     if (error != CUDA_SUCCESS)
         return error;
-    uint32_t count = sp_stream_count();
-    uint64_t *closed = calloc(count ? count : 1, sizeof *closed);
-    if (closed)
-        sp_streams_close_sequences(context, id, closed, count);
+    bool closed = sp_closing_begin(&closing, context, id, NULL);
     error = sp_native_noted(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
     if (error == CUDA_SUCCESS && closed)
-        publish_context(closed, count);
-    free(closed);
+        publish_context(&closing);
+    sp_closing_end(&closing);
     return error;
 }

@@ -38,6 +38,9 @@ static bool read_u64(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
     case poolMemPoolAttrHostWaitMax:
         *value = read_figure(&pool->host_wait_max);
         return true;
+    case poolMemPoolAttrContextWaitMax:
+        *value = read_figure(&pool->context_wait_max);
+        return true;
     case poolMemPoolAttrRemapTimeMax:
         *value = read_figure(&pool->remap_time_max);
         return true;
@@ -312,6 +315,9 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
         return set_unfenced_max(pool, number_at(value));
     case poolMemPoolAttrHostWaitMax:
         atomic_store_explicit(&pool->host_wait_max, number_at(value), memory_order_relaxed);
+        return poolSuccess;
+    case poolMemPoolAttrContextWaitMax:
+        atomic_store_explicit(&pool->context_wait_max, number_at(value), memory_order_relaxed);
         return poolSuccess;
     case poolMemPoolAttrDeterministic:
         return set_deterministic(pool, flag_at(value) != 0);

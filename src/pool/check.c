@@ -130,6 +130,7 @@ static bool check_region(struct check *check, const struct sp_region *region) {
             "a region's views are not what it says is mapped");
     REQUIRE(check, sp_tier_check(&region->ready), "the ready tier is not in order");
     REQUIRE(check, sp_tier_check(&region->waiting), "the waiting tier is not in order");
+    REQUIRE(check, sp_tier_check(&region->unfenced), "the unfenced tier is not in order");
     REQUIRE(check, sp_tier_check(&region->holes), "the index of holes is not in order");
     for (const struct sp_block *b = sp_tier_first(&region->ready); b; b = sp_tier_next(b))
         REQUIRE(check, sp_fence_set_empty(&b->fences), "a ready block has a fence");

@@ -94,7 +94,7 @@ static bool is_idle(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        idle = idle && pool->regions[kind].waiting.bytes == 0;
+        idle = idle && pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes == 0;
         SP_LIST_FOR_EACH(link, &pool->lanes) {
             const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
             idle = idle && lane->tiers[kind].bytes + lane->unfenced[kind].bytes == 0;
@@ -293,7 +293,7 @@ CUresult sp_climb_again(struct sp_request *request, struct sp_block **block) {
     return climb(STEPS_OF(again), request, block);
 }
 
-static CUresult ask_and_climb(struct sp_request *request, struct sp_block **block) {
+CUresult sp_ask_and_climb(struct sp_request *request, struct sp_block **block) {
     CUresult error = CUDA_SUCCESS;
     for (size_t i = 0; i < sizeof questions / sizeof questions[0] && error == CUDA_SUCCESS && !*block; i++) {
         uint64_t before = sp_streams_news();
@@ -330,6 +330,7 @@ static const struct step by_waiting[] = {
     {sp_take_behind_legacy, SP_STATISTIC_ReuseMadeOrdered},
     {sp_take_behind_context, SP_STATISTIC_ReuseMadeOrdered},
     {sp_take_after_host_wait, SP_STATISTIC_ReuseFoundComplete},
+    {sp_take_after_context_wait, SP_STATISTIC_ReuseFoundComplete},
 };
 
 // Every rung has been tried: what is told is what the last growth lacked.
@@ -351,7 +352,7 @@ CUresult sp_climb(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     CUresult error = climb(STEPS_OF(at_once), request, block);
     if (error == CUDA_SUCCESS && !*block && sp_pool_may_ask(request->pool))
-        error = ask_and_climb(request, block);
+        error = sp_ask_and_climb(request, block);
     if (error == CUDA_SUCCESS && !*block)
         error = climb(STEPS_OF(by_waiting), request, block);
     if (error != CUDA_SUCCESS)

@@ -13,6 +13,7 @@
 #include "pool/stitch.h"
 
 #include "base/checked.h"
+#include "base/time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->unfenced_max, SP_UNFENCED_MAX);
     atomic_store(&pool->unfenced_max_set, false);
     atomic_store(&pool->host_wait_max, 0);
+    atomic_store(&pool->context_wait_max, SP_SECOND);
     atomic_store(&pool->deterministic, false);
     atomic_store(&pool->context_fence, false);
     sp_pool_set_promises(pool, poolPromiseNothing);
@@ -134,6 +136,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         sp_list_init(&pool->regions[kind].segments);
         sp_tier_init(&pool->regions[kind].ready, SP_BLOCK_FREE);
         sp_tier_init(&pool->regions[kind].waiting, SP_BLOCK_FREE);
+        sp_tier_init(&pool->regions[kind].unfenced, SP_BLOCK_FREE);
         sp_tier_init(&pool->regions[kind].holes, SP_BLOCK_HOLE);
     }
     sp_keep_forget(pool);

@@ -200,13 +200,16 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
 // Where the free memory is not enough, it is put together with new memory if that saves much of what growing alone would
 // take; a call's time is not spent on little. The front behind the new memory doesn't count: what it saves is welcome, but
 // with it nearly everything would be worth a remap.
+//
+// Of memory that is had by waiting all is welcome: growing alone was tried before.
 static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
     if (choice->pieces.missing == 0 || choice->pieces.count == 0)
         return choice->pieces.missing == 0;
     uint64_t otherwise = sp_growth_least(request);
+    bool by_waiting = request->made_order || request->reach == SP_RULE_MADE_ORDERED;
     return !(request->flags & poolMallocNoGrowth) &&
            sp_round_up(choice->pieces.missing, request->pool->device->vmm.granule) <
-               otherwise - otherwise / SP_SAVING_SHARE;
+               otherwise - (by_waiting ? 0 : otherwise / SP_SAVING_SHARE);
 }
 
 static void choose(struct choice *choice, uint64_t size) {

@@ -86,10 +86,11 @@ struct sp_segment {
 
 struct sp_region {
     struct sp_list segments;
-    size_t mapped;          // sum of the views' mapped bytes; written under `lock`
-    struct sp_tier ready;   // no fence pending: anybody's
-    struct sp_tier waiting; // fences of several streams, or of one without a lane: nobody's yet
-    struct sp_tier holes;   // address space of the segments that has no memory
+    size_t mapped;           // sum of the views' mapped bytes; written under `lock`
+    struct sp_tier ready;    // no fence pending: anybody's
+    struct sp_tier waiting;  // fences of several streams, or of one without a lane: nobody's yet
+    struct sp_tier unfenced; // likewise, and no event stood behind one when the block was filed
+    struct sp_tier holes;    // address space of the segments that has no memory
 };
 
 enum { SP_QUICK_BINS = 32 };
@@ -182,7 +183,8 @@ struct sp_pool {
     _Atomic uint64_t host_wait_max; // nanoseconds
     _Atomic bool deterministic;
     _Atomic bool context_fence;
-    _Atomic int defragmentation; // enum poolDefragmentation
+    _Atomic uint64_t context_wait_max; // nanoseconds
+    _Atomic int defragmentation;       // enum poolDefragmentation
     _Atomic uint64_t remap_time_max;
     _Atomic bool reaper;
     _Atomic bool trim_by_reaper;

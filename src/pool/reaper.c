@@ -3,11 +3,9 @@
 #include "pool/runtime.h"
 #include "pool/stitch.h"
 
+#include "base/thread.h"
 #include "base/time.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 // After a round that came to nothing, in nanoseconds; each time twice as long.
@@ -154,8 +152,7 @@ static void hear_news(void) {
 // Even what is new waits for the pause's end, so that no program can keep the reaper busy with nothing.
 static void pause_locked(uint64_t nanoseconds) {
     uint64_t end = sp_time_now() + nanoseconds;
-    struct timespec until = {(time_t)(end / SP_SECOND), (long)(end % SP_SECOND)};
-    while (!reaper.ending && pthread_cond_timedwait(&reaper.changed, &reaper.lock, &until) != ETIMEDOUT)
+    while (!reaper.ending && sp_condition_wait_until(&reaper.changed, &reaper.lock, end))
         ;
 }
 
@@ -217,30 +214,15 @@ static void end_at_exit(void) {
 }
 
 static bool make_ready_locked(void) {
-    pthread_condattr_t attributes;
-    if (reaper.ready)
-        return true;
-    if (pthread_condattr_init(&attributes) != 0)
-        return false;
-    reaper.ready = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
-                   pthread_cond_init(&reaper.changed, &attributes) == 0 && atexit(end_at_exit) == 0;
-    pthread_condattr_destroy(&attributes);
+    if (!reaper.ready)
+        reaper.ready = sp_condition_init(&reaper.changed) && atexit(end_at_exit) == 0;
     return reaper.ready;
 }
 
-// The program's signals are for the program's threads.
 static bool start_locked(void) {
-    sigset_t all, before;
     if (reaper.started || reaper.ending)
         return !reaper.ending;
-    if (!make_ready_locked())
-        return false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    reaper.started = pthread_create(&reaper.thread, NULL, run, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (reaper.started)
-        pthread_setname_np(reaper.thread, "streampool");
+    reaper.started = make_ready_locked() && sp_thread_start(&reaper.thread, run, NULL);
     return reaper.started;
 }
 

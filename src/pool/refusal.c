@@ -96,12 +96,26 @@ static uint64_t look_through(struct refusal *refusal, const struct sp_request *r
     return out_of_reach;
 }
 
+// One of those whose last frees have no event behind them is enough to be named.
+static void note_unfenced_streams(struct refusal *refusal, const struct sp_tier *tier) {
+    for (const struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b)) {
+        for (uint32_t i = 0; i < b->fences.count; i++) {
+            struct sp_fence fence = *sp_fence_set_at(&b->fences, i);
+            struct sp_lane *lane = sp_pool_find_lane(refusal->request->pool, fence.slot);
+            if (lane && fence.sequence > sp_stream_covered(lane->stream))
+                note_holder(&refusal->unfenced_most, lane, b->size);
+        }
+    }
+}
+
 static void look_through_kind(struct refusal *refusal, enum sp_region_kind kind) {
     struct sp_request request = *refusal->request;
     const struct sp_region *region = &request.pool->regions[kind];
     request.kind = kind;
     look_through(refusal, &request, &region->ready, &refusal->here);
     look_through(refusal, &request, &region->waiting, &refusal->pending);
+    look_through(refusal, &request, &region->unfenced, &refusal->unfenced);
+    note_unfenced_streams(refusal, &region->unfenced);
     SP_LIST_FOR_EACH(link, &request.pool->lanes)
     look_through(refusal, &request, &SP_CONTAINER_OF(link, struct sp_lane, link)->tiers[kind],
                  &refusal->pending);
@@ -319,17 +333,11 @@ static bool can_wait(const struct refusal *refusal) {
     return lane && sp_stream_is_of(lane->stream, taker->context, taker->context_id);
 }
 
-// A wait on the host looks for one piece, which then needs neither a remap nor a growth.
-static bool could_host_wait(const struct refusal *refusal) {
-    return refusal->pending.largest >= refusal->request->size &&
-           !sp_pool_is_deterministic(refusal->request->pool);
-}
-
 static void advise_for_pending(const struct refusal *refusal, struct text *text) {
     bool can = can_wait(refusal);
     if (can && !sp_pool_policy(refusal->request->pool, poolMemPoolReuseAllowInternalDependencies))
         add(text, "ReuseAllowInternalDependencies lets the stream wait for what is pending");
-    else if (can && could_host_wait(refusal))
+    else if (can && !sp_pool_is_deterministic(refusal->request->pool))
         advise_host_wait(refusal, text);
     else if (can && is_of_flags(refusal, poolMallocSameStreamOnly | poolMallocNoInsertedWaits))
         add(text, "without %s the stream could wait for what is pending",

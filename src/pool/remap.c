@@ -307,12 +307,17 @@ static bool may_remap(const struct sp_request *request) {
                poolDefragmentUnderPressure;
 }
 
-// Only what is there: this is the rung behind the last growth.
+static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {
+    uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    return sp_round_up(bytes, pool->device->vmm.granule) <= room;
+}
+
+// No stream is made to wait for what the limit then forbids.
 static bool prepare_pending(const struct sp_request *request, struct plan *plan) {
     sp_pool_begin_mapping(request->pool);
     sp_lock_acquire(&request->pool->lock);
-    bool prepared = sp_pieces_choose(request, &plan->pieces) && plan->pieces.missing == 0 &&
-                    set_aside_locked(request, plan);
+    bool prepared = sp_pieces_choose(request, &plan->pieces) &&
+                    has_room_for(request->pool, plan->pieces.missing) && set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);
     sp_pool_end_mapping(request->pool);
     return prepared;

@@ -111,13 +111,16 @@ CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **blo
 CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block);
 
 // Waits on the host, for as long as the pool's attribute allows, until something within reach is large
-// enough.
+// enough; and likewise for the whole context, before CUDA 12.5.
 CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **block);
+CUresult sp_take_after_context_wait(struct sp_request *request, struct sp_block **block);
 
 // ---- ladder.c
 
-// Every rung from the cheapest to the dearest; and those that may give memory now that something was found to be complete.
+// Every rung from the cheapest to the dearest; those that may give memory now that something was found to be complete; and these after
+// each question that brings news, out of all that can be asked before a request is refused.
 CUresult sp_climb(struct sp_request *request, struct sp_block **block);
 CUresult sp_climb_again(struct sp_request *request, struct sp_block **block);
+CUresult sp_ask_and_climb(struct sp_request *request, struct sp_block **block);
 
 #endif

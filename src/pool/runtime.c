@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/options.h"
 #include "order/context.h"
+#include "order/context_wait.h"
 #include "order/event.h"
 #include "order/sentinel.h"
 
@@ -231,6 +232,7 @@ static void close_device(struct sp_device *device) {
 
 void sp_runtime_teardown(void) {
     sp_reaper_stop();
+    sp_context_waits_end();
     struct sp_device *device = NULL;
     while ((device = sp_runtime_next_device(device)))
         close_device(device);

@@ -13,13 +13,52 @@ static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_
     return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
 }
 
+static bool is_fenced(const struct sp_pool *pool, struct sp_fence fence) {
+    const struct sp_lane *lane = sp_pool_find_lane(pool, fence.slot);
+    return fence.sequence <= sp_stream_covered(sp_stream_at(fence.slot)) || (lane && sp_lane_is_open(lane));
+}
+
+// The same for what is no lane's.
+static struct sp_tier *tier_of_region(struct sp_pool *pool, enum sp_region_kind kind,
+                                      const struct sp_fence_set *fences) {
+    bool fenced = true;
+    for (uint32_t i = 0; i < fences->count; i++)
+        fenced = fenced && is_fenced(pool, *sp_fence_set_at(fences, i));
+    return fenced ? &pool->regions[kind].waiting : &pool->regions[kind].unfenced;
+}
+
 // The tier that a block with these fences belongs to: ready without any; a lane's when all are of its stream.
 static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
                                        const struct sp_fence_set *fences, struct sp_lane *lane) {
     if (sp_fence_set_empty(fences))
         return &pool->regions[kind].ready;
     return lane ? tier_of_lane(lane, kind, sp_fence_set_at(fences, 0)->sequence)
-                : &pool->regions[kind].waiting;
+                : tier_of_region(pool, kind, fences);
+}
+
+// Files a free block again where its fences, less those that are complete, say.
+static void refile(struct sp_pool *pool, struct sp_block *block) {
+    sp_fence_set_prune(&block->fences, pool->is_complete);
+    struct sp_tier *tier =
+        tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane_of(pool, &block->fences));
+    if (tier == block->tier)
+        return;
+    sp_tier_remove(block);
+    sp_tier_insert(tier, block); // and looks at no other one: a tier is being walked
+}
+
+static void refile_neighbour(struct sp_pool *pool, const struct sp_tier *tier, struct sp_block *neighbour) {
+    if (neighbour && neighbour->tier == tier)
+        refile(pool, neighbour);
+}
+
+SP_APART static struct sp_block *insert_into_region(struct sp_pool *pool, struct sp_tier *tier,
+                                                    struct sp_block *block) {
+    if (tier == &pool->regions[sp_segment_of(block)->kind].unfenced) {
+        refile_neighbour(pool, tier, block->prev);
+        refile_neighbour(pool, tier, block->next);
+    }
+    return sp_tier_insert(tier, block);
 }
 
 // A block whose fences have been pruned, and the lane that they are of. What lies among the unfenced blocks and has an event behind it by
@@ -28,7 +67,9 @@ static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_blo
                                              struct sp_lane *lane) {
     if (lane)
         sp_lane_settle_fenced(lane);
-    return sp_tier_insert(tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane), block);
+    struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
+    return lane || sp_fence_set_empty(&block->fences) ? sp_tier_insert(tier, block)
+                                                      : insert_into_region(pool, tier, block);
 }
 
 struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
@@ -68,17 +109,6 @@ struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_bloc
 
 // ----------------------------------------------------------------------------------------------- settling
 
-// Files a free block again where its fences, less those that are complete, say.
-static void refile(struct sp_pool *pool, struct sp_block *block) {
-    sp_fence_set_prune(&block->fences, pool->is_complete);
-    struct sp_tier *tier =
-        tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane_of(pool, &block->fences));
-    if (tier == block->tier)
-        return;
-    sp_tier_remove(block);
-    sp_tier_insert(tier, block); // and looks at no other one: a tier is being walked
-}
-
 // A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So the next
 // one stays valid.
 static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
@@ -106,6 +136,11 @@ static void settle_lane(struct sp_pool *pool, struct sp_lane *lane) {
     lane->settled = completed;
 }
 
+static void refile_region(struct sp_pool *pool, struct sp_region *region) {
+    refile_tier(pool, &region->waiting);
+    refile_tier(pool, &region->unfenced);
+}
+
 void sp_pool_settle(struct sp_pool *pool) {
     uint64_t news = sp_streams_news();
     if (news == pool->settled)
@@ -113,7 +148,7 @@ void sp_pool_settle(struct sp_pool *pool) {
     SP_LIST_FOR_EACH(link, &pool->lanes)
     settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link));
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        refile_tier(pool, &pool->regions[kind].waiting);
+        refile_region(pool, &pool->regions[kind]);
     pool->settled = news;
 }
 

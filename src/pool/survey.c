@@ -36,7 +36,8 @@ static uint64_t pinned_in(const struct sp_tier *tier) {
 static uint64_t pinned(const struct sp_pool *pool) {
     uint64_t sum = 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        sum += pinned_in(&pool->regions[kind].ready) + pinned_in(&pool->regions[kind].waiting);
+        const struct sp_region *region = &pool->regions[kind];
+        sum += pinned_in(&region->ready) + pinned_in(&region->waiting) + pinned_in(&region->unfenced);
         SP_LIST_FOR_EACH(link, &pool->lanes) {
             const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
             sum += pinned_in(&lane->tiers[kind]) + pinned_in(&lane->unfenced[kind]);

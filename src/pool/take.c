@@ -58,7 +58,9 @@ static struct sp_block *best_of_others(const struct sp_request *request) {
         best = better_in_reach(request, &lane->tiers[request->kind], best);
         best = better_in_reach(request, &lane->unfenced[request->kind], best);
     }
-    return better_in_reach(request, &request->pool->regions[request->kind].waiting, best);
+    const struct sp_region *region = &request->pool->regions[request->kind];
+    best = better_in_reach(request, &region->waiting, best);
+    return better_in_reach(request, &region->unfenced, best);
 }
 
 // --------------------------------------------------------------------------------------- side by side
@@ -106,6 +108,7 @@ void sp_for_each_row(const struct sp_request *request, sp_row_visit *visit, void
         visit_rows_of_lane(request, lane, visit, context);
     }
     visit_rows(request, &region->waiting, visit, context);
+    visit_rows(request, &region->unfenced, visit, context);
 }
 
 struct row_search {

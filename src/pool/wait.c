@@ -1,8 +1,10 @@
 // The last rungs of the ladder: memory that is free and pending, and a wait that brings it within reach.
+#include "order/context_wait.h"
 #include "order/learn.h"
 #include "order/poll.h"
 #include "order/silent.h"
 #include "pool/request.h"
+#include "pool/runtime.h"
 #include "pool/settle.h"
 
 #include "base/time.h"
@@ -91,12 +93,19 @@ static CUresult take_ordered(struct sp_request *request, enum sp_statistic count
     return error == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : error;
 }
 
+static bool trusts_context(const struct sp_request *request) {
+    return atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed);
+}
+
+static bool is_of_context(const struct sp_request *request, const struct sp_stream *stream) {
+    const struct sp_stream *taker = request->lane->stream;
+    return sp_stream_is_of(stream, taker->context, taker->context_id);
+}
+
 // The legacy stream can tell of its frees, and no event stands behind them.
 static bool is_silent(const struct sp_request *request, const struct sp_lane *lane) {
-    const struct sp_stream *owner = lane->stream, *taker = request->lane->stream;
-    return lane != request->lane && lane->unfenced[request->kind].bytes > 0 && owner->identified &&
-           atomic_load_explicit(&owner->kind, memory_order_relaxed) != SP_STREAM_NON_BLOCKING &&
-           sp_stream_is_of(owner, taker->context, taker->context_id);
+    return lane != request->lane && lane->unfenced[request->kind].bytes > 0 &&
+           sp_silent_is_seen_by_legacy(lane->stream) && is_of_context(request, lane->stream);
 }
 
 static bool has_silent(const struct sp_request *request) {
@@ -118,39 +127,72 @@ CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **blo
 
 CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
-    if (!atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed) ||
-        !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
+    if (!trusts_context(request) || !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
         sp_silent_wait_context(request->lane->stream) != CUDA_SUCCESS)
         return CUDA_SUCCESS; // this driver can't: the request goes on without
     return take_ordered(request, SP_STATISTIC_ContextFences, block);
 }
 
-static CUresult poll_and_take(struct sp_request *request, struct sp_block **block) {
+// Something that was freed on the lane may be pending, and no event stands behind it.
+static bool is_unfenced(const struct sp_request *request, const struct sp_lane *lane) {
+    struct sp_fence last = {lane->stream->slot,
+                            atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed)};
+    return is_of_context(request, lane->stream) &&
+           atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) > 0 &&
+           !sp_fence_is_complete(last) && last.sequence > sp_stream_covered(lane->stream);
+}
+
+// Something that was freed on the lane is pending, and a question can tell when that ends.
+static bool may_complete(const struct sp_request *request, const struct sp_lane *lane) {
+    const struct sp_stream *stream = lane->stream;
+    if (is_of_context(request, stream) && sp_stream_has_pending_events(stream))
+        return true;
+    return is_unfenced(request, lane) && (sp_silent_is_seen_by_legacy(stream) || trusts_context(request));
+}
+
+typedef bool predicate(const struct sp_request *request, const struct sp_lane *lane);
+
+static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, predicate *is_one) {
+    bool any = false;
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH(link, &pool->lanes)
+    any = any || is_one(request, SP_CONTAINER_OF(link, struct sp_lane, link));
+    sp_lock_release(&pool->lock);
+    return any;
+}
+
+// Other pools of the device can give memory back, where it was the device that had too little.
+static bool any_lane(const struct sp_request *request, predicate *is_one) {
+    struct sp_pool *pool = NULL;
+    if (any_lane_of(request, request->pool, is_one))
+        return true;
+    if (!request->lacking)
+        return false;
+    bool any = false;
+    while ((pool = sp_device_next_pool(request->pool->device, pool)))
+        any = any || any_lane_of(request, pool, is_one);
+    return any;
+}
+
+// Memory may come within reach by itself.
+static bool is_worth_waiting(const struct sp_request *request) {
+    return !sp_pool_is_deterministic(request->pool) && any_lane(request, may_complete);
+}
+
+// The events that are there are asked first: that costs least.
+static CUresult poll_and_climb(struct sp_request *request, struct sp_block **block) {
     uint64_t before = sp_streams_news();
     CUresult error = sp_streams_poll_context_of(request->lane->stream);
     if (error != CUDA_SUCCESS)
         return error;
     *block = sp_take(request);
-    return *block || sp_streams_news() == before ? CUDA_SUCCESS : sp_climb_again(request, block);
+    if (*block)
+        return CUDA_SUCCESS;
+    error = sp_streams_news() == before ? CUDA_SUCCESS : sp_climb_again(request, block);
+    return error == CUDA_SUCCESS && !*block ? sp_ask_and_climb(request, block) : error;
 }
 
-// Some of the pool's memory may come within reach by itself: an event is pending behind it that may be asked.
-static bool is_worth_waiting(const struct sp_request *request) {
-    const struct sp_stream *taker = request->lane->stream;
-    bool pending = false;
-    if (sp_pool_is_deterministic(request->pool))
-        return false;
-    sp_lock_acquire(&request->pool->lock);
-    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
-        const struct sp_stream *owner = SP_CONTAINER_OF(link, struct sp_lane, link)->stream;
-        pending = pending || (sp_stream_is_of(owner, taker->context, taker->context_id) &&
-                              sp_stream_has_pending_events(owner));
-    }
-    sp_lock_release(&request->pool->lock);
-    return pending;
-}
-
-// An event can't be waited for with a limit, so the events are asked again and again.
+// Nothing can be waited for with a limit, so it is asked again and again.
 CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **block) {
     static const struct timespec pause = {0, 50000};
     uint64_t limit = atomic_load_explicit(&request->pool->host_wait_max, memory_order_relaxed);
@@ -161,11 +203,23 @@ CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **b
     uint64_t begin = sp_time_now();
     bool pending =
         true; // as of the last look: what another thread has found complete since then is taken, too
-    CUresult error = poll_and_take(request, block);
+    CUresult error = poll_and_climb(request, block);
     while (error == CUDA_SUCCESS && !*block && pending && sp_time_now() - begin < limit) {
         nanosleep(&pause, NULL);
         pending = is_worth_waiting(request);
-        error = poll_and_take(request, block);
+        error = poll_and_climb(request, block);
     }
     return error;
+}
+
+CUresult sp_take_after_context_wait(struct sp_request *request, struct sp_block **block) {
+    uint64_t limit = atomic_load_explicit(&request->pool->context_wait_max, memory_order_relaxed);
+    uint64_t before = sp_streams_news();
+    *block = NULL;
+    if (limit == 0 || !sp_context_must_be_awaited() || !trusts_context(request) ||
+        !sp_pool_may_ask(request->pool) || !any_lane(request, is_unfenced))
+        return CUDA_SUCCESS;
+    sp_pool_count(request->pool, SP_STATISTIC_ContextWaits);
+    CUresult error = sp_context_await(request->lane->stream, limit);
+    return error == CUDA_SUCCESS && sp_streams_news() != before ? sp_climb_again(request, block) : error;
 }

@@ -116,6 +116,19 @@ static void prepare_spin(void *const *parameters, struct sim_job *job) {
     job->flag_address = parameter_u64(parameters, 1);
 }
 
+// ----------------------------------------------------------------------------------------------- sp_trap
+
+static CUresult run_trap(const struct sim_job *job, int device) {
+    (void)job;
+    (void)device;
+    return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+static void prepare_trap(void *const *parameters, struct sim_job *job) {
+    (void)parameters;
+    job->effect = run_trap;
+}
+
 // ----------------------------------------------------------------------------------------- copies and memset
 
 static CUresult run_set(const struct sim_job *job, int device) {
@@ -175,6 +188,7 @@ static struct CUfunc_st functions[] = {
     {"sp_fill", prepare_fill},
     {"sp_check", prepare_check},
     {"sp_spin", prepare_spin},
+    {"sp_trap", prepare_trap},
 };
 
 #define FUNCTION_COUNT (sizeof(functions) / sizeof(functions[0]))

@@ -198,6 +198,78 @@ void row_live_a_cache_and_the_rest_of_the_device_make_room_together(void) {
     REQUIRE(can_have(second, (all - MIB(32)) / MIB(2) * MIB(2), stream));
 }
 
+// ------------------------------------------------------------------------------------- while work is pending
+
+static void *let_go(void *hold) {
+    test_let_go(hold);
+    return NULL;
+}
+
+// No stream can be made to wait for memory that has to be unmapped first.
+void row_live_pending_memory_of_another_pool_is_had_by_a_wait_on_the_host(void) {
+    poolMemPool_t first = test_keeping_pool(), second = test_keeping_pool();
+    CUstream a = test_stream(), b = test_stream();
+    struct test_hold hold;
+    pthread_t thread;
+    test_fill_device(LEFT);
+    size_t size = (test_device_free_bytes() - MIB(64)) / MIB(4) * MIB(4);
+    void *pointer = test_malloc(first, size, a);
+    test_hold(&hold, a);
+    test_free(pointer, a);
+    REQUIRE(!can_have(second, size, b));
+    test_set_attribute(second, poolMemPoolAttrHostWaitMax, UINT64_MAX);
+    REQUIRE(pthread_create(&thread, NULL, let_go, &hold) == 0);
+    REQUIRE(can_have(second, size, b));
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    finish_all();
+}
+
+void row_live_pending_pieces_and_new_memory_together_are_had_by_waiting(void) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(512));
+    CUstream a = test_stream(), b = test_stream();
+    void *blocks[7];
+    struct test_hold hold;
+    for (unsigned i = 0; i < 7; i++)
+        blocks[i] = test_malloc(pool, MIB(32), a);
+    test_hold(&hold, a);
+    for (unsigned i = 0; i < 7; i += 2)
+        test_free(blocks[i], a);
+    REQUIRE(can_have(pool, MIB(400), b));
+    EXPECT(poolStreamQuery(b), poolErrorNotReady);
+    REQUIRE(!can_have(pool, MIB(440), test_stream()));
+    test_let_go(&hold);
+    finish_all();
+}
+
+// The work that is waited for fails.
+void row_live_a_failure_of_the_device_is_no_lack_of_memory(void) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(64));
+    CUstream a = test_stream(), b = test_stream();
+    CUfunction trap = test_load_trap();
+    struct test_hold hold;
+    pthread_t thread;
+    void *pointer = test_malloc(pool, MIB(64), a);
+    test_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    test_set_attribute(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
+    test_hold(&hold, a);
+    test_trap(trap, a);
+    test_free(pointer, a);
+    REQUIRE(pthread_create(&thread, NULL, let_go, &hold) == 0);
+    EXPECT(poolMallocFromPoolAsync(&pointer, MIB(64), pool, b), poolErrorLaunchFailure);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    EXPECT(poolMallocFromPoolAsync(&pointer, MIB(64), pool, b), poolErrorLaunchFailure);
+}
+
+// An event of the context tells, or before CUDA 12.5 its synchronise.
+void row_live_a_silent_stream_is_told_of_where_the_program_says_that_nothing_captures(void) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(32));
+    CUstream a = test_stream(), b = test_stream();
+    test_free(test_malloc(pool, MIB(4), a), a);
+    finish_all();
+    test_set_flag(pool, poolMemPoolAttrContextFence, 1);
+    REQUIRE(can_have(pool, MIB(32), b));
+}
+
 // -------------------------------------------------------------------------- threads and streams that come and go
 
 enum { COMERS = 1300, OF_EACH = 900 };

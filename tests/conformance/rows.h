@@ -268,6 +268,10 @@
     X(live_a_given_up_pool_makes_room_for_fixed_memory, "likewise for poolMallocFixed") \
     X(live_a_given_up_pool_makes_room_for_priming, "likewise for poolMemPoolPrime") \
     X(live_a_cache_and_the_rest_of_the_device_make_room_together, "what is free on the device and what another pool keeps, together") \
+    X(live_pending_memory_of_another_pool_is_had_by_a_wait_on_the_host, "the device full, and what another pool has free is pending: the host waits for it, where the attribute allows that") \
+    X(live_pending_pieces_and_new_memory_together_are_had_by_waiting, "pending memory in pieces, together with what the pool may yet grow by: the allocation waits") \
+    X(live_a_failure_of_the_device_is_no_lack_of_memory, "the work that an allocation waits for fails: that error is told, and not that memory is lacking") \
+    X(live_a_silent_stream_is_told_of_where_the_program_says_that_nothing_captures, "freed on a non-blocking stream that is named no more: anybody's where ContextFence is set") \
     X(live_streams_that_come_and_go_leave_room, "streams destroyed by the driver's own call keep no memory from others") \
     X(live_threads_that_come_and_go_leave_room, "likewise the default streams of threads that ended") \
     X(live_pending_memory_of_a_thread_that_ended_is_had_by_waiting, "what a thread's default stream freed while its work is pending, and the thread has ended: the allocation waits") \

@@ -1,4 +1,5 @@
-// Whether free memory can be had: once nothing is pending, an allocation that fits must succeed.
+// Whether free memory can be had: an allocation that fits must succeed once nothing is pending, and
+// before that if it may wait.
 //
 // What fits is told by a plain ledger: the extents in which no byte of a live block lies, what the
 // device has free, and the pool's limit. The library's own opinion of what is free is not asked.
@@ -7,8 +8,9 @@
 
 #include "random/world.h"
 
-// Waits for all work, by calls of which the library may hear or not, and allocates as much as
-// fits, or less. For programs of one thread whose pools may ask what is complete.
+// Allocates as much as fits, or less: once all work is done, which is waited for by calls of which
+// the library may hear or not; or while work is pending, by an allocation that may wait on the host.
+// For programs of one thread whose pools may ask what is complete.
 void living_look(struct thread *thread);
 
 #endif

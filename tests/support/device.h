@@ -80,4 +80,8 @@ void test_stop_spinning(const struct test_spin *spin);
 // an event behind it. Calls that are slow find it complete, and a test that only asks then sees no fault.
 void test_work(CUstream stream);
 
+// Work that fails, and the context with it. Loading the kernel may wait for work that is held.
+CUfunction test_load_trap(void);
+void test_trap(CUfunction trap, CUstream stream);
+
 #endif

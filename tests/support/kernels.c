@@ -72,11 +72,11 @@ void test_check_block(const void *address, unsigned char value, size_t size, CUs
     touch(check_part, address, value, size, stream);
 }
 
-static CUfunction load_spin(void) {
+static CUfunction load(const char *name) {
     CUmodule module;
     CUfunction function;
     DRIVER(test_driver()->cuModuleLoadData(&module, SP_KERNELS_PTX));
-    DRIVER(test_driver()->cuModuleGetFunction(&function, module, "sp_spin"));
+    DRIVER(test_driver()->cuModuleGetFunction(&function, module, name));
     return function;
 }
 
@@ -88,7 +88,7 @@ static void launch_spin(CUfunction function, uint64_t nanoseconds, CUdeviceptr f
 // One thread that looks at the flag; a minute is more than any test has.
 void test_spin(struct test_spin *spin, CUstream stream) {
     const uint64_t clear = 0;
-    CUfunction function = load_spin();
+    CUfunction function = load("sp_spin");
     DRIVER(test_driver()->cuMemAlloc(&spin->flag, sizeof clear));
     DRIVER(test_driver()->cuMemcpyHtoD(spin->flag, &clear, sizeof clear));
     spin->other = test_stream();
@@ -100,6 +100,15 @@ void test_stop_spinning(const struct test_spin *spin) {
     test_finish(spin->other);
 }
 
+CUfunction test_load_trap(void) {
+    return load("sp_trap");
+}
+
+void test_trap(CUfunction trap, CUstream stream) {
+    void *none[] = {NULL};
+    DRIVER(test_driver()->cuLaunchKernel(trap, 1, 1, 1, 1, 1, 1, 0, stream, none, NULL));
+}
+
 void test_work(CUstream stream) {
-    launch_spin(load_spin(), UINT64_C(5000000), 0, stream);
+    launch_spin(load("sp_spin"), UINT64_C(5000000), 0, stream);
 }

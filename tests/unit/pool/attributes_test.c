@@ -31,6 +31,7 @@ static bool is_writable(enum poolMemPoolAttr attribute) {
     case poolMemPoolAttrUsedMemHigh:
     case poolMemPoolAttrUnfencedBytesMax:
     case poolMemPoolAttrHostWaitMax:
+    case poolMemPoolAttrContextWaitMax:
     case poolMemPoolAttrDeterministic:
     case poolMemPoolAttrContextFence:
     case poolMemPoolAttrDefragmentation:
@@ -72,6 +73,7 @@ static void the_defaults_are_cudas(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReleaseThreshold), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUnfencedBytesMax), SP_UNFENCED_MAX);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrHostWaitMax), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrContextWaitMax), 1000000000);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReleaseDelay), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrMaxPoolSize), 0);
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDeterministic, &flag), poolSuccess);
@@ -134,10 +136,10 @@ static void numbers_read_back_as_they_were_written(void **state) {
     (void)state;
     static const enum poolMemPoolAttr attributes[] = {
         poolMemPoolAttrReleaseThreshold, poolMemPoolAttrUnfencedBytesMax, poolMemPoolAttrHostWaitMax,
-        poolMemPoolAttrRemapTimeMax, poolMemPoolAttrReleaseDelay};
+        poolMemPoolAttrRemapTimeMax, poolMemPoolAttrReleaseDelay, poolMemPoolAttrContextWaitMax};
     poolMemPool_t pool = fixture_pool();
     const uint64_t numbers[] = {0, 1, 12345678901234, UINT64_MAX};
-    for (int which = 0; which < 5; which++) {
+    for (int which = 0; which < 6; which++) {
         for (int i = 0; i < 4; i++) {
             fixture_set(pool, attributes[which], numbers[i]);
             assert_int_equal(fixture_attribute(pool, attributes[which]), numbers[i]);

@@ -72,7 +72,7 @@ static void the_run_of_a_slab_carries_the_fences_of_all_who_freed_in_it(void **s
     fixture_free(one, a);
     fixture_free(two, b);
     sp_pool_collect(fixture_inside(pool));
-    const struct sp_block *run = sp_tier_first(&fixture_inside(pool)->regions[SP_REGION_PAGES].waiting);
+    const struct sp_block *run = sp_tier_first(&fixture_inside(pool)->regions[SP_REGION_PAGES].unfenced);
     assert_non_null(run);
     assert_int_equal(run->fences.count, 2);
     assert_int_equal(sp_pool_releasable(fixture_inside(pool)), 0);

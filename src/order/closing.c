@@ -1,0 +1,36 @@
+#include "order/closing.h"
+
+#include "order/learn.h"
+
+#include <stdlib.h>
+
+bool sp_closing_begin(struct sp_closing *closing, CUcontext context, uint64_t id,
+                      sp_closing_filter *is_about) {
+    closing->count = sp_stream_count();
+    closing->numbers = calloc(closing->count ? closing->count : 1, sizeof *closing->numbers);
+    for (uint32_t slot = 0; closing->numbers && slot < closing->count; slot++) {
+        struct sp_stream *stream = sp_stream_at(slot);
+        if (sp_stream_is_of(stream, context, id) && (!is_about || is_about(stream)))
+            closing->numbers[slot] = sp_stream_close_sequence(stream);
+    }
+    return closing->numbers != NULL;
+}
+
+void sp_closing_end(struct sp_closing *closing) {
+    free(closing->numbers);
+    closing->numbers = NULL;
+}
+
+void sp_closing_publish(const struct sp_closing *closing, enum sp_knowledge how) {
+    for (uint32_t slot = 0; slot < closing->count; slot++) {
+        if (closing->numbers[slot] > 0)
+            sp_stream_publish(sp_stream_at(slot), closing->numbers[slot], how);
+    }
+}
+
+void sp_closing_join(const struct sp_closing *closing, struct sp_stream *stream) {
+    for (uint32_t slot = 0; slot < closing->count; slot++) {
+        if (closing->numbers[slot] > 0 && slot != stream->slot)
+            sp_stream_join(stream, (struct sp_fence){slot, closing->numbers[slot]}, NULL);
+    }
+}

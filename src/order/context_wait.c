@@ -1,0 +1,194 @@
+#include "order/context_wait.h"
+
+#include "order/closing.h"
+
+#include "base/fork.h"
+#include "base/list.h"
+#include "base/thread.h"
+#include "base/time.h"
+
+#include <stdlib.h>
+
+#define PATIENCE_AT_EXIT (2 * SP_SECOND)
+
+// One synchronise.
+struct wait {
+    struct sp_list link; // among those under way
+    CUcontext context;
+    uint64_t context_id;
+    struct sp_closing closing;
+    // Guarded by the lock:
+    bool is_done; // with `error`
+    bool is_left; // nobody waits for it any more
+    CUresult error;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t ended; // one of them; by the monotonic clock
+    bool is_ready;        // `ended` is made, and the handler at exit registered
+    struct sp_list under_way;
+} waits = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .under_way = {&waits.under_way, &waits.under_way},
+};
+
+static uint64_t time_in(uint64_t nanoseconds) {
+    uint64_t now = sp_time_now();
+    return nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
+}
+
+// ------------------------------------------------------------------------------------ the synchronise
+
+static CUresult synchronize(CUcontext context) {
+    CUcontext popped;
+    CUresult error = sp_driver->cuCtxPushCurrent(context);
+    if (error != CUDA_SUCCESS)
+        return error;
+    error = sp_driver->cuCtxSynchronize();
+    sp_driver->cuCtxPopCurrent(&popped);
+    return error;
+}
+
+static CUresult synchronize_and_publish(struct wait *wait) {
+    CUresult error = synchronize(wait->context);
+    if (error == CUDA_SUCCESS)
+        sp_closing_publish(&wait->closing, SP_FOUND);
+    return error;
+}
+
+static void free_wait(struct wait *wait) {
+    sp_closing_end(&wait->closing);
+    free(wait);
+}
+
+static struct wait *new_wait(const struct sp_stream *stream) {
+    struct wait *wait = calloc(1, sizeof *wait);
+    if (!wait)
+        return NULL;
+    wait->context = stream->context;
+    wait->context_id = stream->context_id;
+    if (sp_closing_begin(&wait->closing, stream->context, stream->context_id, NULL))
+        return wait;
+    free(wait);
+    return NULL;
+}
+
+// ----------------------------------------------------------------------------------------- the thread
+
+static void *run(void *argument) {
+    struct wait *wait = argument;
+    CUresult error = synchronize_and_publish(wait);
+    pthread_mutex_lock(&waits.lock);
+    bool is_left = wait->is_left;
+    sp_list_remove(&wait->link);
+    wait->error = error;
+    wait->is_done = true;
+    pthread_cond_broadcast(&waits.ended);
+    pthread_mutex_unlock(&waits.lock);
+    if (is_left)
+        free_wait(wait);
+    return NULL;
+}
+
+// False once the time is over.
+static bool await_end_of_one_locked(uint64_t end) {
+    return sp_condition_wait_until(&waits.ended, &waits.lock, end);
+}
+
+// The driver's own end comes behind it.
+static void wait_at_exit(void) {
+    uint64_t end = time_in(PATIENCE_AT_EXIT);
+    if (sp_process_is_forked())
+        return;
+    pthread_mutex_lock(&waits.lock);
+    while (!sp_list_empty(&waits.under_way) && await_end_of_one_locked(end))
+        ;
+    pthread_mutex_unlock(&waits.lock);
+}
+
+static bool make_ready_locked(void) {
+    if (!waits.is_ready)
+        waits.is_ready = sp_condition_init(&waits.ended) && atexit(wait_at_exit) == 0;
+    return waits.is_ready;
+}
+
+static bool start_locked(struct wait *wait) {
+    pthread_t thread;
+    if (!sp_thread_start(&thread, run, wait))
+        return false;
+    pthread_detach(thread);
+    sp_list_push_back(&waits.under_way, &wait->link);
+    return true;
+}
+
+static bool is_under_way_locked(const struct sp_stream *stream) {
+    SP_LIST_FOR_EACH(link, &waits.under_way) {
+        const struct wait *wait = SP_CONTAINER_OF(link, struct wait, link);
+        if (sp_stream_is_of(stream, wait->context, wait->context_id))
+            return true;
+    }
+    return false;
+}
+
+// -------------------------------------------------------------------------------------------- waiting
+
+// Whether the thread has ended; else it frees the synchronise when it does.
+static bool await_locked(struct wait *wait, uint64_t end) {
+    while (!wait->is_done && await_end_of_one_locked(end))
+        ;
+    wait->is_left = !wait->is_done;
+    return wait->is_done;
+}
+
+// One that is under way already has closed its numbers before: it may know less than is asked for.
+static CUresult await_own_locked(const struct sp_stream *stream, uint64_t end) {
+    while (is_under_way_locked(stream)) {
+        if (!await_end_of_one_locked(end))
+            return CUDA_SUCCESS;
+    }
+    struct wait *wait = new_wait(stream);
+    if (!wait)
+        return CUDA_SUCCESS;
+    bool has_started = start_locked(wait);
+    if (has_started && !await_locked(wait, end))
+        return CUDA_SUCCESS;
+    CUresult error = wait->error; // none if there was no thread
+    free_wait(wait);
+    return error;
+}
+
+static CUresult await_by_thread(const struct sp_stream *stream, uint64_t nanoseconds) {
+    uint64_t end = time_in(nanoseconds);
+    pthread_mutex_lock(&waits.lock);
+    CUresult error = make_ready_locked() ? await_own_locked(stream, end) : CUDA_SUCCESS;
+    pthread_mutex_unlock(&waits.lock);
+    return error;
+}
+
+static CUresult await_here(const struct sp_stream *stream) {
+    struct wait *wait = new_wait(stream);
+    if (!wait)
+        return CUDA_SUCCESS;
+    CUresult error = synchronize_and_publish(wait);
+    free_wait(wait);
+    return error;
+}
+
+bool sp_context_must_be_awaited(void) {
+    return !sp_driver->cuCtxRecordEvent;
+}
+
+CUresult sp_context_await(const struct sp_stream *stream, uint64_t nanoseconds) {
+    if (nanoseconds == 0)
+        return CUDA_SUCCESS;
+    CUresult error = sp_driver_is_scheduled() ? await_here(stream) : await_by_thread(stream, nanoseconds);
+    return sp_native_noted(error, "cuCtxSynchronize");
+}
+
+void sp_context_waits_end(void) {
+    pthread_mutex_lock(&waits.lock);
+    while (!sp_list_empty(&waits.under_way))
+        pthread_cond_wait(&waits.ended, &waits.lock);
+    pthread_mutex_unlock(&waits.lock);
+}
