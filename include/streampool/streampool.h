@@ -32,13 +32,20 @@
 // Room.        When nothing is pending, an allocation that fits succeeds, with default attributes, whatever
 //              calls the program synchronised by. It fits when a free piece is large enough, or when the
 //              device's free memory and all extents with no live byte together are, in whole granules, and
-//              the pool's limit allows it. Pages that small blocks share are live as long as one of these is.
-//              While work is pending, memory that an event stands behind is had by waiting where the
-//              policies allow it. One exception: what another stream has freed last, with no event behind it
-//              (UnfencedBytesMax), stays out of its reach until a call names that stream, or the context
-//              is synchronised through this library, where the stream is non-blocking or of another
-//              context, or a blocking stream captures. Nothing else tells what has completed there without
-//              harm to a capture; ContextFence lifts that. The error's detail says so.
+//              the pool's limit allows it. Pages that small blocks share are live as long as one of these is,
+//              and only extents of their own serve poolMallocFixed. While work is pending, memory of the
+//              pool that an event stands behind is had by the stream's waiting, with what the pool may grow
+//              by, where the policies allow it; what other pools have pending, by waiting on the host
+//              (HostWaitMax).
+//              One exception: what another stream has freed last with no event behind it, so many bytes as
+//              UnfencedBytesMax says and the extents that they lie in, stays out of reach where nothing
+//              tells of it without harm to a capture. That is where the stream is non-blocking, until
+//              poolStreamSynchronize, a poolStreamQuery that finds it idle, poolEventRecord or
+//              poolStreamDestroy names it, or poolDeviceSynchronize is called in its context; ContextFence
+//              lifts that. And where it is a blocking one, while a blocking stream captures. Besides, a
+//              context is asked only by calls that name a stream of it or are made while it is current, for
+//              nobody else knows that it is alive: what was freed in another one, and is not known to be
+//              complete, waits for such a call. The error's detail says so.
 // Threads.     Every call may be made from any thread at any time, except from a function that the driver
 //              runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to it.
 // Failure.     A call that fails changes nothing: no figure, no byte, no output parameter. The code is
@@ -479,8 +486,8 @@ STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytes
 // calls the driver, also while streams capture. A call that fails has mapped nothing. (CUDA has no such call:
 // there a program raises the threshold, allocates and frees.)
 //   poolErrorInvalidValue       not a pool
-//   poolErrorMemoryAllocation   more than the device, the pool's maxSize or the host has left; caches of
-//                               other pools are not given back for it
+//   poolErrorMemoryAllocation   more than the device, the pool's maxSize or the host has left, also once
+//                               caches of other pools were given back for it
 STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
 
 // The pool that a device starts with, the pool that it allocates from now, and setting the latter. Each

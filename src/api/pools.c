@@ -1,6 +1,6 @@
 // Pools: creating, destroying, attributes, trimming, and the pools of a device.
 #include "api/api.h"
-#include "order/poll.h"
+#include "pool/ask.h"
 
 static poolError_t check_location(const struct poolMemLocation *location, int handle_types) {
     switch (location->type) {
@@ -126,7 +126,7 @@ static poolError_t enter_memory_call(poolMemPool_t handle, const char *what, str
         error = pin(handle, pool);
     if (error != poolSuccess)
         return error;
-    CUresult asked = sp_streams_poll_current_context();
+    CUresult asked = sp_pool_ask_current_context(*pool);
     if (asked == CUDA_SUCCESS)
         return poolSuccess;
     sp_pool_unpin(*pool);

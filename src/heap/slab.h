@@ -43,6 +43,7 @@ struct sp_slab {
     uint16_t free_head;
     uint16_t returned_head;
     uint16_t returned;
+    uint32_t counted; // its bytes, while it is empty and its lane holds it back; see pool/at_hand.h
 
     struct sp_list returned_link; // in the owner's list of slabs that have returned blocks, or unlinked
     struct sp_list owned_link;    // in the owner's list of all its slabs
@@ -60,6 +61,10 @@ void sp_slab_destroy(struct sp_slab *slab);
 
 static inline const struct sp_size_class *sp_slab_class(const struct sp_slab *slab) {
     return &sp_size_classes[slab->class_index];
+}
+
+static inline uint32_t sp_slab_bytes(const struct sp_slab *slab) {
+    return sp_slab_class(slab)->pages * (uint32_t)SP_PAGE_SIZE;
 }
 
 static inline bool sp_slab_has_free(const struct sp_slab *slab) {

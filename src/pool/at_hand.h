@@ -19,7 +19,17 @@
 // returned. Null when there is none.
 struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index, unsigned int flags);
 
-static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t size) {
+// What a free of the lane's own stream holds back from others: the whole of a slab that it leaves empty. One that stays in use is
+// nobody else's; its free counts a byte, so that where nothing may be held back it records.
+static inline uint32_t sp_held_back_by_free(const struct sp_slab *slab, uint32_t live) {
+    return live == 0 ? sp_slab_bytes(slab) : 1;
+}
+
+static inline uint64_t sp_take_from_slab_locked(struct sp_lane *lane, struct sp_slab *slab, size_t size) {
+    if (slab->counted > 0) {
+        sp_lane_uncount_unfenced(lane, slab->last_sequence, slab->counted);
+        slab->counted = 0;
+    }
     uint64_t address = sp_slab_take(slab, size);
     if (SP_UNLIKELY(!sp_slab_has_free(slab)))
         sp_list_remove(&slab->link);
@@ -38,7 +48,7 @@ static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, u
         return 0;
     if (freed)
         *freed = slab->last_sequence;
-    return sp_take_from_slab_locked(slab, size);
+    return sp_take_from_slab_locked(lane, slab, size);
 }
 
 static inline uint64_t sp_rounded_large(size_t size) {
@@ -125,9 +135,11 @@ static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *sla
     if (SP_UNLIKELY(slab->owner != lane || sp_slab_is_surplus_without_one(slabs, slab)))
         return false;
     uint16_t index = sp_slab_find(slab, address);
-    if (SP_UNLIKELY(index == SP_SLAB_END ||
-                    !sp_lane_count_free_locked(lane, sequence, sp_slab_class(slab)->block_size, over)))
+    uint32_t held_back = sp_held_back_by_free(slab, slab->live - 1u);
+    if (SP_UNLIKELY(index == SP_SLAB_END || !sp_lane_count_free_locked(lane, sequence, held_back, over)))
         return false;
+    if (slab->live == 1)
+        slab->counted = held_back;
     if (slab->last_sequence < sequence)
         slab->last_sequence = sequence; // a late caller may bring an older number
     if (SP_UNLIKELY(!sp_slab_has_free(slab)))

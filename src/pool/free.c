@@ -77,6 +77,7 @@ struct release {
     struct sp_pool *pool;
     struct sp_lane *account;
     uint64_t requested;
+    uint64_t held_back; // from others, until an event stands behind the free
     bool over_unfenced;
 };
 
@@ -122,10 +123,17 @@ static inline bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_sla
     return true;
 }
 
-// What others can't have before an event stands behind the free: the block, or the whole of a slab that is given up.
-static uint64_t freed_bytes(const struct sp_slab *slab, bool surplus) {
-    const struct sp_size_class *class = sp_slab_class(slab);
-    return surplus ? class->pages * SP_PAGE_SIZE : class->block_size;
+// What can't be had before an event stands behind the free of another stream: the slab that it leaves empty, or the block, which the
+// slab's own stream would have.
+static uint64_t held_back_by_other(const struct sp_slab *slab) {
+    return slab->live == 0 ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
+}
+
+static void count_own_locked(struct sp_lane *owner, struct sp_slab *slab, struct release *release,
+                             bool surplus) {
+    release->held_back = sp_held_back_by_free(slab, slab->live);
+    slab->counted = slab->live == 0 && !surplus ? (uint32_t)release->held_back : 0;
+    release->over_unfenced = sp_lane_count_unfenced(owner, release->sequence, release->held_back);
 }
 
 // With the lock of the slab's owner held. CUDA_ERROR_INVALID_VALUE when no live block begins there.
@@ -144,8 +152,9 @@ static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, u
     }
     *surplus = unlink_if_surplus_locked(owner, slab);
     if (release->stream == owner->stream)
-        release->over_unfenced =
-            sp_lane_count_unfenced(owner, release->sequence, freed_bytes(slab, *surplus));
+        count_own_locked(owner, slab, release, *surplus);
+    else
+        release->held_back = held_back_by_other(slab);
     return CUDA_SUCCESS;
 }
 
@@ -176,7 +185,7 @@ static poolError_t free_small(void *pointer, struct sp_slab *slab, struct releas
     if (error != CUDA_SUCCESS)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     if (lane != owner)
-        release->over_unfenced = count_unfenced(lane, release, freed_bytes(slab, surplus));
+        release->over_unfenced = count_unfenced(lane, release, release->held_back);
     if (surplus)
         sp_pool_release_slab(release->pool, owner, slab);
     return poolSuccess;

@@ -4,6 +4,7 @@
 #include "order/poll.h"
 #include "order/silent.h"
 #include "order/synchronize.h"
+#include "pool/ask.h"
 #include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
@@ -27,7 +28,7 @@ static CUresult primed(struct sp_request *request, struct sp_block **block) {
     bool primed = sp_keep_is_primed(request->pool);
     sp_lock_release(&request->pool->lock);
     if (primed)
-        *block = sp_take_from_other(request);
+        *block = sp_take_from(request, SP_REGION_LARGE);
     return CUDA_SUCCESS;
 }
 
@@ -104,16 +105,37 @@ static bool is_idle(struct sp_pool *pool) {
     return idle;
 }
 
+// What must be released before the pool's limit lets it grow by so many bytes.
+static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
+    uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    return bytes > room ? bytes - room : 0;
+}
+
+// A pool may serve a stream of another device.
+static CUcontext context_on(const struct sp_device *device, const struct sp_stream *stream) {
+    return stream->device == device->vmm.ordinal ? stream->context : NULL;
+}
+
+// Whether the limit and the device have room for the request, once what is free was given back.
+static bool could_grow(const struct sp_request *request) {
+    struct sp_pool *pool = request->pool;
+    size_t needed = sp_round_up(request->size, pool->device->vmm.granule);
+    uint64_t over = over_limit(pool, needed);
+    return (over == 0 || sp_pool_releasable(pool) >= over) &&
+           sp_device_could_have(pool->device, context_on(pool->device, request->lane->stream), needed);
+}
+
 // CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own calls nothing is heard, so
 // the threshold is applied here, if the stream turns out to be idle and nothing of the pool is pending: when it was
-// synchronised it looks like that. Only before a growth, for which none of the memory that goes was of any use.
+// synchronised it looks like that. Only before a growth, for which none of the memory that goes was of any use, and that can succeed: a
+// request that fails leaves the caches as they were.
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     if (sp_runtime_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
         atomic_load_explicit(&pool->reserved, memory_order_relaxed) <=
             atomic_load_explicit(&pool->release_threshold, memory_order_relaxed))
         return;
-    if (sp_stream_ask(request->lane->stream) == CUDA_SUCCESS && is_idle(pool))
+    if (sp_stream_ask(request->lane->stream) == CUDA_SUCCESS && is_idle(pool) && could_grow(request))
         sp_pool_trim_to_threshold(pool);
 }
 
@@ -125,12 +147,6 @@ static void set_short(struct sp_pool *pool, bool is_short) {
     atomic_store_explicit(&pool->is_short, is_short, memory_order_relaxed);
     sp_pool_share_unfenced(pool);
     sp_lock_release(&pool->lock);
-}
-
-// What must be released before the pool's limit lets it grow by so many bytes.
-static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
-    uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    return bytes > room ? bytes - room : 0;
 }
 
 // Who had no memory for a growth that has just failed: the driver's entry point, "" for the host, null when it was the pool's limit.
@@ -165,11 +181,6 @@ static CUresult grown(struct sp_request *request, struct sp_block **block) {
     CUresult error = grow(request, block);
     set_short(request->pool, error == CUDA_ERROR_OUT_OF_MEMORY);
     return out_of_memory_is_no_error(error);
-}
-
-// A pool may serve a stream of another device.
-static CUcontext context_on(const struct sp_device *device, const struct sp_stream *stream) {
-    return stream->device == device->vmm.ordinal ? stream->context : NULL;
 }
 
 static bool make_room(const struct sp_request *request, size_t more) {
@@ -214,7 +225,13 @@ static CUresult fenced(struct sp_request *request, struct sp_block **block) {
 }
 
 static CUresult from_other_region(struct sp_request *request, struct sp_block **block) {
-    *block = request->kind == SP_REGION_FIXED ? NULL : sp_take_from_other(request);
+    static const enum sp_region_kind others[SP_REGION_COUNT][2] = {
+        [SP_REGION_LARGE] = {SP_REGION_PAGES, SP_REGION_FIXED},
+        [SP_REGION_PAGES] = {SP_REGION_LARGE, SP_REGION_FIXED},
+    };
+    *block = NULL;
+    for (int i = 0; i < 2 && !*block && request->kind != SP_REGION_FIXED; i++)
+        *block = sp_take_from(request, others[request->kind][i]);
     return CUDA_SUCCESS;
 }
 
@@ -270,6 +287,13 @@ static CUresult ask_legacy_stream(struct sp_request *request) {
     return sp_silent_ask_legacy(request->lane->stream);
 }
 
+// The stream may be of another context than the current one, which is alive, too.
+static CUresult ask_current_context(struct sp_request *request) {
+    return sp_stream_is_of_current_context(request->lane->stream)
+               ? CUDA_SUCCESS
+               : sp_pool_ask_current_context(request->pool);
+}
+
 // Where the program says that nothing in the context captures.
 static CUresult ask_context(struct sp_request *request) {
     if (!atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed))
@@ -279,7 +303,7 @@ static CUresult ask_context(struct sp_request *request) {
 }
 
 // The legacy stream comes first: the question to a blocking stream records an event there, which the legacy stream would see.
-static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_context};
+static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_current_context, ask_context};
 
 // What is tried again once something was found to be complete.
 static const struct step again[] = {

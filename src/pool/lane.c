@@ -32,6 +32,13 @@ void sp_lane_begin_unfenced(struct sp_lane *lane, uint64_t sequence) {
         atomic_store_explicit(&lane->unfenced_sequence, sequence, memory_order_relaxed);
 }
 
+bool sp_lane_holds_back(const struct sp_lane *lane) {
+    struct sp_fence last = {lane->stream->slot,
+                            atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed)};
+    return atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) > 0 &&
+           last.sequence > sp_stream_covered(lane->stream);
+}
+
 static struct sp_lane *take_spare(void) {
     sp_lock_acquire(&spare.lock);
     struct sp_list *link = sp_list_pop_front(&spare.lanes);

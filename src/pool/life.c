@@ -5,6 +5,7 @@
 // again for another pool of its device, never given back to the system, so that a thread that comes late may
 // still look at it. What such a thread can come to is its own pool's end, or the struct's next pool: so it reads
 // nothing but the device, which stays, and atomics; and the handle tells it which pool it is.
+#include "pool/ask.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/owner.h"
@@ -297,6 +298,8 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
     atomic_fetch_add(&device->given_up, 1);
     sp_pool_close_lanes(pool);
+    if (!sp_pool_is_deterministic(pool))
+        sp_pool_ask_current_context(pool); // a failure keeps no pool alive
     give_up(pool);
     sp_device_reap_pool(device, pool);
     await_reaper(device);

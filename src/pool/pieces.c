@@ -205,11 +205,13 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
 static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
     if (choice->pieces.missing == 0 || choice->pieces.count == 0)
         return choice->pieces.missing == 0;
+    uint64_t missing = sp_round_up(choice->pieces.missing, choice->granule);
+    if (request->flags & poolMallocNoGrowth)
+        return false;
+    if (request->made_order || request->reach == SP_RULE_MADE_ORDERED)
+        return missing < request->size;
     uint64_t otherwise = sp_growth_least(request);
-    bool by_waiting = request->made_order || request->reach == SP_RULE_MADE_ORDERED;
-    return !(request->flags & poolMallocNoGrowth) &&
-           sp_round_up(choice->pieces.missing, request->pool->device->vmm.granule) <
-               otherwise - (by_waiting ? 0 : otherwise / SP_SAVING_SHARE);
+    return missing < otherwise - otherwise / SP_SAVING_SHARE;
 }
 
 static void choose(struct choice *choice, uint64_t size) {

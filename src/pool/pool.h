@@ -303,12 +303,24 @@ static inline bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequenc
     return bytes > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
 }
 
+// What its own stream takes again is held back from nobody. Of bytes that were counted under an older number nobody knows
+// whether they still are.
+static inline void sp_lane_uncount_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+    uint64_t counted = atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
+    if (sequence != atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&lane->unfenced_bytes, counted > bytes ? counted - bytes : 0, memory_order_relaxed);
+}
+
 // The value of poolMemPoolAttrUnfencedBytesMax now.
 uint64_t sp_pool_unfenced_max(const struct sp_pool *pool);
 
 // Computes anew what each lane may hold back, when something that this depends on has changed: the pool's attribute, what it has
 // reserved, the number of its lanes, that it is short of memory or given up. With the pool's lock held.
 void sp_pool_share_unfenced(struct sp_pool *pool);
+
+// Something that was freed on the lane may be pending, and no event stands behind it.
+bool sp_lane_holds_back(const struct sp_lane *lane);
 
 // Whether the lane is open: see sp_pool_fence_open_lanes().
 static inline bool sp_lane_is_open(const struct sp_lane *lane) {

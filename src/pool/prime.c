@@ -6,7 +6,7 @@
 // count, and only what is missing is mapped.
 #include "order/context.h"
 #include "order/end.h"
-#include "order/poll.h"
+#include "pool/ask.h"
 #include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
@@ -91,7 +91,7 @@ static CUresult prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
     if (bytes > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (!sp_pool_is_deterministic(pool))
-        sp_streams_poll_current_context();
+        sp_pool_ask_current_context(pool);
     sp_device_bury(pool->device);
     sp_device_make_room(pool->device, current_context_of(pool), bytes, 0);
     return prime(pool, bytes);

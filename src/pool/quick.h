@@ -15,16 +15,6 @@ static inline unsigned sp_quick_index(uint64_t size) {
 
 static_assert(SP_QUICK_BINS == 1 << (64 - 59), "sp_quick_index yields a bin");
 
-// A block that its own stream takes again is held back from nobody.
-static inline void sp_quick_uncount(struct sp_lane *lane, const struct sp_block *block) {
-    uint64_t bytes = atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
-    if (sp_fence_set_at(&block->fences, 0)->sequence !=
-        atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed))
-        return;
-    atomic_store_explicit(&lane->unfenced_bytes, bytes > block->size ? bytes - block->size : 0,
-                          memory_order_relaxed);
-}
-
 static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size) {
     unsigned index = sp_quick_index(size);
     struct sp_quick_bin *bin = &lane->quick[index];
@@ -32,7 +22,7 @@ static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size
     if (!block || bin->size != size)
         return NULL;
     bin->head = block->quick_next;
-    sp_quick_uncount(lane, block);
+    sp_lane_uncount_unfenced(lane, sp_fence_set_at(&block->fences, 0)->sequence, block->size);
     if (!bin->head)
         lane->quick_used &= ~(1u << index);
     return block;

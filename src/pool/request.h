@@ -47,9 +47,8 @@ struct sp_block *sp_take_locked(const struct sp_request *request); // with the p
 // behind. With the lane's lock held; takes the pool's.
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced);
 
-// A run of pages out of the large region, or a large block out of the region of pages: a last resort, for
-// it mixes what is kept apart.
-struct sp_block *sp_take_from_other(const struct sp_request *request);
+// A large block or a run of pages out of another region than its own: a last resort, for it mixes what is kept apart.
+struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind);
 
 // With the pool's lock held: true when the block is free and within the request's reach.
 bool sp_block_usable(const struct sp_request *request, const struct sp_block *block);

@@ -166,6 +166,11 @@ static size_t free_on(const struct sp_device *device, CUcontext context) {
     return sp_round_down(context ? sp_context_free_memory(context) : 0, device->vmm.granule);
 }
 
+bool sp_device_could_have(struct sp_device *device, CUcontext context, size_t bytes) {
+    size_t had = free_on(device, context);
+    return !context || had >= bytes || releasable_on(device) >= bytes - had;
+}
+
 bool sp_device_make_room(struct sp_device *device, CUcontext context, size_t bytes, size_t more) {
     sp_device_reap(device);
     size_t had = free_on(device, context);

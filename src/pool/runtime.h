@@ -80,6 +80,9 @@ uint64_t sp_device_reserved(struct sp_device *device);
 // or null: then nobody knows what is free there.
 bool sp_device_make_room(struct sp_device *device, CUcontext context, size_t bytes, size_t more);
 
+// Whether the device would have `bytes` if all caches were given back; true where nobody knows. `context` as above.
+bool sp_device_could_have(struct sp_device *device, CUcontext context, size_t bytes);
+
 // Buries the zombies of the device's pools whose work has completed. True when there were such.
 bool sp_device_bury(struct sp_device *device);
 

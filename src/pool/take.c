@@ -218,7 +218,7 @@ struct sp_block *sp_take(const struct sp_request *request) {
     return block;
 }
 
-// ------------------------------------------------------------------------------------ from the other region
+// ------------------------------------------------------------------------------------ from another region
 
 static uint64_t last_pages_at(const struct sp_block *block, uint64_t size) {
     return sp_round_down(sp_block_end(block), SP_PAGE_SIZE) - size;
@@ -243,27 +243,29 @@ static struct sp_block *room_for_run(const struct sp_request *large) {
     return best_at_hand(large->lane, large->kind, large->size + SP_PAGE_SIZE - SP_ALIGNMENT);
 }
 
-static struct sp_block *take_run_of_large(const struct sp_request *request) {
-    struct sp_request large = *request;
-    large.kind = SP_REGION_LARGE;
-    struct sp_block *block = room_for_run(&large);
+static struct sp_block *take_run_of(const struct sp_request *request, enum sp_region_kind kind) {
+    struct sp_request other = *request;
+    other.kind = kind;
+    struct sp_block *block = room_for_run(&other);
     if (!block)
         return NULL;
     sp_tier_remove(block);
-    return finish(&large, last_pages(request->pool, block, request->size));
+    return finish(&other, last_pages(request->pool, block, request->size));
 }
 
-static struct sp_block *take_large_of_pages(const struct sp_request *request) {
-    struct sp_request pages = *request;
-    pages.kind = SP_REGION_PAGES;
-    pages.size = sp_round_up(request->size, SP_PAGE_SIZE);
-    return sp_take_locked(&pages);
+// Of pages it is whole ones.
+static struct sp_block *take_large_of(const struct sp_request *request, enum sp_region_kind kind) {
+    struct sp_request other = *request;
+    other.kind = kind;
+    if (kind == SP_REGION_PAGES)
+        other.size = sp_round_up(request->size, SP_PAGE_SIZE);
+    return sp_take_locked(&other);
 }
 
-struct sp_block *sp_take_from_other(const struct sp_request *request) {
+struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind) {
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block =
-        request->kind == SP_REGION_PAGES ? take_run_of_large(request) : take_large_of_pages(request);
+        request->kind == SP_REGION_PAGES ? take_run_of(request, kind) : take_large_of(request, kind);
     sp_lock_release(&request->pool->lock);
     return block;
 }

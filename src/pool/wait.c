@@ -133,13 +133,8 @@ CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **bl
     return take_ordered(request, SP_STATISTIC_ContextFences, block);
 }
 
-// Something that was freed on the lane may be pending, and no event stands behind it.
 static bool is_unfenced(const struct sp_request *request, const struct sp_lane *lane) {
-    struct sp_fence last = {lane->stream->slot,
-                            atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed)};
-    return is_of_context(request, lane->stream) &&
-           atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) > 0 &&
-           !sp_fence_is_complete(last) && last.sequence > sp_stream_covered(lane->stream);
+    return is_of_context(request, lane->stream) && sp_lane_holds_back(lane);
 }
 
 // Something that was freed on the lane is pending, and a question can tell when that ends.

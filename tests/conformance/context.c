@@ -96,6 +96,17 @@ void row_default_streams_of_two_contexts_are_two_streams(void) {
     }
 }
 
+// It is alive, whoever's stream is passed: so it is asked what has completed there.
+void row_what_is_complete_in_the_current_context_serves_a_stream_of_another(void) {
+    struct two two;
+    open_two(&two, SCENE_LARGE);
+    test_fill(two.scene.block, 2, SCENE_LARGE, two.scene.a);
+    test_free(two.scene.block, two.scene.a);
+    DRIVER(test_driver()->cuCtxSynchronize());
+    test_set_all_policies(two.scene.pool, 1);
+    REQUIRE(scene_gives(&two.scene, two.scene.b));
+}
+
 // -------------------------------------------------------------------------------------- the end of a context
 
 // Every rung of the ladder is climbed with fences of a context that is gone: none of its events may be

@@ -198,6 +198,59 @@ void row_live_a_cache_and_the_rest_of_the_device_make_room_together(void) {
     REQUIRE(can_have(second, (all - MIB(32)) / MIB(2) * MIB(2), stream));
 }
 
+void row_live_a_pool_that_is_destroyed_when_idle_gives_its_memory_back_at_once(void) {
+    CUstream streams[] = {test_stream(), test_blocking_stream(), CU_STREAM_LEGACY};
+    for (unsigned i = 0; i < 3; i++) {
+        poolMemPool_t pool = test_keeping_pool();
+        test_free(test_malloc(pool, MIB(256), streams[i]), streams[i]);
+        if (streams[i] == CU_STREAM_LEGACY)
+            test_free(test_malloc(pool, KIB(64), streams[i]), streams[i]);
+        finish_all();
+        size_t used = test_device_used_bytes();
+        EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+        REQUIRE(test_device_used_bytes() + MIB(256) <= used);
+    }
+}
+
+// The release threshold is 0, so a synchronise that the library hears would release all of it.
+void row_live_a_refusal_leaves_every_cache_as_it_was(void) {
+    poolMemPool_t pool = test_pool();
+    CUstream stream = test_stream();
+    void *pointer = NULL;
+    test_fill_device(LEFT);
+    free_by_size(pool, stream, 10, MIB(30), MIB(1));
+    finish_all();
+    struct test_figures figures = test_figures(pool);
+    EXPECT(poolMallocFromPoolAsync(&pointer, 2 * LEFT, pool, stream), poolErrorMemoryAllocation);
+    REQUIRE_FIGURES(pool, figures);
+    EXPECT(poolMallocFromPoolAsync(&pointer, 2 * LEFT, test_pool(), stream), poolErrorMemoryAllocation);
+    REQUIRE_FIGURES(pool, figures);
+}
+
+// Memory of one extent that lies beside a fixed block.
+void row_live_what_is_left_of_a_fixed_extent_serves_any_request(void) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(64));
+    CUstream stream = test_stream();
+    void *fixed = NULL;
+    test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    EXPECT(poolMallocAsyncWithFlags(&fixed, MIB(64), pool, stream, poolMallocFixed), poolSuccess);
+    test_free(fixed, stream);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    EXPECT(poolMallocAsyncWithFlags(&fixed, MIB(8), pool, stream, poolMallocFixed), poolSuccess);
+    void *large = test_malloc(pool, MIB(48), stream), *small = test_malloc(pool, 1000, stream);
+    test_fill(large, 1, MIB(48), stream);
+    test_fill(small, 2, 1000, stream);
+    test_fill(fixed, 3, MIB(8), stream);
+    finish_all();
+    REQUIRE(test_is_filled(large, 1, MIB(48)) && test_is_filled(small, 2, 1000));
+    test_free(large, stream);
+    test_free(small, stream);
+    test_free(fixed, stream);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pool), 0);
+}
+
 // ------------------------------------------------------------------------------------- while work is pending
 
 static void *let_go(void *hold) {
@@ -288,6 +341,18 @@ void row_live_streams_that_come_and_go_leave_room(void) {
     }
     CUstream last = test_stream();
     REQUIRE(count_blocks(pool, MIB(8), last) >= GIB(1) / 2 / MIB(8));
+}
+
+// Each leaves a slab behind in which nothing is live, and of which no more than a part may be held back.
+void row_live_small_blocks_of_streams_that_come_and_go_leave_room(void) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(128));
+    for (unsigned i = 0; i < 2 * COMERS; i++) {
+        CUstream stream = test_stream();
+        test_free(test_malloc(pool, 1000, stream), stream);
+        test_finish(stream);
+        DRIVER(test_driver()->cuStreamDestroy(stream));
+    }
+    REQUIRE(count_blocks(pool, MIB(8), test_stream()) >= (MIB(128) - OUT_OF_REACH) / MIB(8));
 }
 
 struct comer {

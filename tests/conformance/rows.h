@@ -235,6 +235,7 @@
     X(two_contexts_of_a_device_share_a_pool, "two contexts on one device: memory freed in one is not reused in the other before it is complete") \
     X(an_event_orders_streams_of_two_contexts, "two contexts on one device: an event orders their streams") \
     X(default_streams_of_two_contexts_are_two_streams, "two contexts on one device: the default streams of each are its own") \
+    X(what_is_complete_in_the_current_context_serves_a_stream_of_another, "complete in the context that is current: a stream of another context may have it") \
     X(a_context_may_be_destroyed_with_frees_pending, "a context destroyed with frees pending: the pool goes on, and touches none of its events") \
     X(a_context_may_be_reset_with_frees_pending, "the primary context reset with frees pending: likewise") \
     X(memory_of_a_context_that_was_reset_is_given_again, "what was freed before the reset is complete after it") \
@@ -268,11 +269,15 @@
     X(live_a_given_up_pool_makes_room_for_fixed_memory, "likewise for poolMallocFixed") \
     X(live_a_given_up_pool_makes_room_for_priming, "likewise for poolMemPoolPrime") \
     X(live_a_cache_and_the_rest_of_the_device_make_room_together, "what is free on the device and what another pool keeps, together") \
+    X(live_a_pool_that_is_destroyed_when_idle_gives_its_memory_back_at_once, "a pool destroyed once all is complete: its memory is the device's in that call") \
+    X(live_a_refusal_leaves_every_cache_as_it_was, "a request that can't be served: no cache is given back for it") \
+    X(live_what_is_left_of_a_fixed_extent_serves_any_request, "free memory beside a fixed block in its extent: any other request can have it") \
     X(live_pending_memory_of_another_pool_is_had_by_a_wait_on_the_host, "the device full, and what another pool has free is pending: the host waits for it, where the attribute allows that") \
     X(live_pending_pieces_and_new_memory_together_are_had_by_waiting, "pending memory in pieces, together with what the pool may yet grow by: the allocation waits") \
     X(live_a_failure_of_the_device_is_no_lack_of_memory, "the work that an allocation waits for fails: that error is told, and not that memory is lacking") \
     X(live_a_silent_stream_is_told_of_where_the_program_says_that_nothing_captures, "freed on a non-blocking stream that is named no more: anybody's where ContextFence is set") \
     X(live_streams_that_come_and_go_leave_room, "streams destroyed by the driver's own call keep no memory from others") \
+    X(live_small_blocks_of_streams_that_come_and_go_leave_room, "nor by small blocks alone") \
     X(live_threads_that_come_and_go_leave_room, "likewise the default streams of threads that ended") \
     X(live_pending_memory_of_a_thread_that_ended_is_had_by_waiting, "what a thread's default stream freed while its work is pending, and the thread has ended: the allocation waits") \
     X(live_a_refusal_leaves_the_capture_of_a_blocking_stream_valid, "beside a blocking stream that captures nothing is asked that would break the capture") \

@@ -136,7 +136,7 @@ static void numbers_read_back_as_they_were_written(void **state) {
     (void)state;
     static const enum poolMemPoolAttr attributes[] = {
         poolMemPoolAttrReleaseThreshold, poolMemPoolAttrUnfencedBytesMax, poolMemPoolAttrHostWaitMax,
-        poolMemPoolAttrRemapTimeMax, poolMemPoolAttrReleaseDelay, poolMemPoolAttrContextWaitMax};
+        poolMemPoolAttrRemapTimeMax,     poolMemPoolAttrReleaseDelay,     poolMemPoolAttrContextWaitMax};
     poolMemPool_t pool = fixture_pool();
     const uint64_t numbers[] = {0, 1, 12345678901234, UINT64_MAX};
     for (int which = 0; which < 6; which++) {

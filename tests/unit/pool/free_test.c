@@ -525,6 +525,51 @@ static void a_pool_given_up_in_the_middle_goes(void **state) {
     }
 }
 
+static uint64_t events(void) {
+    return fixture_attribute(pool, poolMemPoolStatEventsRecorded);
+}
+
+// Of three sizes; each slab has 64 KiB.
+static void a_slab_that_is_left_empty_counts_whole(void **state) {
+    (void)state;
+    void *blocks[] = {fixture_malloc(pool, 100, stream), fixture_malloc(pool, 1000, stream),
+                      fixture_malloc(pool, 10000, stream)};
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(130));
+    simulated_work(stream);
+    fixture_free(blocks[0], stream);
+    fixture_free(blocks[1], stream);
+    assert_int_equal(events(), 0);
+    fixture_free(blocks[2], stream);
+    assert_int_equal(events(), 1);
+}
+
+static void an_empty_slab_that_its_stream_uses_again_does_not_count(void **state) {
+    (void)state;
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(130));
+    simulated_work(stream);
+    for (int i = 0; i < 1000; i++)
+        fixture_free(fixture_malloc(pool, 1000, stream), stream);
+    fixture_free(fixture_malloc(pool, 100, stream), stream);
+    assert_int_equal(events(), 0);
+    fixture_free(fixture_malloc(pool, 10000, stream), stream);
+    assert_int_equal(events(), 1);
+}
+
+// Nobody else could have any of it.
+static void a_slab_that_stays_in_use_holds_nothing_back(void **state) {
+    (void)state;
+    void *blocks[60];
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(16));
+    for (int i = 0; i < 60; i++)
+        blocks[i] = fixture_malloc(pool, 1000, stream);
+    simulated_work(stream);
+    for (int i = 1; i < 60; i++)
+        fixture_free(blocks[i], stream);
+    assert_int_equal(events(), 0);
+    fixture_free(blocks[0], stream);
+    assert_int_equal(events(), 1);
+}
+
 #define free_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -549,6 +594,9 @@ int main(void) {
         free_test(nobody_gets_what_is_freed_while_its_work_is_pending),
         free_test(a_pool_given_up_in_the_middle_goes),
         free_test(the_count_of_records_is_never_negative),
+        free_test(a_slab_that_is_left_empty_counts_whole),
+        free_test(an_empty_slab_that_its_stream_uses_again_does_not_count),
+        free_test(a_slab_that_stays_in_use_holds_nothing_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

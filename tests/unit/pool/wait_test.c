@@ -273,6 +273,58 @@ static void a_driver_that_fails_ends_the_hosts_wait(void **state) {
     assert_null(block);
 }
 
+// The legacy stream would tell when it is complete; it is busy until the second request.
+static void the_host_waits_for_what_the_legacy_stream_can_tell_of(void **state) {
+    (void)state;
+    struct sp_block *block = NULL;
+    a = simulated_blocking_stream();
+    void *freed = freed_on_a();
+    fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
+    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_null(block);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
+    simulated_finish(a);
+    fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
+    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_non_null(block);
+    assert_int_equal(block->address, (uintptr_t)freed);
+    put_back(block);
+}
+
+// Two streams have freed into the same memory, one of them with no event behind it; its neighbour has events of both.
+static void what_several_streams_have_freed_joins_nothing_that_lacks_an_event(void **state) {
+    (void)state;
+    void *left = fixture_malloc(pool, MIB(4), a), *right = fixture_malloc(pool, MIB(4), a);
+    CUstream c = simulated_stream();
+    assert_ptr_equal((char *)left + MIB(4), right);
+    simulated_work(a);
+    fixture_free(left, a);
+    fixture_free(right, a);
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_ptr_equal(fixture_malloc(pool, MIB(4), a), right); // both keep a's fence
+    assert_ptr_equal(fixture_malloc(pool, MIB(4), a), left);
+    simulated_work(b);
+    simulated_work(c);
+    fixture_free(left, b);
+    assert_int_equal(sp_stream_record(fixture_stream(b)), CUDA_SUCCESS);
+    fixture_free(right, c);
+    sp_pool_collect(inside);
+    const struct sp_region *region = &inside->regions[SP_REGION_LARGE];
+    assert_int_equal(region->waiting.bytes, MIB(4));
+    assert_int_equal(region->unfenced.bytes, MIB(4));
+    assert_int_equal(sp_stream_record(fixture_stream(c)), CUDA_SUCCESS);
+    void *more = fixture_malloc(pool, KIB(512), c);
+    assert_int_equal(region->unfenced.bytes, MIB(4)); // until somebody looks
+    fixture_free(more, c);
+    simulated_finish(b);
+    assert_int_equal(sp_stream_poll(fixture_stream(b)), CUDA_SUCCESS);
+    sp_lock_acquire(&inside->lock);
+    sp_pool_settle(inside);
+    sp_lock_release(&inside->lock);
+    assert_int_equal(region->unfenced.bytes, 0);
+    fixture_check(pool);
+}
+
 #define wait_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -293,6 +345,8 @@ int main(void) {
         wait_test(a_deterministic_pool_does_not_wait_on_the_host),
         wait_test(the_hosts_wait_ends_when_nothing_is_pending_any_more),
         wait_test(a_driver_that_fails_ends_the_hosts_wait),
+        wait_test(the_host_waits_for_what_the_legacy_stream_can_tell_of),
+        wait_test(what_several_streams_have_freed_joins_nothing_that_lacks_an_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
