@@ -19,10 +19,11 @@
 // returned. Null when there is none.
 struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index, unsigned int flags);
 
-// What a free of the lane's own stream holds back from others: the whole of a slab that it leaves empty. One that stays in use is
-// nobody else's; its free counts a byte, so that where nothing may be held back it records.
+// What a free of the lane's own stream counts: the whole of a slab that it leaves empty, all of which is held back from others; else
+// the block. That is nobody else's as long as the slab is in use; but the sooner an event follows, the sooner others have what lies
+// beside.
 static inline uint32_t sp_held_back_by_free(const struct sp_slab *slab, uint32_t live) {
-    return live == 0 ? sp_slab_bytes(slab) : 1;
+    return live == 0 ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
 }
 
 static inline uint64_t sp_take_from_slab_locked(struct sp_lane *lane, struct sp_slab *slab, size_t size) {

@@ -77,7 +77,7 @@ struct release {
     struct sp_pool *pool;
     struct sp_lane *account;
     uint64_t requested;
-    uint64_t held_back; // from others, until an event stands behind the free
+    uint32_t held_back; // from others, until an event stands behind the free
     bool over_unfenced;
 };
 
@@ -123,16 +123,9 @@ static inline bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_sla
     return true;
 }
 
-// What can't be had before an event stands behind the free of another stream: the slab that it leaves empty, or the block, which the
-// slab's own stream would have.
-static uint64_t held_back_by_other(const struct sp_slab *slab) {
-    return slab->live == 0 ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
-}
-
 static void count_own_locked(struct sp_lane *owner, struct sp_slab *slab, struct release *release,
                              bool surplus) {
-    release->held_back = sp_held_back_by_free(slab, slab->live);
-    slab->counted = slab->live == 0 && !surplus ? (uint32_t)release->held_back : 0;
+    slab->counted = slab->live == 0 && !surplus ? release->held_back : 0;
     release->over_unfenced = sp_lane_count_unfenced(owner, release->sequence, release->held_back);
 }
 
@@ -151,10 +144,9 @@ static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, u
         release->requested = put_own_locked(owner, slab, index, release);
     }
     *surplus = unlink_if_surplus_locked(owner, slab);
+    release->held_back = sp_held_back_by_free(slab, slab->live);
     if (release->stream == owner->stream)
         count_own_locked(owner, slab, release, *surplus);
-    else
-        release->held_back = held_back_by_other(slab);
     return CUDA_SUCCESS;
 }
 

@@ -555,21 +555,6 @@ static void an_empty_slab_that_its_stream_uses_again_does_not_count(void **state
     assert_int_equal(events(), 1);
 }
 
-// Nobody else could have any of it.
-static void a_slab_that_stays_in_use_holds_nothing_back(void **state) {
-    (void)state;
-    void *blocks[60];
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(16));
-    for (int i = 0; i < 60; i++)
-        blocks[i] = fixture_malloc(pool, 1000, stream);
-    simulated_work(stream);
-    for (int i = 1; i < 60; i++)
-        fixture_free(blocks[i], stream);
-    assert_int_equal(events(), 0);
-    fixture_free(blocks[0], stream);
-    assert_int_equal(events(), 1);
-}
-
 #define free_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -596,7 +581,6 @@ int main(void) {
         free_test(the_count_of_records_is_never_negative),
         free_test(a_slab_that_is_left_empty_counts_whole),
         free_test(an_empty_slab_that_its_stream_uses_again_does_not_count),
-        free_test(a_slab_that_stays_in_use_holds_nothing_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
