@@ -404,7 +404,7 @@ enum poolDefragmentation {
     X(ZombiesBuried, 1120, "views of memory in pieces that were unmapped, by whatever thread") \
     X(BytesReleasedByReaper, 1121, "bytes that the library's own thread gave back to the device") \
     X(ReaperTime, 1122, "nanoseconds that it spent in unmapping and releasing") \
-    X(LastQuestions, 1123, "questions that were asked before an allocation would have been refused") \
+    X(LastQuestions, 1123, "questions that were asked before an allocation would have been refused, or while it waited on the host") \
     X(LegacyFences, 1124, "waits for all that the blocking streams of a context had been given") \
     X(ContextWaits, 1125, "allocations that waited on the host for all that a context had been given")
 // clang-format on
