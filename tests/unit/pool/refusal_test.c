@@ -269,6 +269,286 @@ static void a_stream_that_was_destroyed_is_not_advised_to_be_synchronised(void *
     says("(48.0 MiB behind a stream that was destroyed)");
 }
 
+// ---- what several hold back
+
+// A block of each size that fills the pool together with what is live.
+static void *left, *right;
+static void fill_with_two(size_t size) {
+    left = fixture_malloc(pool, size, b);
+    right = fixture_malloc(pool, size, b);
+    fixture_malloc(pool, POOL - 2 * size, b);
+}
+
+static void free_behind_work(void *pointer, CUstream stream, size_t unfenced_max) {
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, unfenced_max);
+    simulated_work(stream);
+    fixture_free(pointer, stream);
+}
+
+static void is_served_after_a_synchronise_of_the_device(size_t size, CUstream stream) {
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    assert_non_null(fixture_malloc(pool, size, stream));
+}
+
+static void no_stream_is_named_where_several_hold_memory_back(void **state) {
+    (void)state;
+    CUstream c = simulated_stream();
+    fill_with_two(MIB(24));
+    free_behind_work(left, a, MIB(512));
+    free_behind_work(right, c, MIB(512));
+    refuse(MIB(40), b, 0);
+    says("unfenced 48.0 MiB (24.0 MiB of stream");
+    advises("poolDeviceSynchronize makes it available, or ContextFence has the stream wait for it");
+    is_served_after_a_synchronise_of_the_device(MIB(40), b);
+}
+
+static void no_stream_is_named_of_several_with_events_either(void **state) {
+    (void)state;
+    CUstream c = simulated_stream();
+    fill_with_two(MIB(24));
+    free_behind_work(left, a, 0);
+    free_behind_work(right, c, 0);
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    refuse(MIB(40), b, poolMallocNoInsertedWaits);
+    says("pending 48.0 MiB (24.0 MiB behind stream");
+    advises("poolDeviceSynchronize makes it available");
+    is_served_after_a_synchronise_of_the_device(MIB(40), b);
+}
+
+// The policy alone would not do, for the call forbids it.
+static void a_policy_that_the_call_forbids_is_not_advised(void **state) {
+    (void)state;
+    leave_pending_on(a);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    refuse(MIB(32), b, poolMallocNoInsertedWaits);
+    advises("HostWaitMax lets an allocation wait for what is pending");
+}
+
+// A synchronise would give it back.
+static void memory_that_a_request_wants_kept_is_told_of_the_threshold(void **state) {
+    (void)state;
+    char advice[160];
+    leave_unfenced_on_a();
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, 0);
+    refuse(MIB(32), b, poolMallocNoGrowth | poolMallocNoInsertedWaits);
+    snprintf(advice, sizeof advice,
+             "poolStreamSynchronize of stream %p makes it available, if ReleaseThreshold has the "
+             "pool keep it",
+             (void *)a);
+    advises(advice);
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, POOL);
+    fixture_synchronize(a);
+    assert_int_equal(poolMallocAsyncWithFlags(&blocks[0], MIB(32), pool, b, poolMallocNoGrowth),
+                     poolSuccess); // as it was said
+}
+
+static void pending_and_unfenced_memory_that_do_together_are_told(void **state) {
+    (void)state;
+    CUstream c = simulated_stream();
+    fill_with_two(MIB(24));
+    free_behind_work(left, a, 0);
+    free_behind_work(right, c, MIB(512));
+    refuse(MIB(40), b, 0);
+    says("pending 24.0 MiB (24.0 MiB behind stream %p)", (void *)a);
+    says("unfenced 24.0 MiB (24.0 MiB of stream %p)", (void *)c);
+    advises("poolDeviceSynchronize makes it available");
+    is_served_after_a_synchronise_of_the_device(MIB(40), b);
+}
+
+// What the stream may have by its order can't be released for a fixed block before it is complete.
+static void what_must_be_complete_to_be_released_is_told(void **state) {
+    (void)state;
+    fill_with(EXTENT);
+    simulated_work(a);
+    drop_every_other(a);
+    refuse(MIB(8), a, poolMallocFixed);
+    says("free here 32.0 MiB (largest piece 0 bytes), pending 0 bytes");
+    advises("poolDeviceSynchronize makes it available");
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&blocks[0], MIB(8), pool, a, poolMallocFixed),
+                     poolSuccess); // as it was said
+}
+
+// ---- another context
+
+static CUcontext other;
+
+static void enter_the_other_context(void) {
+    assert_int_equal(sp_driver->cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
+}
+
+static void come_back(void) {
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
+static void leave_the_other_context(void) {
+    assert_int_equal(sp_driver->cuCtxSetCurrent(other), CUDA_SUCCESS);
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    come_back();
+}
+
+static void the_legacy_stream_of_another_context_is_not_advised_to_be_synchronised(void **state) {
+    (void)state;
+    enter_the_other_context();
+    leave_pending_on(CU_STREAM_LEGACY);
+    come_back();
+    refuse(MIB(32), b, 0);
+    says("pending 48.0 MiB (48.0 MiB behind the legacy stream of another context)");
+    advises("poolDeviceSynchronize with that context current makes it available");
+    assert_int_equal(poolStreamSynchronize(CU_STREAM_LEGACY), poolSuccess); // is another one
+    refuse(MIB(32), b, 0);
+    leave_the_other_context();
+    assert_non_null(fixture_malloc(pool, MIB(32), b)); // as it was said
+}
+
+static void a_stream_of_another_context_is_advised_by_its_handle(void **state) {
+    (void)state;
+    char advice[128];
+    enter_the_other_context();
+    CUstream there = simulated_stream();
+    leave_pending_on(there);
+    come_back();
+    refuse(MIB(32), b, 0);
+    snprintf(advice, sizeof advice,
+             "poolStreamSynchronize of stream %p of another context makes it "
+             "available",
+             (void *)there);
+    advises(advice);
+    fixture_synchronize(there);
+    assert_non_null(fixture_malloc(pool, MIB(32), b)); // as it was said
+}
+
+static void streams_of_two_contexts_need_both(void **state) {
+    (void)state;
+    fill_with_two(MIB(24));
+    free_behind_work(left, a, MIB(512));
+    enter_the_other_context();
+    CUstream there = simulated_stream();
+    free_behind_work(right, there, MIB(512));
+    come_back();
+    refuse(MIB(40), b, 0);
+    advises(
+        "poolDeviceSynchronize with each context current that holds some of it back makes it "
+        "available");
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    refuse(MIB(40), b, 0);
+    leave_the_other_context();
+    assert_non_null(fixture_malloc(pool, MIB(40), b)); // as it was said
+}
+
+// ---- a driver with no event of a context
+
+// The driver's table without it.
+static struct sp_driver older;
+static const struct sp_driver *newer;
+
+static int setup_older(void **state) {
+    if (setup(state) != 0)
+        return -1;
+    newer = sp_driver;
+    older = *newer;
+    older.cuCtxRecordEvent = NULL;
+    sp_driver = &older;
+    return 0;
+}
+
+static int teardown_older(void **state) {
+    sp_driver = newer;
+    return fixture_teardown(state);
+}
+
+static void without_events_of_a_context_the_host_waits(void **state) {
+    (void)state;
+    char advice[192];
+    leave_unfenced_on_a();
+    refuse(MIB(32), b, 0);
+    snprintf(advice, sizeof advice,
+             "poolStreamSynchronize of stream %p makes it available, or ContextFence has the host "
+             "wait for it, no longer than ContextWaitMax (1000.000 ms)",
+             (void *)a);
+    advises(advice);
+    fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
+    assert_non_null(fixture_malloc(pool, MIB(32), b)); // as it was said
+}
+
+static void no_context_fence_is_advised_that_may_not_wait(void **state) {
+    (void)state;
+    leave_unfenced_on_a();
+    fixture_set(pool, poolMemPoolAttrContextWaitMax, 0);
+    refuse(MIB(32), b, 0);
+    does_not_say("ContextFence");
+}
+
+// ---- what other pools of the device hold
+
+static void refuse_8_gib(poolMemPool_t from) {
+    void *pointer = NULL;
+    poolError_t error = poolMallocFromPoolAsync(&pointer, GIB(8), from, b);
+    assert_int_equal(error, poolErrorMemoryAllocation);
+}
+
+// All but 4 GiB of the device, free in another pool, behind work of a stream.
+static poolMemPool_t leave_most_to_another_pool(size_t unfenced_max) {
+    poolMemPool_t first = fixture_pool();
+    void *freed = fixture_malloc(first, GIB(12), a);
+    fixture_set(first, poolMemPoolAttrUnfencedBytesMax, unfenced_max);
+    simulated_work(a);
+    fixture_free(freed, a);
+    return fixture_pool();
+}
+
+static void another_pools_unfenced_memory_is_told(void **state) {
+    (void)state;
+    poolMemPool_t second = leave_most_to_another_pool(GIB(16));
+    refuse_8_gib(second);
+    advises(
+        "other pools of the device hold 12288.0 MiB that are free and may still be in use: "
+        "poolDeviceSynchronize makes it available");
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    fixture_malloc(second, GIB(8), b); // as it was said
+}
+
+static void another_pools_pending_memory_is_told_and_that_the_host_could_wait(void **state) {
+    (void)state;
+    poolMemPool_t second = leave_most_to_another_pool(0);
+    refuse_8_gib(second);
+    advises(
+        "other pools of the device hold 12288.0 MiB that are free and may still be in use: "
+        "poolDeviceSynchronize makes it available, or HostWaitMax lets an allocation wait for it");
+    fixture_set_flag(second, poolMemPoolAttrDeterministic, 1); // which never waits
+    refuse_8_gib(second);
+    does_not_say("HostWaitMax");
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    fixture_malloc(second, GIB(8), b); // as it was said
+}
+
+// Half of its one extent is in use.
+static void another_pools_pieces_are_no_help(void **state) {
+    (void)state;
+    poolMemPool_t first = fixture_pool();
+    poolMemPool_t second = fixture_pool();
+    fixture_free(fixture_malloc(first, GIB(12), a), a);
+    fixture_synchronize(a);
+    fixture_malloc(first, GIB(6), a);
+    refuse_8_gib(second);
+    says(
+        "nothing but freeing helps: other pools of the device hold 12288.0 MiB (6144.0 MiB of it "
+        "free)");
+}
+
+// It may not grow, but could once the other pool has given back what it has.
+static void growth_is_advised_after_a_synchronise(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    poolMemPool_t second = leave_most_to_another_pool(0);
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, GIB(8), second, b, poolMallocNoGrowth),
+                     poolErrorMemoryAllocation);
+    advises("without poolMallocNoGrowth the pool could grow after poolDeviceSynchronize");
+    assert_int_equal(poolDeviceSynchronize(), poolSuccess);
+    fixture_malloc(second, GIB(8), b); // as it was said
+}
+
 // ---- memory in pieces
 
 static void pinned_pieces_are_told_and_that_nothing_but_freeing_helps(void **state) {
@@ -327,6 +607,76 @@ static void a_request_that_may_not_grow_beyond_the_limit_is_told_of_that(void **
     refuse(MIB(40), a, poolMallocNoGrowth);
     says("poolMallocNoGrowth forbids to grow by 40.0 MiB;");
     advises("a pool with a maxSize that is larger by 16.0 MiB has room for it");
+}
+
+// Two halves of each extent are free, though not to the same streams.
+static void pieces_that_share_an_extent_that_nobody_uses_are_not_pinned(void **state) {
+    (void)state;
+    fill_with(HALF);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    simulated_work(a);
+    for (size_t i = 0; i < HALVES; i++)
+        drop(i, i % 2 == 0 ? a : b);
+    refuse(MIB(32), b, poolMallocNoInsertedWaits);
+    says(
+        "in use 0 bytes of 64.0 MiB reserved, free here 32.0 MiB (largest piece 2.0 MiB), pending "
+        "32.0 MiB");
+    says("unfenced 0 bytes, pinned in pieces 0 bytes");
+    advises("HostWaitMax lets an allocation wait for what is pending");
+    fixture_synchronize(a);
+    assert_non_null(fixture_malloc(pool, MIB(32), b)); // which is what it would wait for
+}
+
+// Likewise with what no event stands behind. Only a block that is in use pins the rest.
+static void the_gauge_counts_what_is_pinned_by_extents(void **state) {
+    (void)state;
+    CUstream c = simulated_stream();
+    fill_with(HALF);
+    simulated_work(a);
+    simulated_work(c);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    drop(0, a);
+    drop(2, a);
+    drop(4, a);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(512));
+    drop(1, c);
+    drop(3, b);
+    fixture_synchronize(b);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinnedBytes), HALF);
+    drop(5, c);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinnedBytes), 0);
+}
+
+static void of_what_is_not_fixed_whole_extents_alone_are_free_to_a_fixed_block(void **state) {
+    (void)state;
+    fill_with(HALF);
+    for (size_t i = 0; i < HALVES; i += 2)
+        drop(i, a);
+    drop(1, a);
+    refuse(MIB(8), a, poolMallocFixed);
+    says(
+        "free here 4.0 MiB (largest piece 0 bytes), pending 0 bytes, unfenced 0 bytes, pinned in "
+        "pieces 30.0 MiB");
+}
+
+// The call forbids to grow, and nothing else does.
+static void pieces_of_a_pool_that_could_grow_are_not_the_last_word(void **state) {
+    (void)state;
+    const size_t sizes[] = {MIB(4), MIB(6), MIB(2), MIB(6), MIB(2), MIB(6), MIB(6)};
+    poolMemPool_t second = fixture_pool();
+    void *pointer = NULL;
+    fixture_free(fixture_malloc(second, MIB(32), a), a);
+    fixture_synchronize(a);
+    for (size_t i = 0; i < 7; i++) // in the one extent
+        blocks[i] = fixture_malloc(second, sizes[i], a);
+    for (size_t i = 1; i < 6; i += 2)
+        drop(i, a);
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, MIB(16), second, a, poolMallocNoGrowth),
+                     poolErrorMemoryAllocation);
+    advises("poolMemPoolPrime takes memory from the device ahead of need");
+    assert_int_equal(poolMemPoolPrime(second, MIB(16)), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, MIB(16), second, a, poolMallocNoGrowth),
+                     poolSuccess); // as it was said
 }
 
 // ---- host memory
@@ -388,11 +738,32 @@ int main(void) {
         TEST(what_no_event_stands_behind_is_told_with_its_stream),
         TEST(what_is_unfenced_is_free_to_its_own_stream),
         TEST(a_stream_that_was_destroyed_is_not_advised_to_be_synchronised),
+        TEST(no_stream_is_named_where_several_hold_memory_back),
+        TEST(no_stream_is_named_of_several_with_events_either),
+        TEST(a_policy_that_the_call_forbids_is_not_advised),
+        TEST(memory_that_a_request_wants_kept_is_told_of_the_threshold),
+        TEST(pending_and_unfenced_memory_that_do_together_are_told),
+        TEST(what_must_be_complete_to_be_released_is_told),
+        TEST(the_legacy_stream_of_another_context_is_not_advised_to_be_synchronised),
+        TEST(a_stream_of_another_context_is_advised_by_its_handle),
+        TEST(streams_of_two_contexts_need_both),
+        cmocka_unit_test_setup_teardown(without_events_of_a_context_the_host_waits, setup_older,
+                                        teardown_older),
+        cmocka_unit_test_setup_teardown(no_context_fence_is_advised_that_may_not_wait, setup_older,
+                                        teardown_older),
+        TEST(another_pools_unfenced_memory_is_told),
+        TEST(another_pools_pending_memory_is_told_and_that_the_host_could_wait),
+        TEST(another_pools_pieces_are_no_help),
+        TEST(growth_is_advised_after_a_synchronise),
         TEST(pinned_pieces_are_told_and_that_nothing_but_freeing_helps),
         TEST(pieces_that_could_be_mapped_side_by_side_are_told),
         TEST(a_fixed_block_that_only_pieces_are_left_for_is_told),
         TEST(a_fixed_block_has_no_use_for_pinned_pieces),
         TEST(a_request_that_may_not_grow_beyond_the_limit_is_told_of_that),
+        TEST(pieces_that_share_an_extent_that_nobody_uses_are_not_pinned),
+        TEST(the_gauge_counts_what_is_pinned_by_extents),
+        TEST(of_what_is_not_fixed_whole_extents_alone_are_free_to_a_fixed_block),
+        TEST(pieces_of_a_pool_that_could_grow_are_not_the_last_word),
         TEST(without_host_memory_the_device_is_not_called_full),
         TEST(a_growth_that_lacked_host_memory_at_last_is_told_so),
     };
