@@ -1,4 +1,5 @@
 // The ladder: what a request that its lane can't serve tries, from the cheapest to the dearest.
+#include "order/context.h"
 #include "order/end.h"
 #include "order/mark.h"
 #include "order/poll.h"
@@ -287,11 +288,13 @@ static CUresult ask_legacy_stream(struct sp_request *request) {
     return sp_silent_ask_legacy(request->lane->stream);
 }
 
-// The stream may be of another context than the current one, which is alive, too.
+// The stream may be of another context than the current one, which is alive, too. Where the driver can't tell, nothing is asked.
 static CUresult ask_current_context(struct sp_request *request) {
-    return sp_stream_is_of_current_context(request->lane->stream)
-               ? CUDA_SUCCESS
-               : sp_pool_ask_current_context(request->pool);
+    CUcontext context = NULL;
+    uint64_t id;
+    bool is_other = sp_context_current(&context, &id) == CUDA_SUCCESS && context &&
+                    !sp_stream_is_of(request->lane->stream, context, id);
+    return is_other ? sp_pool_ask_current_context(request->pool) : CUDA_SUCCESS;
 }
 
 // Where the program says that nothing in the context captures.
@@ -308,6 +311,7 @@ static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_cur
 // What is tried again once something was found to be complete.
 static const struct step again[] = {
     {collected, SP_STATISTIC_COUNT},
+    {grown, SP_STATISTIC_Growths},
     {remapped_under_pressure, SP_STATISTIC_Remaps},
     {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
     {from_other_region, SP_STATISTIC_OtherRegion},

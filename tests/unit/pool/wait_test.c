@@ -189,7 +189,7 @@ static void the_host_waits_only_where_the_attribute_says_so(void **state) {
     freed_on_a();
     assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
     simulated_finish(a);
-    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 0);
 }
@@ -201,12 +201,12 @@ static void the_host_waits_until_the_memory_is_complete_or_its_time_is_over(void
     void *freed = freed_on_a();
     assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
-    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
     simulated_finish(a);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
-    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     put_back(block);
@@ -215,7 +215,7 @@ static void the_host_waits_until_the_memory_is_complete_or_its_time_is_over(void
 static void require_no_wait(void) {
     struct sp_block *block = NULL;
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
-    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 0);
 }
@@ -254,7 +254,7 @@ static void the_hosts_wait_ends_when_nothing_is_pending_any_more(void **state) {
     assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
     simulated_finish(a);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
-    open_request(0);
+    open_request(poolMallocNoGrowth);
     request.size = GIB(1);
     assert_int_equal(sp_take_after_host_wait(&request, &block), CUDA_SUCCESS);
     sp_request_close(&request);
@@ -269,7 +269,7 @@ static void a_driver_that_fails_ends_the_hosts_wait(void **state) {
     assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
     simcudaFailCall("cuEventQuery", 2, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_null(block);
 }
 
@@ -280,12 +280,12 @@ static void the_host_waits_for_what_the_legacy_stream_can_tell_of(void **state) 
     a = simulated_blocking_stream();
     void *freed = freed_on_a();
     fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
-    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
     simulated_finish(a);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
-    assert_int_equal(take(sp_take_after_host_wait, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     put_back(block);
