@@ -17,6 +17,37 @@ static struct sp_stream *blocking_stream(void) {
     return known(simulated_blocking_stream());
 }
 
+// The driver, but another thread frees in the middle of a call: behind what is asked about or waited for.
+static const struct sp_driver *driver;
+static struct sp_stream *freeing;
+static uint64_t freed_meanwhile;
+
+static CUresult query_and_free(CUstream stream) {
+    CUresult error = driver->cuStreamQuery(stream);
+    freed_meanwhile = free_behind_work_on(freeing);
+    return error;
+}
+
+static CUresult free_and_wait(CUstream stream, CUevent event, unsigned int flags) {
+    freed_meanwhile = free_behind_work_on(freeing);
+    return driver->cuStreamWaitEvent(stream, event, flags);
+}
+
+static CUresult beside_a_free(struct sp_stream *silent, CUresult (*act)(struct sp_stream *),
+                              struct sp_stream *stream) {
+    static struct sp_driver interrupted;
+    interrupted = *sp_driver;
+    driver = sp_driver;
+    freeing = silent;
+    freed_meanwhile = 0;
+    interrupted.cuStreamQuery = query_and_free;
+    interrupted.cuStreamWaitEvent = free_and_wait;
+    sp_driver = &interrupted;
+    CUresult error = act(stream);
+    sp_driver = driver;
+    return error;
+}
+
 static void the_legacy_stream_tells_of_blocking_streams(void **state) {
     (void)state;
     struct sp_stream *asking = known_stream(), *silent = blocking_stream();
@@ -52,6 +83,31 @@ static void a_free_behind_the_question_is_not_answered_for(void **state) {
     free_on(silent);
     assert_int_equal(sp_silent_ask_legacy(asking), CUDA_SUCCESS);
     assert_false(is_complete(silent, free_behind_work_on(silent)));
+}
+
+static void a_free_in_the_middle_of_the_question_is_not_answered_for(void **state) {
+    (void)state;
+    if (!has_ids())
+        skip();
+    struct sp_stream *asking = known_stream(), *silent = blocking_stream();
+    uint64_t sequence = free_on(silent);
+    assert_int_equal(beside_a_free(silent, sp_silent_ask_legacy, asking), CUDA_SUCCESS);
+    assert_true(is_complete(silent, sequence));
+    assert_false(is_complete(silent, freed_meanwhile));
+}
+
+static void a_free_behind_the_record_is_not_waited_for(void **state) {
+    (void)state;
+    CUresult (*const acts[])(struct sp_stream *) = {sp_silent_wait_legacy, sp_silent_wait_context};
+    if (!has_ids() || !sp_driver->cuCtxRecordEvent)
+        skip();
+    for (int i = 0; i < 2; i++) {
+        struct sp_stream *waiting = known_stream(), *silent = blocking_stream();
+        uint64_t sequence = free_behind_work_on(silent);
+        assert_int_equal(beside_a_free(silent, acts[i], waiting), CUDA_SUCCESS);
+        assert_true(runs_after(waiting, silent, sequence));
+        assert_false(runs_after(waiting, silent, freed_meanwhile));
+    }
 }
 
 static void beside_a_blocking_capture_nothing_is_asked(void **state) {
@@ -179,6 +235,8 @@ int main(void) {
         silent_test(it_tells_nothing_while_one_has_work_pending),
         silent_test(it_tells_nothing_of_non_blocking_streams),
         silent_test(a_free_behind_the_question_is_not_answered_for),
+        silent_test(a_free_in_the_middle_of_the_question_is_not_answered_for),
+        silent_test(a_free_behind_the_record_is_not_waited_for),
         silent_test(beside_a_blocking_capture_nothing_is_asked),
         silent_test(a_failure_of_the_driver_is_heard),
         silent_test(behind_the_legacy_streams_event_a_stream_runs_after_all_blocking_ones),

@@ -21,6 +21,12 @@ static int setup_mixed_devices(void **state) {
     return fixture_begin("devices=3,vmm.1=missing,vmm.2=refused");
 }
 
+// 64 KiB beyond 64 MiB.
+static int setup_odd_device(void **state) {
+    (void)state;
+    return fixture_begin("memory=65600K");
+}
+
 static void a_start_that_failed_is_made_by_the_next_call(void **state) {
     (void)state;
     int native = 0;
@@ -151,6 +157,17 @@ static void a_synchronise_trims_the_pools_that_the_stream_used_on_every_device(v
     assert_int_equal(fixture_reserved(unused), 0);
 }
 
+// One granule is lacking: what is free beyond whole ones is no part of it.
+static void room_is_made_in_whole_granules(void **state) {
+    (void)state;
+    poolMemPool_t keeping = fixture_pool(), growing = fixture_pool();
+    CUstream stream = simulated_stream();
+    fixture_free(fixture_malloc(keeping, MIB(32), stream), stream);
+    fixture_synchronize(stream);
+    fixture_malloc(growing, MIB(34), stream);
+    assert_int_equal(fixture_reserved(keeping), MIB(30));
+}
+
 static void a_forked_child_is_refused_and_told_why(void **state) {
     (void)state;
     pid_t child = fork();
@@ -168,6 +185,8 @@ static void a_forked_child_is_refused_and_told_why(void **state) {
 
 #define two_devices_test(function)                                                                           \
     cmocka_unit_test_setup_teardown(function, setup_two_devices, fixture_teardown)
+#define odd_device_test(function)                                                                            \
+    cmocka_unit_test_setup_teardown(function, setup_odd_device, fixture_teardown)
 #define mixed_devices_test(function)                                                                         \
     cmocka_unit_test_setup_teardown(function, setup_mixed_devices, fixture_teardown)
 
@@ -182,6 +201,7 @@ int main(void) {
         two_devices_test(a_failed_start_is_tried_again_and_names_the_call),
         two_devices_test(walking_pools_pins_the_one_it_stands_on),
         two_devices_test(a_synchronise_trims_the_pools_that_the_stream_used_on_every_device),
+        odd_device_test(room_is_made_in_whole_granules),
         two_devices_test(a_forked_child_is_refused_and_told_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
