@@ -112,18 +112,13 @@ static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
     return bytes > room ? bytes - room : 0;
 }
 
-// A pool may serve a stream of another device.
-static CUcontext context_on(const struct sp_device *device, const struct sp_stream *stream) {
-    return stream->device == device->vmm.ordinal ? stream->context : NULL;
-}
-
 // Whether the limit and the device have room for the request, once what is free was given back.
 static bool could_grow(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     size_t needed = sp_round_up(request->size, pool->device->vmm.granule);
     uint64_t over = over_limit(pool, needed);
     return (over == 0 || sp_pool_releasable(pool) >= over) &&
-           sp_device_could_have(pool->device, context_on(pool->device, request->lane->stream), needed);
+           sp_device_could_have(pool->device, sp_request_context(request), needed);
 }
 
 // CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own calls nothing is heard, so
@@ -190,8 +185,7 @@ static bool make_room(const struct sp_request *request, size_t more) {
     uint64_t over = over_limit(pool, needed);
     if (over > 0 && !sp_pool_make_room(pool, over))
         return false;
-    return sp_device_make_room(pool->device, context_on(pool->device, request->lane->stream), needed, more) ||
-           over > 0;
+    return sp_device_make_room(pool->device, sp_request_context(request), needed, more) || over > 0;
 }
 
 // With nothing else to release the last growth stands. The driver needs some memory for its own ends, and can't give all that it says

@@ -125,9 +125,9 @@ struct sp_lane {
     struct sp_list link;                   // in pool.lanes
     struct sp_tier tiers[SP_REGION_COUNT]; // all fences are of this stream, and an event stands behind each
     struct sp_tier unfenced[SP_REGION_COUNT]; // likewise, and no event did when they were last looked through
-    uint64_t settled;    // what of the stream was known complete when the tiers were last looked through
-    uint64_t fenced;     // and what had an event behind it, when the unfenced ones were
-    uint64_t holds_back; // for pool/refusal.c, while it looks the pool through
+    uint64_t settled;       // what of the stream was known complete when the tiers were last looked through
+    uint64_t fenced;        // and what had an event behind it, when the unfenced ones were
+    uint64_t holds_back[2]; // pending, unfenced: for pool/shortage.c, while it looks
 };
 
 // Lanes by stream slot. A larger table replaces a full one and keeps it, for readers take no lock.
@@ -234,6 +234,11 @@ static inline bool sp_pool_policy(const struct sp_pool *pool, enum poolMemPoolAt
 
 static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->deterministic, memory_order_relaxed);
+}
+
+// Whether free memory in pieces may be mapped side by side.
+static inline bool sp_pool_remaps(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->defragmentation, memory_order_relaxed) != poolDefragmentNever;
 }
 
 // A pool whose doings must not depend on the answers asks nothing.

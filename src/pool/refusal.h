@@ -1,10 +1,13 @@
-// The words of a refused allocation.
+// The words of a refused allocation: why, how the pool stands, and what would help most.
 //
 // Who had no memory is noted as the driver's errors are, by sp_climb() and whoever else refuses:
 //
 //   (CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate")   the driver, and which entry point said so
 //   (CUDA_ERROR_OUT_OF_MEMORY, "")              the host
 //   (CUDA_SUCCESS, "")                          neither: the pool's limit, or poolMallocNoGrowth
+//
+// The advice is the cheapest that would serve the request: first to wait for what is free, then to
+// use what lies in pieces, then to grow.
 #ifndef STREAMPOOL_POOL_REFUSAL_H
 #define STREAMPOOL_POOL_REFUSAL_H
 

@@ -1,5 +1,6 @@
 #include "pool/request.h"
 
+#include "pool/runtime.h"
 #include "pool/settle.h"
 
 #include "order/action.h"
@@ -29,6 +30,11 @@ bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr po
     if (policy == poolMemPoolReuseAllowInternalDependencies && request->flags & poolMallocNoInsertedWaits)
         return false;
     return sp_pool_policy(request->pool, policy);
+}
+
+CUcontext sp_request_context(const struct sp_request *request) {
+    const struct sp_stream *stream = request->lane->stream;
+    return stream->device == request->pool->device->vmm.ordinal ? stream->context : NULL;
 }
 
 // Up to where an event stands behind the stream's frees that the taker can wait for: events die with their

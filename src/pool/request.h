@@ -31,6 +31,18 @@ void sp_request_refresh(struct sp_request *request);
 // Whether the policy is on, and no flag of the call narrows it.
 bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy);
 
+// Whether a stream is of the same context as the request's. The events of others aren't asked, nor
+// waited for.
+static inline bool sp_request_shares_context(const struct sp_request *request,
+                                             const struct sp_stream *stream) {
+    const struct sp_stream *taker = request->lane->stream;
+    return sp_stream_is_of(stream, taker->context, taker->context_id);
+}
+
+// The context of the request's stream, if that is one of the pool's device. Else null: a pool may
+// serve a stream of another device.
+CUcontext sp_request_context(const struct sp_request *request);
+
 // The dearest rule that one of the fences needs. The pool's lock is held.
 enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences);
 

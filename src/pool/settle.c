@@ -152,6 +152,12 @@ void sp_pool_settle(struct sp_pool *pool) {
     pool->settled = news;
 }
 
+bool sp_block_is_unfenced(const struct sp_pool *pool, const struct sp_block *block) {
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    const struct sp_lane *lane = lane_of(pool, &block->fences);
+    return block->tier == &pool->regions[kind].unfenced || (lane && block->tier == &lane->unfenced[kind]);
+}
+
 // ------------------------------------------------------------------------------------------ cutting blocks
 
 bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {

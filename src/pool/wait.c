@@ -97,15 +97,10 @@ static bool trusts_context(const struct sp_request *request) {
     return atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed);
 }
 
-static bool is_of_context(const struct sp_request *request, const struct sp_stream *stream) {
-    const struct sp_stream *taker = request->lane->stream;
-    return sp_stream_is_of(stream, taker->context, taker->context_id);
-}
-
 // The legacy stream can tell of its frees, and no event stands behind them.
 static bool is_silent(const struct sp_request *request, const struct sp_lane *lane) {
     return lane != request->lane && lane->unfenced[request->kind].bytes > 0 &&
-           sp_silent_is_seen_by_legacy(lane->stream) && is_of_context(request, lane->stream);
+           sp_silent_is_seen_by_legacy(lane->stream) && sp_request_shares_context(request, lane->stream);
 }
 
 static bool has_silent(const struct sp_request *request) {
@@ -134,13 +129,13 @@ CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **bl
 }
 
 static bool is_unfenced(const struct sp_request *request, const struct sp_lane *lane) {
-    return is_of_context(request, lane->stream) && sp_lane_holds_back(lane);
+    return sp_request_shares_context(request, lane->stream) && sp_lane_holds_back(lane);
 }
 
 // Something that was freed on the lane is pending, and a question can tell when that ends.
 static bool may_complete(const struct sp_request *request, const struct sp_lane *lane) {
     const struct sp_stream *stream = lane->stream;
-    if (is_of_context(request, stream) && sp_stream_has_pending_events(stream))
+    if (sp_request_shares_context(request, stream) && sp_stream_has_pending_events(stream))
         return true;
     return is_unfenced(request, lane) && (sp_silent_is_seen_by_legacy(stream) || trusts_context(request));
 }

@@ -523,6 +523,24 @@ static void another_pools_pending_memory_is_told_and_that_the_host_could_wait(vo
     fixture_malloc(second, GIB(8), b); // as it was said
 }
 
+// No event stands behind it, but the legacy stream tells of blocking streams.
+static void that_the_host_could_wait_for_another_pools_blocking_stream_is_told(void **state) {
+    (void)state;
+    poolMemPool_t first = fixture_pool();
+    poolMemPool_t second = fixture_pool();
+    CUstream c = simulated_blocking_stream();
+    void *freed = fixture_malloc(first, GIB(12), c);
+    fixture_set(first, poolMemPoolAttrUnfencedBytesMax, GIB(16));
+    simulated_work(c);
+    fixture_free(freed, c);
+    refuse_8_gib(second);
+    advises(
+        "other pools of the device hold 12288.0 MiB that are free and may still be in use: "
+        "poolDeviceSynchronize makes it available, or HostWaitMax lets an allocation wait for it");
+    simulated_finish(c);
+    fixture_malloc(second, GIB(8), b); // which is what it would wait for
+}
+
 // Half of its one extent is in use.
 static void another_pools_pieces_are_no_help(void **state) {
     (void)state;
@@ -659,6 +677,64 @@ static void of_what_is_not_fixed_whole_extents_alone_are_free_to_a_fixed_block(v
         "pieces 30.0 MiB");
 }
 
+static void *fixed_block(size_t size) {
+    void *pointer = NULL;
+    poolError_t error = poolMallocAsyncWithFlags(&pointer, size, pool, a, poolMallocFixed);
+    assert_int_equal(error, poolSuccess);
+    return pointer;
+}
+
+// All of the pool is one extent that nobody uses.
+static void leave_one_fixed_extent(void) {
+    fixture_free(fixed_block(POOL), a);
+    fixture_synchronize(a);
+}
+
+// What is left of a fixed extent serves other requests, too.
+static void what_is_left_of_a_fixed_extent_is_free_to_any_block(void **state) {
+    (void)state;
+    leave_one_fixed_extent();
+    fixed_block(MIB(8));
+    refuse(MIB(60), b, 0);
+    says(
+        "to grow by 60.0 MiB would take the pool beyond its limit of 64.0 MiB; in use 8.0 MiB of "
+        "64.0 MiB reserved, free here 56.0 MiB (largest piece 56.0 MiB), pending 0 bytes, unfenced "
+        "0 bytes, pinned in pieces 56.0 MiB");
+    advises("a pool with a maxSize that is larger by 60.0 MiB has room for it");
+    assert_non_null(fixture_malloc(pool, MIB(56), b)); // the largest piece
+    refuse(100, b, 0);
+    says("free here 0 bytes (largest piece 0 bytes)");
+}
+
+// Two pieces of it are no help, for what is fixed isn't put together.
+static void pieces_of_a_fixed_extent_are_in_pieces(void **state) {
+    (void)state;
+    leave_one_fixed_extent();
+    void *first = fixed_block(MIB(16));
+    void *second = fixed_block(MIB(16));
+    fixture_free(first, a);
+    fixture_synchronize(a);
+    refuse(MIB(40), b, 0);
+    says("free here 48.0 MiB (largest piece 32.0 MiB)");
+    advises("what is free is in pieces beside blocks in use, so nothing but freeing helps");
+    fixture_free(second, a);
+    fixture_synchronize(a);
+    assert_non_null(fixture_malloc(pool, MIB(40), b)); // as it was said
+}
+
+// What is pending of it is had by a wait on the host, and not by an order that the stream is given.
+static void what_is_pending_of_a_fixed_extent_is_had_by_waiting_for_it(void **state) {
+    (void)state;
+    leave_one_fixed_extent();
+    fixed_block(POOL / 2);
+    free_behind_work(fixed_block(POOL / 2), a, 0);
+    refuse(MIB(24), b, 0);
+    says("free here 0 bytes (largest piece 0 bytes), pending 32.0 MiB (32.0 MiB behind stream");
+    advises("HostWaitMax lets an allocation wait for what is pending");
+    simulated_finish(a);
+    assert_non_null(fixture_malloc(pool, MIB(24), b)); // which is what it would wait for
+}
+
 // The call forbids to grow, and nothing else does.
 static void pieces_of_a_pool_that_could_grow_are_not_the_last_word(void **state) {
     (void)state;
@@ -753,6 +829,7 @@ int main(void) {
                                         teardown_older),
         TEST(another_pools_unfenced_memory_is_told),
         TEST(another_pools_pending_memory_is_told_and_that_the_host_could_wait),
+        TEST(that_the_host_could_wait_for_another_pools_blocking_stream_is_told),
         TEST(another_pools_pieces_are_no_help),
         TEST(growth_is_advised_after_a_synchronise),
         TEST(pinned_pieces_are_told_and_that_nothing_but_freeing_helps),
@@ -763,6 +840,9 @@ int main(void) {
         TEST(pieces_that_share_an_extent_that_nobody_uses_are_not_pinned),
         TEST(the_gauge_counts_what_is_pinned_by_extents),
         TEST(of_what_is_not_fixed_whole_extents_alone_are_free_to_a_fixed_block),
+        TEST(what_is_left_of_a_fixed_extent_is_free_to_any_block),
+        TEST(pieces_of_a_fixed_extent_are_in_pieces),
+        TEST(what_is_pending_of_a_fixed_extent_is_had_by_waiting_for_it),
         TEST(pieces_of_a_pool_that_could_grow_are_not_the_last_word),
         TEST(without_host_memory_the_device_is_not_called_full),
         TEST(a_growth_that_lacked_host_memory_at_last_is_told_so),
