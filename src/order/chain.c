@@ -71,13 +71,14 @@ CUresult sp_stream_order_behind_chain(struct sp_stream *stream) {
     if (error != CUDA_SUCCESS)
         return error;
     sp_lock_acquire(&stream->lock);
-    CUevent event = stream->chain_sequence > sp_stream_completed(stream) ? stream->chain : NULL;
+    uint64_t sequence = stream->chain_sequence;
+    CUevent event = sequence > sp_stream_completed(stream) ? stream->chain : NULL;
     sp_lock_release(&stream->lock);
-    if (!event)
-        return CUDA_SUCCESS;
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
-    error = sp_private_event_wait(stream->handle, event);
+    error = event ? sp_private_event_wait(stream->handle, event) : CUDA_SUCCESS;
     sp_relaxed_mode_leave(mode);
+    if (error == CUDA_SUCCESS)
+        sp_number_raise(&stream->acted, sequence); // what is complete needs no action
     return error;
 }
 
