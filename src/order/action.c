@@ -31,8 +31,8 @@ bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence 
 // An anonymous stream waits for its chain before it is given anything, which is an action. Another thread may have freed there since.
 enum sp_debt sp_stream_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
                                     bool (*is_complete)(struct sp_fence fence)) {
-    return has_acted(taker, sequence) || is_complete((struct sp_fence){taker->slot, sequence}) ? SP_DEBT_NONE
-                                                                                               : SP_DEBT_OWN;
+    bool acted = has_acted(taker, sequence);
+    return acted || is_complete((struct sp_fence){taker->slot, sequence}) ? SP_DEBT_NONE : SP_DEBT_OWN;
 }
 
 // An event behind the other stream's free is no action of this one.
