@@ -194,9 +194,9 @@ struct poolMemPoolProps {
     enum poolMemAllocationType allocType;         // poolMemAllocationTypePinned
     enum poolMemAllocationHandleType handleTypes; // none, or poolMemHandleTypePosixFileDescriptor
     struct poolMemLocation location;              // poolMemLocationTypeDevice and the device's ordinal
-    void *win32SecurityAttributes;                // null
+    void *win32SecurityAttributes;                // ignored, as on any Linux
     size_t maxSize;       // reserved bytes never exceed this, rounded up to the growth unit; 0 = no limit
-    unsigned short usage; // 0
+    unsigned short usage; // any: CUDA takes hints here, such as 2 for hardware decompression; without effect
     unsigned char reserved[54]; // 0
 };
 
@@ -441,7 +441,7 @@ STREAMPOOL_API const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr
 // not the current pool of its device. (cudaMemPoolCreate)
 //   poolErrorInvalidValue       a null parameter; an allocation type other than pinned; a handle type other
 //                               than none or file descriptor; a location type other than device; no such
-//                               device; usage, reserved bytes or security attributes that are not 0
+//                               device; reserved bytes that are not 0
 //   poolErrorNotSupported       a handle type that the device can't export; a location of type host (no
 //                               host pools yet); a device without virtual memory management: the detail
 //                               names what is missing
@@ -493,8 +493,9 @@ STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
 // The pool that a device starts with, the pool that it allocates from now, and setting the latter. Each
 // device always has a default pool; it can't be destroyed. (cudaDeviceGetDefaultMemPool, …GetMemPool,
 // …SetMemPool)
-//   poolErrorInvalidValue       null pool or not a pool; no such device
-//   poolErrorInvalidDevice      the pool belongs to another device
+//   poolErrorInvalidValue       null pool or not a pool; no such device, but for the default pool
+//   poolErrorInvalidDevice      the pool belongs to another device; of the default pool: no such device,
+//                               which is looked at before all else
 //   poolErrorNotSupported       the device has no virtual memory management
 STREAMPOOL_API poolError_t poolDeviceGetDefaultMemPool(poolMemPool_t *pool, int device);
 STREAMPOOL_API poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int device);

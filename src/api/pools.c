@@ -2,6 +2,9 @@
 #include "api/api.h"
 #include "pool/ask.h"
 
+// What a 64-bit process can address at most.
+#define LARGEST_POOL ((size_t)1 << 57)
+
 static poolError_t check_location(const struct poolMemLocation *location, int handle_types) {
     switch (location->type) {
     case poolMemLocationTypeDevice:
@@ -32,9 +35,10 @@ static poolError_t check_props(const struct poolMemPoolProps *props) {
         props->handleTypes != poolMemHandleTypePosixFileDescriptor)
         return sp_fail(poolErrorInvalidValue, "%d is not a handle type of this system",
                        (int)props->handleTypes);
-    if (props->win32SecurityAttributes || props->usage != 0 ||
-        !all_zero(props->reserved, sizeof props->reserved))
-        return sp_fail(poolErrorInvalidValue, "security attributes, usage and reserved bytes must be 0");
+    if (!all_zero(props->reserved, sizeof props->reserved))
+        return sp_fail(poolErrorInvalidValue, "the reserved bytes must be 0");
+    if (props->maxSize > LARGEST_POOL)
+        return sp_fail(poolErrorMemoryAllocation, "no address space holds %zu bytes", props->maxSize);
     return check_location(&props->location, (int)props->handleTypes);
 }
 
@@ -162,9 +166,14 @@ static poolError_t check_device_call(poolMemPool_t *pool, int ordinal, struct sp
     return error == poolSuccess ? sp_device_get(ordinal, device) : error;
 }
 
+// CUDA looks at the device first here, and gives another error for it than its other calls do.
 poolError_t poolDeviceGetDefaultMemPool(poolMemPool_t *pool, int ordinal) {
     struct sp_device *device;
-    poolError_t error = check_device_call(pool, ordinal, &device);
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess && !sp_device_exists(ordinal))
+        return sp_fail(poolErrorInvalidDevice, "there is no device %d", ordinal);
+    if (error == poolSuccess)
+        error = check_device_call(pool, ordinal, &device);
     if (error == poolSuccess)
         *pool = device->default_pool->handle;
     return error;
@@ -191,11 +200,7 @@ poolError_t poolDeviceSetMemPool(int ordinal, poolMemPool_t handle) {
     if (pool->device != device)
         return sp_fail(poolErrorInvalidDevice, "the pool belongs to device %d, not %d",
                        pool->device->vmm.ordinal, ordinal);
-    // A destroy in another thread withdraws the handle before it looks at `current`: one of the two sees
-    // the other.
-    atomic_store(&device->current, pool);
-    if (sp_pool_from_handle(handle) == pool)
-        return poolSuccess;
-    atomic_compare_exchange_strong(&device->current, &pool, device->default_pool);
-    return sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
+    return sp_pool_make_current(pool, handle)
+               ? poolSuccess
+               : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }

@@ -11,6 +11,7 @@ struct entry {
     struct entry *next;
     CUevent event;
     struct sp_stream *stream; // in which it was recorded
+    uint64_t name;            // the first word of its key: the slot may be another stream's by now
     struct sp_mark *mark;     // null when there was nothing to mark
 };
 
@@ -20,6 +21,10 @@ static struct {
     size_t sweep_at; // entries that are over are dropped when there are so many
     struct entry *buckets[BUCKETS];
 } table = {.sweep_at = FIRST_SWEEP};
+
+static uint64_t name_of(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->key.word[0], memory_order_acquire);
+}
 
 static struct entry **bucket_of(CUevent event) {
     return &table.buckets[((uintptr_t)event * 0x9E3779B97F4A7C15u >> 32) % BUCKETS];
@@ -90,6 +95,7 @@ static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *ma
     }
     entry->event = event;
     entry->stream = stream;
+    entry->name = name_of(stream);
     entry->mark = mark;
     sp_lock_acquire(&table.lock);
     if (table.count >= table.sweep_at)
@@ -109,7 +115,7 @@ static struct sp_mark *recall(CUevent event, struct sp_stream **stream) {
     sp_lock_acquire(&table.lock);
     struct entry *entry = *find_locked(event);
     if (entry) {
-        *stream = entry->stream;
+        *stream = name_of(entry->stream) == entry->name ? entry->stream : NULL;
         mark = entry->mark;
     }
     if (mark)

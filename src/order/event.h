@@ -26,7 +26,7 @@ CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handl
 CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle, unsigned int flags);
 
 // Waits for the event, or asks it, and then asks its mark. Sets the stream that the event was recorded in, or
-// null when that is not known.
+// null when that is not known, or its slot is another one's by now.
 CUresult sp_event_synchronize(CUevent event, struct sp_stream **stream);
 CUresult sp_event_query(CUevent event, struct sp_stream **stream);
 

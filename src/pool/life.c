@@ -69,6 +69,27 @@ static bool withdraw(struct sp_pool *pool, poolMemPool_t handle) {
     return ours;
 }
 
+// Under the device's lock the handle is good as long as the pool is current.
+bool sp_pool_make_current(struct sp_pool *pool, poolMemPool_t handle) {
+    sp_lock_acquire(&pool->device->lock);
+    bool is_there = sp_pool_from_handle(handle) == pool;
+    if (is_there)
+        atomic_store_explicit(&pool->device->current, pool, memory_order_release);
+    sp_lock_release(&pool->device->lock);
+    return is_there;
+}
+
+static bool withdraw_from_device(struct sp_pool *pool, poolMemPool_t handle) {
+    struct sp_device *device = pool->device;
+    struct sp_pool *current = pool;
+    sp_lock_acquire(&device->lock);
+    if (sp_pool_from_handle(handle) == pool)
+        atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
+    bool ours = withdraw(pool, handle);
+    sp_lock_release(&device->lock);
+    return ours;
+}
+
 // With the device's lock held. Null without host memory.
 static struct sp_pool *take_struct_locked(struct sp_device *device) {
     struct sp_list *spare = sp_list_pop_front(&device->spare_pools);
@@ -292,10 +313,8 @@ static void give_up(struct sp_pool *pool) {
 
 bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     struct sp_device *device = pool->device;
-    struct sp_pool *current = pool;
-    if (!withdraw(pool, handle))
+    if (!withdraw_from_device(pool, handle))
         return false;
-    atomic_compare_exchange_strong(&device->current, &current, device->default_pool);
     atomic_fetch_add(&device->given_up, 1);
     sp_pool_close_lanes(pool);
     if (!sp_pool_is_deterministic(pool))

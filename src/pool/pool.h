@@ -451,6 +451,9 @@ poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes);
 poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props,
                            struct sp_pool **pool);
 
+// Makes the pool behind a handle its device's current one. False, and nothing changed, when another thread has given it up.
+bool sp_pool_make_current(struct sp_pool *pool, poolMemPool_t handle);
+
 // Marks the pool behind a handle as given up, and takes it apart if that is possible now. False when
 // another thread has done so already.
 bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle);

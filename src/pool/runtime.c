@@ -100,8 +100,12 @@ static poolError_t open_locked(struct sp_device *device, int ordinal) {
     return made;
 }
 
+bool sp_device_exists(int ordinal) {
+    return ordinal >= 0 && ordinal < runtime.device_count;
+}
+
 poolError_t sp_device_get(int ordinal, struct sp_device **device) {
-    if (ordinal < 0 || ordinal >= runtime.device_count)
+    if (!sp_device_exists(ordinal))
         return sp_fail(poolErrorInvalidValue, "there is no device %d", ordinal);
     *device = &sp_devices[ordinal];
     if (atomic_load_explicit(&(*device)->open, memory_order_acquire))

@@ -42,6 +42,8 @@ static inline poolError_t sp_runtime_enter(void) {
     return sp_runtime_start();
 }
 
+bool sp_device_exists(int ordinal);
+
 // An open device. poolErrorInvalidValue for an ordinal that there isn't.
 poolError_t sp_device_get(int ordinal, struct sp_device **device);
 

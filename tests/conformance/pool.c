@@ -96,13 +96,30 @@ void row_create_on_the_host_is_refused(void) {
     require_refused(&props, poolErrorInvalidValue);
 }
 
-void row_create_with_unknown_properties_is_invalid(void) {
+// Libraries set usages of drivers to come, and whatever they have for Windows.
+void row_create_takes_any_usage(void) {
+    static const unsigned short usages[] = {1, 2, 3, 4, 0x8000, 0xFFFF};
     struct poolMemPoolProps props = test_pool_props(0);
-    props.usage = 1;
-    require_refused(&props, poolErrorInvalidValue);
-    props = test_pool_props(0);
     props.win32SecurityAttributes = &props;
-    require_refused(&props, poolErrorInvalidValue);
+    for (size_t i = 0; i < sizeof usages / sizeof usages[0]; i++) {
+        poolMemPool_t pool = NULL;
+        CUstream stream = test_stream();
+        props.usage = usages[i];
+        EXPECT(poolMemPoolCreate(&pool, &props), poolSuccess);
+        test_free(test_malloc(pool, MIB(1), stream), stream);
+        EXPECT(poolStreamSynchronize(stream), poolSuccess);
+        EXPECT(poolMemPoolDestroy(pool), poolSuccess);
+    }
+}
+
+void row_create_with_a_limit_beyond_all_address_space_is_out_of_memory(void) {
+    struct poolMemPoolProps props = test_pool_props(0);
+    props.maxSize = (size_t)1 << 60;
+    require_refused(&props, poolErrorMemoryAllocation);
+}
+
+void row_create_with_unknown_properties_is_invalid(void) {
+    struct poolMemPoolProps props;
     for (size_t i = 0; i < sizeof props.reserved; i++) {
         props = test_pool_props(0);
         props.reserved[i] = 1;
@@ -252,8 +269,9 @@ void row_the_current_pool_is_the_one_that_was_set(void) {
 void row_default_pool_of_a_bad_device_is_invalid(void) {
     poolMemPool_t pool = UNTOUCHED_POOL;
     EXPECT(poolDeviceGetDefaultMemPool(NULL, 0), poolErrorInvalidValue);
-    EXPECT(poolDeviceGetDefaultMemPool(&pool, -1), poolErrorInvalidValue);
-    EXPECT(poolDeviceGetDefaultMemPool(&pool, test_device_count()), poolErrorInvalidValue);
+    EXPECT(poolDeviceGetDefaultMemPool(NULL, -1), poolErrorInvalidDevice);
+    EXPECT(poolDeviceGetDefaultMemPool(&pool, -1), poolErrorInvalidDevice);
+    EXPECT(poolDeviceGetDefaultMemPool(&pool, test_device_count()), poolErrorInvalidDevice);
     REQUIRE(pool == UNTOUCHED_POOL);
 }
 

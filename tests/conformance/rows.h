@@ -44,7 +44,9 @@
     X(create_with_a_bad_device_is_invalid, "no such device: InvalidValue") \
     X(create_with_a_bad_handle_type_is_invalid, "a handle type other than none or file descriptor: InvalidValue") \
     X(create_on_the_host_is_refused, "HostNumaCurrent, or Host with a handle type: InvalidValue; Host: NotSupported") \
-    X(create_with_unknown_properties_is_invalid, "usage, security attributes or reserved bytes that are not 0: InvalidValue") \
+    X(create_takes_any_usage, "any usage and any security attributes: a pool like others") \
+    X(create_with_a_limit_beyond_all_address_space_is_out_of_memory, "maxSize 2^60: MemoryAllocation") \
+    X(create_with_unknown_properties_is_invalid, "reserved bytes that are not 0: InvalidValue") \
     X(reserved_bytes_never_exceed_the_largest_size, "maxSize bounds the reserved bytes") \
     X(malloc_beyond_the_largest_size_fails_and_changes_nothing, "a request beyond maxSize: MemoryAllocation") \
     X(destroy_returns_while_work_is_pending, "destroy returns at once") \
@@ -56,7 +58,7 @@
     X(destroy_of_a_default_pool_is_invalid, "the default pool: InvalidValue") \
     X(the_default_pool_is_current_at_first, "each device has a default pool, which is current at first") \
     X(the_current_pool_is_the_one_that_was_set, "setting the current pool") \
-    X(default_pool_of_a_bad_device_is_invalid, "poolDeviceGetDefaultMemPool: null, or no such device: InvalidValue") \
+    X(default_pool_of_a_bad_device_is_invalid, "poolDeviceGetDefaultMemPool: no such device: InvalidDevice, looked at first; null: InvalidValue") \
     X(current_pool_of_a_bad_device_is_invalid, "poolDeviceGetMemPool: null, or no such device: InvalidValue") \
     X(setting_a_current_pool_that_is_none_is_invalid, "poolDeviceSetMemPool: null, a destroyed pool, or no such device: InvalidValue")
 
