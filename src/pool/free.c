@@ -6,13 +6,26 @@
 //             lane), so the account is settled last: a pool that was given up may be taken apart once nothing is used
 #include "order/mark.h"
 #include "pool/at_hand.h"
+#include "pool/locate.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 
 #include "base/cold.h"
 
+#include <inttypes.h>
+
 SP_COLD static poolError_t not_live(const void *pointer) {
-    return sp_fail(poolErrorInvalidValue, "%p is not the start of a live allocation", pointer);
+    struct sp_location location = sp_locate((uint64_t)(uintptr_t)pointer);
+    switch (location.place) {
+    case SP_PLACE_FOREIGN:
+        return sp_fail(poolErrorInvalidValue, "%p is no memory of any pool", pointer);
+    case SP_PLACE_INSIDE:
+        return sp_fail(poolErrorInvalidValue,
+                       "%p lies %" PRIu64 " bytes into a live allocation of %" PRIu64 " bytes", pointer,
+                       location.offset, location.size);
+    default:
+        return sp_fail(poolErrorInvalidValue, "%p was freed already, or is no allocation", pointer);
+    }
 }
 
 // ----------------------------------------------------------------------------------------- near at hand

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -57,6 +58,31 @@ static void a_double_free_is_found_at_every_stage_of_the_memory(void **state) {
         fixture_trim(pool, 0);
         assert_not_live(pointer); // unmapped
     }
+}
+
+static void says(void *pointer, const char *words) {
+    assert_int_equal(poolFreeAsync(pointer, stream), poolErrorInvalidValue);
+    assert_non_null(strstr(poolGetLastErrorDetail(), words));
+    assert_int_equal(poolFree(pointer), poolErrorInvalidValue);
+    assert_non_null(strstr(poolGetLastErrorDetail(), words));
+}
+
+static void the_detail_of_a_free_that_is_none_says_what_lies_there(void **state) {
+    (void)state;
+    char *large = fixture_malloc(pool, MIB(1), stream), *small = fixture_malloc(pool, 1000, stream);
+    says(large + 4096, "lies 4096 bytes into a live allocation of 1048576 bytes");
+    says(large + MIB(1) - 1, "lies 1048575 bytes into a live allocation of 1048576 bytes");
+    says(small + 8, "lies 8 bytes into a live allocation of 1000 bytes");
+    says(small + 1024, "was freed already, or is no allocation"); // the slab's next block
+    says(large + MIB(64), "was freed already, or is no allocation");
+    says((char *)&pool, "is no memory of any pool");
+    fixture_free(large, stream);
+    fixture_free(small, stream);
+    says(large, "was freed already, or is no allocation");
+    says(small, "was freed already, or is no allocation");
+    fixture_synchronize(stream);
+    fixture_trim(pool, 0);
+    says(large, "was freed already, or is no allocation");
 }
 
 static void an_interior_pointer_is_not_live(void **state) {
@@ -562,6 +588,7 @@ int main(void) {
         free_test(a_free_survives_every_lack_of_host_memory),
         free_test(used_falls_at_the_call_though_the_work_is_pending),
         free_test(a_double_free_is_found_at_every_stage_of_the_memory),
+        free_test(the_detail_of_a_free_that_is_none_says_what_lies_there),
         free_test(an_interior_pointer_is_not_live),
         free_test(memory_of_others_is_not_live),
         free_test(a_null_pointer_is_freed_with_success),
