@@ -12,6 +12,9 @@
 #define PAUSE_MIN (SP_SECOND / 1024)
 #define PAUSE_MAX SP_SECOND
 
+// So long with nothing to do, and the thread ends: a process whose own threads have all ended must not live on for this one.
+#define IDLE_MAX SP_SECOND
+
 // What a process that ends waits for the reaper's last driver call at most.
 #define PATIENCE_AT_EXIT_S 2
 
@@ -143,9 +146,13 @@ static void wake_locked(void) {
     pthread_cond_signal(&reaper.changed);
 }
 
+static bool start_locked(void);
+
+// For pools in the queue the thread may have ended meanwhile.
 static void hear_news(void) {
     pthread_mutex_lock(&reaper.lock);
-    wake_locked();
+    if (!sp_list_empty(&reaper.pools) && start_locked())
+        wake_locked();
     pthread_mutex_unlock(&reaper.lock);
 }
 
@@ -156,27 +163,41 @@ static void pause_locked(uint64_t nanoseconds) {
         ;
 }
 
-static void await_call_locked(void) {
+// False when there was nothing to do for long.
+static bool await_call_locked(void) {
+    uint64_t end = sp_time_now() + IDLE_MAX;
+    bool in_time = true;
     if (reaper.outcome == PENDING && !sp_streams_await_news(reaper.news, hear_news))
-        return;
-    while (!reaper.called && !reaper.ending)
-        pthread_cond_wait(&reaper.changed, &reaper.lock);
+        return true;
+    while (!reaper.called && !reaper.ending && in_time)
+        in_time = sp_condition_wait_until(&reaper.changed, &reaper.lock, end);
+    return reaper.called || reaper.ending;
 }
 
-static void rest_locked(uint64_t pause) {
+static bool rest_locked(uint64_t pause) {
+    bool goes_on = true;
     reaper.resting = true;
     pthread_cond_broadcast(&reaper.rested);
     if (reaper.outcome != IDLE)
         pause_locked(pause);
     if (reaper.outcome <= PENDING)
-        await_call_locked();
+        goes_on = await_call_locked();
     reaper.resting = false;
+    return goes_on;
+}
+
+// Nobody joins it then.
+static void end_idle_locked(void) {
+    reaper.started = false;
+    pthread_detach(pthread_self());
+    pthread_cond_broadcast(&reaper.rested);
 }
 
 static void *run(void *unused) {
     uint64_t pause = PAUSE_MIN;
+    bool goes_on = true;
     pthread_mutex_lock(&reaper.lock);
-    while (!reaper.ending) {
+    while (goes_on && !reaper.ending) {
         reaper.called = false;
         reaper.news = sp_streams_news();
         reaper.outcome = round_locked();
@@ -184,9 +205,11 @@ static void *run(void *unused) {
             pause = PAUSE_MIN;
         if (reaper.outcome == PROGRESS)
             continue;
-        rest_locked(pause);
+        goes_on = rest_locked(pause);
         pause = pause < PAUSE_MAX ? 2 * pause : pause;
     }
+    if (!goes_on && !reaper.ending)
+        end_idle_locked();
     pthread_mutex_unlock(&reaper.lock);
     return unused;
 }

@@ -1,12 +1,14 @@
 // The reaper: the library's own thread, which unmaps and releases what nobody waits for.
 //
-// There is one for the process. It is started when there is first something to do, and sleeps when there is nothing. It has a
+// There is one for the process. It is started when there is something to do, sleeps when there is nothing, and ends when it has slept
+// for a while: it keeps no process alive whose other threads have ended. It has a
 // queue of pools, and visits each in turn: it buries one zombie whose work is known to have completed, or releases one
 // extent of a trim that was left to it. Of a trim it is told no more than that: what it releases is chosen at each visit, so
 // memory that waits for it is free memory, and an allocation takes it back by taking it.
 //
 //   - It takes a pool's map lock for one view or extent at a time, and where others want it, once in a millisecond at most.
-//   - What a trim needs to know, it finds out: the synchronise that left it collects nothing from the lanes.
+//   - What a trim needs to know, it finds out: the synchronise that left it collects nothing from the lanes, unless a release delay
+//     has it counted.
 //   - It asks no event, for it can't know that the event's context is alive. Whoever learns of something wakes it.
 //   - What the driver refuses stays what it was, and is tried again after a pause that grows.
 //   - It holds no lock while it sleeps or waits.

@@ -378,15 +378,19 @@ void sp_pool_trim_to_threshold(struct sp_pool *pool) {
         sp_zombies_bury(pool, &buried);
     if (!has_more_than(pool, sp_keep_at_least(pool)) || !(may_release(pool) || sp_keep_delays(pool)))
         return;
+    bool delays = sp_keep_delays(pool);
+    if (delays)
+        hear_synchronize(pool); // each counts, however soon the reaper comes
     if (sp_reaper_take_trim(pool))
         return;
-    hear_synchronize(pool);
+    if (!delays)
+        hear_synchronize(pool);
     release_down_to(pool, NULL);
 }
 
 CUresult sp_pool_trim_extent(struct sp_pool *pool, bool synchronized, uint64_t *released) {
-    if (synchronized)
-        hear_synchronize(pool);
+    if (synchronized && !sp_keep_delays(pool)) // else it was heard at once
+        make_ready(pool);
     uint64_t before = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     CUresult error = trim_mapping(pool, NULL, choose_one_locked);
     *released = before - atomic_load_explicit(&pool->reserved, memory_order_relaxed);

@@ -234,6 +234,21 @@ void row_end_with_much_left_to_the_reaper(void) {
     exit(EXIT_SUCCESS);
 }
 
+// With work for the reaper, and with a view that waits for work of which nobody will hear.
+void row_end_with_the_main_thread_gone(void) {
+    test_use_device(0);
+    poolMemPool_t pool = pool_for_reaper();
+    CUstream stream = test_stream();
+    leave_work(pool, stream);
+    test_work(stream);
+    leave_work(pool, stream);
+    pthread_exit(NULL);
+}
+
+void row_a_process_ends_with_its_last_thread_though_the_reaper_has_run(void) {
+    test_run_helper_quietly("end_with_the_main_thread_gone");
+}
+
 void row_the_reaper_makes_no_call_once_the_process_ends(void) {
     for (unsigned i = 0; i < 5; i++)
         test_run_helper_quietly("end_with_much_left_to_the_reaper");

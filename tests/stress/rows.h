@@ -24,6 +24,7 @@
     X(pools_end_while_the_reaper_works, "a pool is destroyed with views to bury and a trim that waits") \
     X(a_fork_while_the_reaper_works_gives_the_child_none, "the child gets an error and ends, and the parent's goes on") \
     X(a_process_that_ends_while_the_reaper_works_ends_quietly, "exit in the middle of its calls, of other threads' too") \
+    X(a_process_ends_with_its_last_thread_though_the_reaper_has_run, "the main thread ends by pthread_exit: nothing of the library's keeps the process alive") \
     X(the_reaper_makes_no_call_once_the_process_ends, "handlers at exit that were registered before it find the driver at rest") \
     X(a_fork_while_threads_allocate_gives_the_child_a_clear_error, "no lock that another thread held hangs the child") \
     X(a_process_that_ends_while_threads_allocate_ends_quietly, "exit in the middle of other threads' calls")
@@ -31,6 +32,7 @@
 #define STRESS_HELPERS(X) \
     X(end_while_threads_allocate, "ends while its threads allocate and free") \
     X(end_while_the_reaper_works, "ends while its threads give the reaper work") \
+    X(end_with_the_main_thread_gone, "its main thread ends by pthread_exit with work left to the reaper") \
     X(end_with_much_left_to_the_reaper, "ends with a trim that has begun, and looks for calls after that")
 // clang-format on
 

@@ -514,11 +514,28 @@ static void a_zombie_that_the_driver_does_not_unmap_is_tried_again(void **state)
     assert_buried_by_reaper();
 }
 
+// The delay is of synchronises, and all of these may come before the reaper does.
+static void each_synchronise_of_a_burst_counts_for_the_release_delay(void **state) {
+    (void)state;
+    leave_trims_to_reaper(0);
+    fixture_set(pool, poolMemPoolAttrReleaseDelay, 10);
+    free_all();
+    for (int i = 0; i < 10; i++)
+        fixture_synchronize(a);
+    sp_reaper_rest();
+    assert_int_equal(fixture_reserved(pool), POOL);
+    for (int i = 0; i < 30; i++)
+        fixture_synchronize(a);
+    sp_reaper_rest();
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
 #define reaper_test(function)    cmocka_unit_test_setup_teardown(function, setup, teardown)
 #define scheduled_test(function) cmocka_unit_test_setup_teardown(function, setup_scheduled, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        reaper_test(each_synchronise_of_a_burst_counts_for_the_release_delay),
         reaper_test(a_zombie_is_buried_once_a_synchronise_has_shown_its_work_complete),
         reaper_test(a_view_that_a_trim_takes_the_memory_from_is_buried),
         reaper_test(whoever_learns_of_it_wakes_the_reaper),
