@@ -80,6 +80,7 @@ void sp_stream_end_with_context(struct sp_stream *stream) {
     struct sp_mark *spare = stream->spare_marks;
     stream->ended = true;
     stream->spare_marks = NULL;
+    atomic_store(&stream->spare_count, 0);
     stream->chain = NULL;
     atomic_store(&stream->action, NULL);
     sp_clock_clear(&stream->clock);

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { BUCKETS = 1024, FIRST_SWEEP = 1024 };
+enum { FIRST_BUCKETS = 1024, SWEPT_AT_ONCE = 16 };
 
 struct entry {
     struct entry *next;
@@ -18,16 +18,18 @@ struct entry {
 static struct {
     struct sp_lock lock;
     size_t count;
-    size_t sweep_at; // entries that are over are dropped when there are so many
-    struct entry *buckets[BUCKETS];
-} table = {.sweep_at = FIRST_SWEEP};
+    size_t swept; // buckets, since the beginning
+    size_t bucket_count;
+    struct entry **buckets;
+    struct entry *first[FIRST_BUCKETS]; // the buckets until there are more entries
+} table = {.bucket_count = FIRST_BUCKETS, .buckets = table.first};
 
 static uint64_t name_of(const struct sp_stream *stream) {
     return atomic_load_explicit(&stream->key.word[0], memory_order_acquire);
 }
 
 static struct entry **bucket_of(CUevent event) {
-    return &table.buckets[((uintptr_t)event * 0x9E3779B97F4A7C15u >> 32) % BUCKETS];
+    return &table.buckets[((uintptr_t)event * 0x9E3779B97F4A7C15u >> 32) % table.bucket_count];
 }
 
 static struct entry **find_locked(CUevent event) {
@@ -46,15 +48,48 @@ static void unlink_locked(struct entry **link, struct entry **dropped) {
     table.count--;
 }
 
-// There is nothing to learn of the mark. What a question has found doesn't count: a pool that goes by synchronises alone
-// learns the order.
-static bool is_over(const struct sp_mark *mark) {
-    return !mark || sp_fence_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence});
+static void link_locked(struct entry *entry) {
+    struct entry **bucket = bucket_of(entry->event);
+    entry->next = *bucket;
+    *bucket = entry;
+    table.count++;
 }
 
-static void sweep_locked(struct entry **dropped) {
-    for (size_t i = 0; i < BUCKETS; i++) {
-        struct entry **link = &table.buckets[i];
+// There is nothing to learn of the mark.
+static bool is_over(const struct sp_mark *mark) {
+    return !mark || sp_fence_is_past((struct sp_fence){mark->stream->slot, mark->sequence});
+}
+
+static void set_buckets(struct entry **buckets, size_t count) {
+    if (table.buckets != table.first)
+        free(table.buckets);
+    table.buckets = buckets;
+    table.bucket_count = count;
+}
+
+// As many buckets as entries, or nearly. Without host memory it stays at what it has.
+static void grow_locked(void) {
+    size_t count = table.bucket_count * 2;
+    struct entry **larger = calloc(count, sizeof *larger);
+    struct entry *entries = NULL;
+    if (!larger)
+        return;
+    for (size_t i = 0; i < table.bucket_count; i++) {
+        while (table.buckets[i])
+            unlink_locked(&table.buckets[i], &entries);
+    }
+    set_buckets(larger, count);
+    while (entries) {
+        struct entry *next = entries->next;
+        link_locked(entries);
+        entries = next;
+    }
+}
+
+// A few buckets at each call, all in turn: what is over doesn't stay for long, and no call takes long.
+static void sweep_some_locked(struct entry **dropped) {
+    for (int i = 0; i < SWEPT_AT_ONCE; i++) {
+        struct entry **link = &table.buckets[table.swept++ % table.bucket_count];
         while (*link) {
             if (is_over((*link)->mark))
                 unlink_locked(link, dropped);
@@ -62,7 +97,6 @@ static void sweep_locked(struct entry **dropped) {
                 link = &(*link)->next;
         }
     }
-    table.sweep_at = table.count * 2 > FIRST_SWEEP ? table.count * 2 : FIRST_SWEEP;
 }
 
 static void release(struct entry *dropped) {
@@ -98,11 +132,10 @@ static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *ma
     entry->name = name_of(stream);
     entry->mark = mark;
     sp_lock_acquire(&table.lock);
-    if (table.count >= table.sweep_at)
-        sweep_locked(&dropped);
-    entry->next = *bucket_of(event);
-    *bucket_of(event) = entry;
-    table.count++;
+    sweep_some_locked(&dropped);
+    if (table.count >= table.bucket_count)
+        grow_locked();
+    link_locked(entry);
     sp_lock_release(&table.lock);
     release(dropped);
 }
@@ -189,9 +222,10 @@ CUresult sp_event_destroy(CUevent event) {
 
 void sp_events_close(void) {
     struct entry *dropped = NULL;
-    for (size_t i = 0; i < BUCKETS; i++) {
+    for (size_t i = 0; i < table.bucket_count; i++) {
         while (table.buckets[i])
             unlink_locked(&table.buckets[i], &dropped);
     }
     release(dropped);
+    set_buckets(table.first, FIRST_BUCKETS);
 }

@@ -7,7 +7,7 @@
 // that stands for an earlier record: waiting for that one too is harmless, and what it tells is true.
 //
 // The table holds one entry for each event that was recorded here, until it is destroyed here or there is
-// nothing to learn from it any more: those are dropped when the table grows. Its lock is never held across a
+// nothing to learn from it any more: each record looks at some of them. Its lock is never held across a
 // driver call.
 #ifndef STREAMPOOL_ORDER_EVENT_H
 #define STREAMPOOL_ORDER_EVENT_H

@@ -11,7 +11,7 @@ void sp_stream_copy_clock(struct sp_stream *stream, struct sp_clock *clock) {
 
 void sp_stream_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock) {
     sp_lock_acquire(&stream->lock);
-    sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
+    sp_clock_prune(&stream->clock, sp_fence_is_past);
     sp_clock_raise(&stream->clock, fence);
     if (clock)
         sp_clock_join(&stream->clock, clock);

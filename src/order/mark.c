@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+// A program whose marks come and go needs no more of them at hand.
+enum { SPARE_MARKS_MAX = 8 };
+
 // -------------------------------------------------------------------------------------- marks and their lives
 
 void sp_mark_keep(struct sp_mark *mark) {
@@ -25,6 +28,7 @@ static void retire_locked(struct sp_stream *stream, struct sp_mark *mark) {
     }
     mark->next_spare = stream->spare_marks;
     stream->spare_marks = mark;
+    atomic_fetch_add_explicit(&stream->spare_count, 1, memory_order_relaxed);
 }
 
 static bool drop_reference(struct sp_mark *mark) {
@@ -49,9 +53,29 @@ void sp_mark_release(struct sp_mark *mark) {
 
 static struct sp_mark *take_spare_locked(struct sp_stream *stream) {
     struct sp_mark *mark = stream->spare_marks;
-    if (mark)
+    if (mark) {
         stream->spare_marks = mark->next_spare;
+        atomic_fetch_sub_explicit(&stream->spare_count, 1, memory_order_relaxed);
+    }
     return mark;
+}
+
+static bool has_surplus(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->spare_count, memory_order_relaxed) > SPARE_MARKS_MAX;
+}
+
+static struct sp_mark *take_surplus(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    struct sp_mark *mark = has_surplus(stream) ? take_spare_locked(stream) : NULL;
+    sp_lock_release(&stream->lock);
+    return mark;
+}
+
+void sp_stream_trim_spares(struct sp_stream *stream) {
+    for (struct sp_mark *mark; (mark = take_surplus(stream));) {
+        sp_private_event_destroy(mark->event);
+        sp_mark_free(mark);
+    }
 }
 
 static CUresult new_mark(struct sp_stream *stream, struct sp_mark **made) {
@@ -89,15 +113,13 @@ static struct sp_mark *current_locked(struct sp_stream *stream) {
 
 static void prune_locked(struct sp_stream *stream) {
     if (stream->clock.count > 0)
-        sp_clock_prune(&stream->clock, sp_fence_is_synchronized);
+        sp_clock_prune(&stream->clock, sp_fence_is_past);
 }
 
-// What a question has found is not nothing: a pool that goes by synchronises alone takes it for pending, and may learn the
-// order.
 static bool has_nothing_to_mark_locked(struct sp_stream *stream) {
     prune_locked(stream);
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
-    return (last.sequence < stream->first || sp_fence_is_synchronized(last)) && stream->clock.count == 0;
+    return (last.sequence < stream->first || sp_fence_is_past(last)) && stream->clock.count == 0;
 }
 
 // The entry for a mark to be kept in: an empty one, else the one with the oldest mark, which a newer one
@@ -211,6 +233,8 @@ static CUresult record_and_publish(struct sp_stream *stream, struct sp_mark *mar
         publish_mark(stream, mark);
         if (wanted)
             *wanted = mark;
+        if (has_surplus(stream))
+            sp_stream_trim_spares(stream);
         return CUDA_SUCCESS;
     }
     atomic_store_explicit(&mark->references, 1, memory_order_relaxed);

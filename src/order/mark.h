@@ -46,6 +46,9 @@ CUresult sp_stream_record_freed(struct sp_stream *stream);
 // The oldest mark of a stream that covers a number, or null. The reference is the caller's.
 struct sp_mark *sp_stream_mark_covering(struct sp_stream *stream, uint64_t sequence);
 
+// Destroys the events of spare marks, but for a few. Only inside a call that was given the stream, or with its context current.
+void sp_stream_trim_spares(struct sp_stream *stream);
+
 // The stream keeps one mark no longer, or none up to a number.
 void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark);
 void sp_stream_drop_marks(struct sp_stream *stream, uint64_t until);

@@ -87,7 +87,7 @@ static CUresult poll_mark(struct sp_stream *stream, struct sp_mark *mark) {
     CUresult error = CUDA_SUCCESS;
     if (mark->sequence > sp_stream_completed(stream))
         error = ask_mark(mark, SP_FOUND);
-    if (sp_fence_is_synchronized((struct sp_fence){stream->slot, mark->sequence}))
+    if (sp_fence_is_past((struct sp_fence){stream->slot, mark->sequence}))
         sp_stream_drop_mark(stream, mark);
     return error;
 }

@@ -2,6 +2,7 @@
 
 static _Atomic uint64_t news;
 static _Atomic(void (*)(void)) awaiting;
+static _Atomic bool any_strict; // stream, since the process began
 
 uint64_t sp_streams_news(void) {
     return atomic_load_explicit(&news, memory_order_acquire);
@@ -30,6 +31,20 @@ bool sp_fence_is_complete(struct sp_fence fence) {
 bool sp_fence_is_synchronized(struct sp_fence fence) {
     return fence.sequence <=
            atomic_load_explicit(&sp_stream_at(fence.slot)->synchronized, memory_order_acquire);
+}
+
+bool sp_fence_is_past(struct sp_fence fence) {
+    return atomic_load_explicit(&any_strict, memory_order_relaxed) ? sp_fence_is_synchronized(fence)
+                                                                   : sp_fence_is_complete(fence);
+}
+
+void sp_stream_set_strict(struct sp_stream *stream) {
+    atomic_store_explicit(&any_strict, true, memory_order_relaxed);
+    atomic_store_explicit(&stream->strict, true, memory_order_relaxed);
+}
+
+void sp_streams_forget_strict(void) {
+    atomic_store(&any_strict, false);
 }
 
 // ------------------------------------------------------------------------------- closing and publishing

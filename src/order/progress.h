@@ -44,6 +44,13 @@ bool sp_streams_await_news(uint64_t seen, void (*listener)(void));
 bool sp_fence_is_complete(struct sp_fence fence);
 bool sp_fence_is_synchronized(struct sp_fence fence);
 
+// Nothing is left to be learned of the fence: a synchronise has passed it, or it is complete and no pool goes by synchronises
+// alone. Such a pool could still learn the order of it.
+bool sp_fence_is_past(struct sp_fence fence);
+
+// A pool that goes by synchronises alone has a lane for the stream.
+void sp_stream_set_strict(struct sp_stream *stream);
+
 // ---- for this folder: closing and publishing
 
 // Takes the stream's number, and opens the next one. A free reads the number with no lock, and a store is enough for it: a thread that
@@ -63,6 +70,9 @@ static inline void sp_stream_set_recorded_locked(struct sp_stream *stream, uint6
 
 // Numbers only grow.
 void sp_number_raise(_Atomic uint64_t *number, uint64_t sequence);
+
+// For tests, when all streams are forgotten.
+void sp_streams_forget_strict(void);
 
 // Two ways to learn of completion: a synchronise, and a question that might have been answered otherwise.
 enum sp_knowledge { SP_SYNCHRONIZED, SP_FOUND };

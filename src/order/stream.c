@@ -359,6 +359,7 @@ bool sp_stream_is_of_current_context(const struct sp_stream *stream) {
 }
 
 void sp_streams_close(void) {
+    sp_streams_forget_strict();
     uint32_t count = atomic_load(&table.count);
     for (uint32_t slot = 0; slot < count; slot++) {
         sp_stream_destroy_events(sp_stream_at(slot));

@@ -83,6 +83,7 @@ struct sp_stream {
     struct sp_lock lock;
     struct sp_mark *marks[SP_STREAM_MARKS]; // the newest records that no synchronise is known to have passed
     struct sp_mark *spare_marks;            // with an event each, to be recorded again
+    _Atomic uint32_t spare_count;           // written under the lock
     bool ended;                             // with its context, and all events with it
     struct sp_clock clock;
     struct sp_clock acquired; // fences of memory that was taken while they were pending

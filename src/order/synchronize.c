@@ -11,6 +11,7 @@
 // complete have: the order, to whoever goes by synchronises alone.
 static void drop_passed_marks(struct sp_stream *stream) {
     sp_stream_drop_marks(stream, atomic_load_explicit(&stream->synchronized, memory_order_acquire));
+    sp_stream_trim_spares(stream);
 }
 
 // What there was of a stream when it was synchronised or queried. The mark stands behind all frees
@@ -61,6 +62,7 @@ static CUresult await_chain(struct sp_stream *stream, uint64_t end) {
     CUresult error =
         answers_for_itself_alone(stream) ? sp_chain_await(stream, end) : sp_chain_confirm(stream, end);
     sp_stream_poll(stream);
+    sp_stream_trim_spares(stream);
     return error;
 }
 

@@ -217,7 +217,7 @@ static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         lane->settled = UINT64_MAX;
         if (deterministic)
-            atomic_store_explicit(&lane->stream->strict, true, memory_order_relaxed);
+            sp_stream_set_strict(lane->stream);
     }
     sp_pool_share_unfenced(pool);
     sp_lock_release(&pool->lock);

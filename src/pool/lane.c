@@ -241,7 +241,7 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     if (known)
         return known;
     if (sp_pool_is_deterministic(pool))
-        atomic_store_explicit(&lane->stream->strict, true, memory_order_relaxed);
+        sp_stream_set_strict(lane->stream);
     sp_list_push_back(&pool->lanes, &lane->link);
     atomic_fetch_add_explicit(&pool->lane_count, 1, memory_order_relaxed);
     sp_pool_share_unfenced(pool);

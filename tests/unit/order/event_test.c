@@ -209,6 +209,7 @@ static void a_query_of_an_event_is_no_synchronise(void **state) {
     struct sp_stream *stream = known_stream();
     CUevent event = make_event();
     uint64_t sequence = free_on(stream);
+    sp_stream_set_strict(stream); // somebody would learn from the synchronise
     record(event, stream);
     assert_int_equal(sp_event_query(event, &told), CUDA_SUCCESS);
     assert_true(is_complete(stream, sequence));
@@ -506,9 +507,37 @@ static void events_whose_marks_are_complete_are_forgotten(void **state) {
         record(events[i], stream);
         assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
     }
-    assert_true(live_events() < MANY + 1200);
+    assert_true(live_events() < MANY + 100);
     for (int i = 0; i < MANY; i++)
         assert_int_equal(sp_event_destroy(events[i]), CUDA_SUCCESS);
+}
+
+// All of them pending at once, so that each has an event of the library's; and then asked alone.
+static void private_events_are_as_many_as_are_pending_and_a_few_more(void **state) {
+    (void)state;
+    enum { MANY = 3000 };
+    static CUevent events[MANY];
+    struct sp_stream *stream = known_stream(), *other = known_stream(), *told;
+    CUevent last = make_event();
+    for (int i = 0; i < MANY; i++) {
+        events[i] = make_event();
+        free_behind_work_on(stream);
+        record(events[i], stream);
+    }
+    assert_in_range(live_events(), 2 * MANY, 2 * MANY + 100);
+    simulated_finish(stream->handle);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(sp_event_query(events[i], &told), CUDA_SUCCESS);
+    for (int i = 0; i < MANY; i++) {
+        free_on(other);
+        record(last, other);
+        assert_int_equal(sp_stream_query(other, other->handle), CUDA_SUCCESS);
+    }
+    assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+    assert_true(live_events() < MANY + 100);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(sp_event_destroy(events[i]), CUDA_SUCCESS);
+    assert_int_equal(sp_event_destroy(last), CUDA_SUCCESS);
 }
 
 static int close_events(void **state) {
@@ -547,6 +576,7 @@ int main(void) {
         event_test(a_capturing_stream_learns_nothing_from_a_wait),
         event_test(an_event_that_somebody_else_recorded_in_a_capture_is_not_waited_for_twice),
         event_test(events_whose_marks_are_complete_are_forgotten),
+        event_test(private_events_are_as_many_as_are_pending_and_a_few_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
