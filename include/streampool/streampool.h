@@ -257,7 +257,8 @@ struct poolMemPoolProps {
 //                     releases before it returns. Without effect where Reaper is 0, and in a Deterministic
 //                     pool. Default 0: on the calling thread, as CUDA does it.
 //   Reaper            The library may use a thread of its own for the pool: one for the process, started when
-//                     it first has something to do and asleep when it has nothing. It unmaps views of memory
+//                     it first has something to do and asleep when it has nothing, and ended
+//                     when that lasts. It unmaps views of memory
 //                     in pieces that are not kept any longer, once the work through them is known to have
 //                     completed. 0: that is done on the calling thread, by the next allocation that makes such
 //                     a view, at a synchronise, by poolMemPoolTrimTo, before an allocation fails, and when the
@@ -548,7 +549,10 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poo
 // when that is safe. A null pointer succeeds. Doesn't block. (cudaFreeAsync)
 //   poolErrorInvalidValue             a pointer that is not the start of a live allocation of a pool: freed
 //                                     already, interior, host memory, memory of other allocators; or the
-//                                     stream is capturing (the capture and the memory stay valid)
+//                                     stream is capturing (the capture and the memory stay valid); the
+//                                     detail tells them apart
+//   poolErrorStreamCaptureImplicit    the legacy default stream, beside a blocking stream that captures: the
+//                                     memory stays live, and the capture valid
 //   poolErrorDeviceUninitialized      a default stream with no current context
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
 STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);

@@ -311,6 +311,19 @@ void row_the_legacy_stream_is_refused_an_allocation_while_a_blocking_stream_capt
     end_capture_that_is_valid(stream);
 }
 
+void row_the_legacy_stream_is_refused_a_free_while_a_blocking_stream_captures(void) {
+    poolMemPool_t pool = test_keeping_pool();
+    CUstream stream = test_blocking_stream();
+    void *pointer = test_malloc(pool, 512, CU_STREAM_LEGACY);
+    struct test_figures before = test_figures(pool);
+    DRIVER(test_driver()->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    EXPECT(poolFreeAsync(pointer, CU_STREAM_LEGACY), poolErrorStreamCaptureImplicit);
+    EXPECT(poolFreeAsync(pointer, NULL), poolErrorStreamCaptureImplicit);
+    REQUIRE_FIGURES(pool, before);
+    end_capture_that_is_valid(stream);
+    test_free(pointer, CU_STREAM_LEGACY);
+}
+
 void row_a_capturing_stream_is_refused_a_free_and_both_stay_valid(void) {
     static const size_t sizes[] = {512, KIB(300), MIB(40)};
     poolMemPool_t pool = test_pool();

@@ -33,6 +33,7 @@
     X(free_in_no_streams_order_twice_is_invalid, "poolFree twice: InvalidValue") \
     X(a_capturing_stream_is_refused_an_allocation, "malloc in a capturing stream: StreamCaptureUnsupported, with no side effect") \
     X(the_legacy_stream_is_refused_an_allocation_while_a_blocking_stream_captures, "malloc on the legacy stream meanwhile: StreamCaptureImplicit") \
+    X(the_legacy_stream_is_refused_a_free_while_a_blocking_stream_captures, "a free on the legacy stream beside it: 906, and memory and capture stay valid") \
     X(a_capturing_stream_is_refused_a_free_and_both_stay_valid, "free in a capturing stream: InvalidValue; the capture and the memory stay valid")
 
 #define POOL_ROWS(X) \
