@@ -9,6 +9,8 @@
 #include "base/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,8 @@ enum { OPTION_LIMIT = 256, OPTION_SET, SETTINGS_MAX = 16 };
 
 // Attributes from here on are the library's own.
 #define OWN_ATTRIBUTES 1000
+
+#define PREFIX_LENGTH (sizeof "poolMemPoolAttr" - 1)
 
 // An attribute of the pool that the command line sets.
 struct setting {
@@ -58,19 +62,23 @@ static uint64_t parse_limit(const char *text, struct argp_state *state) {
 
 // The library's own attributes, by their names without the prefix poolMemPoolAttr.
 static const struct setting *find_attribute(const char *name, size_t length) {
-    static const size_t prefix = sizeof "poolMemPoolAttr" - 1;
     static const struct setting attributes[] = {
 #define ATTRIBUTE(name, number, type) {#name, name, sizeof(type), 0},
         STREAMPOOL_POOL_ATTRIBUTES(ATTRIBUTE)
 #undef ATTRIBUTE
     };
     for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
-        const char *bare = attributes[i].name + prefix;
+        const char *bare = attributes[i].name + PREFIX_LENGTH;
         if (attributes[i].attribute >= OWN_ATTRIBUTES && strlen(bare) == length &&
             memcmp(bare, name, length) == 0)
             return &attributes[i];
     }
     return NULL;
+}
+
+// The largest number that a value of so many bytes can be.
+static uint64_t most_of(size_t size) {
+    return size == sizeof(int) ? INT_MAX : UINT64_MAX;
 }
 
 static void parse_setting(struct request *request, const char *text, struct argp_state *state) {
@@ -81,6 +89,9 @@ static void parse_setting(struct request *request, const char *text, struct argp
         argp_error(state, "'%.*s' is no attribute of a pool's own", (int)length, text);
     if (text[length] == '\0' || !sp_parse_size(text + length + 1, &value))
         argp_error(state, "--set is NAME=NUMBER, with K, M, G or T behind it, not '%s'", text);
+    if (value > most_of(attribute->size))
+        argp_error(state, "%.*s is a number up to %d, not '%s'", (int)length, text, INT_MAX,
+                   text + length + 1);
     if (request->setting_count == SETTINGS_MAX)
         argp_error(state, "--set is there more than %d times", SETTINGS_MAX);
     request->settings[request->setting_count] = *attribute;
@@ -159,16 +170,21 @@ static bool set_policies(struct sp_stage *stage, unsigned combination) {
     return true;
 }
 
+// Which numbers are values of an attribute only the library knows, so each is passed on as it is.
+static bool set_attribute(struct sp_stage *stage, const struct setting *setting) {
+    uint64_t number = setting->value;
+    int small = (int)number;
+    void *value = setting->size == sizeof small ? (void *)&small : (void *)&number;
+    poolError_t error = poolMemPoolSetAttribute(stage->pool, setting->attribute, value);
+    return error == poolSuccess ||
+           sp_stage_fail(stage, "%s=%" PRIu64 " is refused: %s: %s", setting->name + PREFIX_LENGTH, number,
+                         poolGetErrorName(error), poolGetLastErrorDetail());
+}
+
 static bool set_attributes(struct sp_stage *stage, const struct request *request) {
-    for (size_t i = 0; i < request->setting_count; i++) {
-        const struct setting *setting = &request->settings[i];
-        int flag = setting->value != 0;
-        uint64_t number = setting->value;
-        void *value = setting->size == sizeof flag ? (void *)&flag : (void *)&number;
-        poolError_t error = poolMemPoolSetAttribute(stage->pool, setting->attribute, value);
-        if (error != poolSuccess)
-            return sp_stage_fail(stage, "%s: %s", setting->name, poolGetLastErrorDetail());
-    }
+    for (size_t i = 0; i < request->setting_count; i++)
+        if (!set_attribute(stage, &request->settings[i]))
+            return false;
     return true;
 }
 

@@ -160,6 +160,8 @@ static void an_attribute_that_is_set_is_one_of_our_own_and_a_number(void **state
                        "--set is NAME=NUMBER");
     assert_usage_error(ARGUMENTS("policies", "--set", "UnfencedBytesMax=many", "trace.csv"),
                        "not 'UnfencedBytesMax=many'");
+    assert_usage_error(ARGUMENTS("policies", "--set", "Deterministic=4294967297", "trace.csv"),
+                       "Deterministic is a number up to 2147483647, not '4294967297'");
 }
 
 static void an_unknown_option_is_named(void **state) {

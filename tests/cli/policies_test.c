@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <cjson/cJSON.h>
+#include <streampool/streampool.h>
 
 #include "program.h"
 
@@ -233,6 +234,54 @@ static void an_attribute_is_set_by_its_name(void **state) {
     cJSON_Delete(none);
 }
 
+// Every other one of 32 blocks is freed, and what is asked for next is as large as half of those holes.
+static const char *holes(void) {
+    enum { HOLED = 32 };
+    static char text[3 * HOLED * 48];
+    size_t length = (size_t)sprintf(text, TRACE_HEADER);
+    for (unsigned i = 0; i < HOLED; i++)
+        length += (size_t)sprintf(text + length, "1,%u,allocate,0x%x,%d,1\n", i, 0x1000000 * (1 + i), BLOCK);
+    for (unsigned i = 0; i < HOLED; i += 2)
+        length += (size_t)sprintf(text + length, "1,%u,free,0x%x,%d,1\n", i, 0x1000000 * (1 + i), BLOCK);
+    sprintf(text + length, "1,99,allocate,0x90000000,%d,1\n", 8 * BLOCK);
+    return file_write("holes.csv", text);
+}
+
+static void an_attribute_gets_the_number_and_not_whether_it_is_0(void **state) {
+    (void)state;
+    static const char *const settings[] = {
+        [poolDefragmentNever] = "Defragmentation=0",
+        [poolDefragmentUnderPressure] = "Defragmentation=1",
+        [poolDefragmentBeforeGrowth] = "Defragmentation=2",
+    };
+    const char *trace = holes();
+    for (int i = poolDefragmentNever; i <= poolDefragmentBeforeGrowth; i++) {
+        cJSON *list =
+            results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--set", settings[i], trace));
+        assert_true(figure(list, 0, "remaps") == (i == poolDefragmentBeforeGrowth));
+        cJSON_Delete(list);
+    }
+}
+
+static void assert_setting_refused(const char *setting, const char *reason) {
+    const char *trace = turns("two.csv", 2);
+    char expected[512];
+    snprintf(expected, sizeof expected, "streampool: two: %s is refused: poolErrorInvalidValue: %s\n",
+             setting, reason);
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("policies", "--set", setting, trace));
+    assert_string_equal(outcome.errors, expected);
+    assert_string_equal(outcome.output, "");
+    assert_int_equal(outcome.status, 1);
+    program_forget(&outcome);
+}
+
+static void a_number_that_the_library_refuses_is_an_error(void **state) {
+    (void)state;
+    assert_setting_refused("Defragmentation=3", "3 is not a policy of defragmentation");
+    assert_setting_refused("StreamPromises=64", "0x40 is not a combination of poolStreamPromise");
+}
+
 // They are for a pool that can't grow. So this also shows that nothing is carried over from one combination to
 // a later one.
 static void while_there_is_memory_the_policy_of_inserted_waits_changes_nothing(void **state) {
@@ -399,6 +448,8 @@ int main(void) {
         cmocka_unit_test(a_limit_makes_the_pool_insert_waits_where_it_may),
         cmocka_unit_test(while_there_is_memory_the_policy_of_inserted_waits_changes_nothing),
         cmocka_unit_test(an_attribute_is_set_by_its_name),
+        cmocka_unit_test(an_attribute_gets_the_number_and_not_whether_it_is_0),
+        cmocka_unit_test(a_number_that_the_library_refuses_is_an_error),
         cmocka_unit_test(a_synchronise_shows_what_is_complete_under_every_policy),
         cmocka_unit_test(one_stream_is_the_same_under_every_policy),
         cmocka_unit_test(work_is_the_share_of_the_time_that_was_asked_for),
