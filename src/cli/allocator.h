@@ -23,9 +23,9 @@
 
 struct sp_stage {
     const struct sp_device *device;
-    uint64_t threshold; // the release threshold of the pool, in bytes
-    uint64_t limit;     // the most that the allocator pool may reserve, in bytes; 0: what the device has
-    poolMemPool_t pool; // of the allocators pool and promised
+    uint64_t threshold;           // the release threshold of the pool, in bytes
+    uint64_t limit;               // the most that this pool may reserve, in bytes; 0: what the device has
+    poolMemPool_t pool;           // of the allocators pool and promised
     CUmemoryPool driver_pool;     // of the allocator driver
     size_t free_before;           // of the allocator direct: the device's free memory when the pass began ...
     size_t free_at_peak;          // ... and when most was alive

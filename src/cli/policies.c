@@ -4,36 +4,16 @@
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/report.h"
+#include "cli/settings.h"
 #include "cli/traces.h"
 
-#include "base/options.h"
-
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_LIMIT = 256, OPTION_SET, SETTINGS_MAX = 16 };
-
-// Attributes from here on are the library's own.
-#define OWN_ATTRIBUTES 1000
-
-#define PREFIX_LENGTH (sizeof "poolMemPoolAttr" - 1)
-
-// An attribute of the pool that the command line sets.
-struct setting {
-    const char *name;
-    enum poolMemPoolAttr attribute;
-    size_t size; // of its value
-    uint64_t value;
-};
-
 struct request {
     enum sp_device_choice choice;
-    uint64_t limit; // 0: none
-    struct setting settings[SETTINGS_MAX];
-    size_t setting_count;
+    struct sp_settings settings;
     struct sp_plan plan;
     const char *json;
     char **paths;
@@ -52,69 +32,18 @@ struct comparison {
 
 // ---------------------------------------------------------------------------------------- the arguments
 
-static uint64_t parse_limit(const char *text, struct argp_state *state) {
-    uint64_t bytes = 0;
-    if (!sp_parse_size(text, &bytes) || bytes == 0)
-        argp_error(state, "--limit is a number of bytes above 0, with K, M, G or T behind it, not '%s'",
-                   text);
-    return bytes;
-}
-
-// The library's own attributes, by their names without the prefix poolMemPoolAttr.
-static const struct setting *find_attribute(const char *name, size_t length) {
-    static const struct setting attributes[] = {
-#define ATTRIBUTE(name, number, type) {#name, name, sizeof(type), 0},
-        STREAMPOOL_POOL_ATTRIBUTES(ATTRIBUTE)
-#undef ATTRIBUTE
-    };
-    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
-        const char *bare = attributes[i].name + PREFIX_LENGTH;
-        if (attributes[i].attribute >= OWN_ATTRIBUTES && strlen(bare) == length &&
-            memcmp(bare, name, length) == 0)
-            return &attributes[i];
-    }
-    return NULL;
-}
-
-// The largest number that a value of so many bytes can be.
-static uint64_t most_of(size_t size) {
-    return size == sizeof(int) ? INT_MAX : UINT64_MAX;
-}
-
-static void parse_setting(struct request *request, const char *text, struct argp_state *state) {
-    size_t length = strcspn(text, "=");
-    const struct setting *attribute = find_attribute(text, length);
-    uint64_t value = 0;
-    if (!attribute)
-        argp_error(state, "'%.*s' is no attribute of a pool's own", (int)length, text);
-    if (text[length] == '\0' || !sp_parse_size(text + length + 1, &value))
-        argp_error(state, "--set is NAME=NUMBER, with K, M, G or T behind it, not '%s'", text);
-    if (value > most_of(attribute->size))
-        argp_error(state, "%.*s is a number up to %d, not '%s'", (int)length, text, INT_MAX,
-                   text + length + 1);
-    if (request->setting_count == SETTINGS_MAX)
-        argp_error(state, "--set is there more than %d times", SETTINGS_MAX);
-    request->settings[request->setting_count] = *attribute;
-    request->settings[request->setting_count++].value = value;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct request *request = state->input;
     switch (key) {
     case 'd':
         request->choice = sp_device_choice_of(argument, state);
         return 0;
-    case OPTION_LIMIT:
-        request->limit = parse_limit(argument, state);
-        return 0;
-    case OPTION_SET:
-        parse_setting(request, argument, state);
-        return 0;
     case 'j':
         request->json = argument;
         return 0;
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &request->plan;
+        state->child_inputs[0] = &request->settings;
+        state->child_inputs[1] = &request->plan;
         return 0;
     case ARGP_KEY_ARGS:
         request->paths = state->argv + state->next;
@@ -130,16 +59,15 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"device", 'd', "sim|gpu|auto", 0, "The simulated driver (the default), the real one, or either", 0},
-    {"limit", OPTION_LIMIT, "BYTES", 0, "The most that the pool may reserve (default: what the device has)",
-     0},
-    {"set", OPTION_SET, "NAME=NUMBER", 0,
-     "Set one of the pool's own attributes, such as UnfencedBytesMax or ContextFence", 0},
     {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
     {0},
 };
 
 static const struct argp_child children[] = {
-    {&sp_plan_argp, 0, "Work and order beside the trace (default: --work 0.9):", 1}, {0}};
+    {&sp_settings_argp, 0, "The pool:", 1},
+    {&sp_plan_argp, 0, "Work and order beside the trace (default: --work 0.9):", 2},
+    {0},
+};
 
 static const struct argp argp = {
     .options = options,
@@ -170,24 +98,6 @@ static bool set_policies(struct sp_stage *stage, unsigned combination) {
     return true;
 }
 
-// Which numbers are values of an attribute only the library knows, so each is passed on as it is.
-static bool set_attribute(struct sp_stage *stage, const struct setting *setting) {
-    uint64_t number = setting->value;
-    int small = (int)number;
-    void *value = setting->size == sizeof small ? (void *)&small : (void *)&number;
-    poolError_t error = poolMemPoolSetAttribute(stage->pool, setting->attribute, value);
-    return error == poolSuccess ||
-           sp_stage_fail(stage, "%s=%" PRIu64 " is refused: %s: %s", setting->name + PREFIX_LENGTH, number,
-                         poolGetErrorName(error), poolGetLastErrorDetail());
-}
-
-static bool set_attributes(struct sp_stage *stage, const struct request *request) {
-    for (size_t i = 0; i < request->setting_count; i++)
-        if (!set_attribute(stage, &request->settings[i]))
-            return false;
-    return true;
-}
-
 static bool read_statistics(struct sp_stage *stage, uint64_t statistics[SP_POLICY_STATISTIC_COUNT]) {
     static const enum poolMemPoolAttr attributes[] = {
 #define ATTRIBUTE(key, first, second, attribute, need) attribute,
@@ -214,8 +124,8 @@ static bool play(struct comparison *comparison, const struct sp_trace *trace, st
         .progress = &comparison->progress,
     };
     struct sp_player player;
-    if (!set_policies(stage, result->combination) || !set_attributes(stage, comparison->request) ||
-        !sp_player_open(&player, &play))
+    if (!set_policies(stage, result->combination) ||
+        !sp_settings_apply(&comparison->request->settings, stage) || !sp_player_open(&player, &play))
         return false;
     bool good = sp_player_run(&player, 1, &result->replay) && read_statistics(stage, result->statistics);
     sp_player_close(&player);
@@ -225,7 +135,7 @@ static bool play(struct comparison *comparison, const struct sp_trace *trace, st
 static bool play_combination(struct comparison *comparison, const struct sp_trace *trace,
                              unsigned combination, struct sp_policy_result *result) {
     struct sp_stage stage = {
-        .device = &comparison->device, .threshold = UINT64_MAX, .limit = comparison->request->limit};
+        .device = &comparison->device, .threshold = UINT64_MAX, .limit = comparison->request->settings.limit};
     result->combination = combination;
     bool good = sp_allocator_pool.open(&stage);
     if (good) {

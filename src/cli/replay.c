@@ -3,6 +3,7 @@
 #include "cli/complain.h"
 #include "cli/perturb.h"
 #include "cli/report.h"
+#include "cli/settings.h"
 #include "cli/traces.h"
 
 #include "base/options.h"
@@ -21,6 +22,7 @@ struct request {
     uint64_t threshold;
     unsigned passes;
     enum sp_parts parts;
+    struct sp_settings settings;
     struct sp_plan plan;
     struct sp_perturbation perturbation;
     bool statistics; // are printed below the table
@@ -97,8 +99,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         request->json = argument;
         return 0;
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &request->plan;
-        state->child_inputs[1] = &request->perturbation;
+        state->child_inputs[0] = &request->settings;
+        state->child_inputs[1] = &request->plan;
+        state->child_inputs[2] = &request->perturbation;
         return 0;
     case ARGP_KEY_ARGS:
         request->paths = state->argv + state->next;
@@ -131,8 +134,9 @@ static const struct argp_option options[] = {
 };
 
 static const struct argp_child children[] = {
-    {&sp_plan_argp, 0, "Work and order beside the trace:", 1},
-    {&sp_perturbation_argp, 0, "Several starts:", 2},
+    {&sp_settings_argp, 0, "The pool, with the allocators pool and promised:", 1},
+    {&sp_plan_argp, 0, "Work and order beside the trace:", 2},
+    {&sp_perturbation_argp, 0, "Several starts:", 3},
     {0},
 };
 
@@ -184,14 +188,17 @@ static bool play_trace(struct replay *replay, const struct sp_trace *trace, stru
 // False only when nothing more can be replayed; an allocator that can't be opened is noted.
 static bool play_start(struct replay *replay, const struct sp_trace *trace, size_t index, unsigned start) {
     const struct sp_allocator *allocator = replay->request->allocators[index];
-    struct sp_stage stage = {.device = &replay->device, .threshold = replay->request->threshold};
+    struct sp_stage stage = {.device = &replay->device,
+                             .threshold = replay->request->threshold,
+                             .limit = replay->request->settings.limit};
     sp_progress_label(&replay->progress, trace->name);
     if (!allocator->open(&stage)) {
         memcpy(replay->unavailable[index], stage.reason, sizeof stage.reason);
         sp_progress_add(&replay->progress, trace->operation_count * replay->request->passes);
         return true;
     }
-    bool good = play_trace(replay, trace, &stage, allocator, start);
+    bool good = sp_settings_apply(&replay->request->settings, &stage) &&
+                play_trace(replay, trace, &stage, allocator, start);
     allocator->close(&stage);
     if (good)
         return true;

@@ -143,25 +143,37 @@ static void events_and_seeds_are_whole_numbers(void **state) {
                        "--seed is a whole number, not '99999999999999999999'");
 }
 
+// Both commands read them by the same code, too.
+static const char *const commands_with_a_pool[] = {"policies", "replay"};
+
+static void assert_limit_refused(const char *command) {
+    assert_usage_error(ARGUMENTS(command, "--limit", "0", "trace.csv"), "not '0'");
+    assert_usage_error(ARGUMENTS(command, "--limit", "max", "trace.csv"), "not 'max'");
+    assert_usage_error(ARGUMENTS(command, "--limit", "1MB", "trace.csv"), "not '1MB'");
+}
+
 static void a_limit_is_a_number_of_bytes_above_0(void **state) {
     (void)state;
-    assert_usage_error(ARGUMENTS("policies", "--limit", "0", "trace.csv"), "not '0'");
-    assert_usage_error(ARGUMENTS("policies", "--limit", "max", "trace.csv"), "not 'max'");
-    assert_usage_error(ARGUMENTS("policies", "--limit", "1MB", "trace.csv"), "not '1MB'");
+    for (size_t i = 0; i < sizeof commands_with_a_pool / sizeof commands_with_a_pool[0]; i++)
+        assert_limit_refused(commands_with_a_pool[i]);
+}
+
+static void assert_setting_refused(const char *command) {
+    assert_usage_error(ARGUMENTS(command, "--set", "Colour=1", "trace.csv"),
+                       "'Colour' is no attribute of a pool's own");
+    assert_usage_error(ARGUMENTS(command, "--set", "ReleaseThreshold=1", "trace.csv"),
+                       "'ReleaseThreshold' is no attribute of a pool's own");
+    assert_usage_error(ARGUMENTS(command, "--set", "UnfencedBytesMax", "trace.csv"), "--set is NAME=NUMBER");
+    assert_usage_error(ARGUMENTS(command, "--set", "UnfencedBytesMax=many", "trace.csv"),
+                       "not 'UnfencedBytesMax=many'");
+    assert_usage_error(ARGUMENTS(command, "--set", "Deterministic=4294967297", "trace.csv"),
+                       "Deterministic is a number up to 2147483647, not '4294967297'");
 }
 
 static void an_attribute_that_is_set_is_one_of_our_own_and_a_number(void **state) {
     (void)state;
-    assert_usage_error(ARGUMENTS("policies", "--set", "Colour=1", "trace.csv"),
-                       "'Colour' is no attribute of a pool's own");
-    assert_usage_error(ARGUMENTS("policies", "--set", "ReleaseThreshold=1", "trace.csv"),
-                       "'ReleaseThreshold' is no attribute of a pool's own");
-    assert_usage_error(ARGUMENTS("policies", "--set", "UnfencedBytesMax", "trace.csv"),
-                       "--set is NAME=NUMBER");
-    assert_usage_error(ARGUMENTS("policies", "--set", "UnfencedBytesMax=many", "trace.csv"),
-                       "not 'UnfencedBytesMax=many'");
-    assert_usage_error(ARGUMENTS("policies", "--set", "Deterministic=4294967297", "trace.csv"),
-                       "Deterministic is a number up to 2147483647, not '4294967297'");
+    for (size_t i = 0; i < sizeof commands_with_a_pool / sizeof commands_with_a_pool[0]; i++)
+        assert_setting_refused(commands_with_a_pool[i]);
 }
 
 static void an_unknown_option_is_named(void **state) {

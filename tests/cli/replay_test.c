@@ -412,6 +412,57 @@ static void a_replay_misuses_nothing_and_leaves_nothing_behind(void **state) {
     program_forget(&outcome);
 }
 
+// ---------------------------------------------------------------------------------- the pool's settings
+
+static void a_limit_binds_the_pool_and_nobody_else(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,promised,direct", "--limit", "64M",
+                     file_write("big.csv", demanding)));
+    assert_row(outcome.output, "big pool 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
+    assert_row(outcome.output, "big promised 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
+    assert_row(outcome.output, "big direct 4 1 0 160.0 MiB ");
+    program_forget(&outcome);
+}
+
+static double events_recorded(const char *allocator, const char *first, const char *second) {
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", allocator, "--json", "-", "--set", first,
+                     "--set", second, file_write("small.csv", small)));
+    cJSON *list = cJSON_Parse(outcome.output);
+    const cJSON *statistics = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(list, 0), "statistics");
+    double events = cJSON_GetObjectItemCaseSensitive(statistics, "EventsRecorded")->valuedouble;
+    cJSON_Delete(list);
+    program_forget(&outcome);
+    return events;
+}
+
+// An event stands behind each of the two frees, or behind none.
+static void attributes_are_set_by_their_names(void **state) {
+    (void)state;
+    static const char none[] = "UnfencedBytesMax=0", all[] = "UnfencedBytesMax=1T";
+    assert_true(events_recorded("pool", "Reaper=0", none) == 2);
+    assert_true(events_recorded("pool", none, all) == 0);
+    assert_true(events_recorded("promised", "Reaper=0", none) == 0);
+    assert_true(events_recorded("promised", "StreamPromises=0", none) == 2);
+}
+
+static void an_attribute_that_the_library_refuses_ends_the_replay(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("replay", "--device", "sim", "--allocator", "direct,pool", "--set",
+                          "Defragmentation=3", file_write("small.csv", small)));
+    assert_string_equal(outcome.errors,
+                        "streampool: small, pool: Defragmentation=3 is refused: "
+                        "poolErrorInvalidValue: 3 is not a policy of defragmentation\n");
+    assert_string_equal(outcome.output, "");
+    assert_int_equal(outcome.status, 1);
+    program_forget(&outcome);
+}
+
 // --------------------------------------------------------------------------- what the device lacks
 
 static void an_allocator_that_the_device_lacks_is_named_and_the_others_run(void **state) {
@@ -554,6 +605,9 @@ int main(void) {
         cmocka_unit_test(a_request_that_had_failed_is_tried_and_given_back_at_once),
         cmocka_unit_test(one_replay_leaves_no_memory_to_the_next),
         cmocka_unit_test(a_replay_misuses_nothing_and_leaves_nothing_behind),
+        cmocka_unit_test(a_limit_binds_the_pool_and_nobody_else),
+        cmocka_unit_test(attributes_are_set_by_their_names),
+        cmocka_unit_test(an_attribute_that_the_library_refuses_ends_the_replay),
         cmocka_unit_test(an_allocator_that_the_device_lacks_is_named_and_the_others_run),
         cmocka_unit_test(a_replay_of_nothing_fails),
         cmocka_unit_test(without_virtual_memory_the_pool_is_named_as_missing),
