@@ -87,8 +87,7 @@ static const struct argp_option options[] = {
 #define CASE_HELP(name, summary) {#name, 0, NULL, OPTION_DOC, summary, 0},
     BENCH_CASES(CASE_HELP)
 #undef CASE_HELP
-        {.doc = "Help:"},
-    {0},
+        {0},
 };
 
 static const struct argp argp = {

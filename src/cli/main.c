@@ -29,8 +29,7 @@ static const struct argp_option options[] = {
 #define COMMAND_HELP(command, summary) {#command, 0, NULL, OPTION_DOC, summary, 0},
     SP_COMMANDS(COMMAND_HELP)
 #undef COMMAND_HELP
-        {.doc = "Options:"},
-    {0},
+        {0},
 };
 
 struct choice {

@@ -129,8 +129,7 @@ static const struct argp_option options[] = {
 #define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},
     SP_ALLOCATORS(ALLOCATOR_HELP)
 #undef ALLOCATOR_HELP
-        {.doc = "Help:"},
-    {0},
+        {0},
 };
 
 static const struct argp_child children[] = {

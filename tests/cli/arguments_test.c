@@ -58,6 +58,24 @@ static void each_command_has_help_under_its_own_name(void **state) {
     assert_good(ARGUMENTS("policies", "--help"), "--limit=BYTES");
 }
 
+// A heading ends with a colon, and the lines under it follow at once.
+static void assert_no_empty_heading(const char *const arguments[]) {
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS, arguments);
+    assert_int_equal(outcome.status, 0);
+    if (strstr(outcome.output, ":\n\n"))
+        fail_msg("a heading has nothing under it: %s", outcome.output);
+    program_forget(&outcome);
+}
+
+static void no_heading_of_a_help_text_is_empty(void **state) {
+    (void)state;
+    assert_no_empty_heading(ARGUMENTS("--help"));
+    assert_no_empty_heading(ARGUMENTS("info", "--help"));
+    assert_no_empty_heading(ARGUMENTS("replay", "--help"));
+    assert_no_empty_heading(ARGUMENTS("policies", "--help"));
+}
+
 static void a_command_is_needed_and_must_be_known(void **state) {
     (void)state;
     assert_usage_error(ARGUMENTS(NULL), "Usage: streampool");
@@ -186,6 +204,7 @@ int main(void) {
         cmocka_unit_test(the_version_is_the_projects),
         cmocka_unit_test(help_names_every_command),
         cmocka_unit_test(each_command_has_help_under_its_own_name),
+        cmocka_unit_test(no_heading_of_a_help_text_is_empty),
         cmocka_unit_test(a_command_is_needed_and_must_be_known),
         cmocka_unit_test(replay_and_policies_need_a_trace),
         cmocka_unit_test(info_takes_no_argument),

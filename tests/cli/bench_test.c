@@ -500,6 +500,7 @@ static void the_help_names_every_case(void **state) {
     assert_int_equal(outcome.status, 0);
     for (size_t i = 0; i < sizeof expectations / sizeof expectations[0]; i++)
         assert_says(outcome.output, expectations[i].name);
+    assert_null(strstr(outcome.output, ":\n\n")); // a heading with nothing under it
     program_forget(&outcome);
 }
 
