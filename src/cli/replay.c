@@ -257,8 +257,8 @@ static bool print_summaries(const struct request *request, const struct sp_summa
     if (!good)
         return sp_complain("out of host memory");
     sp_report_print_errors(stdout, summaries);
-    if (request->statistics)
-        sp_report_print_statistics(stdout, summaries);
+    if (request->statistics && !sp_report_print_statistics(stdout, summaries))
+        return sp_complain("out of host memory");
     return true;
 }
 

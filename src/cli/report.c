@@ -97,10 +97,24 @@ static void fill_time_range(char *cell, const struct sp_spread *time) {
              sp_time_text(time->most, most));
 }
 
-// A median may be half of a number.
+// A median of counts may be half of a number.
+static void fill_statistic(char *cell, enum sp_unit unit, double value) {
+    switch (unit) {
+    case SP_UNIT_BYTES:
+        sp_cell_bytes(cell, (uint64_t)value);
+        break;
+    case SP_UNIT_NANOSECONDS:
+        sp_cell_time(cell, value);
+        break;
+    case SP_UNIT_COUNT:
+        snprintf(cell, SP_CELL_TEXT, "%.10g", value);
+        break;
+    }
+}
+
 static void fill_growths(char *cell, const struct sp_summary *summary) {
     if (sp_summary_first(summary)->statistics.known)
-        snprintf(cell, SP_CELL_TEXT, "%.10g", summary->statistics[SP_STATISTIC_Growths].median);
+        fill_statistic(cell, SP_UNIT_COUNT, summary->statistics[SP_STATISTIC_Growths].median);
 }
 
 #define FILL(first, second, fill)                                                                            \
@@ -232,15 +246,27 @@ void sp_report_print_errors(FILE *out, const struct sp_summaries *summaries) {
     }
 }
 
-void sp_report_print_statistics(FILE *out, const struct sp_summaries *summaries) {
+static bool print_statistics(FILE *out, const struct sp_summary *summary) {
+    struct sp_table table;
+    if (!sp_table_open(&table, 2, 1, SP_STATISTIC_COUNT))
+        return false;
+    for (size_t i = 0; i < SP_STATISTIC_COUNT; i++) {
+        sp_cell_text(sp_table_cell(&table, i, 0), sp_statistics_name(i));
+        fill_statistic(sp_table_cell(&table, i, 1), sp_statistics_unit(i), summary->statistics[i].median);
+    }
+    fputc('\n', out);
+    print_name(out, summary);
+    fputs(summary->start_count > 1 ? "medians of the statistics\n" : "statistics\n", out);
+    sp_table_print(&table, out);
+    sp_table_release(&table);
+    return true;
+}
+
+bool sp_report_print_statistics(FILE *out, const struct sp_summaries *summaries) {
     for (size_t i = 0; i < summaries->count; i++) {
         const struct sp_summary *summary = &summaries->list[i];
-        if (!sp_summary_first(summary)->statistics.known)
-            continue;
-        print_name(out, summary);
-        for (size_t j = 0; j < SP_STATISTIC_COUNT; j++)
-            fprintf(out, "%s%s %.10g", j > 0 ? ", " : "", sp_statistics_name(j),
-                    summary->statistics[j].median);
-        fputc('\n', out);
+        if (sp_summary_first(summary)->statistics.known && !print_statistics(out, summary))
+            return false;
     }
+    return true;
 }

@@ -20,9 +20,11 @@ bool sp_report_print(FILE *out, const struct sp_summaries *summaries);
 // The same for replays with several starts: the medians of their figures, and where those lie.
 bool sp_report_print_starts(FILE *out, const struct sp_summaries *summaries);
 
-// A line for each summary that had errors, and one for each whose allocator keeps statistics.
+// A line for each summary that had errors.
 void sp_report_print_errors(FILE *out, const struct sp_summaries *summaries);
-void sp_report_print_statistics(FILE *out, const struct sp_summaries *summaries);
+
+// A table for each summary whose allocator keeps statistics, one figure a line. False without host memory.
+bool sp_report_print_statistics(FILE *out, const struct sp_summaries *summaries);
 
 // For JSON: the results of replays with one start, and the summaries of several with the results in them.
 // docs/replay.md has the keys.

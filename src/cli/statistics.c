@@ -10,6 +10,18 @@ const char *sp_statistics_name(size_t statistic) {
     return poolMemPoolGetStatisticName(attributes[statistic]);
 }
 
+// What isn't named here is a count.
+enum sp_unit sp_statistics_unit(size_t statistic) {
+    static const enum sp_unit units[SP_STATISTIC_COUNT] = {
+        [SP_STATISTIC_RemappedBytes] = SP_UNIT_BYTES,    [SP_STATISTIC_RemapTime] = SP_UNIT_NANOSECONDS,
+        [SP_STATISTIC_GrowthTime] = SP_UNIT_NANOSECONDS, [SP_STATISTIC_BytesReleasedByReaper] = SP_UNIT_BYTES,
+        [SP_STATISTIC_ReaperTime] = SP_UNIT_NANOSECONDS, [SP_STATISTIC_AddressSpace] = SP_UNIT_BYTES,
+        [SP_STATISTIC_LargestFree] = SP_UNIT_BYTES,      [SP_STATISTIC_LargestRemapped] = SP_UNIT_BYTES,
+        [SP_STATISTIC_PinnedBytes] = SP_UNIT_BYTES,
+    };
+    return units[statistic];
+}
+
 void sp_statistics_reset(poolMemPool_t pool) {
     uint64_t reset = 0;
     for (size_t i = 0; i < SP_STATISTIC_COUNTERS; i++)

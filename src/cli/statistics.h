@@ -23,6 +23,10 @@ struct sp_statistics {
 // The name that the library gives it.
 const char *sp_statistics_name(size_t statistic);
 
+// What its number is of.
+enum sp_unit { SP_UNIT_COUNT, SP_UNIT_BYTES, SP_UNIT_NANOSECONDS };
+enum sp_unit sp_statistics_unit(size_t statistic);
+
 // Makes all counters count anew.
 void sp_statistics_reset(poolMemPool_t pool);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -181,13 +182,13 @@ static void an_allocator_without_statistics_has_no_growths(void **state) {
     program_forget(&outcome);
 }
 
-static void all_statistics_are_printed_when_they_are_asked_for(void **state) {
+static void statistics_are_a_table_with_a_line_for_each_figure(void **state) {
     (void)state;
     const char *path = file_write("small.csv", small);
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", "--statistics", path));
-    assert_row(outcome.output, "small, pool, pass 1: ");
-#define ASSERT_PRINTED(name, number, text) assert_says(outcome.output, #name " ");
+    assert_says(outcome.output, "\n\nsmall, pool, pass 1: statistics\n");
+#define ASSERT_PRINTED(name, number, text) assert_row(outcome.output, #name " ");
     STREAMPOOL_POOL_STATISTICS(ASSERT_PRINTED)
     STREAMPOOL_POOL_GAUGES(ASSERT_PRINTED)
 #undef ASSERT_PRINTED
@@ -195,6 +196,45 @@ static void all_statistics_are_printed_when_they_are_asked_for(void **state) {
 
     replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", path));
     assert_null(strstr(outcome.output, "pass 1: "));
+    program_forget(&outcome);
+}
+
+// The last word of the figure's line.
+static const char *unit_of(const char *output, const char *name, char unit[8]) {
+    char *row = row_of(output, name);
+    snprintf(unit, 8, "%s", strrchr(row, ' ') + 1);
+    free(row);
+    return unit;
+}
+
+static bool is_one_of(const char *word, const char *const words[]) {
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
+// By what the library's own description of it says.
+static void assert_unit(const char *output, const char *name, const char *description) {
+    static const char *const sizes[] = {"B", "KiB", "MiB", "GiB", "TiB", NULL};
+    static const char *const times[] = {"ns", "µs", "ms", "s", NULL};
+    char text[8];
+    const char *unit = unit_of(output, name, text);
+    bool largest = strncmp(name, "Largest", strlen("Largest")) == 0; // a block
+    if (strstr(description, "nanoseconds")        ? !is_one_of(unit, times)
+        : largest || strstr(description, "bytes") ? !is_one_of(unit, sizes)
+                                                  : strspn(unit, "0123456789.") != strlen(unit))
+        fail_msg("%s, which is %s, ends with '%s'", name, description, unit);
+}
+
+static void each_statistic_has_its_unit(void **state) {
+    (void)state;
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--statistics", file_write("small.csv", small)));
+#define ASSERT_UNIT(name, number, text) assert_unit(outcome.output, #name " ", text);
+    STREAMPOOL_POOL_STATISTICS(ASSERT_UNIT)
+    STREAMPOOL_POOL_GAUGES(ASSERT_UNIT)
+#undef ASSERT_UNIT
     program_forget(&outcome);
 }
 
@@ -591,7 +631,8 @@ int main(void) {
         cmocka_unit_test(requests_of_no_bytes_succeed_with_every_allocator),
         cmocka_unit_test(the_pools_growths_are_counted_in_each_pass),
         cmocka_unit_test(an_allocator_without_statistics_has_no_growths),
-        cmocka_unit_test(all_statistics_are_printed_when_they_are_asked_for),
+        cmocka_unit_test(statistics_are_a_table_with_a_line_for_each_figure),
+        cmocka_unit_test(each_statistic_has_its_unit),
         cmocka_unit_test(several_traces_end_with_the_geometric_mean_of_their_ratios),
         cmocka_unit_test(one_trace_has_no_geometric_mean),
         cmocka_unit_test(work_is_put_behind_the_blocks_and_all_of_it_is_waited_for),
