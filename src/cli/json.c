@@ -1,6 +1,7 @@
 #include "cli/json.h"
 
 #include "cli/complain.h"
+#include "cli/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +12,12 @@
 
 // -------------------------------------------------------------------------------------------- the text
 
+// cJSON writes the bytes as they are.
 bool sp_json_add_text(cJSON *object, const char *key, const char *text) {
-    return cJSON_AddStringToObject(object, key, text) != NULL;
+    char *valid = sp_utf8_of(text);
+    bool good = valid && cJSON_AddStringToObject(object, key, valid);
+    free(valid);
+    return good;
 }
 
 bool sp_json_add_number(cJSON *object, const char *key, double value) {

@@ -191,6 +191,24 @@ static void a_dash_is_standard_output_and_leaves_out_the_table(void **state) {
     program_forget(&outcome);
 }
 
+static void assert_name_becomes(const char *command, const char *name, const char *expected) {
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS(command, "--device", "sim", "--json", "-", file_write(name, small)));
+    assert_int_equal(outcome.status, 0);
+    cJSON *list = cJSON_Parse(outcome.output);
+    assert_text(cJSON_GetArrayItem(list, 0), "trace", expected);
+    cJSON_Delete(list);
+    program_forget(&outcome);
+}
+
+static void a_name_that_is_not_utf8_becomes_so(void **state) {
+    (void)state;
+    assert_name_becomes("replay", "caf\xe9.csv", "caf\xef\xbf\xbd");
+    assert_name_becomes("policies", "caf\xe9.csv", "caf\xef\xbf\xbd");
+    assert_name_becomes("replay", "caf\xc3\xa9.csv", "caf\xc3\xa9");
+}
+
 static void an_allocator_that_is_missing_is_not_in_the_list(void **state) {
     (void)state;
     struct outcome outcome;
@@ -281,6 +299,7 @@ int main(void) {
         cmocka_unit_test(statistics_are_those_of_a_pass_alone),
         cmocka_unit_test(work_adds_what_it_was_and_how_long_all_took),
         cmocka_unit_test(a_dash_is_standard_output_and_leaves_out_the_table),
+        cmocka_unit_test(a_name_that_is_not_utf8_becomes_so),
         cmocka_unit_test(an_allocator_that_is_missing_is_not_in_the_list),
         cmocka_unit_test(an_older_file_is_replaced_and_nothing_else_is_left),
         cmocka_unit_test(a_link_stays_and_what_it_names_is_replaced),
