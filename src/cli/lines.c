@@ -1,6 +1,8 @@
-// zlib reads plain files too, so there is one path for both. What needs care is the end: a gzip stream that
-// was cut gives all that it had and reports the cut beside it; a corrupt one keeps back what came last.
+// What needs care is the end: a gzip stream that was cut gives all that it had and reports the cut beside it; a
+// corrupt one keeps back what came last.
 #include "cli/lines.h"
+
+#include "cli/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 enum { SP_LINES_BUFFER = 64 * 1024 };
 
@@ -35,7 +36,7 @@ bool sp_lines_open(struct sp_lines *lines, const char *path, const char **reason
     lines->buffer = malloc(SP_LINES_BUFFER);
     if (!lines->buffer)
         goto close_descriptor;
-    lines->file = gzdopen(descriptor, "rb");
+    lines->file = sp_unpack_open(descriptor);
     if (!lines->file)
         goto free_buffer;
     return true;
@@ -48,37 +49,18 @@ close_descriptor:
 }
 
 void sp_lines_close(struct sp_lines *lines) {
-    gzclose_r(lines->file);
+    sp_unpack_close(lines->file);
     free(lines->buffer);
-}
-
-static const char *trouble_of(gzFile file) {
-    int error;
-    gzerror(file, &error);
-    switch (error) {
-    case Z_OK:
-    case Z_STREAM_END:
-        return NULL;
-    case Z_BUF_ERROR:
-        return "the gzip stream is cut off";
-    case Z_MEM_ERROR:
-        return strerror(ENOMEM);
-    case Z_ERRNO:
-        return strerror(errno);
-    default:
-        return "the gzip stream is corrupt at this line or after it";
-    }
 }
 
 static void fill(struct sp_lines *lines) {
     memmove(lines->buffer, lines->buffer + lines->begin, lines->end - lines->begin);
     lines->end -= lines->begin;
     lines->begin = 0;
-    int got = gzread(lines->file, lines->buffer + lines->end, (unsigned)(SP_LINES_BUFFER - lines->end));
-    lines->trouble = trouble_of(lines->file);
-    lines->exhausted = got <= 0 || lines->trouble;
-    if (got > 0)
-        lines->end += (size_t)got;
+    size_t room = SP_LINES_BUFFER - lines->end;
+    size_t got = sp_unpack_read(lines->file, lines->buffer + lines->end, room, &lines->trouble);
+    lines->exhausted = got < room;
+    lines->end += got;
 }
 
 static size_t without_carriage_return(const char *text, size_t length) {

@@ -14,7 +14,7 @@
 enum sp_line_result { SP_LINE_READ, SP_LINE_END, SP_LINE_FAILED };
 
 struct sp_lines {
-    void *file;   // zlib's gzFile
+    struct sp_unpack *file;
     char *buffer; // of SP_LINES_BUFFER bytes
     size_t begin; // buffer[begin, end) is read and not handed out yet
     size_t end;
@@ -28,7 +28,7 @@ bool sp_lines_open(struct sp_lines *lines, const char *path, const char **reason
 void sp_lines_close(struct sp_lines *lines);
 
 // The next line, without its end. SP_LINE_FAILED leaves the reason in `reason`: a line that is too long, a
-// cut or corrupt gzip stream, a read error. Lines before the trouble are handed out first.
+// cut or corrupt gzip stream, something else behind one, a read error. Lines before the trouble are handed out first.
 enum sp_line_result sp_lines_next(struct sp_lines *lines, const char **text, size_t *length,
                                   const char **reason);
 

@@ -168,6 +168,46 @@ static void a_gzip_stream_with_a_wrong_checksum_is_refused(void **state) {
     free(bytes);
 }
 
+// -------------------------------------------------------------------------- behind the gzip stream
+
+// A gzipped trace with some bytes behind it.
+static const char *with_bytes_behind(const char *name, const void *behind, size_t size) {
+    size_t whole;
+    unsigned char *bytes = gzipped_trace(&whole);
+    unsigned char *longer = realloc(bytes, whole + size);
+    assert_non_null(longer);
+    memcpy(longer + whole, behind, size);
+    const char *path = file_write_bytes(name, longer, whole + size);
+    free(longer);
+    return path;
+}
+
+static void other_bytes_behind_a_gzip_stream_are_refused(void **state) {
+    (void)state;
+    static const char lost[] = "1,1,free,0x200,512,0\n", zeros[512], half[] = "\x1f";
+    const char *paths[] = {
+        with_bytes_behind("text.csv.gz", lost, sizeof lost - 1),
+        with_bytes_behind("zeros.csv.gz", zeros, sizeof zeros),
+        with_bytes_behind("half.csv.gz", half, 1),
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        assert_refused(paths[i], LINES + 2, "what stands behind the gzip stream is no gzip stream");
+}
+
+static void a_second_gzip_stream_is_held_to_the_same(void **state) {
+    (void)state;
+    size_t size;
+    unsigned char *bytes = gzipped_trace(&size);
+    assert_refused(with_bytes_behind("cut.csv.gz", bytes, GZIP_HEADER / 2), LINES + 2,
+                   "the gzip stream is cut off");
+    assert_refused(with_bytes_behind("twice.csv.gz", bytes, size), LINES + 2,
+                   "bad thread 'Thread'"); // the header of the second one
+    bytes[2] ^= 1;
+    assert_refused(with_bytes_behind("method.csv.gz", bytes, size), LINES + 2,
+                   "the gzip stream is corrupt at this line or after it");
+    free(bytes);
+}
+
 // ------------------------------------------------------------------------------------- several traces
 
 static void a_bad_trace_behind_a_good_one_leaves_no_half_printed_table(void **state) {
@@ -209,6 +249,8 @@ int main(void) {
         cmocka_unit_test(a_gzip_stream_cut_in_its_header_is_refused),
         cmocka_unit_test(a_gzip_stream_cut_anywhere_is_refused),
         cmocka_unit_test(a_gzip_stream_with_a_wrong_checksum_is_refused),
+        cmocka_unit_test(other_bytes_behind_a_gzip_stream_are_refused),
+        cmocka_unit_test(a_second_gzip_stream_is_held_to_the_same),
         cmocka_unit_test(a_bad_trace_behind_a_good_one_leaves_no_half_printed_table),
         cmocka_unit_test(a_bad_trace_leaves_no_json_file),
     };

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -104,6 +105,22 @@ static void a_gzipped_trace_gives_the_same_figures(void **state) {
     replay(&outcome, NO_SETTINGS,
            ARGUMENTS("replay", "--device", "sim", file_write_gzipped("packed.csv.gz", small)));
     assert_row(outcome.output, "packed pool 5 2 0 8.0 MiB ");
+    program_forget(&outcome);
+}
+
+// Each byte of the trace in a gzip stream of its own, as `cat` puts files together.
+static void gzip_streams_behind_each_other_are_one_trace(void **state) {
+    (void)state;
+    const char *path = file_path("members.csv.gz");
+    for (size_t i = 0; i < strlen(small); i++) {
+        gzFile file = gzopen(path, i == 0 ? "w" : "a");
+        assert_non_null(file);
+        assert_int_equal(gzwrite(file, small + i, 1), 1);
+        assert_int_equal(gzclose(file), Z_OK);
+    }
+    struct outcome outcome;
+    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", path));
+    assert_row(outcome.output, "members pool 5 2 0 8.0 MiB ");
     program_forget(&outcome);
 }
 
@@ -626,6 +643,7 @@ int main(void) {
         cmocka_unit_test(the_ratio_is_reserved_to_live),
         cmocka_unit_test(a_simulated_device_is_named_as_such),
         cmocka_unit_test(a_gzipped_trace_gives_the_same_figures),
+        cmocka_unit_test(gzip_streams_behind_each_other_are_one_trace),
         cmocka_unit_test(each_trace_is_replayed_by_each_allocator_in_every_pass),
         cmocka_unit_test(a_threshold_may_have_a_unit),
         cmocka_unit_test(requests_of_no_bytes_succeed_with_every_allocator),
