@@ -4,13 +4,10 @@
 
 #include "cli/player.h"
 
-// The thread of the one part that plays all of them.
-#define SP_ALL_THREADS UINT32_MAX
-
 struct sp_part {
     struct sp_player *player;
-    uint32_t thread;           // whose operations it plays
-    _Atomic size_t position;   // the operation that it is at; SIZE_MAX when it is done
+    const size_t *operations; // that it plays; null: all
+    size_t operation_count;
     struct sp_samples mallocs; // parts of the player's arrays
     struct sp_samples frees;
     uint64_t work_ns;

@@ -11,11 +11,6 @@ static const uint64_t no_pointer = UINT64_MAX - 1; // its allocation failed, or 
 
 enum { PROGRESS_STEP = 1024 };
 
-// A part is never further ahead of another one than so many lines of the trace: what a queue between the
-// threads kept small when the trace was recorded stays small. The part that is furthest behind waits for
-// nobody, so there always is one that goes on.
-enum { LEAD_MAX = 256 };
-
 static const struct sp_driver *driver_of(const struct sp_player *player) {
     return player->play.stage->device->driver;
 }
@@ -201,28 +196,6 @@ static void play(struct sp_part *part, size_t i) {
     play_plan(part, i);
 }
 
-static size_t furthest_behind(const struct sp_player *player) {
-    size_t least = SIZE_MAX;
-    for (size_t i = 0; i < player->part_count; i++) {
-        size_t position = atomic_load(&player->parts[i].position);
-        least = position < least ? position : least;
-    }
-    return least;
-}
-
-// `behind` is where the part that is furthest behind was at the last look.
-static void stay_close(struct sp_part *part, size_t i, size_t *behind) {
-    if (part->player->part_count == 1)
-        return;
-    atomic_store(&part->position, i);
-    while (i - *behind > LEAD_MAX) {
-        size_t now_behind = furthest_behind(part->player);
-        if (now_behind == *behind)
-            sched_yield();
-        *behind = now_behind;
-    }
-}
-
 // The first part, which the calling thread plays, draws the progress of all.
 static void show_progress(const struct sp_part *part, size_t *drawn, size_t done) {
     if (part != part->player->parts)
@@ -231,21 +204,28 @@ static void show_progress(const struct sp_part *part, size_t *drawn, size_t done
     *drawn = done;
 }
 
+static void play_in_turn(struct sp_part *part, size_t i) {
+    struct sp_player *player = part->player;
+    bool alone = player->part_count == 1;
+    if (!alone)
+        sp_lead_wait(&player->lead, i);
+    play(part, i);
+    if (!alone)
+        sp_lead_done(&player->lead, i);
+}
+
 static void play_part(struct sp_part *part) {
     const struct sp_play *play_of = &part->player->play;
     const struct sp_trace *trace = play_of->trace;
-    size_t drawn = 0, behind = 0;
-    for (size_t i = 0; i < trace->operation_count; i++) {
-        if (part->thread != SP_ALL_THREADS && trace->operations[i].thread != part->thread)
-            continue;
-        stay_close(part, i, &behind);
-        play(part, i);
+    size_t drawn = 0;
+    for (size_t step = 0; step < part->operation_count; step++) {
+        size_t i = part->operations ? part->operations[step] : step;
+        play_in_turn(part, i);
         if (i == trace->live_peak_operation)
             play_of->allocator->at_peak(play_of->stage);
         if (i + 1 - drawn >= PROGRESS_STEP)
             show_progress(part, &drawn, i + 1);
     }
-    atomic_store(&part->position, SIZE_MAX);
     show_progress(part, &drawn, trace->operation_count);
 }
 
@@ -338,8 +318,8 @@ static void begin_pass(struct sp_player *player) {
         struct sp_part *part = &player->parts[i];
         part->mallocs.count = part->frees.count = 0;
         part->work_ns = part->errors = 0;
-        part->position = 0;
     }
+    sp_lead_reset(&player->lead);
     player->live_bytes = player->live_peak_bytes = player->play.held_bytes;
     player->play.allocator->begin_pass(player->play.stage);
 }

@@ -11,8 +11,10 @@
 #define STREAMPOOL_CLI_PLAYER_H
 
 #include "cli/allocator.h"
+#include "cli/lead.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
+#include "cli/shares.h"
 #include "cli/times.h"
 #include "cli/trace.h"
 #include "cli/work.h"
@@ -74,8 +76,10 @@ struct sp_player {
     uint64_t *free_ns;
     struct sp_part *parts;
     size_t part_count;
-    pthread_mutex_t gate; // held while the parts' threads are being started
-    bool open;            // guarded by the gate: they may begin
+    struct sp_shares shares; // with several parts: what each of them plays
+    struct sp_lead lead;     // with several parts
+    pthread_mutex_t gate;    // held while the parts' threads are being started
+    bool open;               // guarded by the gate: they may begin
     _Atomic uint64_t live_bytes;
     _Atomic uint64_t live_peak_bytes;
 };

@@ -86,6 +86,7 @@ static void release_arrays(struct sp_player *player) {
     free(player->malloc_ns);
     free(player->free_ns);
     free(player->parts);
+    sp_shares_release(&player->shares);
 }
 
 static bool allocate_arrays(struct sp_player *player) {
@@ -100,6 +101,22 @@ static bool allocate_arrays(struct sp_player *player) {
     player->parts = calloc(player->part_count, sizeof *player->parts);
     return player->streams && player->events && player->pointers && player->malloc_ns && player->free_ns &&
            player->parts;
+}
+
+// With one part there is nobody to share with.
+static bool open_shares(struct sp_player *player) {
+    if (player->part_count == 1)
+        return true;
+    const struct sp_trace *trace = player->play.trace;
+    return sp_shares_open(&player->shares, trace) && sp_lead_open(&player->lead, trace);
+}
+
+static void give_share(struct sp_part *part, size_t i) {
+    const struct sp_player *player = part->player;
+    const size_t *begins = player->shares.begins;
+    bool all = player->part_count == 1;
+    part->operations = all ? NULL : player->shares.operations + begins[i];
+    part->operation_count = all ? player->play.trace->operation_count : begins[i + 1] - begins[i];
 }
 
 static struct sp_part *part_of(const struct sp_player *player, const struct sp_trace_operation *operation) {
@@ -120,7 +137,7 @@ static void open_parts(struct sp_player *player) {
     for (size_t i = 0; i < player->part_count; i++) {
         struct sp_part *part = &player->parts[i];
         part->player = player;
-        part->thread = player->part_count == 1 ? SP_ALL_THREADS : (uint32_t)i;
+        give_share(part, i);
         part->mallocs.ns = mallocs;
         part->frees.ns = frees;
         mallocs += part->mallocs.count;
@@ -134,7 +151,7 @@ bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
         player->clock_cost = sp_clock_cost();
     else
         player->piece_ns = sp_plan_piece_ns(play->plan, play->trace);
-    if (!allocate_arrays(player)) {
+    if (!allocate_arrays(player) || !open_shares(player)) {
         release_arrays(player);
         return sp_stage_fail(play->stage, "out of host memory");
     }
@@ -150,5 +167,7 @@ void sp_player_close(struct sp_player *player) {
     let_go(player);
     destroy_streams(player);
     pthread_mutex_destroy(&player->gate);
+    if (player->part_count > 1)
+        sp_lead_close(&player->lead);
     release_arrays(player);
 }

@@ -1,0 +1,72 @@
+#include "cli/lead.h"
+
+#include <stdlib.h>
+
+static const size_t nothing = SIZE_MAX;
+
+bool sp_lead_open(struct sp_lead *lead, const struct sp_trace *trace) {
+    *lead = (struct sp_lead){.trace = trace};
+    lead->waiters = calloc(trace->thread_count, sizeof *lead->waiters);
+    if (!lead->waiters)
+        return false;
+    for (size_t i = 0; i < trace->thread_count; i++) {
+        sem_init(&lead->waiters[i].turn, 0, 0);
+        atomic_init(&lead->waiters[i].operation, nothing);
+    }
+    return true;
+}
+
+void sp_lead_close(struct sp_lead *lead) {
+    for (size_t i = 0; lead->waiters && i < lead->trace->thread_count; i++)
+        sem_destroy(&lead->waiters[i].turn);
+    free(lead->waiters);
+}
+
+void sp_lead_reset(struct sp_lead *lead) {
+    atomic_store(&lead->behind, 0);
+    for (size_t i = 0; i < SP_LEAD_SLOTS; i++)
+        atomic_store(&lead->done[i], 0);
+}
+
+static struct sp_lead_waiter *waiter_of(struct sp_lead *lead, size_t operation) {
+    return &lead->waiters[lead->trace->operations[operation].thread];
+}
+
+static bool may_begin(struct sp_lead *lead, size_t operation) {
+    return operation <= atomic_load(&lead->behind) + SP_LEAD_MAX;
+}
+
+// Who takes the operation out of the waiter decides: the thread itself, which then goes on, or the
+// one that lets it go, whose post then is on its way. The thread says that it waits before it looks
+// for the last time, and the other one moves on before it looks for a waiter, so one of them sees
+// the other.
+void sp_lead_wait(struct sp_lead *lead, size_t operation) {
+    if (may_begin(lead, operation))
+        return;
+    struct sp_lead_waiter *waiter = waiter_of(lead, operation);
+    atomic_store(&waiter->operation, operation);
+    if (may_begin(lead, operation) && atomic_exchange(&waiter->operation, nothing) == operation)
+        return;
+    while (sem_wait(&waiter->turn) != 0)
+        ; // a signal came
+}
+
+static void let_go(struct sp_lead *lead, size_t operation) {
+    if (operation >= lead->trace->operation_count)
+        return;
+    struct sp_lead_waiter *waiter = waiter_of(lead, operation);
+    size_t expected = operation;
+    if (atomic_compare_exchange_strong(&waiter->operation, &expected, nothing))
+        sem_post(&waiter->turn);
+}
+
+// Each step makes one more operation possible. Whoever finds the first one done takes the step; a
+// thread whose own operation isn't the first has said so before it looked, and leaves it to the one
+// that gets there.
+void sp_lead_done(struct sp_lead *lead, size_t operation) {
+    atomic_store(&lead->done[operation % SP_LEAD_SLOTS], operation + 1);
+    size_t behind = atomic_load(&lead->behind);
+    while (atomic_load(&lead->done[behind % SP_LEAD_SLOTS]) == behind + 1)
+        if (atomic_compare_exchange_strong(&lead->behind, &behind, behind + 1))
+            let_go(lead, ++behind + SP_LEAD_MAX);
+}
