@@ -19,7 +19,8 @@ struct sp_json_list {
 // directly. Says on standard error why it could not.
 bool sp_json_write(const char *path, const struct sp_json_list *list);
 
-// For the functions that fill. False without host memory. What is not UTF-8 in a text becomes U+FFFD.
+// For the functions that fill. False without host memory. What is not UTF-8 in a text becomes
+// U+FFFD.
 bool sp_json_add_text(cJSON *object, const char *key, const char *text);
 bool sp_json_add_number(cJSON *object, const char *key, double value);
 bool sp_json_add_count(cJSON *object, const char *key, uint64_t value);

@@ -1,5 +1,5 @@
-// What needs care is the end: a gzip stream that was cut gives all that it had and reports the cut beside it; a
-// corrupt one keeps back what came last.
+// What needs care is the end: a gzip stream that was cut gives all that it had and reports the cut
+// beside it; a corrupt one keeps back what came last.
 #include "cli/lines.h"
 
 #include "cli/unpack.h"

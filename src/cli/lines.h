@@ -27,8 +27,9 @@ struct sp_lines {
 bool sp_lines_open(struct sp_lines *lines, const char *path, const char **reason);
 void sp_lines_close(struct sp_lines *lines);
 
-// The next line, without its end. SP_LINE_FAILED leaves the reason in `reason`: a line that is too long, a
-// cut or corrupt gzip stream, something else behind one, a read error. Lines before the trouble are handed out first.
+// The next line, without its end. SP_LINE_FAILED leaves the reason in `reason`: a line that is too
+// long, a cut or corrupt gzip stream, something else behind one, a read error. Lines before the
+// trouble are handed out first.
 enum sp_line_result sp_lines_next(struct sp_lines *lines, const char **text, size_t *length,
                                   const char **reason);
 

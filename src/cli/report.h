@@ -23,7 +23,8 @@ bool sp_report_print_starts(FILE *out, const struct sp_summaries *summaries);
 // A line for each summary that had errors.
 void sp_report_print_errors(FILE *out, const struct sp_summaries *summaries);
 
-// A table for each summary whose allocator keeps statistics, one figure a line. False without host memory.
+// A table for each summary whose allocator keeps statistics, one figure a line. False without host
+// memory.
 bool sp_report_print_statistics(FILE *out, const struct sp_summaries *summaries);
 
 // For JSON: the results of replays with one start, and the summaries of several with the results in them.

@@ -24,8 +24,9 @@ struct sp_settings {
 // The options --limit and --set, as a child of a command's own; its input is the settings.
 extern const struct argp sp_settings_argp;
 
-// Sets the attributes of the stage's pool, in the order of the command line. Nothing where the allocator has
-// no pool of the library. False, with the stage's reason, when the library refuses one.
+// Sets the attributes of the stage's pool, in the order of the command line. Nothing where the
+// allocator has no pool of the library. False, with the stage's reason, when the library refuses
+// one.
 bool sp_settings_apply(const struct sp_settings *settings, struct sp_stage *stage);
 
 #endif

@@ -1,4 +1,5 @@
-// By zlib's inflate and not by its gzread, which ends at what stands behind a gzip stream and doesn't say so.
+// By zlib's inflate and not by its gzread, which ends at what stands behind a gzip stream and
+// doesn't say so.
 #include "cli/unpack.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-// The bytes of a file: unpacked where it is gzipped, else as they are. Which of both its first two bytes tell.
+// The bytes of a file: unpacked where it is gzipped, else as they are. Which of both its first two
+// bytes tell.
 //
 // As the format says, gzip streams that stand one behind the other are one file. Not thread safe.
 #ifndef STREAMPOOL_CLI_UNPACK_H
@@ -12,9 +13,9 @@ struct sp_unpack;
 struct sp_unpack *sp_unpack_open(int descriptor);
 void sp_unpack_close(struct sp_unpack *unpack);
 
-// Fills the buffer as far as the file goes and returns how many bytes came; fewer than `capacity` only at the
-// end. `trouble` is why that came before its time, in words, or null; then what came before it is in the
-// buffer.
+// Fills the buffer as far as the file goes and returns how many bytes came; fewer than `capacity`
+// only at the end. `trouble` is why that came before its time, in words, or null; then what came
+// before it is in the buffer.
 size_t sp_unpack_read(struct sp_unpack *unpack, char *buffer, size_t capacity, const char **trouble);
 
 #endif

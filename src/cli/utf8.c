@@ -1,5 +1,6 @@
-// The forms that a character may have are those of table 3-7 of the Unicode standard: no character in more bytes
-// than it needs, no half of a surrogate pair, none above U+10FFFF. iconv lets the last pass.
+// The forms that a character may have are those of table 3-7 of the Unicode standard: no character
+// in more bytes than it needs, no half of a surrogate pair, none above U+10FFFF. iconv lets the
+// last pass.
 #include "cli/utf8.h"
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 #ifndef STREAMPOOL_CLI_UTF8_H
 #define STREAMPOOL_CLI_UTF8_H
 
-// A copy with U+FFFD in the place of each byte that is no part of a character. Null without host memory. The
-// caller frees it.
+// A copy with U+FFFD in the place of each byte that is no part of a character. Null without host
+// memory. The caller frees it.
 char *sp_utf8_of(const char *text);
 
 #endif

@@ -234,7 +234,8 @@ static void an_attribute_is_set_by_its_name(void **state) {
     cJSON_Delete(none);
 }
 
-// Every other one of 32 blocks is freed, and what is asked for next is as large as half of those holes.
+// Every other one of 32 blocks is freed, and what is asked for next is as large as half of those
+// holes.
 static const char *holes(void) {
     enum { HOLED = 32 };
     static char text[3 * HOLED * 48];
