@@ -3,7 +3,7 @@
 //
 // The driver side is the CUDA driver's own entry points, exported by the same library. A program links the
 // library directly to call the functions below; a program that only loads it as its driver
-// (STREAMPOOL_DRIVER=libstreampool_simcuda.so) configures it by the environment variable STREAMPOOL_SIMCUDA.
+// (STREAMPOOL_DRIVER=sim) configures it by the environment variable STREAMPOOL_SIMCUDA.
 //
 // What is simulated. Memory is real: kernels and copies translate device addresses through a software page
 //              table and read and write bytes. Time is virtual: each driver call advances one clock by a

@@ -54,11 +54,13 @@
 //              the device had no room: if it looked as if caches of its pools made up what was missing, they
 //              have been given back, whatever came of it.
 // First call.  The driver is found at the first call that needs it: the library that the environment
-//              variable STREAMPOOL_DRIVER names, else libcuda.so.1. With no usable driver every call below
-//              that needs one returns the same error: poolErrorInsufficientDriver when the library is missing
-//              or too old (CUDA 10.2 is the oldest), poolErrorNoDevice when it has no device. This is listed
-//              here and not at each call. The same holds for the driver's own failures (a sticky error of
-//              the context, say): they are passed on with the driver's number.
+//              variable STREAMPOOL_DRIVER names, else libcuda.so.1. It names a path or a soname, or
+//              `sim`: the simulated driver, libstreampool_simcuda.so in the folder of the shared library
+//              (or of the program, where the library is linked into it). With no usable driver every
+//              call below that needs one returns the same error: poolErrorInsufficientDriver when the
+//              library is missing or too old (CUDA 10.2 is the oldest), poolErrorNoDevice when it has no
+//              device. This is listed here and not at each call. The same holds for the driver's own
+//              failures (a sticky error of the context, say): they are passed on with the driver's number.
 // Fork.        A child made by fork() without exec() can't use the parent's device: every call there
 //              returns poolErrorInitializationError.
 #ifndef STREAMPOOL_STREAMPOOL_H

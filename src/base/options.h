@@ -16,7 +16,7 @@
 
 // clang-format off
 #define SP_OPTIONS(X) \
-    X(driver, "STREAMPOOL_DRIVER", string, NULL, "the driver library to load: a path or a soname; libcuda.so.1 if not set") \
+    X(driver, "STREAMPOOL_DRIVER", string, NULL, "the driver library to load: a path or a soname, or sim for the simulated driver beside the library; libcuda.so.1 if not set") \
     X(driver_api, "STREAMPOOL_DRIVER_API", int, 0, "hide entry points of the driver newer than this version (10020 is 10.2); 0 hides none") \
     X(log, "STREAMPOOL_LOG", string, NULL, "write a log to standard error: error, warn, info or debug") \
     X(address_space, "STREAMPOOL_ADDRESS_SPACE", size, 0, "bytes of address space to reserve for each device; 0 lets the library choose")

@@ -138,6 +138,13 @@ static bool driver_is_named(void) {
     return named && *named;
 }
 
+// The word for the simulated driver. To the library it is the one that lies beside it, to a copy of
+// the loader in this program the one beside the program; so both are given the path.
+static bool simulated_is_named(void) {
+    const char *named = getenv(driver_variable);
+    return named && strcmp(named, "sim") == 0;
+}
+
 static bool choose_automatically(void) {
     char why[1024];
     if (driver_is_named() || real_driver_works(why, sizeof why))
@@ -149,7 +156,7 @@ static bool choose_automatically(void) {
 }
 
 bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **driver) {
-    if (choice == SP_DEVICE_SIM && !use_simulated_driver())
+    if ((choice == SP_DEVICE_SIM || simulated_is_named()) && !use_simulated_driver())
         return false;
     if (choice == SP_DEVICE_AUTO && !choose_automatically())
         return false;

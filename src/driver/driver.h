@@ -1,9 +1,10 @@
 // The loaded driver: a struct of function pointers, and what is known about how it was found.
 //
-// There is one driver for each process. sp_driver_load() finds it once, at the first call that needs it:
-// the library that STREAMPOOL_DRIVER names (a path or a soname), else libcuda.so.1. Loading never aborts
-// and never prints; a driver that is missing or too old leaves a text that names everything that is
-// missing, and every later call returns the same error.
+// There is one driver for each process. sp_driver_load() finds it once, at the first call that needs
+// it: the library that STREAMPOOL_DRIVER names (a path or a soname, or `sim` for the simulated driver
+// that lies beside this code), else libcuda.so.1. Loading never aborts and never prints; a driver that
+// is missing or too old leaves a text that names everything that is missing, and every later call
+// returns the same error.
 //
 // Thread safety: sp_driver_load() may be called from any thread at any time; the struct that it returns is
 // never written again, so its fields are read without a lock.
@@ -21,7 +22,7 @@ struct sp_driver {
 #undef SP_DECLARE_ENTRY
     int version;     // what cuDriverGetVersion said
     int api_version; // what entry points were bound up to: version, or STREAMPOOL_DRIVER_API if that is lower
-    const char *path; // the library that was opened, as it was named
+    const char *path; // the library that was opened, as it was named, or where `sim` was found
 };
 
 // One row of the table, for those who walk it (`streampool info`, tests).

@@ -16,10 +16,15 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "driver/beside.h"
 #include "driver/driver.h"
 
 #define DEFAULT_LIBRARY "libcuda.so.1"
 #define OLDEST_VERSION  10020
+
+// What STREAMPOOL_DRIVER says for the simulated driver that comes with the library.
+#define SIMULATED_WORD    "sim"
+#define SIMULATED_LIBRARY "libstreampool_simcuda.so"
 
 // Asks for the entry points that use the legacy default stream where a stream is null.
 #define LEGACY_STREAM_FLAGS 0
@@ -73,18 +78,36 @@ static void bind(void *pointer_to_function_pointer, void *function) {
     memcpy(pointer_to_function_pointer, &function, sizeof(function));
 }
 
+static char simulated_path[PATH_MAX];
+
+static bool is_simulated_word(void) {
+    const char *chosen = sp_options()->driver;
+    return chosen && strcmp(chosen, SIMULATED_WORD) == 0;
+}
+
 static const char *library_path(void) {
     const char *chosen = sp_options()->driver;
-    return chosen ? chosen : DEFAULT_LIBRARY;
+    return is_simulated_word() ? simulated_path : chosen ? chosen : DEFAULT_LIBRARY;
+}
+
+// How it was chosen, in front of its path.
+static const char *path_prefix(void) {
+    if (is_simulated_word())
+        return "STREAMPOOL_DRIVER=" SIMULATED_WORD ": ";
+    return sp_options()->driver ? "STREAMPOOL_DRIVER=" : "";
 }
 
 static CUresult open_library(struct source *source) {
+    if (is_simulated_word() && !sp_driver_beside(SIMULATED_LIBRARY, simulated_path)) {
+        tell_problem("no CUDA driver: STREAMPOOL_DRIVER=" SIMULATED_WORD
+                     ": the folder of this library can't be found out");
+        return CUDA_ERROR_NOT_FOUND;
+    }
     source->library = dlopen(library_path(), RTLD_NOW | RTLD_LOCAL);
     if (source->library)
         return CUDA_SUCCESS;
     const char *reason = dlerror();
-    const char *variable = sp_options()->driver ? "STREAMPOOL_DRIVER=" : "";
-    tell_problem("no CUDA driver: %s%s could not be loaded (%s)", variable, library_path(),
+    tell_problem("no CUDA driver: %s%s could not be loaded (%s)", path_prefix(), library_path(),
                  reason ? reason : "no reason given");
     return CUDA_ERROR_NOT_FOUND;
 }

@@ -81,6 +81,22 @@ static void one_working_device_among_others_is_enough(void **state) {
     program_forget(&outcome);
 }
 
+static void sim_is_a_name_for_the_simulated_driver(void **state) {
+    (void)state;
+    struct outcome outcome;
+    info(&outcome, SETTINGS("STREAMPOOL_DRIVER=sim"));
+    assert_string_equal(outcome.errors, "");
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.output, "/libstreampool_simcuda.so\n");
+    assert_says(outcome.output, "kind                  simulated");
+    assert_says(outcome.output, "  streampool          works\n");
+    program_forget(&outcome);
+
+    program_run(&outcome, SETTINGS("STREAMPOOL_DRIVER=sim"), ARGUMENTS("info"));
+    assert_int_equal(outcome.status, 0);
+    program_forget(&outcome);
+}
+
 static void a_driver_that_is_not_there_is_named(void **state) {
     (void)state;
     struct outcome outcome;
@@ -120,6 +136,7 @@ int main(void) {
         cmocka_unit_test(what_a_capped_driver_lacks_is_listed_with_its_meaning),
         cmocka_unit_test(a_device_without_virtual_memory_does_not_work),
         cmocka_unit_test(one_working_device_among_others_is_enough),
+        cmocka_unit_test(sim_is_a_name_for_the_simulated_driver),
         cmocka_unit_test(a_driver_that_is_not_there_is_named),
         cmocka_unit_test(a_driver_without_a_device_is_named_as_such),
         cmocka_unit_test(a_driver_older_than_10_2_is_refused_with_what_it_lacks),

@@ -6,7 +6,9 @@
 #include <cmocka.h>
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +33,7 @@ struct result {
     int version;
     int api_version;
     bool path_as_named;
+    char path[PATH_MAX + 64];
     bool watches_for_forks;
     int init_calls;
     int lock_events;
@@ -101,6 +104,7 @@ static void load(void *shared) {
         return;
     seen->version = driver->version == sp_driver_version() ? driver->version : 0;
     seen->api_version = driver->api_version;
+    snprintf(seen->path, sizeof(seen->path), "%s", driver->path);
     seen->path_as_named = strcmp(driver->path, getenv("STREAMPOOL_DRIVER")) == 0;
     look_at_lock_hook(seen);
 }
@@ -253,9 +257,43 @@ static void a_library_that_does_not_exist_is_named_with_the_reason(void **state)
 
 static void a_word_for_a_driver_is_a_soname_like_any_other(void **state) {
     (void)state;
+    load_in_child("simulated", NULL, NULL);
+    assert_refused(CUDA_ERROR_NOT_FOUND);
+    assert_problem_names("STREAMPOOL_DRIVER=simulated could not be loaded");
+}
+
+// A file in the folder of this program, which the library is linked into.
+static const char *beside_program(const char *name, char path[PATH_MAX + 64]) {
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    assert_true(length > 0);
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    snprintf(path, PATH_MAX + 64, "%s/%s", program, name);
+    return path;
+}
+
+static void sim_is_the_simulated_driver_beside_the_program(void **state) {
+    (void)state;
+    char path[PATH_MAX + 64];
+    beside_program("libstreampool_simcuda.so", path);
+    unlink(path); // of a run that was cut short
+    assert_int_equal(symlink(FAKE_COMPLETE, path), 0);
+    load_in_child("sim", NULL, NULL);
+    assert_int_equal(unlink(path), 0);
+    assert_string_equal(result.problem, "");
+    assert_int_equal(result.error, CUDA_SUCCESS);
+    assert_string_equal(result.path, path);
+}
+
+static void sim_with_nothing_beside_the_program_is_refused_with_where_it_was_looked_for(void **state) {
+    (void)state;
+    char path[PATH_MAX + 64];
     load_in_child("sim", NULL, NULL);
     assert_refused(CUDA_ERROR_NOT_FOUND);
-    assert_problem_names("STREAMPOOL_DRIVER=sim");
+    assert_problem_names("no CUDA driver: STREAMPOOL_DRIVER=sim: ");
+    assert_problem_names(beside_program("libstreampool_simcuda.so could not be loaded (", path));
+    assert_problem_names("No such file");
 }
 
 static void every_missing_required_entry_point_is_named_and_no_other(void **state) {
@@ -460,6 +498,8 @@ int main(void) {
         cmocka_unit_test(a_cap_above_the_drivers_version_changes_nothing),
         cmocka_unit_test(a_library_that_does_not_exist_is_named_with_the_reason),
         cmocka_unit_test(a_word_for_a_driver_is_a_soname_like_any_other),
+        cmocka_unit_test(sim_is_the_simulated_driver_beside_the_program),
+        cmocka_unit_test(sim_with_nothing_beside_the_program_is_refused_with_where_it_was_looked_for),
         cmocka_unit_test(every_missing_required_entry_point_is_named_and_no_other),
         cmocka_unit_test(missing_symbols_are_named_like_missing_answers),
         cmocka_unit_test(missing_optional_and_client_entry_points_stay_null),
