@@ -5,10 +5,12 @@
 // drawn would cost each subject cache misses that are none of its own. So they are drawn ahead, to the front of the table, where
 // the pairs that are timed walk over them in order.
 //
-// Host memory is what was added while the blocks were allocated, in a pool that has served a pair before, for each of
-// them. mallinfo2 counts what malloc handed out, to the byte, and not what the library or the driver map by themselves;
-// the resident set has all that, in whole pages. So the first says more of few blocks and the second of many.
+// Host memory is what was added while the blocks were allocated, in a pool that has served a pair
+// before, for each of them. mallinfo2, where there is one, counts what malloc handed out, to the byte,
+// and not what the library or the driver map by themselves; the resident set has all that, in whole
+// pages. So the first says more of few blocks and the second of many.
 #include "bench.h"
+#include "malloced.h"
 
 #include "cli/draw.h"
 
@@ -34,20 +36,22 @@ struct herd {
     size_t count;
     void **blocks[LINEUP_MAX];
     struct samples host_memory[ROWS][LINEUP_MAX]; // of which there is one sample
+    bool is_counted;                              // what malloc handed out
 };
 
 // -------------------------------------------------------------------------------------------- host memory
 
 struct host_memory {
     double handed_out;
+    bool is_counted; // what was handed out
     double resident;
 };
 
 // Pages that malloc keeps of what was freed would hide what is new.
 static struct host_memory host_memory(void) {
     malloc_trim(0);
-    struct mallinfo2 info = mallinfo2();
-    struct host_memory memory = {.handed_out = (double)(info.uordblks + info.hblkhd)};
+    struct host_memory memory = {.resident = 0};
+    memory.is_counted = malloced_bytes(&memory.handed_out);
     long total, resident;
     FILE *file = fopen("/proc/self/statm", "r");
     if (file && fscanf(file, "%ld %ld", &total, &resident) == 2)
@@ -74,6 +78,7 @@ static int populate(struct herd *herd, size_t i, CUstream stream) {
     if (!error)
         error = allocate_all(herd, subject, herd->blocks[i], stream);
     struct host_memory after = host_memory();
+    herd->is_counted = after.is_counted;
     samples_add(&herd->host_memory[MALLINFO][i],
                 (after.handed_out - before.handed_out) / (double)herd->count);
     samples_add(&herd->host_memory[RESIDENT][i], (after.resident - before.resident) / (double)herd->count);
@@ -161,7 +166,7 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
 }
 
 static void print_host_memory(struct bench *bench, struct herd *herd, const struct bench_row rows[ROWS]) {
-    for (int row = MALLINFO; row < ROWS; row++)
+    for (int row = herd->is_counted ? MALLINFO : RESIDENT; row < ROWS; row++)
         bench_print_rows(bench,
                          &(struct bench_field){.subjects = herd->lineup.subjects,
                                                .subject_count = herd->lineup.count,
@@ -206,6 +211,8 @@ static int measure_count(struct bench *bench, size_t count) {
         if (count == BLOCKS_MIN || count == 10 * (size_t)BLOCKS_MAX_CUDA)
             bench_print_head(bench, &herd->lineup,
                              "free and malloc of 512 B, drawn at random among so many live blocks");
+        if (count == BLOCKS_MIN)
+            malloced_print_absence(bench);
         error = measure_herd(bench, herd);
     }
     free(herd);

@@ -6,8 +6,8 @@
 // it has reserved in the end shows how much it grew. All streams are idle then: either the pool was told by a
 // synchronise through the library (*told*), or the driver alone knows (*untold*).
 #include "bench.h"
+#include "malloced.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,6 +20,7 @@ struct crowd {
     int count;
     bool told;
     struct samples host_memory[LINEUP_MAX];
+    bool is_counted; // the host memory
 };
 
 // ----------------------------------------------------------------------------------------------- pairs
@@ -98,9 +99,10 @@ static int measure_misses(struct bench *bench, struct subject *subject, const vo
 // ------------------------------------------------------------------------------------------- host memory
 
 // What malloc has handed out in this process, in KiB.
-static double host_memory(void) {
-    struct mallinfo2 info = mallinfo2();
-    return (double)(info.uordblks + info.hblkhd) / 1024;
+static double host_memory(struct crowd *crowd) {
+    double bytes;
+    crowd->is_counted = malloced_bytes(&bytes);
+    return bytes / 1024;
 }
 
 // Opens the pools, in which each stream frees memory for the first time.
@@ -108,11 +110,11 @@ static int open_pools(struct crowd *crowd) {
     int error = 0;
     for (size_t i = 0; i < crowd->lineup.count && !error; i++) {
         struct subject *subject = &crowd->lineup.subjects[i];
-        double before = host_memory();
+        double before = host_memory(crowd);
         error = subject->open(subject, UINT64_MAX);
         if (!error)
             error = pair_on_each(crowd, subject);
-        samples_add(&crowd->host_memory[i], host_memory() - before);
+        samples_add(&crowd->host_memory[i], host_memory(crowd) - before);
     }
     return error;
 }
@@ -123,7 +125,8 @@ static void print_host_memory(struct bench *bench, struct crowd *crowd, const st
                                 .rows = row,
                                 .row_count = 1,
                                 .at = crowd->count};
-    bench_print_rows(bench, &field, crowd->host_memory);
+    if (crowd->is_counted)
+        bench_print_rows(bench, &field, crowd->host_memory);
 }
 
 // ------------------------------------------------------------------------------------------------- both
@@ -186,6 +189,8 @@ int case_streams(struct bench *bench) {
             bench_print_head(bench, &crowd->lineup,
                              "streams in turn: malloc + free of 64 KiB, malloc of what another stream freed, "
                              "host memory of the first use");
+        if (i == 0)
+            malloced_print_absence(bench);
         error = measure_crowd(bench, crowd);
         free(crowd);
     }

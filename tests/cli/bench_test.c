@@ -33,6 +33,13 @@ static void run_case(struct outcome *outcome, const char *name) {
 
 // ------------------------------------------------------------------------------------------------ the lines
 
+// A line that is there where the C library has mallinfo2.
+#ifdef STREAMPOOL_HAVE_MALLINFO2
+#define MALLINFO_LINE(line) line
+#else
+#define MALLINFO_LINE(line) "\nwhat malloc handed out: left out, "
+#endif
+
 struct expectation {
     const char *name;
     const char *lines[16]; // what some lines begin with
@@ -44,7 +51,7 @@ static const struct expectation expectations[] = {
       "\n1 KiB ", "\n4 KiB ", "\n64 KiB ", "\n1 MiB ", "\n16 MiB ", "\n1 GiB "}},
     {"live",
      {"\nlive: ", " floor: lock and list ", "\n100 live, pair ", "\n1000 live, pair ", "\n100000 live, pair ",
-      "\n100000 live, mallinfo2 ", "\n100000 live, resident "}},
+      MALLINFO_LINE("\n100000 live, mallinfo2 "), "\n100000 live, resident "}},
     {"sizes",
      {"\nsizes: ", " cuMemAlloc ", "\n16 live, free + malloc ", "\n512 live, free + malloc ",
       "\n512 live, reserved "}},
@@ -63,7 +70,7 @@ static const struct expectation expectations[] = {
     {"streams",
      {"\nstreams: ", " floor: lock and list ", "\n1 stream, pair ", "\n10 streams, pair ",
       "\n100 streams, miss, told ", "\n1000 streams, miss, untold ", "\n1000 streams, reserved ",
-      "\n1000 streams, mallinfo2 "}},
+      MALLINFO_LINE("\n1000 streams, mallinfo2 ")}},
     {"unfenced",
      {"\nunfenced: ", "\nstreampool, 0 B ", "\nstreampool, 1 MiB ", "\nstreampool, 2 MiB ",
       "\nstreampool, 4 MiB ", "\nstreampool, 8 MiB ", "\nstreampool, 16 MiB ", "\nstreampool, 32 MiB ",
@@ -186,8 +193,10 @@ static void a_live_block_takes_little_host_memory(void **state) {
     assert_true(median_of(results, "floor: lock and list", "100000 live, resident") >= 16);
 #ifndef WITH_SANITIZER
     assert_true(resident <= 64);
+#ifdef STREAMPOOL_HAVE_MALLINFO2
     assert_true(median_of(results, "streampool", "100000 live, mallinfo2") > 0);
     assert_true(median_of(results, "streampool", "100000 live, mallinfo2") <= 64);
+#endif
 #endif
     cJSON_Delete(results);
 }
