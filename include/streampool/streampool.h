@@ -218,7 +218,8 @@ struct poolMemPoolProps {
 //   UnfencedBytesMax  A free is known to other streams only once an event has been recorded behind it. So many
 //                     bytes of the pool may lie free with no event behind them: each of its streams has an
 //                     equal share, and the free that brings a stream above its share records an event, in
-//                     that call. Memory that its stream has taken again doesn't count. 0 records at every
+//                     that call. A block of more than 56 KiB that its stream has taken again doesn't count; pages of
+//                     small blocks count whole where all of them are free. 0 records at every
 //                     free. Default 8 MiB, or a 64th of what the pool has reserved where that is more, which
 //                     is what is read then; a value that was set stays. A stream that has more than its
 //                     share, since that has become less, records at its next free.

@@ -43,7 +43,7 @@ struct sp_slab {
     uint16_t free_head;
     uint16_t returned_head;
     uint16_t returned;
-    uint32_t counted; // its bytes, while it is empty and its lane holds it back; see pool/at_hand.h
+    uint32_t counted_under; // the number under which its lane counted it whole last; see pool/at_hand.h
 
     struct sp_list returned_link; // in the owner's list of slabs that have returned blocks, or unlinked
     struct sp_list owned_link;    // in the owner's list of all its slabs

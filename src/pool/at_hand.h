@@ -19,18 +19,23 @@
 // returned. Null when there is none.
 struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index, unsigned int flags);
 
-// What a free of the lane's own stream counts: the whole of a slab that it leaves empty, all of which is held back from others; else
-// the block. That is nobody else's as long as the slab is in use; but the sooner an event follows, the sooner others have what lies
-// beside.
+// What a free counts: the whole of a slab that it leaves empty, all of which is held back from others; else the block. That is
+// nobody else's as long as the slab is in use; but the sooner an event follows, the sooner others have what lies beside.
 static inline uint32_t sp_held_back_by_free(const struct sp_slab *slab, uint32_t live) {
     return live == 0 ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
 }
 
-static inline uint64_t sp_take_from_slab_locked(struct sp_lane *lane, struct sp_slab *slab, size_t size) {
-    if (slab->counted > 0) {
-        sp_lane_uncount_unfenced(lane, slab->last_sequence, slab->counted);
-        slab->counted = 0;
-    }
+// The same of the lane's own stream, where a slab counts whole once under each number, however often it is used again and left
+// empty: of two numbers that are equal in these bits one has long had an event behind it.
+static inline bool sp_slab_is_counted(const struct sp_slab *slab, uint64_t sequence) {
+    return slab->counted_under == (uint32_t)sequence;
+}
+static inline uint32_t sp_held_back_by_own_free(const struct sp_slab *slab, uint32_t live,
+                                                uint64_t sequence) {
+    return sp_held_back_by_free(slab, live == 0 && sp_slab_is_counted(slab, sequence) ? 1 : live);
+}
+
+static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t size) {
     uint64_t address = sp_slab_take(slab, size);
     if (SP_UNLIKELY(!sp_slab_has_free(slab)))
         sp_list_remove(&slab->link);
@@ -49,7 +54,7 @@ static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, u
         return 0;
     if (freed)
         *freed = slab->last_sequence;
-    return sp_take_from_slab_locked(lane, slab, size);
+    return sp_take_from_slab_locked(slab, size);
 }
 
 static inline uint64_t sp_rounded_large(size_t size) {
@@ -123,24 +128,28 @@ static SP_HOT bool sp_lane_count_free_locked(struct sp_lane *lane, uint64_t sequ
     return true;
 }
 
-// A slab that becomes empty is given up where another one of its class is listed.
-static inline bool sp_slab_is_surplus_without_one(const struct sp_list *slabs, const struct sp_slab *slab) {
+// A free that leaves a slab empty has more to do where another slab of its class is listed, since this one is given up then; and at
+// hand where it is to count whole.
+static inline bool sp_leaves_more_to_do(const struct sp_list *slabs, const struct sp_slab *slab,
+                                        uint64_t sequence, const bool *over) {
     if (SP_LIKELY(slab->live > 1))
         return false;
-    return slabs->next == &slab->link ? slabs->prev != &slab->link : !sp_list_empty(slabs);
+    bool surplus = slabs->next == &slab->link ? slabs->prev != &slab->link : !sp_list_empty(slabs);
+    return surplus || (!over && !sp_slab_is_counted(slab, sequence));
 }
 
 static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *slab, uint64_t address,
                                        uint64_t sequence, bool *over) {
     struct sp_list *slabs = &lane->slabs[slab->class_index];
-    if (SP_UNLIKELY(slab->owner != lane || sp_slab_is_surplus_without_one(slabs, slab)))
+    if (SP_UNLIKELY(slab->owner != lane || sp_leaves_more_to_do(slabs, slab, sequence, over)))
         return false;
     uint16_t index = sp_slab_find(slab, address);
-    uint32_t held_back = sp_held_back_by_free(slab, slab->live - 1u);
+    uint32_t held_back =
+        over ? sp_held_back_by_own_free(slab, slab->live - 1u, sequence) : sp_slab_class(slab)->block_size;
     if (SP_UNLIKELY(index == SP_SLAB_END || !sp_lane_count_free_locked(lane, sequence, held_back, over)))
         return false;
-    if (slab->live == 1)
-        slab->counted = held_back;
+    if (over && slab->live == 1)
+        slab->counted_under = (uint32_t)sequence;
     if (slab->last_sequence < sequence)
         slab->last_sequence = sequence; // a late caller may bring an older number
     if (SP_UNLIKELY(!sp_slab_has_free(slab)))

@@ -136,9 +136,13 @@ static inline bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_sla
     return true;
 }
 
+// A slab that is given up is held back for good, as a block of the lane's.
 static void count_own_locked(struct sp_lane *owner, struct sp_slab *slab, struct release *release,
                              bool surplus) {
-    slab->counted = slab->live == 0 && !surplus ? release->held_back : 0;
+    if (!surplus)
+        release->held_back = sp_held_back_by_own_free(slab, slab->live, release->sequence);
+    if (slab->live == 0)
+        slab->counted_under = (uint32_t)release->sequence;
     release->over_unfenced = sp_lane_count_unfenced(owner, release->sequence, release->held_back);
 }
 

@@ -166,7 +166,7 @@ SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane 
     note_debt_locked(lane, slab, &run->fences);
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
     sp_list_push_back(&lane->slabs[class_index], &slab->link);
-    *address = sp_take_from_slab_locked(lane, slab, size);
+    *address = sp_take_from_slab_locked(slab, size);
     sp_biased_release(&lane->lock);
     return CUDA_SUCCESS;
 }
