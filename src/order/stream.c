@@ -134,7 +134,7 @@ void sp_stream_set_gone(struct sp_stream *stream, uint64_t word) {
 
 static void describe_slot(struct sp_stream *stream, const struct sp_stream_description *fresh) {
     stream->first = atomic_load_explicit(&stream->sequence, memory_order_relaxed);
-    stream->handle = fresh->handle;
+    __atomic_store_n(&stream->handle, fresh->handle, __ATOMIC_RELAXED); // others may tell of it just now
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id)) {
         stream->device = fresh->device;
         stream->identified = fresh->identified;

@@ -169,6 +169,11 @@ void sp_stream_set_gone(struct sp_stream *stream, uint64_t word);
 // just passed. True when something was learned.
 bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive);
 
+// For who only tells of a stream: its slot may be given to another one meanwhile.
+static inline CUstream sp_stream_handle_now(const struct sp_stream *stream) {
+    return __atomic_load_n(&stream->handle, __ATOMIC_RELAXED);
+}
+
 // Of one incarnation of a context; and of the calling thread's current one.
 static inline bool sp_stream_is_of(const struct sp_stream *stream, CUcontext context, uint64_t id) {
     return stream->context == context && stream->context_id == id;

@@ -54,14 +54,15 @@ static struct words in_units(uint64_t bytes) {
 static struct words name_of(const struct sp_stream *stream) {
     struct words words;
     const char *where = sp_stream_is_of_current_context(stream) ? "" : " of another context";
-    if (stream->handle == CU_STREAM_PER_THREAD)
+    CUstream handle = sp_stream_handle_now(stream);
+    if (handle == CU_STREAM_PER_THREAD)
         snprintf(words.text, sizeof words.text, "a per-thread default stream%s", where);
-    else if (sp_stream_is_legacy(stream->handle))
+    else if (sp_stream_is_legacy(handle))
         snprintf(words.text, sizeof words.text, "the legacy stream%s", where);
     else if (atomic_load_explicit(&stream->gone, memory_order_relaxed))
         snprintf(words.text, sizeof words.text, "a stream that was destroyed%s", where);
     else
-        snprintf(words.text, sizeof words.text, "stream %p%s", (void *)stream->handle, where);
+        snprintf(words.text, sizeof words.text, "stream %p%s", (void *)handle, where);
     return words;
 }
 
@@ -148,9 +149,9 @@ static void say_device(const struct sp_shortage *shortage, const char *where, st
 // legacy stream is that of the current context.
 static bool can_be_synchronized(const struct sp_stream *stream) {
     bool is_gone = atomic_load_explicit(&stream->gone, memory_order_relaxed);
-    if (stream->handle == CU_STREAM_PER_THREAD || is_gone)
+    if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD || is_gone)
         return false;
-    return !sp_stream_is_legacy(stream->handle) || sp_stream_is_of_current_context(stream);
+    return !sp_stream_is_legacy(sp_stream_handle_now(stream)) || sp_stream_is_of_current_context(stream);
 }
 
 // One stream is named where it alone holds all of it back, and nothing else is needed.
