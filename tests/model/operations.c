@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"
+#include "support/room.h"
 #include "support/simulated.h"
 
 enum { STREAMS = 4 };
@@ -19,6 +20,9 @@ enum { STREAMS = 4 };
 
 // A pool whose limit leaves no room for this much more may refuse a request, by how its memory is cut up.
 #define GROWTH MIB(32)
+
+// Of a pool without a limit no more is asked for at once, for the same reason. A limited one may be asked for all that it can have.
+#define ROOM_LIMIT MIB(512)
 
 struct run {
     const struct sp_driver *driver;
@@ -230,6 +234,75 @@ static void do_reset_highs(struct run *run) {
     REQUIRE_EQUAL(test_attribute(pool->handle, poolMemPoolAttrReservedMemHigh), test_reserved(pool->handle));
 }
 
+// --------------------------------------------------------------------------------------------------- liveness
+
+static bool lies_in(const void *context, uint64_t address, uint64_t size) {
+    const struct ledger *ledger = context;
+    for (unsigned i = 0; i < ledger->count; i++) {
+        uint64_t begin = (uintptr_t)ledger->live[i].address;
+        if (begin < address + size && address < begin + ledger->live[i].size)
+            return true;
+    }
+    return false;
+}
+
+// By the library's call, or by the driver's, of which it hears nothing.
+static void become_idle(struct run *run) {
+    if (draw_chance(run, 30))
+        do_device_synchronise(run);
+    else
+        DRIVER(run->driver->cuCtxSynchronize());
+}
+
+static poolError_t allocate_patiently(struct run *run, const struct ledger_pool *pool,
+                                      struct ledger_block *block) {
+    void *pointer = NULL;
+    poolError_t error = poolMallocFromPoolAsync(&pointer, block->size, pool->handle, block->stream);
+    if (error == poolErrorMemoryAllocation && test_completes_late()) {
+        DRIVER(run->driver->cuCtxSynchronize());
+        error = poolMallocFromPoolAsync(&pointer, block->size, pool->handle, block->stream);
+    }
+    block->address = pointer;
+    return error;
+}
+
+static void require_out_of_reach(const struct test_live *live, const struct ledger_pool *pool,
+                                 const struct ledger_block *block, uint64_t room) {
+    uint64_t reach = test_room_in_reach(live, sp_pool_from_handle(pool->handle), block->stream);
+    if (block->size <= reach)
+        test_fail(__FILE__, __LINE__,
+                  "%zu bytes are refused, and %" PRIu64 " of %" PRIu64 " fit within reach: %s", block->size,
+                  reach, room, poolGetLastErrorDetail());
+}
+
+// Once nothing is pending, what fits must be had, if the pool may ask what is complete.
+static void do_look_for_room(struct run *run) {
+    struct ledger_block block = {.pool = draw_pool(run), .stream = draw_stream(run)};
+    struct ledger_pool *pool = &run->ledger.pools[block.pool];
+    const struct test_live live = {lies_in, &run->ledger};
+    if (run->ledger.count == LEDGER_LIVE || !test_flag(pool->handle, poolMemPoolReuseAllowOpportunistic))
+        return;
+    become_idle(run);
+    uint64_t room = test_room(&live, sp_pool_from_handle(pool->handle));
+    if (room > ROOM_LIMIT)
+        room = ROOM_LIMIT;
+    if (room == 0)
+        return;
+    block.size = draw_chance(run, 50) ? room : 1 + draw_below(run, room);
+    poolError_t error = allocate_patiently(run, pool, &block);
+    if (error == poolErrorMemoryAllocation) {
+        require_out_of_reach(&live, pool, &block, room);
+        return;
+    }
+    EXPECT(error, poolSuccess);
+    REQUIRE(ledger_add(&run->ledger, &block));
+    for (unsigned i = 0; i < run->ledger.count; i++) {
+        if (run->ledger.live[i].address == block.address)
+            (void)ledger_remove(&run->ledger, i);
+    }
+    EXPECT(poolFreeAsync(block.address, block.stream), poolSuccess);
+}
+
 // ---------------------------------------------------------------------------------------------------- pools
 
 static void do_create(struct run *run) {
@@ -303,6 +376,7 @@ static const struct {
     {10, do_set_policies},
     {10, do_set_unfenced},
     {10, do_reset_highs},
+    {15, do_look_for_room},
     {15, do_create},
     {10, do_destroy},
 };

@@ -1,8 +1,7 @@
 // Whether free memory can be had: an allocation that fits must succeed once nothing is pending, and
 // before that if it may wait.
 //
-// What fits is told by a plain ledger: the extents in which no byte of a live block lies, what the
-// device has free, and the pool's limit. The library's own opinion of what is free is not asked.
+// What fits is told by a plain ledger: see support/room.h.
 #ifndef STREAMPOOL_TESTS_RANDOM_LIVING_H
 #define STREAMPOOL_TESTS_RANDOM_LIVING_H
 

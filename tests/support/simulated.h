@@ -10,6 +10,7 @@
 #define TEST_SIMULATED_FUNCTIONS(X) \
     X(simcudaConfigDefault) \
     X(simcudaReset) \
+    X(simcudaGetConfig) \
     X(simcudaRunThreads) \
     X(simcudaEnqueue) \
     X(simcudaFailCall) \
@@ -20,6 +21,7 @@
     X(simcudaReportName) \
     X(simcudaReportText) \
     X(simcudaMemoryInUse) \
+    X(simcudaGetLive) \
     X(simcudaLeakCheck)
 // clang-format on
 
