@@ -29,23 +29,26 @@
 //              with CUDA's, such an allocation on the legacy stream is a barrier: later work of
 //              blocking streams waits for what they have pending. None of this concerns non-blocking
 //              streams, or pools with poolPromiseNoLegacyOrder.
-// Room.        When nothing is pending, an allocation that fits succeeds, with default attributes, whatever
-//              calls the program synchronised by. It fits when a free piece is large enough, or when the
-//              device's free memory and all extents with no live byte together are, in whole granules, and
-//              the pool's limit allows it. Pages that small blocks share are live as long as one of these is,
-//              and only extents of their own serve poolMallocFixed. While work is pending, memory of the
-//              pool that an event stands behind is had by the stream's waiting, with what the pool may grow
-//              by, where the policies allow it; what other pools have pending, by waiting on the host
-//              (HostWaitMax).
-//              One exception: what another stream has freed last with no event behind it, so many bytes as
-//              UnfencedBytesMax says and the extents that they lie in, stays out of reach where nothing
-//              tells of it without harm to a capture. That is where the stream is non-blocking, until
-//              poolStreamSynchronize, a poolStreamQuery that finds it idle, poolEventRecord or
-//              poolStreamDestroy names it, or poolDeviceSynchronize is called in its context; ContextFence
-//              lifts that. And where it is a blocking one, while a blocking stream captures. Besides, a
-//              context is asked only by calls that name a stream of it or are made while it is current, for
-//              nobody else knows that it is alive: what was freed in another one, and is not known to be
-//              complete, waits for such a call. The error's detail says so.
+// Room.        When nothing is pending, an allocation that fits succeeds, with default attributes,
+//              whatever calls the program synchronised by. It *fits* when a free piece is large
+//              enough; or when the device's free memory and all extents with no live byte are large
+//              enough together, in whole granules, and the pool's limit allows it. The pages that
+//              small blocks share are live as long as one of these is. poolMallocFixed is served
+//              by pieces of fixed extents alone.
+//              While work is pending, and the policies allow waits, the stream waits for memory of
+//              the pool that an event stands behind, together with what the pool may yet grow by.
+//              For what other pools of the device have pending the host has to wait (HostWaitMax).
+//              Two things stay out of reach, and the error's detail says so:
+//              - The last frees of a non-blocking stream, if no event stands behind them: about as
+//                many bytes as UnfencedBytesMax says, and the extents that they lie in. To ask about
+//                them would break a capture, if there is one. They come within reach when the stream
+//                is named by poolStreamSynchronize, poolEventRecord, poolStreamDestroy or a
+//                poolStreamQuery that finds it idle, or by poolDeviceSynchronize in its context.
+//                With ContextFence the library asks. The same holds for a blocking stream while
+//                a blocking stream captures.
+//              - What was freed in another context than the stream's and the current one, unless it
+//                is known to be complete: until a call names a stream of that context, or is made
+//                while that is current. Nobody else knows that the context is alive.
 // Threads.     Every call may be made from any thread at any time, except from a function that the driver
 //              runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to it.
 // Failure.     A call that fails changes nothing: no figure, no byte, no output parameter. The code is
@@ -53,14 +56,15 @@
 //              which entry point of the driver said so. One thing may differ after an allocation for which
 //              the device had no room: if it looked as if caches of its pools made up what was missing, they
 //              have been given back, whatever came of it.
-// First call.  The driver is found at the first call that needs it: the library that the environment
-//              variable STREAMPOOL_DRIVER names, else libcuda.so.1. It names a path or a soname, or
-//              `sim`: the simulated driver, libstreampool_simcuda.so in the folder of the shared library
-//              (or of the program, where the library is linked into it). With no usable driver every
-//              call below that needs one returns the same error: poolErrorInsufficientDriver when the
-//              library is missing or too old (CUDA 10.2 is the oldest), poolErrorNoDevice when it has no
-//              device. This is listed here and not at each call. The same holds for the driver's own
-//              failures (a sticky error of the context, say): they are passed on with the driver's number.
+// First call.  The driver is found at the first call that needs it: the library that the
+//              environment variable STREAMPOOL_DRIVER names, else libcuda.so.1. It names a path or
+//              a soname, or `sim`: the simulated driver, libstreampool_simcuda.so in the folder of
+//              the shared library (or of the program, where the library is linked into it). With no
+//              usable driver every call below that needs one returns the same error:
+//              poolErrorInsufficientDriver when the library is missing or too old (CUDA 10.2 is the
+//              oldest), poolErrorNoDevice when it has no device. This is listed here and not at
+//              each call. The same holds for the driver's own failures (a sticky error of the
+//              context, say): they are passed on with the driver's number.
 // Fork.        A child made by fork() without exec() can't use the parent's device: every call there
 //              returns poolErrorInitializationError.
 #ifndef STREAMPOOL_STREAMPOOL_H
@@ -215,19 +219,21 @@ struct poolMemPoolProps {
 // most the sum of what was used at most by each stream. 9 to 14 are read only and
 // tell what the pool was made with.
 //
-//   UnfencedBytesMax  A free is known to other streams only once an event has been recorded behind it. So many
-//                     bytes of the pool may lie free with no event behind them: each of its streams has an
-//                     equal share, and the free that brings a stream above its share records an event, in
-//                     that call. A block of more than 56 KiB that its stream has taken again doesn't count; pages of
-//                     small blocks count whole where all of them are free. 0 records at every
-//                     free. Default 8 MiB, or a 64th of what the pool has reserved where that is more, which
-//                     is what is read then; a value that was set stays. A stream that has more than its
-//                     share, since that has become less, records at its next free.
-//   HostWaitMax       An allocation that would fail, since the device or the pool is full and what is free is
-//                     still in use, waits on the host for at most so many nanoseconds: as long as something
-//                     that it can ask about is pending behind memory of the pool or, where it is the device
-//                     that is full, behind that of another pool, which no stream can be made to wait for.
-//                     Not in a Deterministic pool. Default 0.
+//   UnfencedBytesMax  A free is known to other streams only once an event has been recorded behind
+//                     it. So many bytes of the pool may lie free with no event behind them: each of
+//                     its streams has an equal share, and the free that brings a stream above its
+//                     share records an event, in that call. A block of more than 56 KiB that its
+//                     stream has taken again doesn't count; pages of small blocks count whole where
+//                     all of them are free. 0 records at every free. Default 8 MiB, or a 64th of
+//                     what the pool has reserved where that is more, which is what is read then; a
+//                     value that was set stays. A stream that has more than its share, since that
+//                     has become less, records at its next free.
+//   HostWaitMax       An allocation that would fail, since the device or the pool is full and what
+//                     is free is still in use, waits on the host for at most so many nanoseconds:
+//                     as long as something that it can ask about is pending behind memory of the
+//                     pool or, where it is the device that is full, behind that of another pool,
+//                     which no stream can be made to wait for. Not in a Deterministic pool. Default
+//                     0.
 //   Deterministic     What a pool hands out depends on the program's calls alone, not on how fast the device
 //                     was: it asks no event, and takes for complete only what a synchronise has shown. For
 //                     programs that allocate from one thread, and that destroy streams by poolStreamDestroy
@@ -237,11 +243,12 @@ struct poolMemPoolProps {
 //                     that the context has been given so far, which also gets at frees with no event behind
 //                     them. The program promises that no stream of the context
 //                     captures while it allocates: the driver would invalidate such a capture. Default 0.
-//   ContextWaitMax    Before CUDA 12.5 a ContextFence is a synchronise of the context, made by a thread of the
-//                     library's own as the last step before an allocation fails. The allocation waits on the
-//                     host for at most so many nanoseconds, so that work which never ends can't hang it; the
-//                     thread stays until the work ends, and the context must live as long. 0: no such
-//                     step. Without effect where ContextFence is 0, and from CUDA 12.5 on. Default 1 second.
+//   ContextWaitMax    Before CUDA 12.5 a ContextFence is a synchronise of the context, made by a
+//                     thread of the library's own as the last step before an allocation fails. The
+//                     allocation waits on the host for at most so many nanoseconds, so that work
+//                     which never ends can't hang it; the thread stays until the work ends, and the
+//                     context must live as long. 0: no such step. Without effect where ContextFence
+//                     is 0, and from CUDA 12.5 on. Default 1 second.
 //   Defragmentation   When free memory that lies in pieces is mapped a second time, side by side, to serve an
 //                     allocation that is larger than each piece (no byte is copied, and nothing waits):
 //                     poolDefragmentNever, poolDefragmentUnderPressure (when the device or the pool's limit

@@ -19,20 +19,17 @@
 // returned. Null when there is none.
 struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index, unsigned int flags);
 
-// What a free counts: the whole of a slab that it leaves empty, all of which is held back from others; else the block. That is
-// nobody else's as long as the slab is in use; but the sooner an event follows, the sooner others have what lies beside.
-static inline uint32_t sp_held_back_by_free(const struct sp_slab *slab, uint32_t live) {
-    return live == 0 ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
+// A free that leaves a slab empty counts all of it: all is held back from others. Any other free
+// counts the block. Nobody else could have that while the slab is in use; but the sooner an event
+// follows, the sooner others have what lies beside.
+static inline uint32_t sp_slab_counts(const struct sp_slab *slab, bool whole) {
+    return whole ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
 }
 
-// The same of the lane's own stream, where a slab counts whole once under each number, however often it is used again and left
-// empty: of two numbers that are equal in these bits one has long had an event behind it.
+// A slab counts whole once under each number, however often its stream uses it again. Of two numbers
+// that are equal in these bits one has long had an event behind it.
 static inline bool sp_slab_is_counted(const struct sp_slab *slab, uint64_t sequence) {
     return slab->counted_under == (uint32_t)sequence;
-}
-static inline uint32_t sp_held_back_by_own_free(const struct sp_slab *slab, uint32_t live,
-                                                uint64_t sequence) {
-    return sp_held_back_by_free(slab, live == 0 && sp_slab_is_counted(slab, sequence) ? 1 : live);
 }
 
 static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t size) {
@@ -128,8 +125,8 @@ static SP_HOT bool sp_lane_count_free_locked(struct sp_lane *lane, uint64_t sequ
     return true;
 }
 
-// A free that leaves a slab empty has more to do where another slab of its class is listed, since this one is given up then; and at
-// hand where it is to count whole.
+// A free that leaves a slab empty has more to do where another slab of its class is listed: this one
+// is given up then. At hand it also leaves the slab to the near way where it is to count whole.
 static inline bool sp_leaves_more_to_do(const struct sp_list *slabs, const struct sp_slab *slab,
                                         uint64_t sequence, const bool *over) {
     if (SP_LIKELY(slab->live > 1))
@@ -144,11 +141,11 @@ static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *sla
     if (SP_UNLIKELY(slab->owner != lane || sp_leaves_more_to_do(slabs, slab, sequence, over)))
         return false;
     uint16_t index = sp_slab_find(slab, address);
-    uint32_t held_back =
-        over ? sp_held_back_by_own_free(slab, slab->live - 1u, sequence) : sp_slab_class(slab)->block_size;
-    if (SP_UNLIKELY(index == SP_SLAB_END || !sp_lane_count_free_locked(lane, sequence, held_back, over)))
+    bool whole = over && slab->live == 1 && !sp_slab_is_counted(slab, sequence);
+    if (SP_UNLIKELY(index == SP_SLAB_END ||
+                    !sp_lane_count_free_locked(lane, sequence, sp_slab_counts(slab, whole), over)))
         return false;
-    if (over && slab->live == 1)
+    if (whole)
         slab->counted_under = (uint32_t)sequence;
     if (slab->last_sequence < sequence)
         slab->last_sequence = sequence; // a late caller may bring an older number

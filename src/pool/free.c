@@ -136,12 +136,15 @@ static inline bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_sla
     return true;
 }
 
-// A slab that is given up is held back for good, as a block of the lane's.
-static void count_own_locked(struct sp_lane *owner, struct sp_slab *slab, struct release *release,
-                             bool surplus) {
-    if (!surplus)
-        release->held_back = sp_held_back_by_own_free(slab, slab->live, release->sequence);
-    if (slab->live == 0)
+// What can't be had before an event stands behind the free. A slab that is given up counts whole in
+// any case: its stream has it no more.
+static void count_locked(struct sp_lane *owner, struct sp_slab *slab, struct release *release, bool surplus) {
+    bool own = release->stream == owner->stream;
+    bool whole = slab->live == 0 && (!own || surplus || !sp_slab_is_counted(slab, release->sequence));
+    release->held_back = sp_slab_counts(slab, whole);
+    if (!own)
+        return;
+    if (whole)
         slab->counted_under = (uint32_t)release->sequence;
     release->over_unfenced = sp_lane_count_unfenced(owner, release->sequence, release->held_back);
 }
@@ -161,9 +164,7 @@ static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, u
         release->requested = put_own_locked(owner, slab, index, release);
     }
     *surplus = unlink_if_surplus_locked(owner, slab);
-    release->held_back = sp_held_back_by_free(slab, slab->live);
-    if (release->stream == owner->stream)
-        count_own_locked(owner, slab, release, *surplus);
+    count_locked(owner, slab, release, *surplus);
     return CUDA_SUCCESS;
 }
 

@@ -225,7 +225,9 @@ static CUresult from_other_region(struct sp_request *request, struct sp_block **
         [SP_REGION_PAGES] = {SP_REGION_LARGE, SP_REGION_FIXED},
     };
     *block = NULL;
-    for (int i = 0; i < 2 && !*block && request->kind != SP_REGION_FIXED; i++)
+    if (request->kind == SP_REGION_FIXED)
+        return CUDA_SUCCESS;
+    for (int i = 0; i < 2 && !*block; i++)
         *block = sp_take_from(request, others[request->kind][i]);
     return CUDA_SUCCESS;
 }

@@ -97,24 +97,27 @@ static bool trusts_context(const struct sp_request *request) {
     return atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed);
 }
 
+typedef bool predicate(const struct sp_request *request, const struct sp_lane *lane);
+
+static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, predicate *is_one) {
+    bool any = false;
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH(link, &pool->lanes)
+    any = any || is_one(request, SP_CONTAINER_OF(link, struct sp_lane, link));
+    sp_lock_release(&pool->lock);
+    return any;
+}
+
 // The legacy stream can tell of its frees, and no event stands behind them.
 static bool is_silent(const struct sp_request *request, const struct sp_lane *lane) {
     return lane != request->lane && lane->unfenced[request->kind].bytes > 0 &&
            sp_silent_is_seen_by_legacy(lane->stream) && sp_request_shares_context(request, lane->stream);
 }
 
-static bool has_silent(const struct sp_request *request) {
-    bool has = false;
-    sp_lock_acquire(&request->pool->lock);
-    SP_LIST_FOR_EACH(link, &request->pool->lanes)
-    has = has || is_silent(request, SP_CONTAINER_OF(link, struct sp_lane, link));
-    sp_lock_release(&request->pool->lock);
-    return has;
-}
-
 CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
-    if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) || !has_silent(request) ||
+    if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
+        !any_lane_of(request, request->pool, is_silent) ||
         sp_silent_wait_legacy(request->lane->stream) != CUDA_SUCCESS)
         return CUDA_SUCCESS;
     return take_ordered(request, SP_STATISTIC_LegacyFences, block);
@@ -138,17 +141,6 @@ static bool may_complete(const struct sp_request *request, const struct sp_lane 
     if (sp_request_shares_context(request, stream) && sp_stream_has_pending_events(stream))
         return true;
     return is_unfenced(request, lane) && (sp_silent_is_seen_by_legacy(stream) || trusts_context(request));
-}
-
-typedef bool predicate(const struct sp_request *request, const struct sp_lane *lane);
-
-static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, predicate *is_one) {
-    bool any = false;
-    sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes)
-    any = any || is_one(request, SP_CONTAINER_OF(link, struct sp_lane, link));
-    sp_lock_release(&pool->lock);
-    return any;
 }
 
 // Other pools of the device can give memory back, where it was the device that had too little.

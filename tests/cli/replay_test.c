@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -388,28 +387,17 @@ static void threads_with_work_misuse_no_memory(void **state) {
     program_forget(&outcome);
 }
 
-// How often a thread of a program that has ended gave way to another one.
-static long switches(void) {
-    struct rusage usage;
-    assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
-    return usage.ru_nvcsw + usage.ru_nivcsw;
-}
-
-// A thread that is too far ahead sleeps until it may go on. With all of them looking at all others
-// in turn, each of these made way a hundred times.
-static void threads_that_wait_for_slower_ones_take_no_turns(void **state) {
+static void a_trace_may_have_very_many_threads(void **state) {
     (void)state;
-    enum { THREADS = 1000, EACH = 20 };
+    enum { THREADS = 1000 };
     static char text[THREADS * 48 + 64];
     size_t length = (size_t)sprintf(text, TRACE_HEADER);
     for (unsigned i = 0; i < THREADS; i++)
         length += (size_t)sprintf(text + length, "%u,%u,allocate,0x%x,512,0\n", i, i, 512 * (i + 1));
-    long before = switches();
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
            ARGUMENTS("replay", "--device", "sim", "--threads", file_write("crowd.csv", text)));
     assert_row(outcome.output, "crowd pool 1000 1 0 500.0 KiB ");
-    assert_true(switches() - before < EACH * THREADS);
     program_forget(&outcome);
 }
 
@@ -685,7 +673,7 @@ int main(void) {
         cmocka_unit_test(a_free_on_another_stream_is_ordered_behind_the_allocations),
         cmocka_unit_test(each_thread_of_a_trace_may_have_a_thread_of_its_own),
         cmocka_unit_test(threads_with_work_misuse_no_memory),
-        cmocka_unit_test(threads_that_wait_for_slower_ones_take_no_turns),
+        cmocka_unit_test(a_trace_may_have_very_many_threads),
         cmocka_unit_test(a_thread_whose_block_could_not_be_allocated_is_not_waited_for),
         cmocka_unit_test(a_failed_allocation_is_an_error_and_its_free_is_skipped),
         cmocka_unit_test(a_request_that_had_failed_is_tried_and_given_back_at_once),

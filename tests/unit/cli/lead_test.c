@@ -9,6 +9,9 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "cli/lead.h"
 #include "cli/shares.h"
@@ -83,9 +86,51 @@ static void no_thread_gets_too_far_ahead_and_all_come_through(void **state) {
         play_with(crowds[i]);
 }
 
+// What the kernel says of a thread: R if it runs or would, S while it sleeps.
+static char state_of(int thread) {
+    char path[64], state = '?';
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+    fclose(file);
+    return state;
+}
+
+struct hurried {
+    struct sp_lead lead;
+    _Atomic int thread; // the kernel's number
+};
+
+static void *play_the_last(void *argument) {
+    struct hurried *hurried = argument;
+    atomic_store(&hurried->thread, (int)syscall(SYS_gettid));
+    sp_lead_wait(&hurried->lead, SP_LEAD_MAX + 1);
+    return NULL;
+}
+
+// One that took turns with the others until it may go on would always run, and this test not end.
+static void a_thread_that_is_too_far_ahead_sleeps(void **state) {
+    (void)state;
+    static struct hurried hurried;
+    const struct sp_trace trace = {
+        .operations = operations, .operation_count = SP_LEAD_MAX + 2, .thread_count = 2};
+    pthread_t thread;
+    for (size_t i = 0; i < trace.operation_count; i++)
+        operations[i].thread = i == SP_LEAD_MAX + 1;
+    assert_true(sp_lead_open(&hurried.lead, &trace));
+    assert_int_equal(pthread_create(&thread, NULL, play_the_last, &hurried), 0);
+    while (atomic_load(&hurried.thread) == 0 || state_of(atomic_load(&hurried.thread)) != 'S')
+        sched_yield();
+    sp_lead_done(&hurried.lead, 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    sp_lead_close(&hurried.lead);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_thread_gets_too_far_ahead_and_all_come_through),
+        cmocka_unit_test(a_thread_that_is_too_far_ahead_sleeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,12 +194,9 @@ static void the_host_waits_only_where_the_attribute_says_so(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 0);
 }
 
-// One nanosecond is over after the first look, a second is more than the second look takes.
-static void the_host_waits_until_the_memory_is_complete_or_its_time_is_over(void **state) {
-    (void)state;
+// One nanosecond is over after the first look, and the end of time is more than the second look takes.
+static void require_host_wait_for(const void *freed) {
     struct sp_block *block = NULL;
-    void *freed = freed_on_a();
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
     assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_null(block);
@@ -210,6 +207,13 @@ static void the_host_waits_until_the_memory_is_complete_or_its_time_is_over(void
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     put_back(block);
+}
+
+static void the_host_waits_until_the_memory_is_complete_or_its_time_is_over(void **state) {
+    (void)state;
+    void *freed = freed_on_a();
+    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    require_host_wait_for(freed);
 }
 
 static void require_no_wait(void) {
@@ -276,19 +280,9 @@ static void a_driver_that_fails_ends_the_hosts_wait(void **state) {
 // The legacy stream would tell when it is complete; it is busy until the second request.
 static void the_host_waits_for_what_the_legacy_stream_can_tell_of(void **state) {
     (void)state;
-    struct sp_block *block = NULL;
     a = simulated_blocking_stream();
     void *freed = freed_on_a();
-    fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
-    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
-    assert_null(block);
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
-    simulated_finish(a);
-    fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
-    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
-    assert_non_null(block);
-    assert_int_equal(block->address, (uintptr_t)freed);
-    put_back(block);
+    require_host_wait_for(freed);
 }
 
 // Two streams have freed into the same memory, one of them with no event behind it; its neighbour has events of both.
