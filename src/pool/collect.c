@@ -61,7 +61,7 @@ static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
         return false;
     if (slab->last_sequence != 0)
         sp_fence_set_add(&slab->run->fences, fence);
-    sp_fence_set_prune(&slab->run->fences, lane->pool->is_complete);
+    sp_fence_set_prune(&slab->run->fences, sp_pool_measure(lane->pool));
     return true;
 }
 

@@ -112,7 +112,7 @@ static uint32_t put_own_locked(struct sp_lane *owner, struct sp_slab *slab, uint
 // this one.
 SP_COLD static CUresult return_locked(struct sp_lane *owner, struct sp_slab *slab, uint16_t index,
                                       struct release *release) {
-    sp_fence_set_prune(&slab->foreign, owner->pool->is_complete);
+    sp_fence_set_prune(&slab->foreign, sp_pool_measure(owner->pool));
     if (!sp_fence_set_add(&slab->foreign, (struct sp_fence){release->stream->slot, release->sequence}))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (sp_list_empty(&slab->returned_link))
@@ -220,7 +220,7 @@ static void stamp(const struct sp_pool *pool, struct sp_block *block, const stru
         sp_fence_set_advance(&block->fences, release->stream->slot, release->sequence);
         return;
     }
-    sp_fence_set_prune(&block->fences, pool->is_complete);
+    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     if (!release->stream)
         return;
     sp_fence_set_reserve(&block->fences, 1);

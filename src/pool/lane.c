@@ -21,7 +21,7 @@ static struct {
 static bool is_fenced(const struct sp_lane *lane, uint64_t sequence) {
     const struct sp_stream *stream = lane->stream;
     return atomic_load_explicit(&stream->recorded, memory_order_relaxed) >= sequence ||
-           lane->pool->is_complete((struct sp_fence){stream->slot, sequence});
+           sp_pool_knows(lane->pool, (struct sp_fence){stream->slot, sequence});
 }
 
 void sp_lane_begin_unfenced(struct sp_lane *lane, uint64_t sequence) {

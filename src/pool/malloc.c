@@ -15,14 +15,14 @@
 
 // Nothing of the streams that returned blocks of the slab is pending.
 SP_COLD static bool is_return_complete(struct sp_lane *lane, struct sp_slab *slab) {
-    sp_fence_set_prune(&slab->foreign, lane->pool->is_complete);
+    sp_fence_set_prune(&slab->foreign, sp_pool_measure(lane->pool));
     return sp_fence_set_empty(&slab->foreign);
 }
 
 // Nothing of other streams is pending on the slab's free blocks, nor of those that had its pages before.
 static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
     struct sp_fence_set *before = &slab->run->fences;
-    sp_fence_set_prune(before, lane->pool->is_complete);
+    sp_fence_set_prune(before, sp_pool_measure(lane->pool));
     bool of_owner =
         before->count == 0 || (before->count == 1 && sp_fence_set_at(before, 0)->slot == lane->stream->slot);
     return of_owner && is_return_complete(lane, slab);
@@ -42,7 +42,7 @@ static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_i
 // number, as if the lane's stream had freed a block there just now.
 static void note_debt_locked(struct sp_lane *lane, struct sp_slab *slab, const struct sp_fence_set *fences) {
     if (!sp_stream_acts(lane->stream) ||
-        sp_stream_debt_for(lane->stream, fences, lane->pool->is_complete) == SP_DEBT_NONE)
+        sp_stream_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
         return;
     slab->last_sequence = sp_stream_number(lane->stream);
     sp_number_raise(&lane->stream->freed, slab->last_sequence);
@@ -286,7 +286,7 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 // Of a large block all fences count. Of a slab's block what was freed there last on the lane's own stream: the slab is its own lane's.
 static enum sp_debt debt_locked(const struct sp_lane *lane, uintptr_t owner) {
     const struct sp_slab *slab = sp_owner_slab(owner);
-    bool (*is_complete)(struct sp_fence fence) = lane->pool->is_complete;
+    bool (*is_complete)(struct sp_fence fence) = sp_pool_measure(lane->pool);
     if (!sp_pool_follows_legacy(lane->pool))
         return SP_DEBT_NONE;
     return slab ? sp_stream_debt_for_own(lane->stream, slab->last_sequence, is_complete)
@@ -307,7 +307,7 @@ static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
 
 // The same for what the lane had at hand, which its stream alone had freed.
 static enum sp_debt debt_at_hand(const struct sp_pool *pool, const struct sp_stream *stream, uint64_t freed) {
-    return sp_pool_follows_legacy(pool) ? sp_stream_debt_for_own(stream, freed, pool->is_complete)
+    return sp_pool_follows_legacy(pool) ? sp_stream_debt_for_own(stream, freed, sp_pool_measure(pool))
                                         : SP_DEBT_NONE;
 }
 

@@ -236,6 +236,14 @@ static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->deterministic, memory_order_relaxed);
 }
 
+// What the pool takes for known to be complete, and whether that holds for a fence.
+static inline bool (*sp_pool_measure(const struct sp_pool *pool))(struct sp_fence fence) {
+    return atomic_load_explicit(&pool->is_complete, memory_order_relaxed);
+}
+static inline bool sp_pool_knows(const struct sp_pool *pool, struct sp_fence fence) {
+    return sp_pool_measure(pool)(fence);
+}
+
 // Whether free memory in pieces may be mapped side by side.
 static inline bool sp_pool_remaps(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->defragmentation, memory_order_relaxed) != poolDefragmentNever;

@@ -51,7 +51,7 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
     struct sp_rule_facts facts = {
         .taker_slot = taker->slot,
         .taker_first = taker->first,
-        .known_completed = request->pool->is_complete(fence) ? fence.sequence : 0,
+        .known_completed = sp_pool_knows(request->pool, fence) ? fence.sequence : 0,
         .ordered_until = sp_clock_at(&request->clock, fence.slot),
         .fenced_until = fenced_until(owner, taker),
         .legacy_ordered = sp_pool_follows_legacy(request->pool) && sp_stream_is_legacy_ordered(taker, fence),

@@ -38,7 +38,7 @@ static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind
 
 // Files a free block again where its fences, less those that are complete, say.
 static void refile(struct sp_pool *pool, struct sp_block *block) {
-    sp_fence_set_prune(&block->fences, pool->is_complete);
+    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     struct sp_tier *tier =
         tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane_of(pool, &block->fences));
     if (tier == block->tier)
@@ -73,7 +73,7 @@ static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_blo
 }
 
 struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
-    sp_fence_set_prune(&block->fences, pool->is_complete);
+    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     return insert_pruned(pool, block, lane_of(pool, &block->fences));
 }
 
@@ -89,7 +89,7 @@ static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_
 }
 
 struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
-    sp_fence_set_prune(&block->fences, pool->is_complete);
+    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     struct sp_lane *lane = lane_of(pool, &block->fences);
     if (!lane)
         return insert_pruned(pool, block, NULL);

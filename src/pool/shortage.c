@@ -28,7 +28,7 @@ static bool is_own(const struct look *look) {
 // A wait on the host asks the events of the taker's context, and the legacy stream.
 static bool can_be_awaited(const struct look *look, struct sp_fence fence) {
     const struct sp_stream *stream = sp_stream_at(fence.slot);
-    if (look->pool->is_complete(fence))
+    if (sp_pool_knows(look->pool, fence))
         return true;
     return sp_request_shares_context(look->request, stream) &&
            (fence.sequence <= sp_stream_covered(stream) || sp_silent_is_seen_by_legacy(stream));
@@ -61,7 +61,7 @@ static unsigned part_of(const struct look *look, const struct sp_block *block) {
 static bool holds_back(const struct look *look, unsigned part, struct sp_fence fence) {
     struct sp_fence_set alone = {.count = 1, .some = {fence}};
     if (!is_own(look) || part == SP_MINE)
-        return !look->pool->is_complete(fence);
+        return !sp_pool_knows(look->pool, fence);
     return sp_request_rule(look->request, &alone) > look->request->reach;
 }
 

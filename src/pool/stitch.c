@@ -150,7 +150,7 @@ struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint
 }
 
 static void remember_use(struct sp_stitch *stitch, const struct sp_fence_set *fences) {
-    sp_fence_set_prune(&stitch->used, stitch->segment.pool->is_complete);
+    sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
     if (!sp_fence_set_join(&stitch->used, fences))
         stitch->used_more = true;
 }
@@ -306,7 +306,7 @@ void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings) {
 // ------------------------------------------------------------------------------------------------ the end
 
 static bool is_over(struct sp_stitch *stitch) {
-    sp_fence_set_prune(&stitch->used, stitch->segment.pool->is_complete);
+    sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
     return sp_fence_set_empty(&stitch->used) && !stitch->used_more;
 }
 
