@@ -73,7 +73,7 @@ static void free_spares(struct sp_mark *spare) {
 }
 
 // Marks that others still hold keep an event that nobody may touch: their number is complete, so nobody
-// will. The slot is never used again. Called with the registry's lock held.
+// will. Called with the registry's lock held.
 void sp_stream_end_with_context(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     bool ended = stream->ended;
@@ -85,12 +85,23 @@ void sp_stream_end_with_context(struct sp_stream *stream) {
     atomic_store(&stream->action, NULL);
     sp_clock_clear(&stream->clock);
     sp_clock_clear(&stream->acquired);
+    stream->acquired_more = false;
     sp_lock_release(&stream->lock);
     free_spares(spare);
     if (ended)
         return;
     sp_stream_publish(stream, sp_stream_close_sequence(stream), SP_SYNCHRONIZED);
     sp_stream_drop_marks(stream, UINT64_MAX);
+}
+
+// Marks of before know by the epoch that their events are none of the new context's. What an anonymous
+// stream's chain covered is complete.
+void sp_stream_begin_in_context(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    stream->ended = false;
+    stream->epoch++;
+    stream->chain_orphaned = false;
+    sp_lock_release(&stream->lock);
 }
 
 void sp_stream_destroy_events(struct sp_stream *stream) {

@@ -2,8 +2,8 @@
 //
 // A slot is used again when nothing of its stream is pending: neither what it freed nor what it was given
 // while that was pending, for the memory that came of it lies about in the stream's lanes. A context that
-// ends has completed its work and takes the events along, so its streams are complete, and their slots are
-// never used again.
+// ends has completed its work and takes the events along, so its streams are complete, and their slots can be
+// used in other contexts.
 #ifndef STREAMPOOL_ORDER_END_H
 #define STREAMPOOL_ORDER_END_H
 
@@ -24,6 +24,9 @@ void sp_stream_forget(struct sp_stream *stream);
 // The stream's context was destroyed: its work has completed, its events are gone. With the registry's lock
 // held.
 void sp_stream_end_with_context(struct sp_stream *stream);
+
+// The slot is given to a stream of another context than before. With the registry's lock held.
+void sp_stream_begin_in_context(struct sp_stream *stream);
 
 // For tests: destroys the stream's events.
 void sp_stream_destroy_events(struct sp_stream *stream);

@@ -55,7 +55,5 @@ CUresult sp_stream_describe(CUstream handle, struct sp_stream_description *descr
     CUresult error = context_of(handle, &description->context);
     if (error == CUDA_SUCCESS)
         error = sp_context_id(description->context, &description->context_id);
-    if (error == CUDA_SUCCESS)
-        error = kind_of(handle, &description->kind);
-    return error == CUDA_SUCCESS ? sp_context_device(description->context, &description->device) : error;
+    return error == CUDA_SUCCESS ? kind_of(handle, &description->kind) : error;
 }

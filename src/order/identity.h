@@ -59,7 +59,7 @@ static inline bool sp_streams_have_ids(void) {
 // The name of a stream where the driver has none: two calls.
 CUresult sp_stream_name_anonymously(CUstream handle, struct sp_stream_name *name);
 
-// Fills in all but the name.
+// Fills in all but the name and the device.
 CUresult sp_stream_describe(CUstream handle, struct sp_stream_description *description);
 
 #endif

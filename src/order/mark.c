@@ -19,10 +19,10 @@ void sp_mark_free(struct sp_mark *mark) {
 }
 
 // A mark without references goes back to its stream, event and all: whether the event could be destroyed now, in a context that
-// may be gone, is not known here. Of a stream that ended with its context the event is gone. Its clock's memory serves the next
+// may be gone, is not known here. Of a stream that ended with its context the event is gone, whoever has the slot now. Its clock's memory serves the next
 // record.
 static void retire_locked(struct sp_stream *stream, struct sp_mark *mark) {
-    if (stream->ended) {
+    if (stream->ended || mark->epoch != stream->epoch) {
         sp_mark_free(mark);
         return;
     }
@@ -83,6 +83,7 @@ static CUresult new_mark(struct sp_stream *stream, struct sp_mark **made) {
     if (!mark)
         return CUDA_ERROR_OUT_OF_MEMORY;
     mark->stream = stream;
+    mark->epoch = stream->epoch; // it stays, for the caller names the stream
     CUresult error = sp_private_event_create(stream, &mark->event);
     if (error != CUDA_SUCCESS) {
         free(mark);

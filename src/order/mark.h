@@ -19,6 +19,7 @@ struct sp_mark {
     struct sp_stream *stream;
     uint64_t sequence;
     uint64_t clock_version; // of the stream, when the clock was copied
+    uint32_t epoch;         // of the slot, when the event was made
     struct sp_clock clock;
     struct sp_mark *next_spare;
 };

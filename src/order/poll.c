@@ -2,6 +2,7 @@
 
 #include "order/context.h"
 #include "order/private_event.h"
+#include "order/turn.h"
 
 #include <string.h>
 
@@ -142,6 +143,22 @@ static CUresult poll_context(CUcontext context, uint64_t id) {
             continue;
         CUresult error = sp_stream_poll(stream);
         first = first == CUDA_SUCCESS ? error : first;
+    }
+    return first;
+}
+
+// What another thread is asking just now doesn't come up here.
+CUresult sp_streams_poll_some_of(const struct sp_stream *of) {
+    struct sp_stream *in_turn[SP_STREAMS_IN_TURN];
+    CUresult first = CUDA_SUCCESS;
+    int count = 0;
+    while (count < SP_STREAMS_IN_TURN && (in_turn[count] = sp_turn_next(of->context_id)))
+        count++;
+    for (int i = 0; i < count; i++) {
+        bool is_of_it = sp_stream_is_of(in_turn[i], of->context, of->context_id);
+        CUresult error = is_of_it ? sp_stream_poll(in_turn[i]) : CUDA_SUCCESS;
+        first = first == CUDA_SUCCESS ? error : first;
+        sp_turn_end(in_turn[i]);
     }
     return first;
 }

@@ -13,6 +13,10 @@ CUresult sp_stream_poll(struct sp_stream *stream);
 CUresult sp_streams_poll_context_of(const struct sp_stream *stream);
 CUresult sp_streams_poll_current_context(void);
 
+// A few streams of the stream's context, by turns: all of them where there are no more.
+enum { SP_STREAMS_IN_TURN = 8 };
+CUresult sp_streams_poll_some_of(const struct sp_stream *stream);
+
 // One mark; one whose event a synchronise is known to have passed; and one that is waited for, as a synchronise waits.
 CUresult sp_mark_ask(struct sp_mark *mark);
 CUresult sp_mark_confirm(struct sp_mark *mark);

@@ -15,7 +15,9 @@
 #ifndef STREAMPOOL_ORDER_PROGRESS_H
 #define STREAMPOOL_ORDER_PROGRESS_H
 
+#include "base/cold.h"
 #include "order/stream.h"
+#include "order/turn.h"
 
 static inline uint64_t sp_stream_completed(const struct sp_stream *stream) {
     return atomic_load_explicit(&stream->completed, memory_order_acquire);
@@ -64,8 +66,11 @@ uint64_t sp_stream_close_sequence(struct sp_stream *stream);
 
 // Up to the number a record stands behind the frees, and can be found.
 static inline void sp_stream_set_recorded_locked(struct sp_stream *stream, uint64_t sequence) {
-    if (atomic_load_explicit(&stream->recorded, memory_order_relaxed) < sequence)
-        atomic_store_explicit(&stream->recorded, sequence, memory_order_release);
+    if (atomic_load_explicit(&stream->recorded, memory_order_relaxed) >= sequence)
+        return;
+    atomic_store_explicit(&stream->recorded, sequence, memory_order_release);
+    if (SP_UNLIKELY(!stream->has_turn))
+        sp_turn_join(stream);
 }
 
 // Numbers only grow.

@@ -13,9 +13,9 @@
 //                ever was under this name, and whoever takes memory here waits on it first. On one and the
 //                same stream such a wait costs nothing, on a recycled handle it is what is right.
 //
-// The slot of an identified stream that is gone (it was destroyed through the library, or its handle has
-// come back with another id) is used again once everything that it did has completed. Sequence numbers go
-// on counting there, so an old fence of the slot stays what it is, complete.
+// The slot of a stream that is gone is used again once everything that it did has completed: see
+// order/registry.h. Sequence numbers go on counting there, so an old fence of the slot stays what it is,
+// complete.
 //
 // Sequence numbers. `sequence` is what a free gets now. Whatever could tell somebody how far the stream has
 // come closes it: it takes the number n and opens n + 1, then makes the driver call, and when that has
@@ -32,6 +32,7 @@
 #ifndef STREAMPOOL_ORDER_STREAM_H
 #define STREAMPOOL_ORDER_STREAM_H
 
+#include "base/list.h"
 #include "base/lock.h"
 #include "driver/driver.h"
 #include "order/clock.h"
@@ -69,15 +70,19 @@ struct sp_stream {
     _Atomic(CUevent) action;   // of a legacy stream: the event of its actions
     uint64_t first;            // the first number of this incarnation
     CUstream handle;
-    CUcontext context;
-    uint64_t context_id;        // sp_context_id's
-    _Atomic bool gone;          // destroyed: nothing new comes of it
-    _Atomic bool strict;        // a pool that goes by synchronises alone has a lane for it
-    _Atomic uint32_t borrowers; // see order/borrow.h
+    _Atomic(CUcontext) context;
+    _Atomic uint64_t context_id; // sp_context_id's
+    _Atomic bool gone;           // nothing new comes of it: see order/registry.h
+    _Atomic bool strict;         // a pool that goes by synchronises alone has a lane for it
+    _Atomic bool was_remembered; // by its handle, in whatever thread
+    _Atomic uint32_t borrowers;  // see order/borrow.h
 
     // Guarded by the registry's lock:
-    struct sp_stream *next_in_bucket;
-    struct sp_stream *next_gone; // in the list of slots to be used again
+    struct sp_stream *next_by_name;
+    struct sp_stream *next_by_handle;
+    struct sp_list of_context; // in its context's list
+    struct sp_list unused;     // among the slots to be used again
+    struct sp_list in_turn;    // guarded by the lock of its turn: see order/turn.h
 
     // Guarded by the stream's lock:
     struct sp_lock lock;
@@ -85,6 +90,8 @@ struct sp_stream {
     struct sp_mark *spare_marks;            // with an event each, to be recorded again
     _Atomic uint32_t spare_count;           // written under the lock
     bool ended;                             // with its context, and all events with it
+    uint32_t epoch;                         // counts the contexts that the slot has been of
+    bool has_turn;                          // see order/turn.h
     struct sp_clock clock;
     struct sp_clock acquired; // fences of memory that was taken while they were pending
     bool acquired_more;       // others, for which there was no host memory
@@ -104,6 +111,18 @@ SP_STREAMS_OF_THREAD struct sp_stream *sp_streams_by_handle[SP_STREAMS_BY_HANDLE
 
 static inline uint64_t sp_stream_hash(uint64_t word) {
     return (word * 0x9E3779B97F4A7C15u) >> 32;
+}
+static inline uint64_t sp_stream_name_hash(const struct sp_stream_name *name) {
+    return sp_stream_hash(name->word[0] ^ (name->word[1] >> 4) ^ name->word[2]);
+}
+
+// Who finds the name, by a pointer from an earlier stream of the slot and no lock, sees what the slot was described with.
+static inline bool sp_stream_has_name(const struct sp_stream *stream, const struct sp_stream_name *name) {
+    for (int i = 0; i < 3; i++) {
+        if (atomic_load_explicit(&stream->key.word[i], memory_order_acquire) != name->word[i])
+            return false;
+    }
+    return true;
 }
 
 // The stream behind a handle that a caller has just passed to us; made known if it is new. The common case is
@@ -147,7 +166,7 @@ void sp_stream_remember(struct sp_stream *stream, CUstream handle);
 
 // Makes every thread forget a handle, before the stream that it names (null: it isn't told) is destroyed, and waits for who has
 // borrowed that, even if it was forgotten before; and all handles.
-void sp_streams_forget_handle(CUstream handle, const struct sp_stream *of);
+void sp_streams_forget_handle(CUstream handle, struct sp_stream *of);
 void sp_streams_forget_handles(void);
 
 // The stream of a slot that a fence names.
@@ -161,13 +180,17 @@ static inline struct sp_stream *sp_stream_at(uint32_t slot) {
 uint32_t sp_stream_count(void);
 
 // The stream with this first word of its name was destroyed: once all of it has completed, its slot is given to another. A slot
-// that is another stream's by now is left alone.
+// that is another stream's by now is left alone. Of an anonymous stream, whose name others may have, nothing is said.
 void sp_stream_set_gone(struct sp_stream *stream, uint64_t word);
+
+// The same for a thread's own default stream, when the thread ends.
+void sp_stream_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name);
 
 // Ends the streams of contexts that were destroyed or reset, as far as the driver can tell: what was freed there is
 // complete. Each context with frees pending is asked once, but that of `alive` (may be null), a stream that the caller was
-// just passed. True when something was learned.
+// just passed. True when something was learned. The second asks of a few contexts, by turns.
 bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive);
+bool sp_streams_end_with_some_gone_contexts(const struct sp_stream *alive);
 
 // For who only tells of a stream: its slot may be given to another one meanwhile.
 static inline CUstream sp_stream_handle_now(const struct sp_stream *stream) {

@@ -167,8 +167,10 @@ static void the_legacy_stream_is_told_by_its_context(void **state) {
     uint64_t id = there->context_id;
     assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
-    assert_ptr_not_equal(known(NULL), there); // even if the new context has the handle of the old one
-    assert_int_not_equal(known(NULL)->context_id, id);
+    struct sp_stream *later = known(NULL); // even if the new context has the handle of the old one
+    assert_int_not_equal(later->context_id, id);
+    assert_ptr_equal(later, there); // whose stream has ended, so its slot is used again
+    assert_ptr_not_equal(later, here);
 }
 
 static void whoever_goes_from_context_to_context_asks_once_a_call(void **state) {
@@ -368,7 +370,8 @@ static void a_context_at_the_handle_of_an_earlier_one_shows_that_that_one_has_en
     assert_int_equal(sp_driver->cuCtxSetCurrent(context), CUDA_SUCCESS);
     assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS); // asks no event of before
     struct sp_stream *young = known_stream();
-    assert_ptr_not_equal(young, old);
+    assert_ptr_equal(young, old); // the slot, with numbers of its own
+    assert_true(young->first > sequence);
     assert_true(is_complete(old, sequence));
     assert_true(is_synchronized(old, sequence));
     assert_null(sp_stream_mark_covering(old, 0));

@@ -1,0 +1,52 @@
+#include "order/turn.h"
+
+#include "order/progress.h"
+
+enum { TURNS = 64 };
+
+// A turn's lock is taken under a stream's.
+static struct turn {
+    struct sp_lock lock;
+    struct sp_list streams; // by in_turn; zeroed until one joins
+} turns[TURNS];
+
+static struct turn *turn_of(uint64_t context_id) {
+    return &turns[context_id % TURNS];
+}
+
+static void push(struct sp_stream *stream) {
+    struct turn *turn = turn_of(stream->context_id);
+    sp_lock_acquire(&turn->lock);
+    if (!turn->streams.next)
+        sp_list_init(&turn->streams);
+    sp_list_push_back(&turn->streams, &stream->in_turn);
+    sp_lock_release(&turn->lock);
+}
+
+void sp_turn_join(struct sp_stream *stream) {
+    stream->has_turn = true;
+    push(stream);
+}
+
+struct sp_stream *sp_turn_next(uint64_t context_id) {
+    struct turn *turn = turn_of(context_id);
+    sp_lock_acquire(&turn->lock);
+    struct sp_list *link = turn->streams.next ? sp_list_pop_front(&turn->streams) : NULL;
+    sp_lock_release(&turn->lock);
+    return link ? SP_CONTAINER_OF(link, struct sp_stream, in_turn) : NULL;
+}
+
+// An event that is recorded meanwhile finds that the stream has its turn, or that it has none: both are
+// decided under its lock.
+void sp_turn_end(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    stream->has_turn = sp_stream_has_pending_events(stream);
+    if (stream->has_turn)
+        push(stream);
+    sp_lock_release(&stream->lock);
+}
+
+void sp_turns_close(void) {
+    for (int i = 0; i < TURNS; i++)
+        turns[i].streams = (struct sp_list){NULL, NULL};
+}

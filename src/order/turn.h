@@ -1,0 +1,24 @@
+// Turns: which streams have events that nobody has found complete yet, so that some can be asked without a
+// look at all.
+//
+// A stream joins the turn of its context when an event is recorded on it, and leaves it when it comes up and has
+// nothing pending any more. Who asks takes the one that has waited longest and puts it back behind all others,
+// so each is asked in as many questions as there are streams. Contexts share the turns; a stream of another
+// context that comes up is put back.
+#ifndef STREAMPOOL_ORDER_TURN_H
+#define STREAMPOOL_ORDER_TURN_H
+
+#include "order/stream.h"
+
+// With the stream's lock held: it has no turn, and an event that isn't known to be complete.
+void sp_turn_join(struct sp_stream *stream);
+
+// The stream whose turn it is among those of a context (and of others that share the turns), or null. The caller puts
+// it back, or leaves it out, by sp_turn_end().
+struct sp_stream *sp_turn_next(uint64_t context_id);
+void sp_turn_end(struct sp_stream *stream);
+
+// For tests, when all streams are forgotten.
+void sp_turns_close(void);
+
+#endif
