@@ -213,11 +213,12 @@ struct poolMemPoolProps {
 // The three reuse policies default to 1; any other number than 0 reads back as 1. ReleaseThreshold defaults
 // to 0. The two Current figures are read only; a High figure can only be set to 0, which resets it to the
 // Current one. Used counts requested bytes exactly and falls when a free is called, not when it completes;
-// Reserved counts physical bytes. While one thread at a time is in a call of the pool, all four are exact.
-// With several at once, UsedMemCurrent is a sum that calls may change while it is taken, and UsedMemHigh may
-// count what one thread freed while another allocated: it is at least the highest sum that there was, and at
-// most the sum of what was used at most by each stream. 9 to 14 are read only and
-// tell what the pool was made with.
+// Reserved counts physical bytes. While one thread at a time is in a call of the pool, all four are exact,
+// UsedMemHigh as long as no more than 64 streams have used the pool. With several threads at once,
+// UsedMemCurrent is a sum that calls may change while it is taken, and UsedMemHigh may count what one thread
+// freed while another allocated; with more streams it may count what one stream freed while another
+// allocated. It is at least the highest sum that there was, and at most the sum of what was used at most by
+// each stream. 9 to 14 are read only and tell what the pool was made with.
 //
 //   UnfencedBytesMax  A free is known to other streams only once an event has been recorded behind
 //                     it. So many bytes of the pool may lie free with no event behind them: each of

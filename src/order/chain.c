@@ -1,6 +1,7 @@
 #include "order/chain.h"
 
 #include "order/private_event.h"
+#include "order/turn.h"
 
 // The chain of an anonymous stream: see the top of stream.h. The first caller makes the event.
 static CUresult chain_event(struct sp_stream *stream, CUevent *event) {
@@ -54,8 +55,10 @@ CUresult sp_stream_extend_chain(struct sp_stream *stream, uint64_t *closed) {
     if (stream->chain_sequence < *closed)
         stream->chain_sequence = *closed;
     stream->chain_orphaned = false;
-    sp_stream_set_recorded_locked(stream, *closed);
+    bool joins = sp_stream_set_recorded_locked(stream, *closed);
     sp_lock_release(&stream->lock);
+    if (joins)
+        sp_turn_join(stream);
     return CUDA_SUCCESS;
 }
 

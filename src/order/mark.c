@@ -1,6 +1,8 @@
 #include "order/mark.h"
 
+#include "base/cold.h"
 #include "order/private_event.h"
+#include "order/turn.h"
 
 #include <stdlib.h>
 
@@ -144,8 +146,10 @@ static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
     *entry = mark;
     if (covered)
         drop_locked(stream, covered);
-    sp_stream_set_recorded_locked(stream, mark->sequence);
+    bool joins = sp_stream_set_recorded_locked(stream, mark->sequence);
     sp_lock_release(&stream->lock);
+    if (SP_UNLIKELY(joins))
+        sp_turn_join(stream);
 }
 
 void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark) {

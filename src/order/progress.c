@@ -1,11 +1,22 @@
 #include "order/progress.h"
 
 static _Atomic uint64_t news;
+
+// Of the latest news which stream each is of: (number, slot).
+enum { LATEST = 1024, SLOT_BITS = 20 };
+static _Atomic uint64_t latest[LATEST];
+
 static _Atomic(void (*)(void)) awaiting;
 static _Atomic bool any_strict; // stream, since the process began
 
 uint64_t sp_streams_news(void) {
     return atomic_load_explicit(&news, memory_order_acquire);
+}
+
+bool sp_streams_news_of(uint64_t number, uint32_t *slot) {
+    uint64_t told = atomic_load_explicit(&latest[number % LATEST], memory_order_acquire);
+    *slot = told & ((1u << SLOT_BITS) - 1);
+    return told >> SLOT_BITS == number + 1;
 }
 
 // Whoever brings news counts them and then looks for a listener; here it is the other way round. So one of the two sees
@@ -15,8 +26,9 @@ bool sp_streams_await_news(uint64_t seen, void (*listener)(void)) {
     return atomic_load(&news) == seen;
 }
 
-static void bring_news(void) {
-    atomic_fetch_add(&news, 1);
+static void bring_news(uint32_t slot) {
+    uint64_t number = atomic_fetch_add(&news, 1);
+    atomic_store_explicit(&latest[number % LATEST], (number + 1) << SLOT_BITS | slot, memory_order_release);
     if (!atomic_load(&awaiting))
         return;
     void (*listener)(void) = atomic_exchange(&awaiting, NULL);
@@ -70,7 +82,7 @@ void sp_stream_publish(struct sp_stream *stream, uint64_t sequence, enum sp_know
     sp_number_raise(&stream->completed, sequence);
     if (how == SP_SYNCHRONIZED)
         sp_number_raise(&stream->synchronized, sequence);
-    bring_news();
+    bring_news(stream->slot);
 }
 
 void sp_clock_publish(const struct sp_clock *clock, enum sp_knowledge how) {

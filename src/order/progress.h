@@ -15,9 +15,7 @@
 #ifndef STREAMPOOL_ORDER_PROGRESS_H
 #define STREAMPOOL_ORDER_PROGRESS_H
 
-#include "base/cold.h"
 #include "order/stream.h"
-#include "order/turn.h"
 
 static inline uint64_t sp_stream_completed(const struct sp_stream *stream) {
     return atomic_load_explicit(&stream->completed, memory_order_acquire);
@@ -37,6 +35,10 @@ static inline bool sp_stream_has_pending_events(const struct sp_stream *stream) 
 
 // Changes whenever something becomes known to be complete, of any stream.
 uint64_t sp_streams_news(void);
+
+// The slot of the stream that brought a piece of news, `number` in the order of sp_streams_news(), from 0 on. False
+// when that is no longer known, or not yet.
+bool sp_streams_news_of(uint64_t number, uint32_t *slot);
 
 // Has `listener` called once, by the thread that brings the next news, which may hold locks of this folder. False when there
 // are news since `seen` already; then it may be called all the same, or not. One listener at a time.
@@ -64,13 +66,15 @@ static inline uint64_t sp_stream_close_locked(struct sp_stream *stream) {
 }
 uint64_t sp_stream_close_sequence(struct sp_stream *stream);
 
-// Up to the number a record stands behind the frees, and can be found.
-static inline void sp_stream_set_recorded_locked(struct sp_stream *stream, uint64_t sequence) {
+// Up to the number a record stands behind the frees, and can be found. True when the stream has to join its turn
+// (order/turn.h) for that, once its lock is given back.
+static inline bool sp_stream_set_recorded_locked(struct sp_stream *stream, uint64_t sequence) {
     if (atomic_load_explicit(&stream->recorded, memory_order_relaxed) >= sequence)
-        return;
+        return false;
     atomic_store_explicit(&stream->recorded, sequence, memory_order_release);
-    if (SP_UNLIKELY(!stream->has_turn))
-        sp_turn_join(stream);
+    bool joins = !stream->has_turn;
+    stream->has_turn = true;
+    return joins;
 }
 
 // Numbers only grow.

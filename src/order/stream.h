@@ -82,7 +82,7 @@ struct sp_stream {
     struct sp_stream *next_by_handle;
     struct sp_list of_context; // in its context's list
     struct sp_list unused;     // among the slots to be used again
-    struct sp_list in_turn;    // guarded by the lock of its turn: see order/turn.h
+    struct sp_list in_turn;    // guarded by the lock of the turn: see order/turn.h
 
     // Guarded by the stream's lock:
     struct sp_lock lock;

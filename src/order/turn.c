@@ -4,7 +4,6 @@
 
 enum { TURNS = 64 };
 
-// A turn's lock is taken under a stream's.
 static struct turn {
     struct sp_lock lock;
     struct sp_list streams; // by in_turn; zeroed until one joins
@@ -14,18 +13,13 @@ static struct turn *turn_of(uint64_t context_id) {
     return &turns[context_id % TURNS];
 }
 
-static void push(struct sp_stream *stream) {
+void sp_turn_join(struct sp_stream *stream) {
     struct turn *turn = turn_of(stream->context_id);
     sp_lock_acquire(&turn->lock);
     if (!turn->streams.next)
         sp_list_init(&turn->streams);
     sp_list_push_back(&turn->streams, &stream->in_turn);
     sp_lock_release(&turn->lock);
-}
-
-void sp_turn_join(struct sp_stream *stream) {
-    stream->has_turn = true;
-    push(stream);
 }
 
 struct sp_stream *sp_turn_next(uint64_t context_id) {
@@ -40,10 +34,11 @@ struct sp_stream *sp_turn_next(uint64_t context_id) {
 // decided under its lock.
 void sp_turn_end(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
-    stream->has_turn = sp_stream_has_pending_events(stream);
-    if (stream->has_turn)
-        push(stream);
+    bool stays = sp_stream_has_pending_events(stream);
+    stream->has_turn = stays;
     sp_lock_release(&stream->lock);
+    if (stays)
+        sp_turn_join(stream);
 }
 
 void sp_turns_close(void) {

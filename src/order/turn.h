@@ -10,7 +10,7 @@
 
 #include "order/stream.h"
 
-// With the stream's lock held: it has no turn, and an event that isn't known to be complete.
+// Puts a stream that has just got its turn behind all others: see sp_stream_set_recorded_locked().
 void sp_turn_join(struct sp_stream *stream);
 
 // The stream whose turn it is among those of a context (and of others that share the turns), or null. The caller puts

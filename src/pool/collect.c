@@ -127,11 +127,33 @@ static struct sp_lane *next_lane(struct sp_pool *pool, const struct sp_lane *lan
     return found;
 }
 
+static void collect_lane(struct sp_lane *lane) {
+    sp_lane_flush_quick(lane, sp_pool_insert);
+    collect_slabs(lane);
+}
+
 void sp_pool_collect(struct sp_pool *pool) {
-    for (struct sp_lane *lane = next_lane(pool, NULL); lane; lane = next_lane(pool, lane)) {
-        sp_lane_flush_quick(lane, sp_pool_insert);
-        collect_slabs(lane);
+    for (struct sp_lane *lane = next_lane(pool, NULL); lane; lane = next_lane(pool, lane))
+        collect_lane(lane);
+}
+
+static struct sp_lane *lane_in_turn(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->lock);
+    struct sp_list *link = pool->in_turn ? pool->in_turn->next : pool->lanes.next;
+    if (link == &pool->lanes)
+        link = pool->lanes.next; // there is one: that of the stream which asks
+    pool->in_turn = link;
+    sp_lock_release(&pool->lock);
+    return SP_CONTAINER_OF(link, struct sp_lane, link);
+}
+
+void sp_pool_collect_some(struct sp_pool *pool) {
+    if (!sp_pool_has_many_lanes(pool)) {
+        sp_pool_collect(pool);
+        return;
     }
+    for (int i = 0; i < SP_LANES_IN_TURN; i++)
+        collect_lane(lane_in_turn(pool));
 }
 
 void sp_pool_free_slabs(struct sp_pool *pool) {

@@ -84,19 +84,33 @@ static void allow(struct sp_lane *lane, uint64_t more) {
     sp_biased_release(&lane->lock);
 }
 
+enum { SP_LANES_LOOKED_AT = 64 };
+
+// How many lanes are looked at. Where a look at very many has found too little, others follow at a few until
+// they have been as many together: so a pool that grows on thousands of streams looks at a few each time.
+static uint32_t looks_locked(struct sp_pool *pool, uint32_t lanes) {
+    if (lanes <= SP_LANES_LOOKED_AT || pool->short_looks == 0)
+        return lanes;
+    pool->short_looks--;
+    return SP_LANES_LOOKED_AT;
+}
+
 // From the others, the lane that was covered last before all: a program that goes round its streams finds there what it
 // needs. With the lock of the allowances held.
 static void take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane) {
     const struct sp_lane_table *table = lanes_of(pool);
+    uint32_t looks = looks_locked(pool, table->count);
     uint64_t wanted = missing(lane);
     uint64_t taken = 0;
-    for (uint32_t i = 0; i < table->count && taken < wanted; i++) {
+    for (uint32_t i = 0; i < looks && taken < wanted; i++) {
         struct sp_lane *other = lane_at(table, (pool->covered_last + i) % table->count);
         if (other && other != lane)
             taken += take_over(other, wanted - taken);
     }
     if (taken > 0)
         allow(lane, taken);
+    if (taken < wanted && looks == table->count)
+        pool->short_looks = looks / SP_LANES_LOOKED_AT;
     pool->covered_last = lane->stream->slot;
 }
 

@@ -15,7 +15,8 @@
 // one thread at a time allocates, used_high is exactly the highest sum. A thread that finds another one at this very
 // thing doesn't wait: it raises used_high at once, and then its lane keeps what it has come to need. So with
 // several threads used_high may count what one has freed while another allocated; but no lane's allowance ever exceeds the most that the
-// lane itself has used, so used_high never exceeds the sum of those.
+// lane itself has used, so used_high never exceeds the sum of those. It may also do so where more than 64 streams have
+// used the pool, for an allocation doesn't look at all of thousands of lanes each time.
 #ifndef STREAMPOOL_POOL_FIGURES_H
 #define STREAMPOOL_POOL_FIGURES_H
 
@@ -71,12 +72,12 @@ static inline void sp_figure_raise(_Atomic uint64_t *high, uint64_t current) {
 static inline void sp_figures_reserved_add(struct sp_pool *pool, uint64_t bytes) {
     uint64_t reserved = atomic_fetch_add_explicit(&pool->reserved, bytes, memory_order_relaxed) + bytes;
     sp_figure_raise(&pool->reserved_high, reserved);
-    sp_pool_share_unfenced(pool);
+    sp_pool_share_unfenced_again(pool);
 }
 
 static inline void sp_figures_reserved_subtract(struct sp_pool *pool, uint64_t bytes) {
     atomic_fetch_sub_explicit(&pool->reserved, bytes, memory_order_relaxed);
-    sp_pool_share_unfenced(pool);
+    sp_pool_share_unfenced_again(pool);
 }
 
 #endif

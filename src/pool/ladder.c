@@ -35,7 +35,7 @@ static CUresult primed(struct sp_request *request, struct sp_block **block) {
 
 // What was freed in a context that was destroyed is complete, under every policy. Nobody tells, so it is looked for.
 static CUresult of_gone_contexts(struct sp_request *request, struct sp_block **block) {
-    if (sp_streams_end_with_gone_contexts(request->lane->stream))
+    if (sp_streams_end_with_some_gone_contexts(request->lane->stream))
         *block = sp_take(request);
     return CUDA_SUCCESS;
 }
@@ -47,7 +47,7 @@ static CUresult found_complete(struct sp_request *request, struct sp_block **blo
     uint64_t before = sp_streams_news();
     CUresult error = sp_pool_fence_open_lanes(request->pool, request->lane, true);
     if (error == CUDA_SUCCESS)
-        error = sp_streams_poll_context_of(request->lane->stream);
+        error = sp_streams_poll_some_of(request->lane->stream);
     request->brought_news = sp_streams_news() != before;
     if (error == CUDA_SUCCESS)
         *block = sp_take(request);
@@ -56,6 +56,12 @@ static CUresult found_complete(struct sp_request *request, struct sp_block **blo
 
 // What the lanes hold back comes after the question: what has completed is ready by then, and the lanes'
 // latest frees don't join it.
+static CUresult collected_from_some(struct sp_request *request, struct sp_block **block) {
+    sp_pool_collect_some(request->pool);
+    *block = sp_take(request);
+    return CUDA_SUCCESS;
+}
+
 static CUresult collected(struct sp_request *request, struct sp_block **block) {
     sp_pool_collect(request->pool);
     *block = sp_take(request);
@@ -269,6 +275,19 @@ static CUresult climb(const struct step *steps, size_t count, struct sp_request 
 
 // ------------------------------------------------------------------------------- before a request is refused
 
+// Of many streams, lanes and contexts the rungs so far have looked at some.
+static CUresult look_at_all(struct sp_request *request, struct sp_block **block) {
+    CUresult error = CUDA_SUCCESS;
+    uint64_t before = sp_streams_news();
+    if (sp_stream_count() <= SP_STREAMS_IN_TURN)
+        return CUDA_SUCCESS;
+    sp_streams_end_with_gone_contexts(request->lane->stream);
+    if (sp_pool_may_ask(request->pool) && !(request->flags & poolMallocSameStreamOnly))
+        error = sp_streams_poll_context_of(request->lane->stream);
+    request->brought_news = request->brought_news || sp_streams_news() != before;
+    return error == CUDA_SUCCESS ? sp_climb_again(request, block) : error;
+}
+
 // A question for all that may be pending in the way of the request. It publishes what it finds.
 typedef CUresult question(struct sp_request *request);
 
@@ -339,7 +358,7 @@ static const struct step at_once[] = {
     {primed, SP_STATISTIC_COUNT},
     {of_gone_contexts, SP_STATISTIC_COUNT},
     {found_complete, SP_STATISTIC_COUNT},
-    {collected, SP_STATISTIC_COUNT},
+    {collected_from_some, SP_STATISTIC_COUNT},
     {remapped, SP_STATISTIC_Remaps},
     {grown, SP_STATISTIC_Growths},
     {remapped_under_pressure, SP_STATISTIC_Remaps},
@@ -375,6 +394,8 @@ static void note_failure(CUresult error) {
 CUresult sp_climb(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     CUresult error = climb(STEPS_OF(at_once), request, block);
+    if (error == CUDA_SUCCESS && !*block)
+        error = look_at_all(request, block);
     if (error == CUDA_SUCCESS && !*block && sp_pool_may_ask(request->pool))
         error = sp_ask_and_climb(request, block);
     if (error == CUDA_SUCCESS && !*block)

@@ -78,6 +78,7 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     }
     sp_list_init(&lane->owned_slabs);
     sp_list_init(&lane->link);
+    sp_list_init(&lane->legacy_link);
     for (int i = 0; i < SP_REGION_COUNT; i++) {
         sp_tier_init(&lane->tiers[i], SP_BLOCK_FREE);
         sp_tier_init(&lane->unfenced[i], SP_BLOCK_FREE);
@@ -149,18 +150,27 @@ static bool is_open(const struct sp_pool *pool, const struct sp_stream *stream) 
     return promises_open_lanes(pool) && sp_stream_can_be_borrowed(stream) && !sp_pool_is_deterministic(pool);
 }
 
+static void set_share(struct sp_lane *lane, uint64_t share, bool closed) {
+    bool none = records_each_free(lane->pool);
+    uint64_t most = none ? 0 : !closed && is_open(lane->pool, lane->stream) ? UINT64_MAX : share;
+    atomic_store_explicit(&lane->unfenced_most, most, memory_order_relaxed);
+}
+
 static void share_unfenced(struct sp_pool *pool, bool closed) {
-    uint64_t share = unfenced_share(pool);
-    bool none = records_each_free(pool);
-    SP_LIST_FOR_EACH(link, &pool->lanes) {
-        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        uint64_t most = none ? 0 : !closed && is_open(pool, lane->stream) ? UINT64_MAX : share;
-        atomic_store_explicit(&lane->unfenced_most, most, memory_order_relaxed);
-    }
+    pool->shared = unfenced_share(pool);
+    SP_LIST_FOR_EACH(link, &pool->lanes)
+    set_share(SP_CONTAINER_OF(link, struct sp_lane, link), pool->shared, closed);
 }
 
 void sp_pool_share_unfenced(struct sp_pool *pool) {
     share_unfenced(pool, false);
+}
+
+void sp_pool_share_unfenced_again(struct sp_pool *pool) {
+    uint64_t share = unfenced_share(pool);
+    uint64_t change = share > pool->shared ? share - pool->shared : pool->shared - share;
+    if (!sp_pool_has_many_lanes(pool) || change > pool->shared / 8)
+        share_unfenced(pool, false);
 }
 
 // ----------------------------------------------------------------------------------------- open lanes
@@ -197,6 +207,8 @@ CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *ca
     const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
     uint64_t share = unfenced_share(pool);
     CUresult first = CUDA_SUCCESS;
+    if (!promises_open_lanes(pool))
+        return CUDA_SUCCESS;
     for (uint32_t slot = 0; table && slot < table->count; slot++) {
         struct sp_lane *lane = atomic_load_explicit(&table->lanes[slot], memory_order_acquire);
         if (!lane || lane == caller || !is_unfenced(lane, share))
@@ -243,8 +255,11 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     if (sp_pool_is_deterministic(pool))
         sp_stream_set_strict(lane->stream);
     sp_list_push_back(&pool->lanes, &lane->link);
+    if (sp_stream_is_legacy(lane->stream->handle))
+        sp_list_push_back(&pool->legacy_lanes, &lane->legacy_link);
     atomic_fetch_add_explicit(&pool->lane_count, 1, memory_order_relaxed);
-    sp_pool_share_unfenced(pool);
+    set_share(lane, unfenced_share(pool), false);
+    sp_pool_share_unfenced_again(pool);
     atomic_store_explicit(&table->lanes[lane->stream->slot], lane, memory_order_release);
     return lane;
 }
@@ -267,6 +282,9 @@ void sp_pool_free_lanes(struct sp_pool *pool) {
         for (uint32_t i = 0; i < table->count; i++)
             atomic_store_explicit(&table->lanes[i], NULL, memory_order_release);
     }
+    pool->in_turn = NULL;
+    while (!sp_list_empty(&pool->legacy_lanes))
+        sp_list_pop_front(&pool->legacy_lanes);
     while (!sp_list_empty(&pool->lanes))
         give_spare(SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes), struct sp_lane, link));
     atomic_store_explicit(&pool->lane_count, 0, memory_order_relaxed);

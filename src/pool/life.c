@@ -149,6 +149,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->settled = 0;
     atomic_store(&pool->used_high, 0);
     pool->covered_last = 0;
+    pool->short_looks = 0;
+    pool->shared = 0;
     atomic_store(&pool->reserved, 0);
     atomic_store(&pool->reserved_high, 0);
     atomic_store(&pool->destroyed, false);
@@ -170,6 +172,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->kept_views_max = SP_KEPT_VIEWS_MAX;
     pool->kept_mappings_max = SP_KEPT_MAPPINGS_MAX;
     sp_list_init(&pool->lanes);
+    sp_list_init(&pool->legacy_lanes);
+    pool->in_turn = NULL;
     sp_list_init(&pool->link);
 }
 

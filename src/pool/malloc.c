@@ -121,10 +121,10 @@ static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, 
     uint64_t address = 0;
     if (!has_returned(lane, sp_size_class_of(size)))
         return 0;
-    if (sp_streams_end_with_gone_contexts(lane->stream))
+    if (sp_streams_end_with_some_gone_contexts(lane->stream))
         address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseComplete);
     if (!address && !(flags & poolMallocSameStreamOnly) && sp_pool_may_ask(pool) &&
-        sp_streams_poll_context_of(lane->stream) == CUDA_SUCCESS)
+        sp_streams_poll_some_of(lane->stream) == CUDA_SUCCESS)
         address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseFoundComplete);
     return address;
 }
@@ -202,7 +202,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     if (!ask)
         return;
     sp_pool_fence_open_lanes(pool, lane, true);
-    sp_streams_poll_context_of(lane->stream);
+    sp_streams_poll_some_of(lane->stream);
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
     sp_lock_release(&pool->lock);

@@ -123,6 +123,7 @@ struct sp_lane {
     _Atomic uint32_t misses; // of the quick lists
     // Guarded by the pool's lock:
     struct sp_list link;                   // in pool.lanes
+    struct sp_list legacy_link;            // in pool.legacy_lanes, if its stream is one
     struct sp_tier tiers[SP_REGION_COUNT]; // all fences are of this stream, and an event stands behind each
     struct sp_tier unfenced[SP_REGION_COUNT]; // likewise, and no event did when they were last looked through
     uint64_t settled;       // what of the stream was known complete when the tiers were last looked through
@@ -195,6 +196,7 @@ struct sp_pool {
     _Alignas(64) _Atomic uint64_t used_high; // the sum of the lanes' allowances
     struct sp_lock allowances;
     uint32_t covered_last;                  // the slot of the lane whose allowance was brought up last
+    uint32_t short_looks;                   // see pool/figures.c
     _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
 
@@ -211,8 +213,11 @@ struct sp_pool {
     uint32_t kept_views_max;       // a test may set fewer
     size_t kept_mappings_max;
     struct sp_list lanes;
-    _Atomic uint32_t lane_count; // written under `lock`
-    uint64_t settled;            // sp_streams_news() when the tiers were last looked through
+    uint64_t shared;               // what each lane was last allowed to hold back
+    struct sp_list legacy_lanes;   // those of legacy streams
+    const struct sp_list *in_turn; // the lane that was collected from last, in `lanes`; null: none
+    _Atomic uint32_t lane_count;   // written under `lock`
+    uint64_t settled;              // sp_streams_news() when the tiers were last looked through
 
     // The reaper's:
     _Atomic bool trim_due;      // a trim to the threshold was left to it
@@ -273,6 +278,12 @@ static inline void sp_pool_end_mapping(struct sp_pool *pool) {
     atomic_fetch_sub_explicit(&pool->mappers, 1, memory_order_relaxed);
 }
 
+// More lanes than a request looks at, but for the last look before it is refused.
+enum { SP_LANES_IN_TURN = 8 };
+static inline bool sp_pool_has_many_lanes(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->lane_count, memory_order_relaxed) > SP_LANES_IN_TURN;
+}
+
 // Several streams have used the pool. A hint: read without the lock.
 static inline bool sp_pool_is_shared(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->lane_count, memory_order_relaxed) > 1;
@@ -331,6 +342,9 @@ uint64_t sp_pool_unfenced_max(const struct sp_pool *pool);
 // Computes anew what each lane may hold back, when something that this depends on has changed: the pool's attribute, what it has
 // reserved, the number of its lanes, that it is short of memory or given up. With the pool's lock held.
 void sp_pool_share_unfenced(struct sp_pool *pool);
+
+// The same where the equal part has changed alone: not for each lane of many, as long as it has changed by less than an eighth.
+void sp_pool_share_unfenced_again(struct sp_pool *pool);
 
 // Something that was freed on the lane may be pending, and no event stands behind it.
 bool sp_lane_holds_back(const struct sp_lane *lane);
@@ -406,6 +420,9 @@ struct sp_pool *sp_pool_of_address(uint64_t address);
 // Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions. Takes each
 // lane's lock in turn.
 void sp_pool_collect(struct sp_pool *pool);
+
+// Of a few lanes, by turns: of all where there are no more. For a lane of the pool, whose caller keeps it.
+void sp_pool_collect_some(struct sp_pool *pool);
 
 // How a free block is filed: see pool/settle.h.
 typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block);

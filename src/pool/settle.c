@@ -141,12 +141,34 @@ static void refile_region(struct sp_pool *pool, struct sp_region *region) {
     refile_tier(pool, &region->unfenced);
 }
 
+// The lanes of the streams that have brought news since. False when there are more news than lanes, or when
+// it isn't known any more whose they are.
+static bool settle_by_news(struct sp_pool *pool, uint64_t news) {
+    uint32_t slot;
+    if (pool->settled > news ||
+        news - pool->settled > atomic_load_explicit(&pool->lane_count, memory_order_relaxed))
+        return false;
+    for (uint64_t number = pool->settled; number < news; number++) {
+        if (!sp_streams_news_of(number, &slot))
+            return false;
+        struct sp_lane *lane = sp_pool_find_lane(pool, slot);
+        if (lane)
+            settle_lane(pool, lane);
+    }
+    return true;
+}
+
+static void settle_lanes(struct sp_pool *pool) {
+    SP_LIST_FOR_EACH(link, &pool->lanes)
+    settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link));
+}
+
 void sp_pool_settle(struct sp_pool *pool) {
     uint64_t news = sp_streams_news();
     if (news == pool->settled)
         return;
-    SP_LIST_FOR_EACH(link, &pool->lanes)
-    settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link));
+    if (!settle_by_news(pool, news))
+        settle_lanes(pool);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         refile_region(pool, &pool->regions[kind]);
     pool->settled = news;

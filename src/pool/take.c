@@ -46,18 +46,39 @@ static struct sp_block *better_in_reach(const struct sp_request *request, const 
     return best;
 }
 
-// The best fit of what other lanes have within reach.
-static struct sp_block *best_of_others(const struct sp_request *request) {
+static struct sp_block *better_of_lane(const struct sp_request *request, const struct sp_lane *lane,
+                                       struct sp_block *best) {
+    if (!lane || lane == request->lane)
+        return best;
+    best = better_in_reach(request, &lane->tiers[request->kind], best);
+    return better_in_reach(request, &lane->unfenced[request->kind], best);
+}
+
+static struct sp_block *best_of_all_lanes(const struct sp_request *request) {
     struct sp_block *best = NULL;
+    SP_LIST_FOR_EACH(link, &request->pool->lanes)
+    best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, link), best);
+    return best;
+}
+
+// Without a wait the stream has the memory of those that it runs after, and of the legacy streams.
+static struct sp_block *best_of_lanes_before(const struct sp_request *request) {
+    struct sp_block *best = NULL;
+    for (uint32_t i = 0; i < request->clock.count; i++) {
+        uint32_t slot = request->clock.entries[i].slot;
+        best = better_of_lane(request, sp_pool_find_lane(request->pool, slot), best);
+    }
+    SP_LIST_FOR_EACH(link, &request->pool->legacy_lanes)
+    best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link), best);
+    return best;
+}
+
+// The best fit of what other lanes have within reach. The legacy stream runs after all blocking streams.
+static struct sp_block *best_of_others(const struct sp_request *request) {
     if (request->reach <= SP_RULE_COMPLETE)
         return NULL;
-    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        if (lane == request->lane)
-            continue;
-        best = better_in_reach(request, &lane->tiers[request->kind], best);
-        best = better_in_reach(request, &lane->unfenced[request->kind], best);
-    }
+    bool before = request->reach == SP_RULE_ORDERED && !sp_stream_is_legacy(request->lane->stream->handle);
+    struct sp_block *best = before ? best_of_lanes_before(request) : best_of_all_lanes(request);
     const struct sp_region *region = &request->pool->regions[request->kind];
     best = better_in_reach(request, &region->waiting, best);
     return better_in_reach(request, &region->unfenced, best);

@@ -376,6 +376,40 @@ static void a_sticky_error_ends_the_climb_with_its_own_number(void **state) {
     fixture_check(pool);
 }
 
+// Each holds a block, and the one that came last, whose turn it isn't for long, is the only one to complete.
+static void all_of_many_streams_are_asked_before_a_request_is_refused(void **state) {
+    (void)state;
+    enum { CROWD = 4 * SP_STREAMS_IN_TURN };
+    CUstream crowd[CROWD];
+    void *blocks[CROWD];
+    pool = fixture_pool_of_at_most(CROWD * BLOCK);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = simulated_stream();
+        blocks[i] = fixture_malloc(pool, BLOCK, crowd[i]);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        simulated_work(crowd[i]);
+        fixture_free(blocks[i], crowd[i]);
+    }
+    simulated_finish(crowd[CROWD - 1]);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), blocks[CROWD - 1]);
+}
+
+// The same with memory that is known to be complete, and that the lanes keep.
+static void many_lanes_are_collected_from_before_a_request_is_refused(void **state) {
+    (void)state;
+    enum { CROWD = 4 * SP_LANES_IN_TURN };
+    void *blocks[CROWD];
+    pool = fixture_pool_of_at_most(CROWD * BLOCK);
+    for (int i = 0; i < CROWD; i++)
+        blocks[i] = fixture_malloc(pool, BLOCK, i + 1 < CROWD ? simulated_stream() : a);
+    fixture_free(blocks[CROWD - 1], a);
+    fixture_synchronize(a);
+    assert_ptr_equal(fixture_malloc(pool, BLOCK, b), blocks[CROWD - 1]);
+}
+
 #define ladder_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -402,6 +436,8 @@ int main(void) {
         ladder_test(a_deterministic_pool_passes_on_what_a_synchronise_shows_after_a_question_has),
         ladder_test(
             what_a_destroyed_stream_freed_is_pending_in_a_deterministic_pool_whatever_questions_found),
+        ladder_test(all_of_many_streams_are_asked_before_a_request_is_refused),
+        ladder_test(many_lanes_are_collected_from_before_a_request_is_refused),
         ladder_test(a_sticky_error_ends_the_climb_with_its_own_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,280 @@
+// The registry: whose slots are used again, when, and by whom.
+#include "order/registry.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/order/known.h"
+
+static void a_gone_streams_event_is_asked_when_a_stream_comes(void **state) {
+    (void)state;
+    struct sp_stream *old = known_stream();
+    uint64_t sequence = free_on(old);
+    CUstream handle = old->handle;
+    if (!old->identified)
+        return;
+    assert_int_equal(sp_stream_destroy(old, handle), CUDA_SUCCESS);
+    assert_false(is_complete(old, sequence));
+    assert_ptr_equal(known_stream(), old);
+    assert_true(is_complete(old, sequence));
+}
+
+// Without an event nobody can tell of them.
+static void gone_streams_that_nobody_can_ask_stand_in_nobodys_way(void **state) {
+    (void)state;
+    enum { MUTE = 40, OTHERS = 200 };
+    for (int i = 0; i < MUTE; i++) {
+        struct sp_stream *mute = known_stream();
+        free_on(mute);
+        simulated_destroy(mute->handle);
+        sp_stream_set_gone(mute, mute->key.word[0]);
+    }
+    for (int i = 0; i < OTHERS; i++) {
+        struct sp_stream *stream = known_stream();
+        free_on(stream);
+        assert_int_equal(sp_stream_destroy(stream, stream->handle), CUDA_SUCCESS);
+    }
+    assert_true(sp_stream_count() <= MUTE + 2);
+    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    uint32_t count = sp_stream_count();
+    for (uint32_t i = 0; i < count; i++)
+        known_stream();
+    assert_int_equal(sp_stream_count(), count); // theirs are used again by now
+}
+
+// ----------------------------------------------------------------------------------------------- threads
+
+// What a thread does with its own default stream.
+struct visit {
+    bool remembers;
+    CUcontext context;
+    struct sp_stream *own;
+    pthread_barrier_t *met, *ends; // null: it ends at once
+};
+
+static void *visit(void *argument) {
+    struct visit *visit = argument;
+    assert_int_equal(sp_driver->cuCtxSetCurrent(visit->context), CUDA_SUCCESS);
+    visit->own = known(CU_STREAM_PER_THREAD);
+    free_on(visit->own);
+    assert_int_equal(sp_stream_record(visit->own), CUDA_SUCCESS);
+    if (visit->remembers)
+        sp_stream_remember(visit->own, CU_STREAM_PER_THREAD);
+    if (!visit->met)
+        return NULL;
+    pthread_barrier_wait(visit->met);
+    pthread_barrier_wait(visit->ends);
+    return NULL;
+}
+
+static void visit_and_end(struct visit *by) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, visit, by), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void threads_that_come_and_go_need_no_more_slots_than_there_are_at_a_time(void **state) {
+    (void)state;
+    enum { MANY = 200 };
+    struct visit by = {.remembers = true, .context = simulated_context()};
+    for (int i = 0; i < MANY; i++)
+        visit_and_end(&by);
+    assert_true(sp_stream_count() <= 2);
+    assert_true(sp_stream_has_pending_events(by.own)); // of the last one nobody has asked
+}
+
+static void a_threads_slot_is_none_of_a_created_streams(void **state) {
+    (void)state;
+    struct visit by = {.context = simulated_context()};
+    visit_and_end(&by);
+    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    assert_ptr_not_equal(known_stream(), by.own);
+    assert_ptr_equal(known(CU_STREAM_PER_THREAD), by.own);
+}
+
+static CUcontext new_context(void) {
+    CUcontext context = NULL;
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+    return context;
+}
+
+static void end_context(CUcontext context) {
+    assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
+    while (sp_streams_end_with_some_gone_contexts(NULL))
+        ;
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
+// A thread remembers its own default stream by a handle that all threads have.
+static void what_a_living_thread_remembers_is_no_other_threads(void **state) {
+    (void)state;
+    pthread_t thread;
+    pthread_barrier_t met, ends;
+    pthread_barrier_init(&met, NULL, 2);
+    pthread_barrier_init(&ends, NULL, 2);
+    struct visit lives = {.remembers = true, .context = new_context(), .met = &met, .ends = &ends};
+    assert_int_equal(pthread_create(&thread, NULL, visit, &lives), 0);
+    pthread_barrier_wait(&met);
+    end_context(lives.context);
+    assert_true(is_complete(lives.own, atomic_load(&lives.own->freed)));
+    struct visit other = {.context = simulated_context()};
+    visit_and_end(&other);
+    assert_ptr_not_equal(other.own, lives.own);
+    pthread_barrier_wait(&ends);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    bool used[2] = {false, false};
+    CUcontext contexts[2] = {new_context(), new_context()};
+    for (int i = 0; i < 2; i++) { // elsewhere, for the other's slot is of this context
+        struct visit later = {.context = contexts[i], .remembers = true};
+        visit_and_end(&later);
+        used[i] = later.own == lives.own;
+    }
+    assert_true(used[0] || used[1]);
+    end_context(contexts[0]);
+    end_context(contexts[1]);
+    pthread_barrier_destroy(&met);
+    pthread_barrier_destroy(&ends);
+}
+
+// ---------------------------------------------------------------------------------------------- contexts
+
+// Each context is destroyed by a call that says nothing to the library, and nothing is pending there.
+static void contexts_that_come_and_go_need_no_more_slots_than_there_are_at_a_time(void **state) {
+    (void)state;
+    enum { MANY = 200 };
+    struct sp_stream *here = known_stream();
+    for (int i = 0; i < MANY; i++) {
+        CUcontext context = new_context();
+        struct sp_stream *there = known_stream();
+        free_on(there);
+        known(NULL);
+        known(CU_STREAM_PER_THREAD);
+        assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+        assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
+        assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    }
+    assert_true(sp_stream_count() <= 1 + 3 * 17);
+    while (sp_streams_end_with_some_gone_contexts(NULL))
+        ;
+    assert_ptr_equal(known(here->handle), here);
+}
+
+// The device of a context is asked once.
+static void a_context_that_is_known_is_not_entered_for_each_stream(void **state) {
+    (void)state;
+    known_stream();
+    uint64_t entered = simcudaCallCount("cuCtxPushCurrent");
+    known_stream();
+    assert_int_equal(simcudaCallCount("cuCtxPushCurrent"), entered);
+}
+
+static void the_event_of_a_mark_that_outlives_its_context_is_not_recorded_again(void **state) {
+    (void)state;
+    CUcontext context = new_context();
+    struct sp_stream *old = known_stream();
+    free_on(old);
+    struct sp_mark *mark = mark_on(old);
+    end_context(context);
+    context = new_context();
+    struct sp_stream *young = known_stream();
+    assert_ptr_equal(young, old);
+    sp_mark_release(mark);
+    uint64_t sequence = free_on(young);
+    assert_int_equal(sp_stream_record(young), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_poll(young), CUDA_SUCCESS);
+    assert_true(is_complete(young, sequence));
+    end_context(context);
+}
+
+// -------------------------------------------------------------------------------------------------- turns
+
+enum { CROWD = 3 * SP_STREAMS_IN_TURN };
+
+static void pending_crowd(struct sp_stream *crowd[CROWD], uint64_t sequences[CROWD]) {
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = known_stream();
+        sequences[i] = free_behind_work_on(crowd[i]);
+        assert_int_equal(sp_stream_record(crowd[i]), CUDA_SUCCESS);
+    }
+}
+
+static void streams_are_asked_by_turns(void **state) {
+    (void)state;
+    struct sp_stream *crowd[CROWD];
+    uint64_t sequences[CROWD];
+    pending_crowd(crowd, sequences);
+    uint64_t asked = simcudaCallCount("cuEventQuery");
+    assert_int_equal(sp_streams_poll_some_of(crowd[0]), CUDA_SUCCESS);
+    uint64_t questions = simcudaCallCount("cuEventQuery") - asked;
+    assert_true(questions >= SP_STREAMS_IN_TURN && questions <= 2 * SP_STREAMS_IN_TURN);
+    for (int i = 0; i < CROWD; i++)
+        simulated_finish(crowd[i]->handle);
+    for (int i = 0; i < CROWD / SP_STREAMS_IN_TURN; i++)
+        assert_int_equal(sp_streams_poll_some_of(crowd[0]), CUDA_SUCCESS);
+    for (int i = 0; i < CROWD; i++)
+        assert_true(is_complete(crowd[i], sequences[i]));
+    asked = simcudaCallCount("cuEventQuery");
+    assert_int_equal(sp_streams_poll_some_of(crowd[0]), CUDA_SUCCESS);
+    assert_int_equal(simcudaCallCount("cuEventQuery"), asked); // nobody is left
+    uint64_t again = free_behind_work_on(crowd[0]);
+    assert_int_equal(sp_stream_record(crowd[0]), CUDA_SUCCESS);
+    simulated_finish(crowd[0]->handle);
+    assert_int_equal(sp_streams_poll_some_of(crowd[1]), CUDA_SUCCESS);
+    assert_true(is_complete(crowd[0], again));
+}
+
+static void a_turn_asks_no_stream_of_another_context(void **state) {
+    (void)state;
+    struct sp_stream *crowd[CROWD];
+    uint64_t sequences[CROWD];
+    CUcontext context = new_context();
+    pending_crowd(crowd, sequences);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    struct sp_stream *here = known_stream();
+    uint64_t asked = simcudaCallCount("cuEventQuery");
+    for (int i = 0; i < CROWD; i++)
+        assert_int_equal(sp_streams_poll_some_of(here), CUDA_SUCCESS);
+    assert_int_equal(simcudaCallCount("cuEventQuery"), asked);
+    end_context(context);
+}
+
+static void news_tell_whose_they_are(void **state) {
+    (void)state;
+    uint32_t slot;
+    struct sp_stream *stream = known_stream();
+    uint64_t before = sp_streams_news();
+    sp_stream_publish(stream, sp_stream_close_sequence(stream), SP_FOUND);
+    assert_int_equal(sp_streams_news(), before + 1);
+    assert_true(sp_streams_news_of(before, &slot));
+    assert_int_equal(slot, stream->slot);
+    assert_false(sp_streams_news_of(before + 1, &slot)); // not yet
+    for (int i = 0; i < 1024; i++)
+        sp_stream_publish(stream, sp_stream_close_sequence(stream), SP_FOUND);
+    assert_false(sp_streams_news_of(before, &slot)); // no longer
+    assert_true(sp_streams_news_of(before + 1, &slot));
+}
+
+#define registry_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        registry_test(a_gone_streams_event_is_asked_when_a_stream_comes),
+        registry_test(gone_streams_that_nobody_can_ask_stand_in_nobodys_way),
+        registry_test(threads_that_come_and_go_need_no_more_slots_than_there_are_at_a_time),
+        registry_test(a_threads_slot_is_none_of_a_created_streams),
+        registry_test(what_a_living_thread_remembers_is_no_other_threads),
+        registry_test(contexts_that_come_and_go_need_no_more_slots_than_there_are_at_a_time),
+        registry_test(a_context_that_is_known_is_not_entered_for_each_stream),
+        registry_test(the_event_of_a_mark_that_outlives_its_context_is_not_recorded_again),
+        registry_test(streams_are_asked_by_turns),
+        registry_test(a_turn_asks_no_stream_of_another_context),
+        registry_test(news_tell_whose_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
