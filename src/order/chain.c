@@ -55,10 +55,9 @@ CUresult sp_stream_extend_chain(struct sp_stream *stream, uint64_t *closed) {
     if (stream->chain_sequence < *closed)
         stream->chain_sequence = *closed;
     stream->chain_orphaned = false;
-    bool joins = sp_stream_set_recorded_locked(stream, *closed);
+    sp_stream_set_recorded_locked(stream, *closed);
     sp_lock_release(&stream->lock);
-    if (joins)
-        sp_turn_join(stream);
+    sp_turn_joined(stream);
     return CUDA_SUCCESS;
 }
 

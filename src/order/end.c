@@ -77,6 +77,7 @@ static void free_spares(struct sp_mark *spare) {
 void sp_stream_end_with_context(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     bool ended = stream->ended;
+    stream->epoch += !ended; // by which marks of before know that their events are gone
     struct sp_mark *spare = stream->spare_marks;
     stream->ended = true;
     stream->spare_marks = NULL;
@@ -94,12 +95,10 @@ void sp_stream_end_with_context(struct sp_stream *stream) {
     sp_stream_drop_marks(stream, UINT64_MAX);
 }
 
-// Marks of before know by the epoch that their events are none of the new context's. What an anonymous
-// stream's chain covered is complete.
+// What an anonymous stream's chain covered is complete.
 void sp_stream_begin_in_context(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     stream->ended = false;
-    stream->epoch++;
     stream->chain_orphaned = false;
     sp_lock_release(&stream->lock);
 }

@@ -1,6 +1,5 @@
 #include "order/mark.h"
 
-#include "base/cold.h"
 #include "order/private_event.h"
 #include "order/turn.h"
 
@@ -24,7 +23,7 @@ void sp_mark_free(struct sp_mark *mark) {
 // may be gone, is not known here. Of a stream that ended with its context the event is gone, whoever has the slot now. Its clock's memory serves the next
 // record.
 static void retire_locked(struct sp_stream *stream, struct sp_mark *mark) {
-    if (stream->ended || mark->epoch != stream->epoch) {
+    if (mark->epoch != stream->epoch) {
         sp_mark_free(mark);
         return;
     }
@@ -146,10 +145,9 @@ static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
     *entry = mark;
     if (covered)
         drop_locked(stream, covered);
-    bool joins = sp_stream_set_recorded_locked(stream, mark->sequence);
+    sp_stream_set_recorded_locked(stream, mark->sequence);
     sp_lock_release(&stream->lock);
-    if (SP_UNLIKELY(joins))
-        sp_turn_join(stream);
+    sp_turn_joined(stream);
 }
 
 void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark) {
@@ -200,7 +198,8 @@ struct sp_mark *sp_stream_mark_covering(struct sp_stream *stream, uint64_t seque
 // knows of the stream's own frees only.
 static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
     mark->clock.count = 0;
-    sp_clock_copy(&mark->clock, &stream->clock);
+    if (stream->clock.count > 0)
+        sp_clock_copy(&mark->clock, &stream->clock);
     mark->clock_version = stream->clock_version;
 }
 

@@ -66,15 +66,11 @@ static inline uint64_t sp_stream_close_locked(struct sp_stream *stream) {
 }
 uint64_t sp_stream_close_sequence(struct sp_stream *stream);
 
-// Up to the number a record stands behind the frees, and can be found. True when the stream has to join its turn
-// (order/turn.h) for that, once its lock is given back.
-static inline bool sp_stream_set_recorded_locked(struct sp_stream *stream, uint64_t sequence) {
-    if (atomic_load_explicit(&stream->recorded, memory_order_relaxed) >= sequence)
-        return false;
-    atomic_store_explicit(&stream->recorded, sequence, memory_order_release);
-    bool joins = !stream->has_turn;
-    stream->has_turn = true;
-    return joins;
+// Up to the number a record stands behind the frees, and can be found. Once the lock is given back,
+// sp_turn_joined() is to follow.
+static inline void sp_stream_set_recorded_locked(struct sp_stream *stream, uint64_t sequence) {
+    if (atomic_load_explicit(&stream->recorded, memory_order_relaxed) < sequence)
+        atomic_store_explicit(&stream->recorded, sequence, memory_order_release);
 }
 
 // Numbers only grow.

@@ -158,7 +158,7 @@ uint32_t sp_stream_count(void) {
 }
 
 // The memory of the next slot, or null without host memory.
-static struct sp_stream *fresh_slot(void) {
+static struct sp_stream *fresh_slot(const struct sp_stream_description *fresh) {
     uint32_t slot = atomic_load_explicit(&table.count, memory_order_relaxed);
     uint32_t chunk = slot >> SP_STREAM_CHUNK_SHIFT;
     if (chunk == SP_STREAM_CHUNKS)
@@ -173,6 +173,8 @@ static struct sp_stream *fresh_slot(void) {
     }
     struct sp_stream *stream = sp_stream_at(slot);
     stream->slot = slot;
+    stream->identified = fresh->identified; // and so are all streams of the slot
+    stream->is_default = sp_stream_is_default(fresh->handle);
     sp_list_init(&stream->of_context);
     sp_list_init(&stream->unused);
     sp_list_init(&stream->in_turn);
@@ -221,8 +223,6 @@ static void describe(struct sp_stream *stream, const struct sp_stream_descriptio
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id)) {
         sp_stream_begin_in_context(stream);
         stream->device = fresh->device;
-        stream->identified = fresh->identified;
-        stream->is_default = sp_stream_is_default(fresh->handle);
         stream->context = fresh->context;
         stream->context_id = fresh->context_id;
     }
@@ -361,7 +361,7 @@ static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
     learn_of_the_gone_locked(fresh);
     stream = used_slot(context, sort_of(fresh->handle));
     if (!stream)
-        stream = fresh_slot();
+        stream = fresh_slot(fresh);
     if (!stream)
         return NULL;
     describe(stream, fresh);

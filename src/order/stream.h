@@ -90,8 +90,8 @@ struct sp_stream {
     struct sp_mark *spare_marks;            // with an event each, to be recorded again
     _Atomic uint32_t spare_count;           // written under the lock
     bool ended;                             // with its context, and all events with it
-    uint32_t epoch;                         // counts the contexts that the slot has been of
-    bool has_turn;                          // see order/turn.h
+    uint32_t epoch;                         // counts the contexts that the slot's streams have ended with
+    _Atomic bool has_turn;                  // written under the lock; see order/turn.h
     struct sp_clock clock;
     struct sp_clock acquired; // fences of memory that was taken while they were pending
     bool acquired_more;       // others, for which there was no host memory

@@ -13,7 +13,7 @@ static struct turn *turn_of(uint64_t context_id) {
     return &turns[context_id % TURNS];
 }
 
-void sp_turn_join(struct sp_stream *stream) {
+static void push(struct sp_stream *stream) {
     struct turn *turn = turn_of(stream->context_id);
     sp_lock_acquire(&turn->lock);
     if (!turn->streams.next)
@@ -30,15 +30,21 @@ struct sp_stream *sp_turn_next(uint64_t context_id) {
     return link ? SP_CONTAINER_OF(link, struct sp_stream, in_turn) : NULL;
 }
 
-// An event that is recorded meanwhile finds that the stream has its turn, or that it has none: both are
-// decided under its lock.
+void sp_turn_join(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    bool joins = !atomic_exchange_explicit(&stream->has_turn, true, memory_order_relaxed);
+    sp_lock_release(&stream->lock);
+    if (joins)
+        push(stream);
+}
+
 void sp_turn_end(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     bool stays = sp_stream_has_pending_events(stream);
-    stream->has_turn = stays;
+    atomic_store_explicit(&stream->has_turn, stays, memory_order_relaxed);
     sp_lock_release(&stream->lock);
     if (stays)
-        sp_turn_join(stream);
+        push(stream);
 }
 
 void sp_turns_close(void) {

@@ -8,10 +8,16 @@
 #ifndef STREAMPOOL_ORDER_TURN_H
 #define STREAMPOOL_ORDER_TURN_H
 
+#include "base/cold.h"
 #include "order/stream.h"
 
-// Puts a stream that has just got its turn behind all others: see sp_stream_set_recorded_locked().
+// An event was recorded on the stream, and noted under its lock. A stream that has its turn keeps it: who asks
+// it just now sees what was noted before it takes the turn back.
 void sp_turn_join(struct sp_stream *stream);
+static inline void sp_turn_joined(struct sp_stream *stream) {
+    if (SP_UNLIKELY(!atomic_load_explicit(&stream->has_turn, memory_order_relaxed)))
+        sp_turn_join(stream);
+}
 
 // The stream whose turn it is among those of a context (and of others that share the turns), or null. The caller puts
 // it back, or leaves it out, by sp_turn_end().
