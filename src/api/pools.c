@@ -1,6 +1,7 @@
 // Pools: creating, destroying, attributes, trimming, and the pools of a device.
 #include "api/api.h"
 #include "pool/ask.h"
+#include "pool/given_up.h"
 
 // What a 64-bit process can address at most.
 #define LARGEST_POOL ((size_t)1 << 57)

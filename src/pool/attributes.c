@@ -1,5 +1,6 @@
 // Attributes: one function that reads and one that writes; what each means is said in the public header.
 #include "pool/figures.h"
+#include "pool/given_up.h"
 #include "pool/keep.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"

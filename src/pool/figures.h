@@ -70,8 +70,10 @@ static inline void sp_figure_raise(_Atomic uint64_t *high, uint64_t current) {
 
 // Both with the pool's lock held.
 static inline void sp_figures_reserved_add(struct sp_pool *pool, uint64_t bytes) {
-    uint64_t reserved = atomic_fetch_add_explicit(&pool->reserved, bytes, memory_order_relaxed) + bytes;
-    sp_figure_raise(&pool->reserved_high, reserved);
+    uint64_t before = atomic_fetch_add_explicit(&pool->reserved, bytes, memory_order_relaxed);
+    sp_figure_raise(&pool->reserved_high, before + bytes);
+    if (before == 0)
+        sp_pool_note_memory(pool);
     sp_pool_share_unfenced_again(pool);
 }
 

@@ -6,6 +6,7 @@
 //             lane), so the account is settled last: a pool that was given up may be taken apart once nothing is used
 #include "order/mark.h"
 #include "pool/at_hand.h"
+#include "pool/given_up.h"
 #include "pool/locate.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -297,7 +298,9 @@ static void finish(const struct release *release) {
 
 // Of a pool that was given up. The struct may be another one's by now, which does no harm: whoever reaps looks again.
 SP_COLD static void reap_if_last(struct sp_pool *pool) {
-    if (!sp_figures_any_used(pool))
+    if (sp_figures_any_used(pool))
+        sp_device_wake_pool(pool->device, pool);
+    else
         sp_device_reap_pool(pool->device, pool);
 }
 

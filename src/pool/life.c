@@ -7,6 +7,7 @@
 // nothing but the device, which stays, and atomics; and the handle tells it which pool it is.
 #include "pool/ask.h"
 #include "pool/figures.h"
+#include "pool/given_up.h"
 #include "pool/keep.h"
 #include "pool/owner.h"
 #include "pool/reaper.h"
@@ -19,11 +20,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INDEX_BITS = 16, MAX_POOLS = 1 << INDEX_BITS };
+enum { INDEX_BITS = 20, MAX_POOLS = 1 << INDEX_BITS };
 
+// Indices that were in use before and are free are a stack, so that a handle is found whatever the number of pools. The arrays take
+// memory as far as they are used.
 static struct {
     struct sp_lock lock;
     uintptr_t last_serial;
+    uint32_t last_index; // that was ever in use; 0 is none
+    uint32_t free_index; // the top of the stack, or 0
+    uint32_t free_below[MAX_POOLS];
     struct sp_pool *_Atomic pools[MAX_POOLS]; // by index; null: free
 } registry;
 
@@ -37,16 +43,29 @@ struct sp_pool *sp_pool_from_handle(poolMemPool_t handle) {
     return pool && has_handle(pool, handle) ? pool : NULL;
 }
 
+// 0 when all are in use.
+static uint32_t take_index_locked(void) {
+    uint32_t index = registry.free_index;
+    if (index != 0)
+        registry.free_index = registry.free_below[index];
+    else if (registry.last_index < MAX_POOLS - 1)
+        index = ++registry.last_index;
+    return index;
+}
+
+static void give_index_locked(uint32_t index) {
+    registry.free_below[index] = registry.free_index;
+    registry.free_index = index;
+}
+
 static bool publish_locked(struct sp_pool *pool) {
-    for (size_t index = 1; index < MAX_POOLS; index++) {
-        if (atomic_load_explicit(&registry.pools[index], memory_order_relaxed))
-            continue;
-        uintptr_t value = ++registry.last_serial << INDEX_BITS | index;
-        atomic_store_explicit(&pool->handle, (poolMemPool_t)value, memory_order_release);
-        atomic_store_explicit(&registry.pools[index], pool, memory_order_release);
-        return true;
-    }
-    return false;
+    uint32_t index = take_index_locked();
+    if (index == 0)
+        return false;
+    uintptr_t value = ++registry.last_serial << INDEX_BITS | index;
+    atomic_store_explicit(&pool->handle, (poolMemPool_t)value, memory_order_release);
+    atomic_store_explicit(&registry.pools[index], pool, memory_order_release);
+    return true;
 }
 
 static bool publish(struct sp_pool *pool) {
@@ -63,8 +82,10 @@ static bool withdraw(struct sp_pool *pool, poolMemPool_t handle) {
     sp_lock_acquire(&registry.lock);
     bool ours = atomic_load_explicit(&registry.pools[index], memory_order_relaxed) == pool &&
                 has_handle(pool, handle);
-    if (ours)
+    if (ours) {
         atomic_store_explicit(&registry.pools[index], NULL, memory_order_release);
+        give_index_locked((uint32_t)index);
+    }
     sp_lock_release(&registry.lock);
     return ours;
 }
@@ -107,6 +128,8 @@ static struct sp_pool *take_struct_locked(struct sp_device *device) {
 
 static void give_struct(struct sp_pool *pool) {
     sp_lock_acquire(&pool->device->lock);
+    pool->stage = SP_POOL_SPARE;
+    sp_list_remove(&pool->link);
     sp_list_push_front(&pool->device->spare_pools, &pool->link);
     sp_lock_release(&pool->device->lock);
 }
@@ -175,6 +198,9 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_list_init(&pool->legacy_lanes);
     pool->in_turn = NULL;
     sp_list_init(&pool->link);
+    sp_list_init(&pool->holds);
+    sp_list_init(&pool->due);
+    pool->waits = false;
 }
 
 poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props,
@@ -191,6 +217,7 @@ poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolPro
         return sp_fail(poolErrorMemoryAllocation, "%d pools exist already", MAX_POOLS - 1);
     }
     sp_lock_acquire(&device->lock);
+    pool->stage = SP_POOL_IN_USE;
     sp_list_push_back(&device->pools, &pool->link);
     sp_lock_release(&device->lock);
     *created = pool;
@@ -211,7 +238,7 @@ static void close_segments(struct sp_pool *pool) {
     }
 }
 
-static void dispose(struct sp_pool *pool) {
+void sp_pool_dispose(struct sp_pool *pool) {
     sp_pool_set_promises(pool, poolPromiseNothing);
     sp_stitches_close(pool);
     close_segments(pool);
@@ -223,72 +250,10 @@ static bool is_given_up(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->destroyed, memory_order_acquire);
 }
 
-// Takes a given-up pool on which nobody stands out of its device's list, so that one thread at a time takes
-// it apart. With `wanted` only that one: the pointer is compared and not followed, since the pool may be
-// gone. Null when there is none.
-static struct sp_pool *claim(struct sp_device *device, const struct sp_pool *wanted) {
-    struct sp_pool *claimed = NULL;
-    sp_lock_acquire(&device->lock);
-    SP_LIST_FOR_EACH(link, &device->pools) {
-        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, link);
-        if ((wanted && pool != wanted) || !is_given_up(pool) || pool->pins > 0)
-            continue;
-        sp_list_remove(&pool->link);
-        claimed = pool;
-        break;
-    }
-    sp_lock_release(&device->lock);
-    return claimed;
-}
-
-static void unclaim(struct sp_pool *pool) {
-    sp_lock_acquire(&pool->device->lock);
-    sp_list_push_back(&pool->device->pools, &pool->link);
-    sp_lock_release(&pool->device->lock);
-}
-
-// Takes a claimed pool apart, or puts it back. Another thread's last free finds the pool claimed and leaves
-// it to this one, so look again when it became empty meanwhile.
-static void take_apart(struct sp_pool *pool) {
-    struct sp_device *device = pool->device;
-    bool was_live = sp_figures_any_used(pool);
-    sp_pool_trim(pool, 0);
-    if (!sp_figures_any_used(pool) && atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0) {
-        bool promised = (sp_pool_promises(pool) & poolPromiseStreamDestroy) != 0;
-        atomic_fetch_sub(&device->given_up, 1);
-        dispose(pool);
-        if (promised)
-            sp_promises_end();
-        return;
-    }
-    unclaim(pool);
-    if (was_live && !sp_figures_any_used(pool))
-        sp_device_reap_pool(device, pool);
-}
-
-void sp_device_reap_pool(struct sp_device *device, const struct sp_pool *pool) {
-    struct sp_pool *claimed = claim(device, pool);
-    if (claimed)
-        take_apart(claimed);
-}
-
-// What is left of them then isn't free, or the reaper is about to take it apart: the caller may count on that memory.
-static void await_reaper(const struct sp_device *device) {
-    if (atomic_load_explicit(&device->given_up, memory_order_acquire) > 0)
-        sp_reaper_await_given_up();
-}
-
-void sp_device_reap(struct sp_device *device) {
-    uint32_t count = atomic_load_explicit(&device->given_up, memory_order_acquire);
-    for (uint32_t i = 0; i < count; i++)
-        sp_device_reap_pool(device, NULL);
-    await_reaper(device);
-}
-
 bool sp_pool_pin(struct sp_pool *pool, poolMemPool_t handle) {
     struct sp_device *device = pool->device;
     sp_lock_acquire(&device->lock);
-    bool pinned = has_handle(pool, handle) && !sp_list_empty(&pool->link) && !is_given_up(pool);
+    bool pinned = has_handle(pool, handle) && pool->stage == SP_POOL_IN_USE;
     pool->pins += pinned;
     sp_lock_release(&device->lock);
     return pinned;
@@ -309,6 +274,7 @@ void sp_pool_unpin(struct sp_pool *pool) {
 static void give_up(struct sp_pool *pool) {
     sp_lock_acquire(&pool->device->lock);
     atomic_store_explicit(&pool->destroyed, true, memory_order_release);
+    sp_given_up_add_locked(pool);
     sp_lock_acquire(&pool->lock);
     sp_pool_share_unfenced(pool);
     sp_lock_release(&pool->lock);
@@ -325,7 +291,8 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
         sp_pool_ask_current_context(pool); // a failure keeps no pool alive
     give_up(pool);
     sp_device_reap_pool(device, pool);
-    await_reaper(device);
+    if (atomic_load_explicit(&device->given_up, memory_order_acquire) > 0)
+        sp_reaper_await_given_up();
     return true;
 }
 
@@ -344,8 +311,8 @@ void sp_pool_demolish(struct sp_pool *pool) {
         }
     }
     sp_pool_free_slabs(pool);
-    sp_list_remove(&pool->link);
-    dispose(pool);
+    sp_given_up_forget(pool);
+    sp_pool_dispose(pool);
 }
 
 static void free_lane_tables(struct sp_lane_table *table) {

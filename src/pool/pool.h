@@ -129,6 +129,9 @@ struct sp_lane {
     uint64_t settled;       // what of the stream was known complete when the tiers were last looked through
     uint64_t fenced;        // and what had an event behind it, when the unfenced ones were
     uint64_t holds_back[2]; // pending, unfenced: for pool/shortage.c, while it looks
+    // Guarded by the device's lock, of a pool that was given up; see pool/given_up.h:
+    struct sp_tree_node awaited; // in device.awaited
+    uint64_t awaits;             // the number of the stream, or 0: it is in no tree
 };
 
 // Lanes by stream slot. A larger table replaces a full one and keeps it, for readers take no lock.
@@ -157,6 +160,14 @@ struct sp_keep {
     uint64_t held;  // the most of the last synchronises, and so what is left
     uint64_t below; // the most since that was reached last
     uint64_t left;  // synchronises until `below` takes the place of `held`
+};
+
+// Of the struct.
+enum sp_pool_stage {
+    SP_POOL_SPARE,
+    SP_POOL_IN_USE,
+    SP_POOL_GIVEN_UP,
+    SP_POOL_CLAIMED // given up, and one thread takes it apart
 };
 
 struct sp_pool {
@@ -225,8 +236,15 @@ struct sp_pool {
     struct sp_list reaper_link; // in its queue; guarded by its lock
 
     // Guarded by the device's lock:
-    struct sp_list link; // in device.pools
-    uint32_t pins;       // threads that stand on this pool: none of them sees it taken apart
+    enum sp_pool_stage stage;
+    struct sp_list link;     // in device.pools, or spare_pools
+    struct sp_list holds;    // in one of device.holders; guarded by holders_lock, too, as is
+    bool listed_given_up;    // in which
+    struct sp_list due;      // given up: in device.due
+    bool waits;              // given up: some of its lanes stand in device.awaited
+    bool awaits_synchronize; // in which
+    bool woken;              // claimed: something of it was freed meanwhile
+    uint32_t pins;           // threads that stand on this pool: none of them sees it taken apart
 };
 
 static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
@@ -488,17 +506,20 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle);
 bool sp_pool_pin(struct sp_pool *pool, poolMemPool_t handle);
 void sp_pool_unpin(struct sp_pool *pool);
 
-// Takes a given-up pool apart if nothing of it is live and everything has completed; else does nothing. The
-// pool may be gone already: the pointer is only compared. And the same for every given-up pool of a device.
-void sp_device_reap_pool(struct sp_device *device, const struct sp_pool *pool);
-void sp_device_reap(struct sp_device *device);
-
 // The pool behind a handle, or null when it is no pool (any more).
 struct sp_pool *sp_pool_from_handle(poolMemPool_t handle);
+
+// Ends a pool that is in no list of its device any more but that of its pools, and has no memory mapped.
+void sp_pool_dispose(struct sp_pool *pool);
 
 // For tests: unmaps everything of the pool, whatever is live; and then gives the device's structs back to the system.
 void sp_pool_demolish(struct sp_pool *pool);
 void sp_device_free_pool_structs(struct sp_device *device);
+
+// ---- runtime.c
+
+// With the pool's lock held, after it has got memory where it had none: walks find it from now on.
+void sp_pool_note_memory(struct sp_pool *pool);
 
 // ---- attributes.c
 

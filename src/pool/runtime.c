@@ -1,5 +1,6 @@
 #include "pool/runtime.h"
 
+#include "pool/given_up.h"
 #include "pool/reaper.h"
 #include "pool/stitch.h"
 
@@ -20,6 +21,8 @@ static struct {
     int device_count;
     _Atomic bool hears_synchronizes;
 } runtime;
+
+enum { IN_USE, GIVEN_UP }; // of device.holders
 
 // ------------------------------------------------------------------------------------------------ start
 
@@ -93,6 +96,9 @@ static poolError_t open_locked(struct sp_device *device, int ordinal) {
         return describe_open_failure(ordinal, error);
     sp_list_init(&device->pools);
     sp_list_init(&device->spare_pools);
+    sp_list_init(&device->holders[IN_USE]);
+    sp_list_init(&device->holders[GIVEN_UP]);
+    sp_given_up_init(device);
     sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);
     poolError_t made = make_default_pool(device, ordinal);
     if (made == poolSuccess)
@@ -126,16 +132,85 @@ struct sp_device *sp_runtime_next_device(const struct sp_device *device) {
 
 // ----------------------------------------------------------------------------- the pools of a device
 
-struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool) {
+//
+// A pool is in the list of those that have memory from its first byte on. It is taken out when a walk leaves it and finds that it
+// has none; so no walk loses its place, and one pool in ten thousand that has memory is found without a look at the others.
+
+static struct sp_pool *holder_of(struct sp_list *link) {
+    return SP_CONTAINER_OF(link, struct sp_pool, holds);
+}
+
+static bool holds_nothing(const struct sp_pool *pool) {
+    return atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0 && !sp_pool_has_zombies(pool);
+}
+
+// With both locks held. Pools in use count, whichever way they come and go.
+static void unlist_locked(struct sp_pool *pool) {
+    if (sp_list_empty(&pool->holds))
+        return;
+    sp_list_remove(&pool->holds);
+    if (!pool->listed_given_up)
+        atomic_fetch_sub_explicit(&pool->device->holders_in_use, 1, memory_order_relaxed);
+}
+
+static void list_locked(struct sp_pool *pool, bool given_up) {
+    pool->listed_given_up = given_up;
+    sp_list_push_back(&pool->device->holders[given_up ? GIVEN_UP : IN_USE], &pool->holds);
+    if (!given_up)
+        atomic_fetch_add_explicit(&pool->device->holders_in_use, 1, memory_order_relaxed);
+}
+
+// A walk that takes the pool out looks whether it has memory under the same lock. So it either sees what the caller has counted, or
+// has taken it out before, and then it is put in again here.
+void sp_pool_note_memory(struct sp_pool *pool) {
+    struct sp_device *device = pool->device;
+    sp_lock_acquire(&device->holders_lock);
+    if (sp_list_empty(&pool->holds))
+        list_locked(pool, false);
+    sp_lock_release(&device->holders_lock);
+}
+
+void sp_device_hide_locked(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->device->holders_lock);
+    unlist_locked(pool);
+    sp_lock_release(&pool->device->holders_lock);
+}
+
+void sp_device_show_given_up_locked(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->device->holders_lock);
+    unlist_locked(pool);
+    list_locked(pool, true);
+    sp_lock_release(&pool->device->holders_lock);
+}
+
+// The pool behind another, or the first; null at the end. With both locks held.
+static struct sp_pool *next_locked(struct sp_device *device, const struct sp_pool *pool, bool in_use_alone) {
+    struct sp_list *link = pool ? pool->holds.next : device->holders[IN_USE].next;
+    if (link == &device->holders[IN_USE])
+        link = device->holders[GIVEN_UP].next;
+    bool ends = link == &device->holders[GIVEN_UP] || (in_use_alone && holder_of(link)->listed_given_up);
+    return ends ? NULL : holder_of(link);
+}
+
+static struct sp_pool *walk(struct sp_device *device, struct sp_pool *pool, bool in_use_alone) {
     sp_lock_acquire(&device->lock);
-    struct sp_list *link = pool ? pool->link.next : device->pools.next;
-    struct sp_pool *next = link == &device->pools ? NULL : SP_CONTAINER_OF(link, struct sp_pool, link);
-    if (pool)
-        pool->pins--;
+    sp_lock_acquire(&device->holders_lock);
+    struct sp_pool *next = next_locked(device, pool, in_use_alone);
+    if (pool && --pool->pins == 0 && holds_nothing(pool))
+        unlist_locked(pool);
     if (next)
         next->pins++;
+    sp_lock_release(&device->holders_lock);
     sp_lock_release(&device->lock);
     return next;
+}
+
+struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool) {
+    return walk(device, pool, false);
+}
+
+struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *pool) {
+    return walk(device, pool, true);
 }
 
 uint64_t sp_device_reserved(struct sp_device *device) {
@@ -176,7 +251,7 @@ bool sp_device_could_have(struct sp_device *device, CUcontext context, size_t by
 }
 
 bool sp_device_make_room(struct sp_device *device, CUcontext context, size_t bytes, size_t more) {
-    sp_device_reap(device);
+    sp_device_reap_all(device);
     size_t had = free_on(device, context);
     if (had > CLEARLY_ENOUGH && had - CLEARLY_ENOUGH > bytes)
         return false;
@@ -210,7 +285,7 @@ bool sp_device_bury(struct sp_device *device) {
 
 static void after_synchronize_on(struct sp_device *device, const struct sp_stream *stream) {
     struct sp_pool *pool = NULL;
-    while ((pool = sp_device_next_pool(device, pool))) {
+    while ((pool = sp_device_next_in_use(device, pool))) {
         if (!stream || sp_pool_find_lane(pool, stream->slot))
             sp_pool_trim_to_threshold(pool);
     }

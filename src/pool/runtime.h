@@ -24,9 +24,16 @@ struct sp_device {
     // What slow calls write stands apart from what all read.
     _Alignas(64) struct sp_space space;
     _Alignas(64) struct sp_lock lock;
-    struct sp_list pools;       // all that have memory or may get some, given-up ones too
+    struct sp_list pools;       // all that there are, given-up ones too
     struct sp_list spare_pools; // structs to be used again
     _Atomic uint32_t given_up;  // how many of them are given up and wait to be taken apart
+    struct sp_list due;         // those that are to be looked at; see pool/given_up.h
+    uint32_t due_count;
+    struct sp_tree
+        awaited[2]; // lanes of the others, by what they wait for; the second of deterministic pools
+    struct sp_lock holders_lock;
+    struct sp_list holders[2];       // pools that have memory, or had some: those in use, and those given up
+    _Atomic uint32_t holders_in_use; // how many stand in the first list
 };
 
 extern _Atomic bool sp_runtime_started;
@@ -67,9 +74,14 @@ static inline struct sp_pool *sp_device_current_pool(const struct sp_device *dev
     return pool;
 }
 
-// Walks the device's pools to the end, beginning with null; each one returned stays valid until the next
-// call.
+// Walks the device's pools that have memory to the end, beginning with null; each one returned stays valid until the next
+// call. The second leaves out those that were given up, but for some that are about to be taken apart.
 struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool);
+struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *pool);
+
+// With the device's lock held: a pool that no walk stands on is left out of walks, or is in those that go through given-up ones.
+void sp_device_hide_locked(struct sp_pool *pool);
+void sp_device_show_given_up_locked(struct sp_pool *pool);
 
 // Walks the open devices, beginning with null.
 struct sp_device *sp_runtime_next_device(const struct sp_device *device);

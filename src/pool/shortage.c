@@ -4,6 +4,7 @@
 #include "order/context.h"
 #include "order/silent.h"
 #include "pool/figures.h"
+#include "pool/given_up.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 #include "pool/survey.h"

@@ -8,6 +8,7 @@
 
 #include "fault/host_memory.h"
 #include "order/mark.h"
+#include "pool/given_up.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
 #include "unit/pool/fixture.h"

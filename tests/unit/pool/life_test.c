@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "pool/given_up.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t current_pool(void) {

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pool/given_up.h"
 #include "unit/pool/fixture.h"
 
 static int setup_two_devices(void **state) {
@@ -127,6 +128,7 @@ static void walking_pools_pins_the_one_it_stands_on(void **state) {
     assert_int_equal(sp_device_get(0, &device), poolSuccess);
     poolMemPool_t handle = fixture_pool();
     struct sp_pool *inside = fixture_inside(handle);
+    fixture_free(fixture_malloc(handle, MIB(1), simulated_stream()), NULL);
     struct sp_pool *pool = sp_device_next_pool(device, NULL);
     while (pool != inside)
         pool = sp_device_next_pool(device, pool);

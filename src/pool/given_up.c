@@ -1,0 +1,298 @@
+#include "pool/given_up.h"
+
+#include "pool/figures.h"
+#include "pool/reaper.h"
+#include "pool/runtime.h"
+
+#include "order/progress.h"
+
+// ------------------------------------------------------------------------------------------ what is awaited
+
+enum { COMPLETION, SYNCHRONIZE };
+
+static struct sp_lane *lane_of(const struct sp_tree_node *node) {
+    return SP_CONTAINER_OF(node, struct sp_lane, awaited);
+}
+
+static int compare(uint64_t a, uint64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+static int compare_lanes(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    const struct sp_lane *left = lane_of(a);
+    const struct sp_lane *right = lane_of(b);
+    int by_slot = compare(left->stream->slot, right->stream->slot);
+    int by_number = compare(left->awaits, right->awaits);
+    return by_slot ? by_slot : by_number ? by_number : compare((uintptr_t)left, (uintptr_t)right);
+}
+
+static int compare_slot(const void *slot, const struct sp_tree_node *node) {
+    return *(const uint32_t *)slot <= lane_of(node)->stream->slot ? -1 : 1;
+}
+
+static struct sp_lane *first_of_slot(const struct sp_tree *tree, uint32_t slot) {
+    const struct sp_tree_node *node = sp_tree_lower_bound(tree, &slot, compare_slot);
+    return node ? lane_of(node) : NULL;
+}
+
+void sp_given_up_init(struct sp_device *device) {
+    sp_list_init(&device->due);
+    device->due_count = 0;
+    sp_tree_init(&device->awaited[COMPLETION], compare_lanes);
+    sp_tree_init(&device->awaited[SYNCHRONIZE], compare_lanes);
+}
+
+// Notes the lowest pending number of each stream in the lanes. False where looking is the only way to find out: nothing of the block is
+// pending any more, or a stream has no lane.
+static bool note_fences(const struct sp_pool *pool, const struct sp_block *block) {
+    bool waits = false;
+    for (uint32_t i = 0; i < block->fences.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        if (sp_pool_knows(pool, fence))
+            continue;
+        struct sp_lane *lane = sp_pool_find_lane(pool, fence.slot);
+        if (!lane)
+            return false;
+        if (lane->awaits == 0 || fence.sequence < lane->awaits)
+            lane->awaits = fence.sequence;
+        waits = true;
+    }
+    return waits;
+}
+
+static bool note_tier(const struct sp_pool *pool, const struct sp_tier *tier) {
+    for (struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b)) {
+        if (!note_fences(pool, b))
+            return false;
+    }
+    return true;
+}
+
+// With the pool's lock held. False when the pool must be looked at again, whatever completes.
+static bool note_all(struct sp_pool *pool) {
+    bool noted = true;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        noted = noted && note_tier(pool, &pool->regions[kind].waiting) &&
+                note_tier(pool, &pool->regions[kind].unfenced);
+        SP_LIST_FOR_EACH(link, &pool->lanes) {
+            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+            noted = noted && note_tier(pool, &lane->tiers[kind]) && note_tier(pool, &lane->unfenced[kind]);
+        }
+    }
+    return noted;
+}
+
+// ------------------------------------------------------------------------- due, waiting, resting: with the device's lock held
+
+static bool is_due(const struct sp_pool *pool) {
+    return !sp_list_empty(&pool->due);
+}
+
+static void make_due(struct sp_pool *pool) {
+    if (is_due(pool))
+        return;
+    sp_list_push_back(&pool->device->due, &pool->due);
+    pool->device->due_count++;
+}
+
+static void leave_due(struct sp_pool *pool) {
+    if (!is_due(pool))
+        return;
+    sp_list_remove(&pool->due);
+    pool->device->due_count--;
+}
+
+// Lanes are added by threads that free what is live, so under the pool's lock; none of these is awaited yet.
+static void stop_waiting(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH(link, &pool->lanes) {
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        if (pool->waits && lane->awaits != 0)
+            sp_tree_remove(&pool->device->awaited[pool->awaits_synchronize], &lane->awaited);
+        lane->awaits = 0;
+    }
+    sp_lock_release(&pool->lock);
+    pool->waits = false;
+}
+
+// Returns whether a lane waits.
+static bool begin_waiting_locked(struct sp_pool *pool) {
+    SP_LIST_FOR_EACH(link, &pool->lanes) {
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        if (lane->awaits == 0)
+            continue;
+        sp_tree_insert(&pool->device->awaited[pool->awaits_synchronize], &lane->awaited);
+        pool->waits = true;
+    }
+    return pool->waits;
+}
+
+// A pool whose measure of completion is about to change is pinned, and so neither waits nor rests.
+static bool try_to_wait(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->lock);
+    pool->awaits_synchronize = sp_pool_measure(pool) == sp_fence_is_synchronized;
+    bool noted = note_all(pool);
+    if (noted)
+        begin_waiting_locked(pool);
+    sp_lock_release(&pool->lock);
+    if (!noted)
+        stop_waiting(pool); // what was noted until then
+    return noted;
+}
+
+// `refused`: the driver has kept memory that should have gone. A pool in which nothing is used, and that waits for nothing, would
+// otherwise rest for ever.
+static void file(struct sp_pool *pool, bool refused) {
+    bool waits = !refused && !pool->woken && try_to_wait(pool);
+    if (!waits || (!pool->waits && !sp_figures_any_used(pool)))
+        make_due(pool);
+}
+
+// In each slot the first lane waits for the lowest number.
+static void wake_completed_in(struct sp_tree *tree, bool (*is_complete)(struct sp_fence fence)) {
+    struct sp_lane *lane = first_of_slot(tree, 0);
+    while (lane) {
+        uint32_t slot = lane->stream->slot;
+        bool woken = is_complete((struct sp_fence){slot, lane->awaits});
+        if (woken) {
+            struct sp_pool *pool = lane->pool;
+            stop_waiting(pool);
+            make_due(pool);
+        }
+        lane = first_of_slot(tree, woken ? slot : slot + 1);
+    }
+}
+
+static void wake_completed(struct sp_device *device) {
+    sp_lock_acquire(&device->lock);
+    wake_completed_in(&device->awaited[COMPLETION], sp_fence_is_complete);
+    wake_completed_in(&device->awaited[SYNCHRONIZE], sp_fence_is_synchronized);
+    sp_lock_release(&device->lock);
+}
+
+static void wake_all(struct sp_device *device) {
+    sp_lock_acquire(&device->lock);
+    SP_LIST_FOR_EACH(link, &device->pools) {
+        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, link);
+        if (pool->stage != SP_POOL_GIVEN_UP)
+            continue;
+        stop_waiting(pool);
+        make_due(pool);
+    }
+    sp_lock_release(&device->lock);
+}
+
+void sp_given_up_add_locked(struct sp_pool *pool) {
+    pool->stage = SP_POOL_GIVEN_UP;
+    make_due(pool);
+}
+
+void sp_given_up_forget(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->device->lock);
+    stop_waiting(pool);
+    leave_due(pool);
+    sp_device_hide_locked(pool);
+    sp_lock_release(&pool->device->lock);
+}
+
+// ---------------------------------------------------------------------------------------------- taking apart
+
+// So that one thread at a time takes it apart. No walk finds it, for none stands on it.
+static bool claim_locked(struct sp_pool *pool) {
+    if (pool->stage != SP_POOL_GIVEN_UP || pool->pins > 0)
+        return false;
+    pool->stage = SP_POOL_CLAIMED;
+    pool->woken = false;
+    stop_waiting(pool);
+    leave_due(pool);
+    sp_device_hide_locked(pool);
+    return true;
+}
+
+// The first of those that are due, at most so many of them. Whoever stands on one of them looks at it when he leaves.
+static struct sp_pool *claim_due(struct sp_device *device, uint32_t *left) {
+    struct sp_pool *claimed = NULL;
+    sp_lock_acquire(&device->lock);
+    while (!claimed && *left > 0 && !sp_list_empty(&device->due)) {
+        struct sp_pool *pool = SP_CONTAINER_OF(device->due.next, struct sp_pool, due);
+        (*left)--;
+        if (claim_locked(pool)) {
+            claimed = pool;
+        } else { // behind the others
+            sp_list_remove(&pool->due);
+            sp_list_push_back(&device->due, &pool->due);
+        }
+    }
+    sp_lock_release(&device->lock);
+    return claimed;
+}
+
+static void unclaim(struct sp_pool *pool, bool refused) {
+    sp_lock_acquire(&pool->device->lock);
+    pool->stage = SP_POOL_GIVEN_UP;
+    sp_device_show_given_up_locked(pool);
+    file(pool, refused);
+    sp_lock_release(&pool->device->lock);
+}
+
+// Takes a claimed pool apart, or puts it back. Another thread's last free finds the pool claimed and leaves
+// it to this one, so look again when it became empty meanwhile.
+static void take_apart(struct sp_pool *pool) {
+    struct sp_device *device = pool->device;
+    bool was_live = sp_figures_any_used(pool);
+    CUresult error = sp_pool_trim(pool, 0);
+    if (!sp_figures_any_used(pool) && atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0) {
+        bool promised = (sp_pool_promises(pool) & poolPromiseStreamDestroy) != 0;
+        atomic_fetch_sub(&device->given_up, 1);
+        sp_pool_dispose(pool);
+        if (promised)
+            sp_promises_end();
+        return;
+    }
+    unclaim(pool, error != CUDA_SUCCESS);
+    if (was_live && !sp_figures_any_used(pool))
+        sp_device_reap_pool(device, pool);
+}
+
+void sp_device_reap_pool(struct sp_device *device, struct sp_pool *pool) {
+    sp_lock_acquire(&device->lock);
+    bool claimed = claim_locked(pool);
+    sp_lock_release(&device->lock);
+    if (claimed)
+        take_apart(pool);
+}
+
+void sp_device_wake_pool(struct sp_device *device, struct sp_pool *pool) {
+    sp_lock_acquire(&device->lock);
+    pool->woken = true;
+    if (pool->stage == SP_POOL_GIVEN_UP) {
+        stop_waiting(pool);
+        make_due(pool);
+    }
+    sp_lock_release(&device->lock);
+}
+
+static void reap_due(struct sp_device *device) {
+    sp_lock_acquire(&device->lock);
+    uint32_t left = device->due_count;
+    sp_lock_release(&device->lock);
+    for (struct sp_pool *pool = claim_due(device, &left); pool; pool = claim_due(device, &left))
+        take_apart(pool);
+    if (atomic_load_explicit(&device->given_up, memory_order_acquire) > 0)
+        sp_reaper_await_given_up();
+}
+
+void sp_device_reap(struct sp_device *device) {
+    if (atomic_load_explicit(&device->given_up, memory_order_acquire) == 0)
+        return;
+    sp_streams_end_with_gone_contexts(NULL);
+    wake_completed(device);
+    reap_due(device);
+}
+
+void sp_device_reap_all(struct sp_device *device) {
+    if (atomic_load_explicit(&device->given_up, memory_order_acquire) == 0)
+        return;
+    wake_all(device);
+    reap_due(device);
+}
