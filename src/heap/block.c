@@ -191,6 +191,85 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
     return true;
 }
 
+struct sp_block *sp_chain_last(const struct sp_chain *chain) {
+    return sp_chain_find(chain, chain->address + chain->size - 1);
+}
+
+static size_t units_in_leaf(size_t units) {
+    return units < LEAF_UNITS ? units : LEAF_UNITS;
+}
+
+// A table for a chain of `size` bytes, more than it has. The only leaf of a chain that is shorter than one becomes longer. False without
+// host memory; then nothing has changed.
+static bool extend_table(struct sp_chain *chain, uint64_t size) {
+    struct sp_chain longer = {.address = chain->address, .size = size};
+    size_t units = count_units(chain), leaves = count_leaves(chain), longer_units = count_units(&longer);
+    struct sp_block ***table = calloc(count_leaves(&longer), sizeof *table);
+    struct sp_block **first = NULL;
+    if (table && units < LEAF_UNITS)
+        first = calloc(units_in_leaf(longer_units), sizeof *first);
+    if (!table || (units < LEAF_UNITS && !first)) {
+        free(table);
+        return false;
+    }
+    memcpy(table, chain->leaves, leaves * sizeof *table);
+    if (first) {
+        memcpy(first, chain->leaves[0], units * sizeof *first);
+        free(chain->leaves[0]);
+        table[0] = first;
+    }
+    free(chain->leaves);
+    chain->leaves = table;
+    return true;
+}
+
+struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more) {
+    struct sp_block *last = sp_chain_last(chain);
+    uint64_t end = chain->address + chain->size;
+    struct sp_block *block = take_descriptor(chain);
+    if (!block)
+        return NULL;
+    if (!extend_table(chain, chain->size + more)) {
+        give_descriptor(chain, block);
+        return NULL;
+    }
+    chain->size += more;
+    if (!make_leaf(chain, end)) {
+        chain->size -= more; // the longer table does no harm
+        give_descriptor(chain, block);
+        return NULL;
+    }
+    fill(block, chain, end, more, SP_BLOCK_BUSY);
+    block->prev = last;
+    last->next = block;
+    enter(block);
+    return block;
+}
+
+// Leaves in which no block can begin any more.
+static void free_leaves_from(struct sp_chain *chain, size_t first) {
+    for (size_t i = first; i < count_leaves(chain); i++) {
+        free(chain->leaves[i]);
+        chain->leaves[i] = NULL;
+    }
+}
+
+struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less) {
+    struct sp_chain shorter = {.address = chain->address, .size = chain->size - less};
+    struct sp_block *last = sp_chain_last(chain);
+    if (last->size == less) {
+        leave(last);
+        last->prev->next = NULL;
+        give_descriptor(chain, last);
+        last = NULL;
+    } else {
+        last->size -= less;
+    }
+    free_leaves_from(chain, count_leaves(&shorter));
+    chain->size -= less;
+    return last;
+}
+
 static void give_list(struct sp_block *first) {
     struct sp_block *last = first;
     if (!first)

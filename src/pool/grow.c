@@ -9,12 +9,13 @@
 //      |=========|------------------|----------|      free | used part | free, ready for anybody
 //      '---- the new block ---------'                 ^ mapped from here to the end, in one or more extents
 //
-// A new view is a last choice: memory in many views can't join. So the memory of a region lies in as few
-// segments as the address space allows, each with room to grow to the device's whole memory.
+// A new segment is a last choice: memory in many segments can't join. So one is extended where it can be (pool/segment.h), and a plan
+// counts on that.
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
+#include "pool/segment.h"
 #include "pool/settle.h"
 
 #include "base/checked.h"
@@ -27,9 +28,11 @@ struct plan {
     struct sp_block *front; // free memory to begin with, or null
     struct sp_block *hole;  // once set aside: what of the mapped memory the new block takes
     struct sp_block *rest;  // once set aside: the mapped memory behind it, or null
-    uint64_t need;          // the least that must be mapped
-    uint64_t amount;        // what is mapped
-    bool ahead;             // for requests to come, and not for one
+    struct sp_segment
+        *behind;     // it must be extended first: then there is no hole yet, or one that is too small
+    uint64_t need;   // the least that must be mapped
+    uint64_t amount; // what is mapped
+    bool ahead;      // for requests to come, and not for one
 };
 
 static uint64_t granule_of(const struct sp_pool *pool) {
@@ -59,13 +62,20 @@ static uint64_t extent_of_pool(uint64_t bytes) {
     return size;
 }
 
+// Of many pools none may have more than its share of a quarter of the device before it needs it, or a few thousand that need little would
+// fill the device.
+static bool is_fair(const struct sp_pool *pool, uint64_t bytes) {
+    uint32_t pools = atomic_load_explicit(&pool->device->holders_in_use, memory_order_relaxed);
+    return pools < SP_MANY_POOLS || bytes <= pool->device->vmm.total_memory / 4 / pools;
+}
+
 // What is mapped when less is needed: a whole extent as long as the pool may have one that it doesn't need yet, else as much
 // as it may have. A request that is large enough for an extent of its own gets just that.
 static uint64_t large_unit(const struct sp_pool *pool, uint64_t need) {
     if (need >= SP_EXTENT_OWN_MIN)
         return 0;
     uint64_t unit = extent_of_pool(atomic_load_explicit(&pool->reserved, memory_order_relaxed));
-    while (unit > granule_of(pool) && !sp_growth_is_due(pool, unit))
+    while (unit > granule_of(pool) && !(sp_growth_is_due(pool, unit) && is_fair(pool, unit)))
         unit /= 2;
     return sp_round_up(unit, granule_of(pool));
 }
@@ -112,21 +122,50 @@ static struct plan best_plan(const struct sp_request *request) {
     return best;
 }
 
+// What is mapped at the end of a segment that is extended for it.
+static struct plan plan_behind(const struct sp_request *request, struct sp_segment *segment) {
+    struct sp_block *last = sp_chain_last(&segment->chain);
+    struct plan plan = {.need = request->size, .ahead = !request->lane};
+    if (sp_block_state(last) == SP_BLOCK_HOLE)
+        plan = plan_for_hole(request, last);
+    else if (sp_block_usable(request, last) && last->size < request->size)
+        plan = (struct plan){.front = last, .need = request->size - last->size, .ahead = !request->lane};
+    plan.need = sp_round_up(plan.need, granule_of(request->pool));
+    plan.behind = segment;
+    return plan;
+}
+
+// The plan that maps least; with what there is, where that is no worse. `need` is UINT64_MAX when there is none.
+static struct plan plan_for(const struct sp_request *request) {
+    struct plan best = best_plan(request);
+    struct sp_segment *segment = sp_segment_to_extend(&request->pool->regions[request->kind]);
+    struct plan plan = {.need = UINT64_MAX};
+    if (segment)
+        plan = plan_behind(request, segment);
+    return plan.need < best.need ? plan : best;
+}
+
 uint64_t sp_growth_least(const struct sp_request *request) {
     uint64_t alone = sp_round_up(request->size, granule_of(request->pool)); // in a segment of its own
-    uint64_t least = best_plan(request).need;
+    uint64_t least = plan_for(request).need;
     return least < alone ? least : alone;
 }
 
-// How much to map: the growth unit if the hole and the pool's limit have room for it, else less.
-static uint64_t amount_for(const struct sp_pool *pool, enum sp_region_kind kind, const struct plan *plan) {
+// How much is to be mapped where `need` is needed: the growth unit, if the pool's limit has room for it.
+static uint64_t amount_for(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    uint64_t amount = growth_unit(pool, kind, plan->need);
-    if (amount < plan->need)
-        amount = plan->need;
-    if (amount > plan->hole->size)
-        amount = plan->hole->size;
+    uint64_t amount = growth_unit(pool, kind, need);
+    if (amount < need)
+        amount = need;
     return amount > room ? sp_round_down(room, granule_of(pool)) : amount;
+}
+
+// The segment that must be extended for the plan's amount, or null: then a smaller hole has to do.
+static struct sp_segment *to_extend(const struct sp_request *request, const struct plan *plan) {
+    if (plan->behind || plan->hole->next || plan->amount <= plan->hole->size)
+        return plan->behind;
+    struct sp_segment *segment = sp_segment_to_extend(&request->pool->regions[request->kind]);
+    return segment == sp_segment_of(plan->hole) ? segment : NULL;
 }
 
 static void insert_hole(struct sp_pool *pool, struct sp_block *hole) {
@@ -161,15 +200,29 @@ static bool cut_locked(struct sp_pool *pool, struct plan *plan, uint64_t size) {
     return true;
 }
 
-// Chooses and sets aside. CUDA_ERROR_NOT_FOUND when no hole is large enough.
+// The address space that wasn't needed after all, too.
+static void undo(struct sp_pool *pool, const struct plan *plan, struct sp_segment *segment) {
+    sp_lock_acquire(&pool->lock);
+    undo_locked(pool, plan);
+    sp_lock_release(&pool->lock);
+    sp_segment_tidy(segment);
+}
+
+// Chooses and sets aside. CUDA_ERROR_NOT_FOUND when no hole is large enough, and CUDA_ERROR_NOT_READY when a segment must be extended
+// first, the one that the plan is behind.
 static CUresult prepare_locked(const struct sp_request *request, struct plan *plan) {
     struct sp_pool *pool = request->pool;
-    *plan = best_plan(request);
-    if (!plan->hole)
+    *plan = plan_for(request);
+    if (plan->need == UINT64_MAX)
         return CUDA_ERROR_NOT_FOUND;
-    plan->amount = amount_for(pool, request->kind, plan);
+    plan->amount = amount_for(pool, request->kind, plan->need);
     if (plan->amount < plan->need)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    plan->behind = to_extend(request, plan);
+    if (plan->behind)
+        return CUDA_ERROR_NOT_READY;
+    if (plan->amount > plan->hole->size)
+        plan->amount = plan->hole->size;
     sp_tier_remove(plan->hole);
     if (plan->front)
         sp_tier_remove(plan->front);
@@ -179,55 +232,30 @@ static CUresult prepare_locked(const struct sp_request *request, struct plan *pl
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult prepare(const struct sp_request *request, struct plan *plan) {
+static CUresult prepare_once(const struct sp_request *request, struct plan *plan) {
     sp_lock_acquire(&request->pool->lock);
     CUresult error = prepare_locked(request, plan);
     sp_lock_release(&request->pool->lock);
     return error;
 }
 
-// ----------------------------------------------------------------------------------------- segments
-
-// The span for a new segment: room for the whole device, or for the whole pool if that is limited.
-static uint64_t wanted_span(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t least) {
-    uint64_t span = pool->device->vmm.total_memory;
-    if (kind == SP_REGION_FIXED)
-        return least;
-    if (kind == SP_REGION_PAGES)
-        span /= 8;
-    if (span > pool->limit)
-        span = pool->limit;
-    span = sp_round_up(span, granule_of(pool));
-    return span < least ? least : span;
+// A segment that can't be extended isn't asked again, so this ends.
+static CUresult prepare(const struct sp_request *request, struct plan *plan) {
+    CUresult error = prepare_once(request, plan);
+    while (error == CUDA_ERROR_NOT_READY) {
+        error = sp_segment_extend(plan->behind, plan->amount);
+        if (error == CUDA_SUCCESS)
+            error = prepare_once(request, plan);
+    }
+    return error;
 }
 
-static CUresult add_segment(struct sp_pool *pool, enum sp_region_kind kind, uint64_t size) {
-    uint64_t least = sp_round_up(size, granule_of(pool));
-    struct sp_segment *segment = calloc(1, sizeof *segment);
-    if (!segment)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    segment->pool = pool;
-    segment->kind = kind;
-    CUresult error = sp_view_open(&segment->view, &pool->device->space, least, wanted_span(pool, kind, least),
-                                  (CUmemAllocationHandleType)pool->props.handleTypes,
-                                  kind == SP_REGION_FIXED ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
-    if (error != CUDA_SUCCESS)
-        goto free_segment;
-    if (!sp_chain_open(&segment->chain, segment->view.address, segment->view.size)) {
-        error = CUDA_ERROR_OUT_OF_MEMORY;
-        goto close_view;
-    }
-    sp_lock_acquire(&pool->lock);
-    sp_list_push_back(&pool->regions[kind].segments, &segment->link);
-    insert_hole(pool, segment->chain.first);
-    sp_lock_release(&pool->lock);
-    return CUDA_SUCCESS;
-
-close_view:
-    sp_view_close(&segment->view);
-free_segment:
-    free(segment);
-    return error;
+static CUresult prepare_in_new_segment(const struct sp_request *request, struct plan *plan) {
+    struct sp_pool *pool = request->pool;
+    uint64_t bytes = sp_round_up(request->size, granule_of(pool));
+    uint64_t amount = amount_for(pool, request->kind, bytes);
+    CUresult error = sp_segment_add(pool, request->kind, amount > bytes ? amount : bytes);
+    return error == CUDA_SUCCESS ? prepare(request, plan) : error;
 }
 
 // ------------------------------------------------------------------------------------------ growing
@@ -332,19 +360,14 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *
 static CUresult map_for(const struct sp_request *request, struct plan *plan) {
     struct sp_pool *pool = request->pool;
     CUresult error = prepare(request, plan);
-    if (error == CUDA_ERROR_NOT_FOUND) {
-        error = add_segment(pool, request->kind, request->size);
-        if (error == CUDA_SUCCESS)
-            error = prepare(request, plan);
-    }
+    if (error == CUDA_ERROR_NOT_FOUND)
+        error = prepare_in_new_segment(request, plan);
     if (error != CUDA_SUCCESS)
         return error;
+    struct sp_segment *segment = sp_segment_of(plan->hole);
     error = map(pool, plan);
-    if (error == CUDA_SUCCESS)
-        return CUDA_SUCCESS;
-    sp_lock_acquire(&pool->lock);
-    undo_locked(pool, plan);
-    sp_lock_release(&pool->lock);
+    if (error != CUDA_SUCCESS)
+        undo(pool, plan, segment);
     return error;
 }
 
@@ -388,7 +411,7 @@ CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
 // ------------------------------------------------------------------------------- memory for a stitched view
 
 // Sets a hole of `bytes` aside, the lowest one that has as much.
-static CUresult prepare_aside(struct sp_pool *pool, uint64_t bytes, struct plan *plan) {
+static CUresult set_hole_aside(struct sp_pool *pool, uint64_t bytes, struct plan *plan) {
     CUresult error = CUDA_ERROR_NOT_FOUND;
     *plan = (struct plan){.need = bytes, .amount = bytes};
     sp_lock_acquire(&pool->lock);
@@ -407,25 +430,37 @@ static CUresult prepare_aside(struct sp_pool *pool, uint64_t bytes, struct plan 
     return error;
 }
 
+// The same, in address space that is got for it if need be.
+static CUresult prepare_aside(struct sp_pool *pool, uint64_t bytes, struct plan *plan) {
+    CUresult error = set_hole_aside(pool, bytes, plan);
+    sp_lock_acquire(&pool->lock);
+    struct sp_segment *segment = sp_segment_to_extend(&pool->regions[SP_REGION_LARGE]);
+    sp_lock_release(&pool->lock);
+    if (error == CUDA_ERROR_NOT_FOUND && segment) {
+        error = sp_segment_extend(segment, bytes);
+        if (error == CUDA_SUCCESS)
+            error = set_hole_aside(pool, bytes, plan);
+    }
+    if (error == CUDA_ERROR_NOT_FOUND) {
+        error = sp_segment_add(pool, SP_REGION_LARGE, bytes);
+        if (error == CUDA_SUCCESS)
+            error = set_hole_aside(pool, bytes, plan);
+    }
+    return error;
+}
+
 CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block) {
     struct plan plan;
     uint64_t amount = sp_round_up(bytes, granule_of(pool));
     if (amount > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult error = prepare_aside(pool, amount, &plan);
-    if (error == CUDA_ERROR_NOT_FOUND) {
-        error = add_segment(pool, SP_REGION_LARGE, amount);
-        if (error == CUDA_SUCCESS)
-            error = prepare_aside(pool, amount, &plan);
-    }
     if (error != CUDA_SUCCESS)
         return error;
+    struct sp_segment *segment = sp_segment_of(plan.hole);
     error = map(pool, &plan);
-    if (error != CUDA_SUCCESS) {
-        sp_lock_acquire(&pool->lock);
-        undo_locked(pool, &plan);
-        sp_lock_release(&pool->lock);
-    }
+    if (error != CUDA_SUCCESS)
+        undo(pool, &plan, segment);
     *block = plan.hole;
     return error;
 }
@@ -436,11 +471,10 @@ void sp_grow_count(struct sp_pool *pool, const struct sp_block *block, uint64_t 
 
 void sp_grow_back(struct sp_pool *pool, struct sp_block *block) {
     struct plan plan = {.hole = block};
+    struct sp_segment *segment = sp_segment_of(block);
     size_t mapped = block->size;
-    sp_view_unmap_back(&sp_segment_of(block)->view, block->address, &mapped);
+    sp_view_unmap_back(&segment->view, block->address, &mapped);
     if (mapped > 0)
         keep_mapped(pool, &plan, mapped);
-    sp_lock_acquire(&pool->lock);
-    undo_locked(pool, &plan);
-    sp_lock_release(&pool->lock);
+    undo(pool, &plan, segment);
 }

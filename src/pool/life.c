@@ -12,6 +12,7 @@
 #include "pool/owner.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
+#include "pool/segment.h"
 #include "pool/stitch.h"
 
 #include "base/checked.h"
@@ -226,22 +227,10 @@ poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolPro
 
 // -------------------------------------------------------------------------------------------- the end
 
-static void close_segments(struct sp_pool *pool) {
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        while (!sp_list_empty(&pool->regions[kind].segments)) {
-            struct sp_list *link = sp_list_pop_front(&pool->regions[kind].segments);
-            struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
-            sp_chain_close(&segment->chain);
-            sp_view_close(&segment->view);
-            free(segment);
-        }
-    }
-}
-
 void sp_pool_dispose(struct sp_pool *pool) {
     sp_pool_set_promises(pool, poolPromiseNothing);
     sp_stitches_close(pool);
-    close_segments(pool);
+    sp_segments_close(pool);
     sp_pool_free_lanes(pool);
     give_struct(pool);
 }

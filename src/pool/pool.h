@@ -44,6 +44,9 @@
 #define SP_EXTENTS_OF_POOL    64
 #define SP_EXTENTS_OF_REQUEST 16
 
+// So many pools with memory are many; see is_fair() in pool/grow.c.
+#define SP_MANY_POOLS 64
+
 // The pool grows, rather than to remap, up to a part more than the most that was ever in use at once.
 #define SP_SLACK_SHARE 25
 #define SP_SLACK_MIN   ((uint64_t)8 << 20)
@@ -80,6 +83,7 @@ struct sp_segment {
     struct sp_list link; // in the region
     struct sp_pool *pool;
     enum sp_region_kind kind;
+    bool extends; // as far as is known there is address space behind it; guarded by the pool's lock, as is
     struct sp_view view;
     struct sp_chain chain;
 };

@@ -6,6 +6,7 @@
 #include "pool/figures.h"
 #include "pool/given_up.h"
 #include "pool/runtime.h"
+#include "pool/segment.h"
 #include "pool/settle.h"
 #include "pool/survey.h"
 
@@ -112,11 +113,10 @@ static void raise(uint64_t *most, uint64_t value) {
 // New memory in the hole behind a row saves what the row has. Fixed memory is never put together.
 static bool is_before_hole(const struct look *look, const struct sp_block *last, uint64_t row) {
     const struct sp_request *request = look->request;
-    const struct sp_block *next = last->next;
-    if (request->kind == SP_REGION_FIXED || row >= request->size || !next ||
-        sp_block_state(next) != SP_BLOCK_HOLE)
+    if (request->kind == SP_REGION_FIXED || row >= request->size)
         return false;
-    return sp_round_up(request->size - row, request->pool->device->vmm.granule) <= next->size;
+    return sp_round_up(request->size - row, request->pool->device->vmm.granule) <=
+           sp_segment_room_behind(last);
 }
 
 static void add_own(const struct look *look, struct sp_room *room, const struct sp_block *last,

@@ -11,6 +11,7 @@
 #include "pool/keep.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
+#include "pool/segment.h"
 #include "pool/settle.h"
 #include "pool/stitch.h"
 
@@ -253,6 +254,7 @@ static CUresult release(struct sp_pool *pool, const struct victim *victim) {
         sp_pool_insert(pool, victim->block);
     }
     sp_lock_release(&pool->lock);
+    sp_segment_tidy(segment);
     return error;
 }
 
@@ -280,6 +282,7 @@ static CUresult release_but(struct sp_pool *pool, const struct victim *victim, u
     sp_tier_insert(unmapped ? &pool->regions[segment->kind].holes : &pool->regions[segment->kind].ready,
                    rest);
     sp_lock_release(&pool->lock);
+    sp_segment_tidy(segment);
     return error;
 }
 

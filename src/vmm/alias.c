@@ -16,7 +16,7 @@ static struct sp_alias *new_alias(struct sp_space *space, struct sp_extent *cons
     if (!alias)
         return NULL;
     alias->space = space;
-    if (sp_space_take(space, size, size, &alias->address, &alias->size) != CUDA_SUCCESS) {
+    if (sp_space_take(space, SP_SPAN_HIGH, size, size, &alias->address, &alias->size) != CUDA_SUCCESS) {
         free(alias);
         return NULL;
     }

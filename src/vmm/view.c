@@ -21,9 +21,9 @@ static int compare_address(const void *key, const struct sp_tree_node *node) {
     return left < right ? -1 : left > right;
 }
 
-CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least, size_t wanted,
-                      CUmemAllocationHandleType handle_types, enum sp_view_use use) {
-    CUresult error = sp_space_take(space, least, wanted, &view->address, &view->size);
+CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place, size_t least,
+                      size_t wanted, CUmemAllocationHandleType handle_types, enum sp_view_use use) {
+    CUresult error = sp_space_take(space, place, least, wanted, &view->address, &view->size);
     if (error != CUDA_SUCCESS)
         return error;
     view->space = space;
@@ -58,6 +58,21 @@ static CUresult unmap_stuck(struct sp_view *view) {
         free(extent);
     }
     return CUDA_SUCCESS;
+}
+
+bool sp_view_unmap_stuck(struct sp_view *view) {
+    return unmap_stuck(view) == CUDA_SUCCESS;
+}
+
+size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted) {
+    size_t more = sp_space_extend(view->space, view->address + view->size, least, wanted);
+    view->size += more;
+    return more;
+}
+
+void sp_view_shrink(struct sp_view *view, size_t size) {
+    sp_space_give_end(view->space, view->address + size, view->size - size);
+    view->size = size;
 }
 
 void sp_view_close(struct sp_view *view) {

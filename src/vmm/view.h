@@ -52,8 +52,18 @@ struct sp_view {
 
 // Takes a span of at least `least` and at best `wanted` bytes (multiples of the granule) and makes an empty
 // view of it.
-CUresult sp_view_open(struct sp_view *view, struct sp_space *space, size_t least, size_t wanted,
-                      CUmemAllocationHandleType handle_types, enum sp_view_use use);
+CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place, size_t least,
+                      size_t wanted, CUmemAllocationHandleType handle_types, enum sp_view_use use);
+
+// Adds at least `least` and at best `wanted` bytes of address space behind the view to it. Returns how many; 0, and nothing has
+// changed, when they aren't free.
+size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted);
+
+// Gives the span's end from `size` bytes on back. Nothing may be mapped or stuck there.
+void sp_view_shrink(struct sp_view *view, size_t size);
+
+// Unmaps what is stuck. False when the driver still refuses that.
+bool sp_view_unmap_stuck(struct sp_view *view);
 
 // Gives the span back, unless something is stuck in it. No extent may be left.
 void sp_view_close(struct sp_view *view);

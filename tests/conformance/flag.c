@@ -319,6 +319,10 @@ static void keep_account(struct account *account, bool fast) {
     }
     if (held)
         test_let_go(&hold);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        test_free(blocks[i], streams[0]);
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess); // the next one finds the same address space
 }
 
 void row_a_deterministic_pool_does_the_same_on_a_fast_and_a_slow_device(void) {

@@ -25,9 +25,9 @@ static int setup(void **state) {
     inside = fixture_inside(pool);
     stream = simulated_stream();
     simulated_work(stream);
-    void *freed[3] = {fixture_malloc(pool, MIB(3), stream), fixture_malloc(pool, MIB(4), stream),
-                      fixture_malloc(pool, 100, stream)};
+    void *freed[3] = {fixture_malloc(pool, MIB(3), stream), fixture_malloc(pool, MIB(4), stream)};
     fixture_malloc(pool, MIB(5) + KIB(512), stream);
+    freed[2] = fixture_malloc(pool, 100, stream);
     fixture_malloc(pool, 1000, stream);
     for (int i = 0; i < 3; i++)
         fixture_free(freed[i], stream);

@@ -25,8 +25,8 @@ static int setup(void **state) {
     if (simulated_setup(state) != 0 || sp_vmm_device_open(0, &device) != CUDA_SUCCESS)
         return -1;
     sp_space_init(&space, &device, 64 * GRANULE);
-    if (sp_view_open(&view, &space, 32 * GRANULE, 32 * GRANULE, CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN) !=
-        CUDA_SUCCESS)
+    if (sp_view_open(&view, &space, SP_SPAN_LOW, 32 * GRANULE, 32 * GRANULE, CU_MEM_HANDLE_TYPE_NONE,
+                     SP_VIEW_PLAIN) != CUDA_SUCCESS)
         return -1;
     address = view.address;
     for (size_t i = 0; i < EXTENTS; i++) {

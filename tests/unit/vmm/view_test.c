@@ -21,8 +21,8 @@ static int open_view(void **state) {
     scripted_install();
     device = (struct sp_vmm_device){.ordinal = 2, .granule = GRANULE, .total_memory = scripted.total_memory};
     sp_space_init(&space, &device, 64 * GRANULE);
-    return sp_view_open(&view, &space, GRANULE, 32 * GRANULE, CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN) ==
-                   CUDA_SUCCESS
+    return sp_view_open(&view, &space, SP_SPAN_LOW, GRANULE, 32 * GRANULE, CU_MEM_HANDLE_TYPE_NONE,
+                        SP_VIEW_PLAIN) == CUDA_SUCCESS
                ? 0
                : -1;
 }
@@ -72,9 +72,9 @@ static void a_new_view_is_empty(void **state) {
 static void a_view_takes_less_than_it_wants_where_there_is_no_more(void **state) {
     (void)state;
     struct sp_view other;
-    assert_int_equal(
-        sp_view_open(&other, &space, GRANULE, 64 * GRANULE, CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN),
-        CUDA_SUCCESS);
+    assert_int_equal(sp_view_open(&other, &space, SP_SPAN_LOW, GRANULE, 64 * GRANULE, CU_MEM_HANDLE_TYPE_NONE,
+                                  SP_VIEW_PLAIN),
+                     CUDA_SUCCESS);
     assert_int_equal(other.size, 32 * GRANULE);
     sp_view_close(&other);
 }
@@ -83,9 +83,9 @@ static void a_view_without_address_space_is_not_opened(void **state) {
     (void)state;
     struct sp_view other;
     scripted.most_reserved = GRANULE;
-    assert_int_equal(
-        sp_view_open(&other, &space, 40 * GRANULE, 64 * GRANULE, CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN),
-        CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(sp_view_open(&other, &space, SP_SPAN_LOW, 40 * GRANULE, 64 * GRANULE,
+                                  CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN),
+                     CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 static void mapping_makes_memory_that_the_device_may_write(void **state) {
@@ -220,9 +220,9 @@ static void the_span_of_a_closed_view_can_be_taken_again(void **state) {
     (void)state;
     CUdeviceptr address = view.address;
     sp_view_close(&view);
-    assert_int_equal(
-        sp_view_open(&view, &space, 64 * GRANULE, 64 * GRANULE, CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN),
-        CUDA_SUCCESS);
+    assert_int_equal(sp_view_open(&view, &space, SP_SPAN_LOW, 64 * GRANULE, 64 * GRANULE,
+                                  CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN),
+                     CUDA_SUCCESS);
     assert_int_equal(view.address, address);
     assert_int_equal(scripted.range_count, 1);
 }
