@@ -108,6 +108,9 @@ static bool check_segment(struct check *check, const struct sp_segment *segment)
     uint64_t mapped = 0;
     REQUIRE(check, sp_chain_check(&segment->chain), "the chain at %#llx is not in order",
             (unsigned long long)segment->chain.address);
+    REQUIRE(check,
+            segment->chain.address == segment->view.address && segment->chain.size == segment->view.size,
+            "the chain at %#llx is not the view's", (unsigned long long)segment->chain.address);
     for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e; e = sp_view_extent_next(e))
         mapped += e->size;
     REQUIRE(check, mapped == segment->view.mapped, "a view's extents are not what it says is mapped");

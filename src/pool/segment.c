@@ -158,8 +158,10 @@ CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
 
 // ----------------------------------------------------------------------------------------------- shorter
 
-// So long may a segment be whose memory ends there.
+// So long may a segment be whose memory ends there. What is behind a fixed block is of no use.
 static uint64_t most_size(const struct sp_segment *segment, uint64_t reach) {
+    if (segment->kind == SP_REGION_FIXED)
+        return reach;
     return larger(least_size(segment->pool), 2 * reach);
 }
 

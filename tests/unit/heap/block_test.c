@@ -404,6 +404,71 @@ static void an_absorption_that_can_not_join_the_fences_changes_nothing(void **st
     assert_true(sp_chain_check(&chain));
 }
 
+// ---- chains that become longer and shorter
+
+#define MIB ((uint64_t)1 << 20)
+
+// Exactly the last block has what was added.
+static void extend(struct sp_chain *longer, uint64_t more) {
+    uint64_t end = longer->address + longer->size;
+    struct sp_block *added = sp_chain_extend(longer, more);
+    assert_non_null(added);
+    assert_ptr_equal(sp_chain_last(longer), added);
+    assert_int_equal(added->address, end);
+    assert_int_equal(added->size, more);
+    assert_int_equal(sp_block_state(added), SP_BLOCK_BUSY);
+    assert_true(sp_chain_check(longer));
+}
+
+// From a part of a unit over one leaf of the table to several, with a block in each step and one in the middle of the last.
+static void a_chain_becomes_longer_and_shorter_over_all_of_its_table(void **state) {
+    (void)state;
+    struct sp_chain longer;
+    const uint64_t sizes[] = {MIB, 2 * MIB, 5 * MIB, 1000 * MIB, 3000 * MIB, 4096 * MIB};
+    for (int round = 0; round < 2; round++) {
+        assert_true(sp_chain_open(&longer, BASE, MIB / 2));
+        for (int i = 0; i < 6; i++)
+            extend(&longer, sizes[i]);
+        struct sp_block *last = sp_chain_last(&longer);
+        assert_non_null(sp_block_split(last, 2048 * MIB));
+        for (struct sp_block *b = longer.first; b; b = b->next)
+            assert_ptr_equal(sp_chain_find(&longer, b->address + b->size / 2), b);
+        for (int i = 5; i >= 0; i--) {
+            last = sp_chain_last(&longer);
+            assert_null(sp_chain_shrink(&longer, last->size));
+            assert_true(sp_chain_check(&longer));
+            last = sp_chain_last(&longer);
+            assert_ptr_equal(sp_chain_shrink(&longer, last->size / 2), last);
+            assert_true(sp_chain_check(&longer));
+            extend(&longer, 2500 * MIB); // and longer again
+            assert_null(sp_chain_shrink(&longer, 2500 * MIB));
+        }
+        sp_chain_close(&longer);
+    }
+}
+
+static void a_chain_that_can_not_become_longer_is_what_it_was(void **state) {
+    (void)state;
+    const uint64_t sizes[] = {MIB, 4096 * MIB};
+    for (int i = 0; i < 2; i++) {
+        uint64_t failed = 1;
+        for (uint64_t nth = 1; failed > 0; nth++) {
+            struct sp_chain longer;
+            assert_true(sp_chain_open(&longer, BASE, 3 * MIB));
+            if (i == 0 && nth == 1)
+                use_up_spare_descriptors(); // the others fail in the table
+            host_memory_enter(nth, false);
+            struct sp_block *added = sp_chain_extend(&longer, sizes[i]);
+            host_memory_leave(&failed);
+            assert_int_equal(added == NULL, failed > 0);
+            assert_int_equal(longer.size, 3 * MIB + (added ? sizes[i] : 0));
+            assert_true(sp_chain_check(&longer));
+            extend(&longer, sizes[i]);
+            sp_chain_close(&longer);
+        }
+    }
+}
+
 static void the_check_finds_gaps_wrong_neighbours_and_adjacent_holes(void **state) {
     (void)state;
     struct sp_block *block = chain.first;
@@ -454,6 +519,8 @@ int main(void) {
         chain_test(an_absorption_that_can_not_join_the_fences_changes_nothing),
         chain_test(every_address_leads_to_its_block),
         chain_test(a_range_of_terabytes_costs_what_begins_in_it),
+        chain_test(a_chain_becomes_longer_and_shorter_over_all_of_its_table),
+        chain_test(a_chain_that_can_not_become_longer_is_what_it_was),
         chain_test(the_check_finds_gaps_wrong_neighbours_and_adjacent_holes),
         chain_test(a_chain_splits_with_what_it_has_at_hand_and_gives_back_the_rest),
         chain_test(a_closed_chain_gives_back_what_it_had_at_hand),

@@ -171,6 +171,88 @@ static void spans_of_neighbouring_ranges_do_not_merge(void **state) {
     assert_int_equal(scripted.range_count, 3);
 }
 
+static struct span take_at(enum sp_span_place place, size_t size) {
+    struct span span = {0, 0};
+    assert_int_equal(sp_space_take(&space, place, size, size, &span.address, &span.size), CUDA_SUCCESS);
+    return span;
+}
+
+static void a_span_is_extended_by_what_is_free_behind_it_and_no_more(void **state) {
+    (void)state;
+    init(16 * GRANULE);
+    struct span first = take(GRANULE, GRANULE);
+    CUdeviceptr end = first.address + first.size;
+    assert_int_equal(sp_space_extend(&space, end, GRANULE, 2 * GRANULE), 2 * GRANULE);
+    end += 2 * GRANULE;
+    assert_int_equal(take(4 * GRANULE, 4 * GRANULE).address, end);
+    assert_int_equal(sp_space_extend(&space, end, GRANULE, GRANULE), 0);
+    end += 4 * GRANULE;
+    assert_int_equal(sp_space_extend(&space, end, 10 * GRANULE, 20 * GRANULE), 0);
+    assert_int_equal(sp_space_extend(&space, end, 9 * GRANULE, 20 * GRANULE), 9 * GRANULE);
+    assert_int_equal(sp_space_extend(&space, end + 9 * GRANULE, GRANULE, GRANULE), 0);
+    assert_true(sp_space_check(&space));
+}
+
+// Their mappings are no neighbours to the driver.
+static void a_span_is_not_extended_into_another_range(void **state) {
+    (void)state;
+    init(4 * GRANULE);
+    struct span first = take(4 * GRANULE, 4 * GRANULE);
+    struct span second = take(4 * GRANULE, 4 * GRANULE);
+    assert_int_equal(first.address + first.size, second.address);
+    give(second);
+    assert_int_equal(sp_space_extend(&space, second.address, GRANULE, GRANULE), 0);
+}
+
+static void the_end_of_a_span_can_be_given_back(void **state) {
+    (void)state;
+    init(8 * GRANULE);
+    struct span span = take(4 * GRANULE, 4 * GRANULE);
+    struct span last = take(4 * GRANULE, 4 * GRANULE);
+    sp_space_give_end(&space, span.address + GRANULE, 3 * GRANULE); // beside nothing free
+    assert_true(sp_space_check(&space));
+    assert_int_equal(take(3 * GRANULE, 3 * GRANULE).address, span.address + GRANULE);
+    give((struct span){span.address + GRANULE, 3 * GRANULE});
+    give(last);
+    span.size = GRANULE;
+    give(span);
+    assert_true(sp_space_check(&space));
+    assert_int_equal(take(8 * GRANULE, 8 * GRANULE).address, span.address);
+}
+
+static void spans_lie_where_they_are_to_be(void **state) {
+    (void)state;
+    struct span low = take_at(SP_SPAN_LOW, GRANULE);
+    CUdeviceptr begin = scripted.ranges[0].address;
+    CUdeviceptr end = begin + scripted.ranges[0].size;
+    CUdeviceptr middle = low.address + GRANULE + (end - low.address - GRANULE) / 2;
+    assert_int_equal(low.address, begin);
+    assert_int_equal(take_at(SP_SPAN_LOW, GRANULE).address, begin + GRANULE);
+    assert_int_equal(take_at(SP_SPAN_HIGH, GRANULE).address, end - GRANULE);
+    CUdeviceptr roomy = take_at(SP_SPAN_ROOMY, GRANULE).address;
+    assert_true(roomy > middle - 2 * GRANULE && roomy < middle + 2 * GRANULE);
+    CUdeviceptr next = take_at(SP_SPAN_ROOMY, GRANULE).address; // in the middle of one half
+    assert_true(sp_space_extend(&space, roomy + GRANULE, scripted.total_memory, scripted.total_memory) > 0);
+    assert_true(sp_space_extend(&space, next + GRANULE, scripted.total_memory, scripted.total_memory) > 0);
+    give(low);
+    assert_int_equal(take_at(SP_SPAN_HIGH, GRANULE).address, begin); // a gap is used before all
+    assert_int_equal(take_at(SP_SPAN_LOW, 2 * GRANULE).address, begin + 2 * GRANULE);
+    assert_true(sp_space_check(&space));
+}
+
+// Beside a range that is small no half has room.
+static void a_roomy_span_in_a_small_range_begins_its_largest_piece(void **state) {
+    (void)state;
+    init(64 * GRANULE);
+    struct span spans[3] = {take(8 * GRANULE, 8 * GRANULE), take(8 * GRANULE, 8 * GRANULE), {0, 0}};
+    give(spans[0]);
+    spans[2] = take_at(SP_SPAN_ROOMY, 4 * GRANULE);
+    assert_int_equal(spans[2].address, spans[1].address + spans[1].size);
+    assert_int_equal(take_at(SP_SPAN_ROOMY, 44 * GRANULE).address, spans[2].address + spans[2].size);
+    assert_int_equal(take_at(SP_SPAN_ROOMY, 8 * GRANULE).address, spans[0].address);
+    assert_int_equal(scripted.range_count, 1);
+}
+
 enum { UNITS = 40, HELD = 12 };
 
 struct model {
@@ -192,17 +274,29 @@ static void random_takes_and_gives_never_overlap_and_lose_nothing(void **state) 
     (void)state;
     static struct model model;
     uint64_t seed = 17;
+    scripted.total_memory = 3 * UNITS * GRANULE / 16; // so that some spans are wide, and room is for some
     init(UNITS * GRANULE);
     for (int step = 0; step < 3000; step++) {
-        if (model.count < HELD && random_below(&seed, 2) == 0) {
+        enum sp_span_place place = (enum sp_span_place)random_below(&seed, 3);
+        struct span *one = &model.held[model.count ? random_below(&seed, (uint64_t)model.count) : 0];
+        if (model.count > 0 && random_below(&seed, 4) == 0) {
+            one->size += sp_space_extend(&space, one->address + one->size, GRANULE, 2 * GRANULE);
+        } else if (model.count > 0 && one->size > GRANULE && random_below(&seed, 4) == 0) {
+            one->size -= GRANULE;
+            sp_space_give_end(&space, one->address + one->size, GRANULE);
+        } else if (model.count < HELD && random_below(&seed, 2) == 0) {
             size_t least = (1 + random_below(&seed, 3)) * GRANULE;
-            model.held[model.count++] = take(least, least + random_below(&seed, 4) * GRANULE);
+            size_t wanted = least + random_below(&seed, 4) * GRANULE;
+            struct span *more = &model.held[model.count++];
+            assert_int_equal(sp_space_take(&space, place, least, wanted, &more->address, &more->size),
+                             CUDA_SUCCESS);
         } else if (model.count > 0) {
             int which = (int)random_below(&seed, (uint64_t)model.count);
             give(model.held[which]);
             model.held[which] = model.held[--model.count];
         }
         assert_apart(&model);
+        assert_true(sp_space_check(&space));
     }
     assert_int_equal(scripted.misuse, 0);
     while (model.count > 0)
@@ -271,6 +365,11 @@ int main(void) {
         space_test(a_span_larger_than_the_range_size_gets_a_range_of_its_own),
         space_test(spans_that_were_given_back_merge_and_are_taken_again),
         space_test(spans_of_neighbouring_ranges_do_not_merge),
+        space_test(a_span_is_extended_by_what_is_free_behind_it_and_no_more),
+        space_test(a_span_is_not_extended_into_another_range),
+        space_test(the_end_of_a_span_can_be_given_back),
+        space_test(spans_lie_where_they_are_to_be),
+        space_test(a_roomy_span_in_a_small_range_begins_its_largest_piece),
         space_test(random_takes_and_gives_never_overlap_and_lose_nothing),
         space_test(a_range_that_can_not_be_noted_is_given_back),
         space_test(a_range_beyond_what_the_page_map_holds_is_an_error_and_given_back),
