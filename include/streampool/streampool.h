@@ -457,7 +457,8 @@ STREAMPOOL_API const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr
 //   poolErrorNotSupported       a handle type that the device can't export; a location of type host (no
 //                               host pools yet); a device without virtual memory management: the detail
 //                               names what is missing
-//   poolErrorMemoryAllocation   no host memory, or no address space
+//   poolErrorMemoryAllocation   no host memory, no address space for maxSize, or 1048575 pools
+//                               exist already
 STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool, const struct poolMemPoolProps *props);
 
 // Gives a pool up. Waits for no work, at most for a driver call of the library's own thread on the pool: live

@@ -199,8 +199,8 @@ static size_t units_in_leaf(size_t units) {
     return units < LEAF_UNITS ? units : LEAF_UNITS;
 }
 
-// A table for a chain of `size` bytes, more than it has. The only leaf of a chain that is shorter than one becomes longer. False without
-// host memory; then nothing has changed.
+// A table for a chain of `size` bytes, more than it has. The only leaf of a chain that is shorter
+// than one becomes longer. False without host memory; then nothing has changed.
 static bool extend_table(struct sp_chain *chain, uint64_t size) {
     struct sp_chain longer = {.address = chain->address, .size = size};
     size_t units = count_units(chain), leaves = count_leaves(chain), longer_units = count_units(&longer);

@@ -98,12 +98,12 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size);
 // The block at the chain's end.
 struct sp_block *sp_chain_last(const struct sp_chain *chain);
 
-// Makes the chain longer by so many bytes, which are a block of their own at its end, BUSY, in no index. Null without host memory; then
-// nothing has changed.
+// Makes the chain longer by so many bytes, which are a block of their own at its end, BUSY, in no
+// index. Null without host memory; then nothing has changed.
 struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more);
 
-// Makes the chain shorter by so many bytes of its last block, which is in no index and has no fences; but for them all of a chain.
-// Returns what is left of the block, or null.
+// Makes the chain shorter by so many bytes of its last block, which is in no index and has no
+// fences; but for them all of a chain. Returns what is left of the block, or null.
 struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less);
 
 // Gives all descriptors back; what the blocks are doesn't matter any more. Nothing of a chain that is all zero.

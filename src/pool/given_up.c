@@ -6,7 +6,7 @@
 
 #include "order/progress.h"
 
-// ------------------------------------------------------------------------------------------ what is awaited
+// ---------------------------------------------------------------------- what is awaited
 
 enum { COMPLETION, SYNCHRONIZE };
 
@@ -42,8 +42,8 @@ void sp_given_up_init(struct sp_device *device) {
     sp_tree_init(&device->awaited[SYNCHRONIZE], compare_lanes);
 }
 
-// Notes the lowest pending number of each stream in the lanes. False where looking is the only way to find out: nothing of the block is
-// pending any more, or a stream has no lane.
+// Notes the lowest pending number of each stream in the lanes. False where looking is the only way
+// to find out: nothing of the block is pending any more, or a stream has no lane.
 static bool note_fences(const struct sp_pool *pool, const struct sp_block *block) {
     bool waits = false;
     for (uint32_t i = 0; i < block->fences.count; i++) {
@@ -82,7 +82,7 @@ static bool note_all(struct sp_pool *pool) {
     return noted;
 }
 
-// ------------------------------------------------------------------------- due, waiting, resting: with the device's lock held
+// --------------------------- due, waiting, resting: with the device's lock held
 
 static bool is_due(const struct sp_pool *pool) {
     return !sp_list_empty(&pool->due);
@@ -102,7 +102,8 @@ static void leave_due(struct sp_pool *pool) {
     pool->device->due_count--;
 }
 
-// Lanes are added by threads that free what is live, so under the pool's lock; none of these is awaited yet.
+// Lanes are added by threads that free what is live, so under the pool's lock; none of these is
+// awaited yet.
 static void stop_waiting(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes) {
@@ -140,8 +141,8 @@ static bool try_to_wait(struct sp_pool *pool) {
     return noted;
 }
 
-// `refused`: the driver has kept memory that should have gone. A pool in which nothing is used, and that waits for nothing, would
-// otherwise rest for ever.
+// `refused`: the driver has kept memory that should have gone. A pool in which nothing is used, and
+// that waits for nothing, would otherwise rest for ever.
 static void file(struct sp_pool *pool, bool refused) {
     bool waits = !refused && !pool->woken && try_to_wait(pool);
     if (!waits || (!pool->waits && !sp_figures_any_used(pool)))
@@ -195,7 +196,7 @@ void sp_given_up_forget(struct sp_pool *pool) {
     sp_lock_release(&pool->device->lock);
 }
 
-// ---------------------------------------------------------------------------------------------- taking apart
+// ---------------------------------------------------------------------- taking apart
 
 // So that one thread at a time takes it apart. No walk finds it, for none stands on it.
 static bool claim_locked(struct sp_pool *pool) {
@@ -209,7 +210,8 @@ static bool claim_locked(struct sp_pool *pool) {
     return true;
 }
 
-// The first of those that are due, at most so many of them. Whoever stands on one of them looks at it when he leaves.
+// The first of those that are due, at most so many of them. Whoever stands on one of them looks at
+// it when he leaves.
 static struct sp_pool *claim_due(struct sp_device *device, uint32_t *left) {
     struct sp_pool *claimed = NULL;
     sp_lock_acquire(&device->lock);
@@ -235,8 +237,8 @@ static void unclaim(struct sp_pool *pool, bool refused) {
     sp_lock_release(&pool->device->lock);
 }
 
-// Takes a claimed pool apart, or puts it back. Another thread's last free finds the pool claimed and leaves
-// it to this one, so look again when it became empty meanwhile.
+// Takes a claimed pool apart, or puts it back. Another thread's last free finds the pool claimed
+// and leaves it to this one, so look again when it became empty meanwhile.
 static void take_apart(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     bool was_live = sp_figures_any_used(pool);

@@ -9,8 +9,8 @@
 //      |=========|------------------|----------|      free | used part | free, ready for anybody
 //      '---- the new block ---------'                 ^ mapped from here to the end, in one or more extents
 //
-// A new segment is a last choice: memory in many segments can't join. So one is extended where it can be (pool/segment.h), and a plan
-// counts on that.
+// A new segment is a last choice: memory in many segments can't join. So one is extended where it
+// can be (pool/segment.h), and a plan counts on that.
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/request.h"
@@ -25,14 +25,13 @@
 #include <stdlib.h>
 
 struct plan {
-    struct sp_block *front; // free memory to begin with, or null
-    struct sp_block *hole;  // once set aside: what of the mapped memory the new block takes
-    struct sp_block *rest;  // once set aside: the mapped memory behind it, or null
-    struct sp_segment
-        *behind;     // it must be extended first: then there is no hole yet, or one that is too small
-    uint64_t need;   // the least that must be mapped
-    uint64_t amount; // what is mapped
-    bool ahead;      // for requests to come, and not for one
+    struct sp_block *front;    // free memory to begin with, or null
+    struct sp_block *hole;     // once set aside: what of the mapped memory the new block takes
+    struct sp_block *rest;     // once set aside: the mapped memory behind it, or null
+    struct sp_segment *behind; // to be extended first: the hole is too small, or there is none yet
+    uint64_t need;             // the least that must be mapped
+    uint64_t amount;           // what is mapped
+    bool ahead;                // for requests to come, and not for one
 };
 
 static uint64_t granule_of(const struct sp_pool *pool) {
@@ -62,8 +61,8 @@ static uint64_t extent_of_pool(uint64_t bytes) {
     return size;
 }
 
-// Of many pools none may have more than its share of a quarter of the device before it needs it, or a few thousand that need little would
-// fill the device.
+// Of many pools none may have more than its share of a quarter of the device before it needs it, or
+// a few thousand that need little would fill the device.
 static bool is_fair(const struct sp_pool *pool, uint64_t bytes) {
     uint32_t pools = atomic_load_explicit(&pool->device->holders_in_use, memory_order_relaxed);
     return pools < SP_MANY_POOLS || bytes <= pool->device->vmm.total_memory / 4 / pools;
@@ -135,7 +134,8 @@ static struct plan plan_behind(const struct sp_request *request, struct sp_segme
     return plan;
 }
 
-// The plan that maps least; with what there is, where that is no worse. `need` is UINT64_MAX when there is none.
+// The plan that maps least; with what there is, where that is no worse. `need` is UINT64_MAX when
+// there is none.
 static struct plan plan_for(const struct sp_request *request) {
     struct plan best = best_plan(request);
     struct sp_segment *segment = sp_segment_to_extend(&request->pool->regions[request->kind]);
@@ -151,7 +151,8 @@ uint64_t sp_growth_least(const struct sp_request *request) {
     return least < alone ? least : alone;
 }
 
-// How much is to be mapped where `need` is needed: the growth unit, if the pool's limit has room for it.
+// How much is to be mapped where `need` is needed: the growth unit, if the pool's limit has room
+// for it.
 static uint64_t amount_for(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     uint64_t amount = growth_unit(pool, kind, need);
@@ -208,8 +209,8 @@ static void undo(struct sp_pool *pool, const struct plan *plan, struct sp_segmen
     sp_segment_tidy(segment);
 }
 
-// Chooses and sets aside. CUDA_ERROR_NOT_FOUND when no hole is large enough, and CUDA_ERROR_NOT_READY when a segment must be extended
-// first, the one that the plan is behind.
+// Chooses and sets aside. CUDA_ERROR_NOT_FOUND when no hole is large enough, and
+// CUDA_ERROR_NOT_READY when a segment must be extended first, the one that the plan is behind.
 static CUresult prepare_locked(const struct sp_request *request, struct plan *plan) {
     struct sp_pool *pool = request->pool;
     *plan = plan_for(request);

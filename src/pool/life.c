@@ -23,8 +23,8 @@
 
 enum { INDEX_BITS = 20, MAX_POOLS = 1 << INDEX_BITS };
 
-// Indices that were in use before and are free are a stack, so that a handle is found whatever the number of pools. The arrays take
-// memory as far as they are used.
+// Indices that were in use before and are free are a stack, so that a handle is found whatever the
+// number of pools. The arrays take memory as far as they are used.
 static struct {
     struct sp_lock lock;
     uintptr_t last_serial;

@@ -16,6 +16,7 @@
 //   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions, or while a large
 //                 block is taken near at hand; never across a driver call, never together with another lane's.
 //   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.
+//   device.holders_lock  the lists of pools that have memory. For a few instructions.
 //   the reaper's  its queue; see pool/reaper.h. Nothing is taken while it is held.
 //
 // A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache line that another
@@ -513,7 +514,8 @@ void sp_pool_unpin(struct sp_pool *pool);
 // The pool behind a handle, or null when it is no pool (any more).
 struct sp_pool *sp_pool_from_handle(poolMemPool_t handle);
 
-// Ends a pool that is in no list of its device any more but that of its pools, and has no memory mapped.
+// Ends a pool that is in no list of its device any more but that of its pools, and has no memory
+// mapped.
 void sp_pool_dispose(struct sp_pool *pool);
 
 // For tests: unmaps everything of the pool, whatever is live; and then gives the device's structs back to the system.

@@ -133,8 +133,9 @@ struct sp_device *sp_runtime_next_device(const struct sp_device *device) {
 // ----------------------------------------------------------------------------- the pools of a device
 
 //
-// A pool is in the list of those that have memory from its first byte on. It is taken out when a walk leaves it and finds that it
-// has none; so no walk loses its place, and one pool in ten thousand that has memory is found without a look at the others.
+// A pool is in the list of those that have memory from its first byte on. It is taken out when a
+// walk leaves it and finds that it has none; so no walk loses its place, and one pool in ten
+// thousand that has memory is found without a look at the others.
 
 static struct sp_pool *holder_of(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sp_pool, holds);
@@ -160,8 +161,8 @@ static void list_locked(struct sp_pool *pool, bool given_up) {
         atomic_fetch_add_explicit(&pool->device->holders_in_use, 1, memory_order_relaxed);
 }
 
-// A walk that takes the pool out looks whether it has memory under the same lock. So it either sees what the caller has counted, or
-// has taken it out before, and then it is put in again here.
+// A walk that takes the pool out looks whether it has memory under the same lock. So it either sees
+// what the caller has counted, or has taken it out before, and then it is put in again here.
 void sp_pool_note_memory(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     sp_lock_acquire(&device->holders_lock);

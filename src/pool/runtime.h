@@ -74,12 +74,14 @@ static inline struct sp_pool *sp_device_current_pool(const struct sp_device *dev
     return pool;
 }
 
-// Walks the device's pools that have memory to the end, beginning with null; each one returned stays valid until the next
-// call. The second leaves out those that were given up, but for some that are about to be taken apart.
+// Walks the device's pools that have memory to the end, beginning with null; each one returned
+// stays valid until the next call. The second leaves out those that were given up, but for some
+// that are about to be taken apart.
 struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool);
 struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *pool);
 
-// With the device's lock held: a pool that no walk stands on is left out of walks, or is in those that go through given-up ones.
+// With the device's lock held: a pool that no walk stands on is left out of walks, or is in those
+// that go through given-up ones.
 void sp_device_hide_locked(struct sp_pool *pool);
 void sp_device_show_given_up_locked(struct sp_pool *pool);
 

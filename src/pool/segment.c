@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-// Structs that are no segment: they are never given back to the system, so that a thread that looks at a block which isn't its own any
-// more still finds a struct.
+// Structs that are no segment: they are never given back to the system, so that a thread that looks
+// at a block which isn't its own any more still finds a struct.
 static struct {
     struct sp_lock lock;
     struct sp_list segments; // linked by `link`
@@ -68,7 +68,7 @@ uint64_t sp_segment_room_behind(const struct sp_block *block) {
     return is_hole ? next->size : 0;
 }
 
-// --------------------------------------------------------------------------------------------- a segment more
+// ---------------------------------------------------------------------- a segment more
 
 struct wish {
     enum sp_span_place place;
@@ -116,7 +116,7 @@ CUresult sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t
     return CUDA_SUCCESS;
 }
 
-// ------------------------------------------------------------------------------------------------ longer
+// ---------------------------------------------------------------------- longer
 
 static bool extend_chain(struct sp_segment *segment, uint64_t more) {
     sp_lock_acquire(&segment->pool->lock);
@@ -156,7 +156,7 @@ CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// ----------------------------------------------------------------------------------------------- shorter
+// ---------------------------------------------------------------------- shorter
 
 // So long may a segment be whose memory ends there. What is behind a fixed block is of no use.
 static uint64_t most_size(const struct sp_segment *segment, uint64_t reach) {
@@ -165,7 +165,8 @@ static uint64_t most_size(const struct sp_segment *segment, uint64_t reach) {
     return larger(least_size(segment->pool), 2 * reach);
 }
 
-// Cuts the hole at the segment's end. Returns the size that is left, 0 when it has nothing else: then it is in no list.
+// Cuts the hole at the segment's end. Returns the size that is left, 0 when it has nothing else:
+// then it is in no list.
 static uint64_t cut_locked(struct sp_segment *segment) {
     struct sp_chain *chain = &segment->chain;
     struct sp_block *last = sp_chain_last(chain);

@@ -21,7 +21,7 @@ struct span {
     CUdeviceptr range; // the start of the range that it lies in: spans are merged inside a range only
 };
 
-// ------------------------------------------------------------------------------------------- the orders
+// ---------------------------------------------------------------------- the orders
 
 static struct span *by_address(const struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct span, by_address) : NULL;
@@ -73,7 +73,7 @@ void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, s
         space->range_size = device->granule;
 }
 
-// --------------------------------------------------------------------------------------- nodes, free spans
+// ---------------------------------------------------------------------- nodes, free spans
 
 static bool add_spare(struct sp_space *space) {
     struct span *span = malloc(sizeof *span);
@@ -126,7 +126,7 @@ static bool adjacent(const struct span *low, const struct span *high) {
     return low && high && low->range == high->range && low->address + low->size == high->address;
 }
 
-// ---------------------------------------------------------------------------------------------- ranges
+// ---------------------------------------------------------------------- ranges
 
 // Reserves a range and its part of the page map: both or neither.
 static CUresult reserve(size_t granule, CUdeviceptr *address, size_t size) {
@@ -139,8 +139,8 @@ static CUresult reserve(size_t granule, CUdeviceptr *address, size_t size) {
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// Reserves a range of space->range_size bytes, or as much less, halving, as the system gives; at least
-// `least`.
+// Reserves a range of space->range_size bytes, or as much less, halving, as the system gives; at
+// least `least`.
 static CUresult reserve_largest(const struct sp_space *space, size_t least, CUdeviceptr *address,
                                 size_t *size) {
     size_t granule = space->device->granule;
@@ -190,7 +190,7 @@ static CUdeviceptr range_of(const struct sp_space *space, CUdeviceptr address) {
     return 0;
 }
 
-// ---------------------------------------------------------------------------------------------- taking
+// ---------------------------------------------------------------------- taking
 
 static struct span *largest(const struct sp_space *space) {
     struct span *found = in_kind(sp_tree_last(&space->narrow));
@@ -298,7 +298,7 @@ size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, si
     return size;
 }
 
-// ---------------------------------------------------------------------------------------------- giving
+// ---------------------------------------------------------------------- giving
 
 static struct span *free_behind(const struct sp_space *space, CUdeviceptr address) {
     return by_address(sp_tree_lower_bound(&space->by_address, &address, compare_address));
@@ -308,7 +308,8 @@ static struct span *free_before(const struct sp_space *space, const struct span 
     return by_address(behind ? sp_tree_prev(&behind->by_address) : sp_tree_last(&space->by_address));
 }
 
-// What is free beside the bytes becomes one span with them. Where nothing is, there is a spare node: fewer spans are free than could be.
+// What is free beside the bytes becomes one span with them. Where nothing is, there is a spare
+// node: fewer spans are free than could be.
 static void give_locked(struct sp_space *space, CUdeviceptr address, size_t size) {
     struct span given = {.address = address, .size = size, .range = range_of(space, address)};
     struct span *next = free_behind(space, address);

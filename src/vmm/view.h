@@ -55,8 +55,8 @@ struct sp_view {
 CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place, size_t least,
                       size_t wanted, CUmemAllocationHandleType handle_types, enum sp_view_use use);
 
-// Adds at least `least` and at best `wanted` bytes of address space behind the view to it. Returns how many; 0, and nothing has
-// changed, when they aren't free.
+// Adds at least `least` and at best `wanted` bytes of address space behind the view to it. Returns
+// how many; 0, and nothing has changed, when they aren't free.
 size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted);
 
 // Gives the span's end from `size` bytes on back. Nothing may be mapped or stuck there.

@@ -420,7 +420,8 @@ static void extend(struct sp_chain *longer, uint64_t more) {
     assert_true(sp_chain_check(longer));
 }
 
-// From a part of a unit over one leaf of the table to several, with a block in each step and one in the middle of the last.
+// From a part of a unit over one leaf of the table to several, with a block in each step and one in
+// the middle of the last.
 static void a_chain_becomes_longer_and_shorter_over_all_of_its_table(void **state) {
     (void)state;
     struct sp_chain longer;

@@ -75,7 +75,7 @@ static void pools_that_wait_for_several_numbers_of_one_stream_go_in_turn(void **
         assert_int_equal(given_up(), left);
         assert_int_equal(simcudaMemoryInUse(0), left * MIB(32));
         assert_int_equal(simcudaComplete(a, 2), CUDA_SUCCESS); // the work, and the record behind it
-        make_and_drop_a_pool(); // asks what has completed
+        make_and_drop_a_pool();                                // asks what has completed
         make_and_drop_a_pool();
     }
     assert_int_equal(given_up(), 0);

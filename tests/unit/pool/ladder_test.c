@@ -261,7 +261,8 @@ static void a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one(voi
     fixture_check(pool);
 }
 
-// The address space of a block goes with its memory, and a smaller one has no more of either than it needs.
+// The address space of a block goes with its memory, and a smaller one has no more of either than
+// it needs.
 static void a_fixed_block_takes_no_more_than_it_needs_where_a_larger_one_was(void **state) {
     (void)state;
     void *fixed = NULL;

@@ -261,8 +261,8 @@ static void a_kept_view_outlives_a_segment_that_it_reached_into(void **state) {
 
 static void each_host_allocation_that_fails_when_a_segment_is_made_or_extended_changes_nothing(void **state) {
     (void)state;
-    const size_t sizes[] = {MIB(3), GIB(2), MIB(100),
-                            GIB(1)}; // a first one; two leaves more; a second one, and that extended
+    // A first segment; two leaves more; a second one, and that extended.
+    const size_t sizes[] = {MIB(3), GIB(2), MIB(100), GIB(1)};
     poolMemPool_t pool = fixture_pool();
     void *blocks[4] = {NULL};
     fixture_lane(pool, stream);
@@ -298,7 +298,8 @@ static void pools_that_were_trimmed_take_nothing(void **state) {
     assert_int_equal(simcudaMemoryInUse(0), 0);
 }
 
-// Together they need four fifths of the device, in granules; at one extent each they would need more than it has.
+// Together they need four fifths of the device, in granules; at one extent each they would need
+// more than it has.
 static void pools_that_hold_a_little_each_fill_the_device_and_not_the_address_space(void **state) {
     (void)state;
     uint64_t space = 0, reserved = 0;
