@@ -145,6 +145,24 @@ static void what_the_driver_refused_is_tried_again(void **state) {
     assert_int_equal(simcudaMemoryInUse(0), 0);
 }
 
+// Nothing would have the pool looked at before the next free.
+static void what_the_driver_refused_beside_live_memory_is_tried_again(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    void *live = fixture_malloc(pool, MIB(32), a), *freed = fixture_malloc(pool, MIB(32), a);
+    fixture_free(freed, a);
+    fixture_synchronize(a);
+    simcudaFailCall("cuMemRelease", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+    give_up(pool);
+    assert_int_equal(simcudaFailCount(), 1);
+    assert_int_equal(simcudaMemoryInUse(0), MIB(64));
+    make_and_drop_a_pool();
+    assert_int_equal(simcudaMemoryInUse(0), MIB(32));
+    fixture_free(live, a);
+    fixture_synchronize(a);
+    assert_int_equal(given_up(), 0);
+}
+
 // A walk or a call stands on the pool when what it waits for completes.
 static void a_pinned_pool_goes_when_it_is_left(void **state) {
     (void)state;
@@ -262,6 +280,7 @@ int main(void) {
         given_up_test(a_deterministic_pool_waits_for_a_synchronise),
         given_up_test(a_pool_with_live_memory_gives_back_what_is_freed),
         given_up_test(what_the_driver_refused_is_tried_again),
+        given_up_test(what_the_driver_refused_beside_live_memory_is_tried_again),
         given_up_test(a_pinned_pool_goes_when_it_is_left),
         given_up_test(all_are_looked_at_on_demand),
         given_up_test(many_waiting_pools_cost_a_call_no_more_than_a_few),
