@@ -171,12 +171,11 @@ static void wake_completed(struct sp_device *device) {
     sp_lock_release(&device->lock);
 }
 
+// Those that wait or rest have memory, and stand in a list that changes under the device's lock.
 static void wake_all(struct sp_device *device) {
     sp_lock_acquire(&device->lock);
-    SP_LIST_FOR_EACH(link, &device->pools) {
-        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, link);
-        if (pool->stage != SP_POOL_GIVEN_UP)
-            continue;
+    SP_LIST_FOR_EACH(link, &device->holders[SP_HOLDERS_GIVEN_UP]) {
+        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, holds);
         stop_waiting(pool);
         make_due(pool);
     }

@@ -22,8 +22,6 @@ static struct {
     _Atomic bool hears_synchronizes;
 } runtime;
 
-enum { IN_USE, GIVEN_UP }; // of device.holders
-
 // ------------------------------------------------------------------------------------------------ start
 
 static poolError_t describe_load_failure(CUresult error) {
@@ -96,8 +94,8 @@ static poolError_t open_locked(struct sp_device *device, int ordinal) {
         return describe_open_failure(ordinal, error);
     sp_list_init(&device->pools);
     sp_list_init(&device->spare_pools);
-    sp_list_init(&device->holders[IN_USE]);
-    sp_list_init(&device->holders[GIVEN_UP]);
+    sp_list_init(&device->holders[SP_HOLDERS_IN_USE]);
+    sp_list_init(&device->holders[SP_HOLDERS_GIVEN_UP]);
     sp_given_up_init(device);
     sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);
     poolError_t made = make_default_pool(device, ordinal);
@@ -156,7 +154,8 @@ static void unlist_locked(struct sp_pool *pool) {
 
 static void list_locked(struct sp_pool *pool, bool given_up) {
     pool->listed_given_up = given_up;
-    sp_list_push_back(&pool->device->holders[given_up ? GIVEN_UP : IN_USE], &pool->holds);
+    sp_list_push_back(&pool->device->holders[given_up ? SP_HOLDERS_GIVEN_UP : SP_HOLDERS_IN_USE],
+                      &pool->holds);
     if (!given_up)
         atomic_fetch_add_explicit(&pool->device->holders_in_use, 1, memory_order_relaxed);
 }
@@ -186,10 +185,11 @@ void sp_device_show_given_up_locked(struct sp_pool *pool) {
 
 // The pool behind another, or the first; null at the end. With both locks held.
 static struct sp_pool *next_locked(struct sp_device *device, const struct sp_pool *pool, bool in_use_alone) {
-    struct sp_list *link = pool ? pool->holds.next : device->holders[IN_USE].next;
-    if (link == &device->holders[IN_USE])
-        link = device->holders[GIVEN_UP].next;
-    bool ends = link == &device->holders[GIVEN_UP] || (in_use_alone && holder_of(link)->listed_given_up);
+    struct sp_list *link = pool ? pool->holds.next : device->holders[SP_HOLDERS_IN_USE].next;
+    if (link == &device->holders[SP_HOLDERS_IN_USE])
+        link = device->holders[SP_HOLDERS_GIVEN_UP].next;
+    bool ends =
+        link == &device->holders[SP_HOLDERS_GIVEN_UP] || (in_use_alone && holder_of(link)->listed_given_up);
     return ends ? NULL : holder_of(link);
 }
 

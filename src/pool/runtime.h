@@ -15,6 +15,9 @@
 
 enum { SP_MAX_DEVICES = 64 };
 
+// The lists of a device's pools that have memory, or had some.
+enum { SP_HOLDERS_IN_USE, SP_HOLDERS_GIVEN_UP, SP_HOLDERS_LISTS };
+
 struct sp_device {
     _Atomic bool open;
     struct sp_lock open_lock;
@@ -32,7 +35,7 @@ struct sp_device {
     struct sp_tree
         awaited[2]; // lanes of the others, by what they wait for; the second of deterministic pools
     struct sp_lock holders_lock;
-    struct sp_list holders[2];       // pools that have memory, or had some: those in use, and those given up
+    struct sp_list holders[SP_HOLDERS_LISTS];
     _Atomic uint32_t holders_in_use; // how many stand in the first list
 };
 
