@@ -6,6 +6,7 @@
 #include "bench.h"
 
 #include "about.h"
+#include "bounded.h"
 
 #include "cli/command.h"
 #include "cli/complain.h"
@@ -33,6 +34,7 @@ struct request {
     int rounds; // 0: as many as the case would like
     int seconds;
     uint64_t device_memory;
+    uint64_t divisor;
     const char *json;
     bool wanted[CASE_COUNT];
     bool any; // case is wanted by its name; else all are
@@ -63,6 +65,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'm':
         request->device_memory = sp_number_of("--device-memory", argument, 1, 1 << 24, state) << 20;
         return 0;
+    case 'D':
+        request->divisor = sp_number_of("--divide", argument, 1, BOUNDED_DIVISOR_MAX, state);
+        return 0;
     case 'j':
         request->json = argument;
         return 0;
@@ -82,6 +87,11 @@ static const struct argp_option options[] = {
     {"seconds", 's', "N", 0, "Measure each form of `stall` so long (default: 10; 1 on the simulated driver)",
      0},
     {"device-memory", 'm', "MIB", 0, "Leave so much memory of the device to `full` (default: all)", 0},
+    {"divide", 'D', "N", 0,
+     "Divide the amounts of the cases from `ended_threads` to `many_holes` by N (default: 100; 1 takes "
+     "minutes to "
+     "hours)",
+     0},
     {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
     {.doc = "Cases:"},
 #define CASE_HELP(name, summary) {#name, 0, NULL, OPTION_DOC, summary, 0},
@@ -171,13 +181,15 @@ static bool run_on_device(struct bench *bench, const struct request *request) {
 }
 
 int main(int argc, char **argv) {
-    struct request request = {.choice = SP_DEVICE_AUTO, .device_memory = UINT64_MAX};
+    struct request request = {
+        .choice = SP_DEVICE_AUTO, .device_memory = UINT64_MAX, .divisor = BOUNDED_DIVISOR};
     const struct sp_driver *driver;
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
     struct bench bench = {.rounds = request.rounds ? request.rounds : 21,
                           .rounds_given = request.rounds != 0,
                           .device_memory = request.device_memory,
+                          .divisor = request.divisor,
                           .silent = request.json && strcmp(request.json, "-") == 0};
     if (!sp_device_choose(request.choice, &driver) || !sp_device_open(&bench.device, driver))
         return EXIT_FAILURE;

@@ -27,7 +27,18 @@
     X(fragments, "a large block from free memory in pieces, and the calls that remap it alone")              \
     X(full, "a large block from free memory in pieces on a full device")                                     \
     X(stall, "calls and a kernel of others while one thread remaps")                                         \
-    X(kinds, "a malloc and a free on one stream, by the stream's kind")
+    X(kinds, "a malloc and a free on one stream, by the stream's kind")                                      \
+    X(ended_threads, "threads that use their default stream once and end: time and memory")                  \
+    X(ended_streams, "streams that are used once and destroyed: time and memory")                            \
+    X(ended_contexts, "contexts that are used once and destroyed: time and memory")                          \
+    X(ended_slots, "a pair on the n-th stream that came and went, beside 1,000 live ones")                   \
+    X(user_events, "events that are recorded behind frees and stay: time and memory")                        \
+    X(queries, "pairs and records of a stream that has waited for others, which were only queried")          \
+    X(pending, "misses beside streams with pending frees")                                                   \
+    X(many_pools, "pools that allocate and trim, and that hold memory: time, memory, address space")         \
+    X(given_up, "pools that were destroyed with work pending: what others notice")                           \
+    X(fixed_sizes, "fixed blocks of growing sizes: address space beside the peak in use")                    \
+    X(many_holes, "large blocks, TrimTo and others' pairs beside free blocks of 64 KiB")
 
 struct bench {
     struct sp_device device;
@@ -39,6 +50,7 @@ struct bench {
     bool rounds_given;      // by --rounds
     int seconds;            // that a case measured by time takes for each of its forms
     uint64_t device_memory; // that is left free for `full`; UINT64_MAX: all
+    uint64_t divisor;       // of the amounts of cases of what must not grow (bounded.h)
     int round;              // the one that is measured; -1 warms up and doesn't count
     int repeat;             // of it
     bool simulated;

@@ -10,14 +10,13 @@
 // and not what the library or the driver map by themselves; the resident set has all that, in whole
 // pages. So the first says more of few blocks and the second of many.
 #include "bench.h"
+#include "host_memory.h"
 #include "malloced.h"
 
 #include "cli/draw.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum {
     PAIRS = 20000, // so many that what ran before and took the caches matters little
@@ -39,28 +38,6 @@ struct herd {
     bool is_counted;                              // what malloc handed out
 };
 
-// -------------------------------------------------------------------------------------------- host memory
-
-struct host_memory {
-    double handed_out;
-    bool is_counted; // what was handed out
-    double resident;
-};
-
-// Pages that malloc keeps of what was freed would hide what is new.
-static struct host_memory host_memory(void) {
-    malloc_trim(0);
-    struct host_memory memory = {.resident = 0};
-    memory.is_counted = malloced_bytes(&memory.handed_out);
-    long total, resident;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file && fscanf(file, "%ld %ld", &total, &resident) == 2)
-        memory.resident = (double)resident * (double)sysconf(_SC_PAGESIZE);
-    if (file)
-        fclose(file);
-    return memory;
-}
-
 // --------------------------------------------------------------------------------------------- the blocks
 
 static int allocate_all(const struct herd *herd, const struct subject *subject, void **blocks,
@@ -74,10 +51,10 @@ static int allocate_all(const struct herd *herd, const struct subject *subject, 
 static int populate(struct herd *herd, size_t i, CUstream stream) {
     const struct subject *subject = &herd->lineup.subjects[i];
     int error = bench_pairs(subject, SIZE, stream, 1);
-    struct host_memory before = host_memory();
+    struct host_memory before = host_memory_now();
     if (!error)
         error = allocate_all(herd, subject, herd->blocks[i], stream);
-    struct host_memory after = host_memory();
+    struct host_memory after = host_memory_now();
     herd->is_counted = after.is_counted;
     samples_add(&herd->host_memory[MALLINFO][i],
                 (after.handed_out - before.handed_out) / (double)herd->count);

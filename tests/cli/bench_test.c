@@ -26,7 +26,7 @@ static void assert_every_line_says(char *text, const char *part) {
 }
 
 static void run_case(struct outcome *outcome, const char *name) {
-    program_run(outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--rounds=1", name));
+    program_run(outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--rounds=1", "--divide=1000", name));
     assert_string_equal(outcome->errors, "");
     assert_int_equal(outcome->status, 0);
 }
@@ -93,6 +93,33 @@ static const struct expectation expectations[] = {
     {"kinds",
      {"\nkinds: ", " floor: lock and list ", "\nnon-blocking, 1 KiB ", "\nlegacy, 1 MiB ",
       "\nblocking, 64 MiB ", "\nper-thread, 1 KiB ", "\nlegacy, beside blocking, 1 MiB "}},
+    {"ended_threads",
+     {"\nended_threads: ", "\n100 threads, each ", "\n1000 threads, resident ", "\ngrowth, threads, each ",
+      "\ngrowth, threads, resident "}},
+    {"ended_streams",
+     {"\nended_streams: ", "\n100 streams, pool, each ", "\n1000 streams, driver, resident ",
+      "\ngrowth, streams, pool, resident ", "\ngrowth, streams, driver, each "}},
+    {"ended_contexts",
+     {"\nended_contexts: ", "\n10 contexts, each ", "\n100 contexts, resident ",
+      "\ngrowth, contexts, each "}},
+    {"ended_slots",
+     {"\nended_slots: ", "\n1 gone, first pair ", "\n16 gone, pair ", "\ngrowth, gone, pair "}},
+    {"user_events",
+     {"\nuser_events: ", "\n10 events, each ", "\n100 events, resident ", "\ngrowth, events, each "}},
+    {"queries",
+     {"\nqueries: ", "\n1 streams, pool, pair, record ", "\n10 streams, driver, resident ",
+      "\ngrowth, streams, driver, pair, record "}},
+    {"pending", {"\npending: ", "\n5 streams, miss ", "\n10 streams, miss ", "\ngrowth, streams, miss "}},
+    {"many_pools",
+     {"\nmany_pools: ", "\n10 pools, trimmed, each ", "\n100 pools, trimmed, address space ",
+      "\n50 pools, holding, resident ", "\ngrowth, pools, holding, each "}},
+    {"given_up",
+     {"\ngiven_up: ", "\n1 given up, create and destroy ", "\n2 given up, synchronise ",
+      "\ngrowth, given up, synchronise "}},
+    {"fixed_sizes", {"\nfixed_sizes: ", "\n1 sizes, each ", "\n1 sizes, beside the peak in use "}},
+    {"many_holes",
+     {"\nmany_holes: ", "\n0 holes, malloc 16 MiB ", "\n400 holes, malloc 512 MiB ",
+      "\n400 holes, others' p99.99 ", "\ngrowth, holes, TrimTo "}},
 };
 
 static void every_case_prints_its_lines(void **state) {
@@ -485,6 +512,7 @@ static void nonsense_is_refused(void **state) {
         {"--rounds=", "--rounds is a number from 1 to 512, not ''"},
         {"--seconds=0", "--seconds is a number from 1 to 256, not '0'"},
         {"--seconds=1.5", "--seconds is a number from 1 to 256, not '1.5'"},
+        {"--divide=0", "--divide is a number from 1 to 100000, not '0'"},
         {"--device-memory=0", "--device-memory is a number from 1 to 16777216, not '0'"},
         {"--device-memory=4G", "--device-memory is a number from 1 to 16777216, not '4G'"},
         {"--device=tpu", "--device is auto, gpu or sim, not 'tpu'"},
