@@ -66,6 +66,12 @@ run_consumers() {  # PROGRAM...
     done
 }
 
+# What has the library in it is never unloaded.
+stays_loaded() {  # PLUGIN
+    if [ "$kind" = shared ]; then return 0; fi
+    readelf -d "$1" | grep NODELETE || { echo "$1 can be unloaded"; return 1; }
+}
+
 use_installed_driver() {
     export STREAMPOOL_DRIVER=$prefix/$LIBDIR/libstreampool_simcuda.so
     test -f "$STREAMPOOL_DRIVER"
@@ -76,6 +82,7 @@ by_find_package() {
     configure_and_build "$here/consumer" "$WORK/find_package" -DCMAKE_PREFIX_PATH="$prefix" \
         -DSTREAMPOOL_VERSION="${VERSION%.*}"
     run_consumers "$WORK/find_package/consumer_c" "$WORK/find_package/consumer_cxx"
+    stays_loaded "$WORK/find_package/libconsumer_plugin.so"
 }
 
 by_pkg_config() {
@@ -88,13 +95,16 @@ by_pkg_config() {
     read -ra flags <<< "$(pkg-config --cflags --libs $static streampool)"
     "$CC" ${CFLAGS:-} "$here/consumer/consumer.c" -o "$out/consumer_c" "${flags[@]}" -ldl
     "$CXX" ${CXXFLAGS:-} "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}" -ldl
+    "$CC" ${CFLAGS:-} -shared -fPIC "$here/consumer/consumer.c" -o "$out/plugin.so" "${flags[@]}" -ldl
     run_consumers "$out/consumer_c" "$out/consumer_cxx"
+    stays_loaded "$out/plugin.so"
 }
 
 by_add_subdirectory() {
     configure_and_build "$here/consumer" "$WORK/add_subdirectory" -DSTREAMPOOL_CHECKOUT="$CHECKOUT" \
         -DSTREAMPOOL_SANITIZE="$SANITIZE"
     run_consumers "$WORK/add_subdirectory/consumer_c" "$WORK/add_subdirectory/consumer_cxx"
+    stays_loaded "$WORK/add_subdirectory/libconsumer_plugin.so"
 }
 
 case $step in

@@ -1,12 +1,18 @@
-// The library is unloaded while memory, streams and pending frees are alive (trap 14), by a program that is
-// not linked with it: no hang, no crash, and the process ends well.
+// The library is unloaded while memory, streams and pending frees are alive (trap 14), by a program
+// that is not linked with it: no hang, no crash, and the process ends well.
 //
-//   unload_test LIBRARY
+//   unload_test LIBRARY [stays]
+//
+// With "stays" the library must stay loaded, and a loop that loads it, uses it and closes it takes
+// no more memory than its first rounds did, though the library's own thread has work at each
+// dlclose.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <streampool/streampool.h>
 
@@ -102,16 +108,21 @@ static CUstream make_stream(void) {
     return stream;
 }
 
-static void use_and_unload(const char *path) {
-    struct use use = {.stream = make_stream()};
+static void *open_library(const char *path, struct calls *calls) {
     void *library = dlopen(path, RTLD_NOW);
     if (!library) {
         fprintf(stderr, "%s\n", dlerror());
         exit(EXIT_FAILURE);
     }
-#define CALL_FIND(name) find(library, #name, &use.calls.name);
+#define CALL_FIND(name) find(library, #name, &calls->name);
     CALLS(CALL_FIND)
 #undef CALL_FIND
+    return library;
+}
+
+static void use_and_unload(const char *path) {
+    struct use use = {.stream = make_stream()};
+    void *library = open_library(path, &use.calls);
     pthread_t thread, survivor;
     pthread_barrier_init(&use.turn, NULL, 2);
     if (pthread_create(&thread, NULL, leave_everything_alive, &use) != 0 ||
@@ -126,11 +137,73 @@ static void use_and_unload(const char *path) {
     pthread_barrier_destroy(&use.turn);
 }
 
+// ------------------------------------------------------------------------------------------------ the loop
+
+enum { ROUNDS_FIRST = 20, ROUNDS = 200, GROWTH_MAX = 1 << 20 };
+
+static long resident_bytes(void) {
+    long total, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%ld %ld", &total, &resident) != 2)
+        exit(EXIT_FAILURE);
+    fclose(file);
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+// A pool that trims by the library's thread, which is asked to just before the library is closed.
+static void use_in_round(const struct calls *calls, CUstream stream) {
+    poolMemPool_t pool;
+    void *pointer;
+    int by_reaper = 1;
+    check(calls->poolMemPoolCreate(&pool,
+                                   &(struct poolMemPoolProps){
+                                       .allocType = poolMemAllocationTypePinned,
+                                       .location = {.type = poolMemLocationTypeDevice, .id = 0},
+                                   }),
+          "create");
+    check(calls->poolMemPoolSetAttribute(pool, poolMemPoolAttrTrimByReaper, &by_reaper), "set");
+    check(calls->poolMallocFromPoolAsync(&pointer, (size_t)8 << 20, pool, stream), "malloc");
+    check(calls->poolFreeAsync(pointer, stream), "free");
+    check(calls->poolStreamSynchronize(stream), "synchronise");
+    check(calls->poolMemPoolDestroy(pool), "destroy");
+}
+
+static void run_round(const char *path, CUstream stream) {
+    struct calls calls;
+    void *library = open_library(path, &calls);
+    use_in_round(&calls, stream);
+    dlclose(library);
+    void *still = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    if (!still) {
+        fprintf(stderr, "the library was unloaded\n");
+        exit(EXIT_FAILURE);
+    }
+    dlclose(still);
+}
+
+static void loop_stays_small(const char *path) {
+    CUstream stream = make_stream();
+    long before = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i == ROUNDS_FIRST)
+            before = resident_bytes();
+        run_round(path, stream);
+    }
+    long grown = resident_bytes() - before;
+    if (grown > GROWTH_MAX) {
+        fprintf(stderr, "%d rounds took %ld bytes\n", ROUNDS - ROUNDS_FIRST, grown);
+        exit(EXIT_FAILURE);
+    }
+}
+
 int main(int argc, char **argv) {
-    if (argc != 2) {
-        fprintf(stderr, "usage: unload_test LIBRARY\n");
+    bool stays = argc == 3 && strcmp(argv[2], "stays") == 0;
+    if (argc != 2 && !stays) {
+        fprintf(stderr, "usage: unload_test LIBRARY [stays]\n");
         return EXIT_FAILURE;
     }
+    if (stays)
+        loop_stays_small(argv[1]);
     use_and_unload(argv[1]);
     use_and_unload(argv[1]);
     return EXIT_SUCCESS;
