@@ -14,6 +14,7 @@
 
 #include "base/fork.h"
 #include "base/lock.h"
+#include "driver/beside.h"
 #include "driver/driver.h"
 #include "fake_driver.h"
 #include "unit/base/child.h"
@@ -296,6 +297,14 @@ static void sim_with_nothing_beside_the_program_is_refused_with_where_it_was_loo
     assert_problem_names("No such file");
 }
 
+static void a_name_that_makes_the_path_too_long_is_not_looked_for(void **state) {
+    (void)state;
+    static char name[PATH_MAX], path[PATH_MAX];
+    memset(name, 'x', sizeof name - 1);
+    assert_false(sp_driver_beside(name, path));
+    assert_string_equal(path, "");
+}
+
 static void every_missing_required_entry_point_is_named_and_no_other(void **state) {
     (void)state;
     load_in_child(FAKE_LACKING, "12080", NULL);
@@ -500,6 +509,7 @@ int main(void) {
         cmocka_unit_test(a_word_for_a_driver_is_a_soname_like_any_other),
         cmocka_unit_test(sim_is_the_simulated_driver_beside_the_program),
         cmocka_unit_test(sim_with_nothing_beside_the_program_is_refused_with_where_it_was_looked_for),
+        cmocka_unit_test(a_name_that_makes_the_path_too_long_is_not_looked_for),
         cmocka_unit_test(every_missing_required_entry_point_is_named_and_no_other),
         cmocka_unit_test(missing_symbols_are_named_like_missing_answers),
         cmocka_unit_test(missing_optional_and_client_entry_points_stay_null),

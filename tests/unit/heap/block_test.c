@@ -487,6 +487,10 @@ static void the_check_finds_gaps_wrong_neighbours_and_adjacent_holes(void **stat
     assert_false(sp_chain_check(&chain));
     rest->prev = block;
 
+    block->prev = rest; // something before the first
+    assert_false(sp_chain_check(&chain));
+    block->prev = NULL;
+
     struct sp_tier *const somewhere = (struct sp_tier *)(uintptr_t)8;
     sp_block_set_state(block, SP_BLOCK_FREE); // free, but in no tier
     assert_false(sp_chain_check(&chain));

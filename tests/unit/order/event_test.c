@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "fault/host_memory.h"
 #include "order/event.h"
 #include "unit/order/known.h"
 
@@ -540,6 +541,40 @@ static void private_events_are_as_many_as_are_pending_and_a_few_more(void **stat
     assert_int_equal(sp_event_destroy(last), CUDA_SUCCESS);
 }
 
+// One allocation of each record fails, in turn: what the library keeps of the event, its private
+// one, the room for more of them. The program's record is made, and the event says what it said.
+static void without_host_memory_an_event_is_recorded_and_nothing_is_lost(void **state) {
+    (void)state;
+    enum { STREAMS = 12, MANY = STREAMS * 180 };
+    static CUevent events[MANY];
+    struct sp_stream *streams[STREAMS], *told;
+    uint64_t failed, failed_in_all = 0;
+    uint64_t before = live_events();
+    for (int i = 0; i < STREAMS; i++)
+        streams[i] = known_stream();
+    for (int i = 0; i < MANY; i++) {
+        struct sp_stream *stream = streams[i % STREAMS];
+        events[i] = make_event();
+        free_behind_work_on(stream);
+        host_memory_enter(1 + (uint64_t)i / STREAMS % 4, false);
+        CUresult error = sp_event_record(events[i], stream, stream->handle);
+        host_memory_leave(&failed);
+        assert_int_equal(error, CUDA_SUCCESS);
+        failed_in_all += failed;
+    }
+    assert_true(failed_in_all > MANY / 4);
+    assert_int_equal(sp_event_query(events[MANY - 1], &told), CUDA_ERROR_NOT_READY);
+    for (int i = 0; i < STREAMS; i++)
+        simulated_finish(streams[i]->handle);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(sp_event_query(events[i], &told), CUDA_SUCCESS);
+        assert_int_equal(sp_event_destroy(events[i]), CUDA_SUCCESS);
+    }
+    for (int i = 0; i < STREAMS; i++)
+        assert_int_equal(sp_stream_synchronize(streams[i], streams[i]->handle), CUDA_SUCCESS);
+    assert_true(live_events() < before + (uint64_t)16 * STREAMS); // each keeps a few
+}
+
 static int close_events(void **state) {
     sp_lock_set_hook(NULL);
     sp_events_close();
@@ -577,6 +612,7 @@ int main(void) {
         event_test(an_event_that_somebody_else_recorded_in_a_capture_is_not_waited_for_twice),
         event_test(events_whose_marks_are_complete_are_forgotten),
         event_test(private_events_are_as_many_as_are_pending_and_a_few_more),
+        event_test(without_host_memory_an_event_is_recorded_and_nothing_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
