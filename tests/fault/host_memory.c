@@ -36,8 +36,10 @@ static bool refuse(void) {
 }
 
 // The linker leads the library's calls to the __wrap_ functions, and what they call __real_ to libc.
+// Those of a sanitizer's shared runtime, too, so they can't be hidden.
 // X(name, type, parameters, arguments)
 // clang-format off
+#define WRAPPER __attribute__((visibility("default")))
 #define WRAPPED_FUNCTIONS(X) \
     X(malloc, (size_t size), (size)) \
     X(calloc, (size_t count, size_t size), (count, size)) \
@@ -46,7 +48,7 @@ static bool refuse(void) {
 
 #define WRAP(name, parameters, arguments) \
     void *__real_##name parameters; \
-    void *__wrap_##name parameters; \
+    WRAPPER void *__wrap_##name parameters; \
     void *__wrap_##name parameters { \
         return refuse() ? NULL : __real_##name arguments; \
     }
@@ -54,13 +56,14 @@ WRAPPED_FUNCTIONS(WRAP)
 // clang-format on
 
 int __real_posix_memalign(void **pointer, size_t alignment, size_t size);
-int __wrap_posix_memalign(void **pointer, size_t alignment, size_t size);
+WRAPPER int __wrap_posix_memalign(void **pointer, size_t alignment, size_t size);
 int __wrap_posix_memalign(void **pointer, size_t alignment, size_t size) {
     return refuse() ? ENOMEM : __real_posix_memalign(pointer, alignment, size);
 }
 
 void *__real_mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset);
-void *__wrap_mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset);
+WRAPPER void *__wrap_mmap(void *address, size_t length, int protection, int flags, int descriptor,
+                          off_t offset);
 void *__wrap_mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset) {
     if (!refuse())
         return __real_mmap(address, length, protection, flags, descriptor, offset);

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# What takes too long for tests/run.sh:
+#
+#   bash tests/soak.sh [--no-install] [PART...]
+#
+#   bounded    the rows of tests/cli/bounded_test.c with their whole amounts: a million threads and streams, a hundred
+#              thousand contexts and pools; fails where memory or address space grows by more than the rows allow
+#   tsan-gcc   the tests with threads under gcc's thread sanitizer: tests/run.sh has clang's
+#
+# All parts unless some are named. Each has a build of its own under build/. Packages that are missing are installed as by
+# tests/run.sh. A part that fails is named, and the others run.
+set -eu
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. tests/packages.sh
+
+parts="bounded tsan-gcc"
+# Tests in which threads meet, each a program by its name; stress, unload and the random programs are added below.
+threaded="base_lock base_biased_lock base_fork order_context_wait pool_open_lane pool_owner pool_reaper
+    pool_context_wait_12000 simcuda_life"
+install=yes
+wanted=()
+
+build() {  # PRESET TARGET...
+    local preset=$1
+    shift
+    cmake --fresh --preset "$preset" > "build/$preset.log" 2>&1 || { cat "build/$preset.log"; return 1; }
+    cmake --build --preset "$preset" --parallel "$(nproc)" ${1:+--target "$@"}
+}
+
+run_bounded() {
+    build release program_bounded_test streampool_bench streampool_simcuda || return 1
+    STREAMPOOL_DRIVER=$PWD/build/release/lib/libstreampool_simcuda.so \
+        build/release/tests/cli/program_bounded_test --whole
+}
+
+run_tsan_gcc() {
+    local launcher='' names
+    # shellcheck disable=SC2046,SC2086  # a word for each name
+    build tsan-gcc streampool streampool_simcuda streampool-random stress_test unload_test \
+        $(printf '%s_test ' $threaded) || return 1
+    # As in tests/run.sh: without randomness of addresses the runtime finds its place on any kernel.
+    if setarch -R true 2> /dev/null; then launcher="setarch -R"; fi
+    # shellcheck disable=SC2086
+    names=$(printf '%s|' $threaded)
+    $launcher ctest --preset tsan-gcc --parallel "$(nproc)" -R "^(${names}stress|unload|random_.*threads.*)\$"
+}
+
+for argument; do
+    case $argument in
+        --no-install) install=no ;;
+        bounded | tsan-gcc) wanted+=("$argument") ;;
+        *) echo "usage: bash tests/soak.sh [--no-install] [bounded] [tsan-gcc]" >&2; exit 2 ;;
+    esac
+done
+if [ ${#wanted[@]} = 0 ]; then read -ra wanted <<< "$parts"; fi
+
+provide "$build_needs $test_needs" "$install"
+mkdir -p build
+failed=()
+for part in "${wanted[@]}"; do
+    echo
+    echo "== $part"
+    "run_${part//-/_}" || failed+=("$part")
+done
+echo
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "FAILED: ${failed[*]}"
+    exit 1
+fi
+echo "All is as it should be."
