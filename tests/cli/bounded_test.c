@@ -42,7 +42,7 @@ static const struct row {
       {" streams, pool, resident", 32},
       {" streams, driver, mallinfo2", 4},
       {" streams, driver, resident", 32}}},
-    {"user_events", "40", {{" events, mallinfo2", 2 * KIB}, {" events, resident", 2 * KIB}}},
+    {"user_events", "40", {{" events, mallinfo2", KIB}, {" events, resident", 1536}}},
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
