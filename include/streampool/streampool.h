@@ -12,6 +12,12 @@
 //              (CUstream)0x1 always the legacy and (CUstream)0x2 always the per-thread default stream.
 //              Default streams are those of the calling thread's current context; any other stream works
 //              with no context current.
+// No context.  A call on a default stream, and poolDeviceSynchronize, need a current context. Where the
+//              thread has none they make a primary one current, as the runtime's calls do, and go on: that
+//              of device 0, or of the device of a pool that the call names. It stays current in the
+//              thread. The library retains each device's once, until the process ends, and once more
+//              after a reset. When it can't be had, the call fails with the driver's error. A context
+//              that is current and was destroyed, or reset, is not replaced.
 // Contexts.    What was freed in a context that was destroyed or reset is complete. To tell contexts apart on a
 //              driver older than CUDA 12.0, the first call with a stream of a context allocates 64 bytes of
 //              pinned host memory there, for which the driver may wait for work of the device; the driver
@@ -320,8 +326,8 @@ struct poolMemPoolProps {
 //                     others may be given; and an event that the call records becomes part of the capture, or
 //                     invalidates it. The fourth one: the call works on the default stream of the context that was
 //                     current when the thread passed it first, so the memory is given, and reused, in the order
-//                     of a stream that the program doesn't use it on; and with no current context, the
-//                     call doesn't fail for that, but an event that it has to record is not recorded. The fifth
+//                     of a stream that the program doesn't use it on; and with no current context, none is
+//                     made current, and an event that the call has to record is not recorded. The fifth
 //                     one: memory is used while work that relied on that order still uses it. A promise ends
 //                     when the attribute is set without it, or with the last memory of a pool that was
 //                     destroyed. Default poolPromiseNothing.
@@ -528,7 +534,6 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 //   poolErrorInvalidValue             null ptr; not a pool
 //   poolErrorMemoryAllocation         more than the device, the pool's maxSize or the host has left; a size
 //                                     that no device could have is refused at once
-//   poolErrorDeviceUninitialized      a default stream with no current context
 //   poolErrorStreamCaptureUnsupported the stream is capturing
 //   poolErrorStreamCaptureImplicit    the legacy stream, while a blocking stream of the context is capturing
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
@@ -565,7 +570,6 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poo
 //                                     detail tells them apart
 //   poolErrorStreamCaptureImplicit    the legacy default stream, beside a blocking stream that captures: the
 //                                     memory stays live, and the capture valid
-//   poolErrorDeviceUninitialized      a default stream with no current context
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
 STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 

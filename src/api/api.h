@@ -10,10 +10,25 @@ static inline CUstream sp_api_per_thread(CUstream stream) {
     return stream ? stream : CU_STREAM_PER_THREAD;
 }
 
-// The stream behind a caller's handle, or an error that is noted.
-static inline poolError_t sp_api_stream(CUstream handle, struct sp_stream **stream) {
+// Where `error` says of a call on a default stream that no context is current: makes the primary context current of the
+// device of `pool`, null: of device 0, and returns CUDA_SUCCESS, or why that failed. Any other error is returned.
+CUresult sp_api_supply_context(CUresult error, CUstream handle, const struct sp_pool *pool);
+
+// Whether calls of this thread are to fail in such a case, with 201, as the driver's own do, and the runtime that calls
+// the driver counts on. For who stands in for the driver's calls and not the runtime's. Returns what it was.
+bool sp_api_demand_context(bool demand);
+
+// The capture state, and the stream, of a handle for which the driver had only this error; with a context supplied where
+// that helps.
+SP_COLD CUresult sp_api_check_capture_again(CUresult error, CUstream handle, const struct sp_pool *pool);
+SP_COLD poolError_t sp_api_stream_again(CUresult error, CUstream handle, const struct sp_pool *pool,
+                                        struct sp_stream **stream);
+
+// The stream behind a caller's handle, or an error that is noted. `pool` is the one that the call names, or null.
+static inline poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool,
+                                        struct sp_stream **stream) {
     CUresult error = sp_stream_resolve(handle, stream);
-    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "identifying the stream");
+    return SP_LIKELY(error == CUDA_SUCCESS) ? poolSuccess : sp_api_stream_again(error, handle, pool, stream);
 }
 
 static inline poolError_t sp_api_pool(poolMemPool_t handle, struct sp_pool **pool) {

@@ -22,21 +22,23 @@ static inline bool let_remember(int promises, CUstream handle) {
     return !sp_stream_is_default(handle) || promises & poolPromiseOneContext;
 }
 
-SP_COLD static struct sp_stream *remember(CUstream handle, poolError_t *error) {
+SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool *pool, poolError_t *error) {
     struct sp_stream *stream = NULL;
-    *error = sp_api_stream(handle, &stream);
+    *error = sp_api_stream(handle, pool, &stream);
     if (*error == poolSuccess)
         sp_stream_remember(stream, handle);
     return stream;
 }
 
-// The stream of a call, with no question that the promises answer; null with an error. `refuse` says what a capture means to the
-// call.
-static SP_HOT struct sp_stream *admit(CUstream handle, int promises, poolError_t (*refuse)(CUresult error),
-                                      poolError_t *error) {
+// The stream of a call that names this pool, or none, with no question that the promises answer; null with an error. `refuse` says what
+// a capture means to the call.
+static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *pool, int promises,
+                                      poolError_t (*refuse)(CUresult error), poolError_t *error) {
     struct sp_stream *stream = NULL;
     if (!(promises & (poolPromiseNoCapture | poolPromiseNeverCapture))) {
         CUresult capture = sp_stream_check_capture(handle);
+        if (SP_UNLIKELY(capture != CUDA_SUCCESS))
+            capture = sp_api_check_capture_again(capture, handle, pool);
         if (SP_UNLIKELY(capture != CUDA_SUCCESS)) {
             *error = refuse(capture);
             return NULL;
@@ -44,9 +46,9 @@ static SP_HOT struct sp_stream *admit(CUstream handle, int promises, poolError_t
     }
     if (let_remember(promises, handle)) {
         stream = sp_stream_remembered(handle);
-        return SP_LIKELY(stream) ? stream : remember(handle, error);
+        return SP_LIKELY(stream) ? stream : remember(handle, pool, error);
     }
-    *error = sp_api_stream(handle, &stream);
+    *error = sp_api_stream(handle, pool, &stream);
     return stream;
 }
 
@@ -59,7 +61,7 @@ struct named_pool {
 static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_pool from, CUstream handle,
                                         unsigned int flags) {
     poolError_t error = poolSuccess;
-    struct sp_stream *stream = admit(handle, sp_pool_promises(from.pool), refuse_capture, &error);
+    struct sp_stream *stream = admit(handle, from.pool, sp_pool_promises(from.pool), refuse_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     if (SP_UNLIKELY(size == 0)) {
@@ -93,7 +95,7 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
                                                 unsigned int flags) {
     struct sp_device *device;
     poolError_t error = poolSuccess;
-    struct sp_stream *stream = admit(handle, promises_of_current(handle), refuse_capture, &error);
+    struct sp_stream *stream = admit(handle, NULL, promises_of_current(handle), refuse_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     if (SP_UNLIKELY(size == 0)) {
@@ -172,7 +174,7 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     if (SP_UNLIKELY(error != poolSuccess || !ptr))
         return error;
     uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
-    struct sp_stream *stream = admit(handle, promises_of_owner(owner), refuse_free_in_capture, &error);
+    struct sp_stream *stream = admit(handle, NULL, promises_of_owner(owner), refuse_free_in_capture, &error);
     return SP_LIKELY(stream) ? sp_pool_free(ptr, owner, stream) : error;
 }
 

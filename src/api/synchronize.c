@@ -6,17 +6,24 @@
 
 static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream) {
     poolError_t error = sp_runtime_enter();
-    return error == poolSuccess ? sp_api_stream(handle, stream) : error;
+    return error == poolSuccess ? sp_api_stream(handle, NULL, stream) : error;
 }
 
 // The same for calls that a capturing stream takes part in: null then, since to ask the driver who such a
 // stream is would invalidate the capture. What else is wrong with the handle the driver's own call tells.
 static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **stream) {
-    poolError_t error = sp_runtime_enter();
+    poolError_t entered = sp_runtime_enter();
     *stream = NULL;
-    if (error != poolSuccess || sp_stream_check_capture(handle) != CUDA_SUCCESS)
-        return error;
-    return sp_api_stream(handle, stream);
+    if (entered != poolSuccess)
+        return entered;
+    CUresult error = sp_stream_check_capture(handle);
+    if (error == CUDA_ERROR_INVALID_CONTEXT && sp_stream_is_default(handle)) {
+        error = sp_api_supply_context(error, handle, NULL);
+        if (error != CUDA_SUCCESS)
+            return sp_fail_driver(error, "looking for a current context");
+        error = sp_stream_check_capture(handle);
+    }
+    return error == CUDA_SUCCESS ? sp_api_stream(handle, NULL, stream) : poolSuccess;
 }
 
 poolError_t poolStreamSynchronize(CUstream handle) {
@@ -44,11 +51,19 @@ poolError_t poolEventSynchronize(CUevent event) {
     return poolSuccess;
 }
 
+// As on a default stream: the call is about the current context.
+static CUresult synchronize_again(CUresult error) {
+    error = sp_api_supply_context(error, NULL, NULL);
+    return error == CUDA_SUCCESS ? sp_context_synchronize() : error;
+}
+
 poolError_t poolDeviceSynchronize(void) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
         return entered;
     CUresult error = sp_context_synchronize();
+    if (error == CUDA_ERROR_INVALID_CONTEXT)
+        error = synchronize_again(error);
     if (error != CUDA_SUCCESS)
         return sp_fail_driver(error, "synchronising the context");
     sp_runtime_after_synchronize(NULL);

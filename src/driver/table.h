@@ -30,6 +30,9 @@
     X(cuCtxGetDevice, cuCtxGetDevice, 2000, SP_NEED_REQUIRED, (CUdevice *device)) \
     X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, SP_NEED_REQUIRED, (CUcontext context)) \
     X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 4000, SP_NEED_REQUIRED, (CUcontext *context)) \
+    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, SP_NEED_REQUIRED, (CUcontext *context, CUdevice device)) \
+    X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease, 7000, SP_NEED_REQUIRED, (CUdevice device)) \
+    X(cuCtxSetCurrent, cuCtxSetCurrent, 4000, SP_NEED_REQUIRED, (CUcontext context)) \
     X(cuCtxSynchronize, cuCtxSynchronize, 2000, SP_NEED_REQUIRED, (void)) \
     X(cuStreamGetCtx, cuStreamGetCtx, 9020, SP_NEED_REQUIRED, (CUstream stream, CUcontext *context)) \
     X(cuStreamGetFlags, cuStreamGetFlags, 5050, SP_NEED_REQUIRED, (CUstream stream, unsigned int *flags)) \
@@ -60,13 +63,10 @@
     X(cuCtxGetId, cuCtxGetId, 12000, SP_NEED_OPTIONAL, (CUcontext context, unsigned long long *id)) \
     X(cuCtxRecordEvent, cuCtxRecordEvent, 12050, SP_NEED_OPTIONAL, (CUcontext context, CUevent event)) \
     X(cuMemGetAccess, cuMemGetAccess, 10020, SP_NEED_CLIENT, (unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address)) \
-    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, SP_NEED_CLIENT, (CUcontext *context, CUdevice device)) \
-    X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease, 7000, SP_NEED_CLIENT, (CUdevice device)) \
     X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, 7000, SP_NEED_CLIENT, (CUdevice device)) \
     X(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, 7000, SP_NEED_CLIENT, (CUdevice device, unsigned int *flags, int *active)) \
     X(cuCtxCreate, cuCtxCreate_v2, 3020, SP_NEED_CLIENT, (CUcontext *context, unsigned int flags, CUdevice device)) \
     X(cuCtxDestroy, cuCtxDestroy_v2, 4000, SP_NEED_CLIENT, (CUcontext context)) \
-    X(cuCtxSetCurrent, cuCtxSetCurrent, 4000, SP_NEED_CLIENT, (CUcontext context)) \
     X(cuStreamCreate, cuStreamCreate, 2000, SP_NEED_CLIENT, (CUstream *stream, unsigned int flags)) \
     X(cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, SP_NEED_CLIENT, (CUstream stream, CUstreamCaptureMode mode)) \
     X(cuStreamEndCapture, cuStreamEndCapture, 10000, SP_NEED_CLIENT, (CUstream stream, CUgraph *graph)) \

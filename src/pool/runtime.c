@@ -312,7 +312,9 @@ static void close_device(struct sp_device *device) {
         sp_pool_demolish(SP_CONTAINER_OF(device->pools.next, struct sp_pool, link));
     sp_device_free_pool_structs(device);
     sp_space_close(&device->space);
+    struct sp_primary primary = device->primary; // its events and streams are closed later
     memset(device, 0, sizeof *device);
+    device->primary = primary;
 }
 
 void sp_runtime_teardown(void) {
@@ -323,6 +325,8 @@ void sp_runtime_teardown(void) {
         close_device(device);
     sp_events_close();
     sp_streams_close();
+    for (int ordinal = 0; ordinal < runtime.device_count; ordinal++)
+        sp_primary_release(&sp_devices[ordinal].primary, ordinal);
     sp_sentinels_close();
     sp_page_map_clear();
     runtime.device_count = 0;

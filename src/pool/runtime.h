@@ -11,6 +11,7 @@
 
 #include "base/cold.h"
 #include "base/fork.h"
+#include "order/primary.h"
 #include "pool/pool.h"
 
 enum { SP_MAX_DEVICES = 64 };
@@ -24,6 +25,7 @@ struct sp_device {
     struct sp_pool *_Atomic current;
     struct sp_pool *default_pool;
     struct sp_vmm_device vmm;
+    struct sp_primary primary; // also while the device isn't open
     // What slow calls write stands apart from what all read.
     _Alignas(64) struct sp_space space;
     _Alignas(64) struct sp_lock lock;

@@ -1,4 +1,5 @@
 // Rows of malloc and free: what succeeds, and what misuse is answered with.
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -88,22 +89,65 @@ void row_malloc_of_an_absurd_size_fails_and_changes_nothing(void) {
     }
 }
 
-void row_malloc_on_a_default_stream_needs_a_context(void) {
+// The device of the context that a call has left current.
+static CUdevice current_device(void) {
+    CUdevice device = -1;
+    DRIVER(test_driver()->cuCtxGetDevice(&device));
+    return device;
+}
+
+void row_malloc_on_a_default_stream_needs_no_context(void) {
     static const CUstream defaults[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     poolMemPool_t pool = test_pool();
     for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
         void *pointer = UNTOUCHED;
         test_use_no_context();
-        EXPECT(poolMallocAsync(&pointer, 512, defaults[i]), poolErrorDeviceUninitialized);
-        EXPECT(poolMallocAsync_ptsz(&pointer, 512, defaults[i]), poolErrorDeviceUninitialized);
-        EXPECT(poolMallocFromPoolAsync(&pointer, 512, pool, defaults[i]), poolErrorDeviceUninitialized);
-        REQUIRE(pointer == UNTOUCHED);
-
-        test_use_device(0);
         EXPECT(poolMallocAsync(&pointer, 512, defaults[i]), poolSuccess);
+        REQUIRE(current_device() == 0);
+        test_fill(pointer, 5, 512, defaults[i]);
+        test_use_no_context();
         EXPECT(poolFreeAsync(pointer, defaults[i]), poolSuccess);
+        test_use_no_context();
+        EXPECT(poolMallocAsync_ptsz(&pointer, 512, defaults[i]), poolSuccess);
+        EXPECT(poolFreeAsync_ptsz(pointer, defaults[i]), poolSuccess);
+        test_use_no_context();
+        EXPECT(poolMallocFromPoolAsync(&pointer, 512, pool, defaults[i]), poolSuccess);
+        EXPECT(poolFreeAsync(pointer, defaults[i]), poolSuccess);
+        REQUIRE(current_device() == 0);
     }
     REQUIRE_EQUAL(test_used(pool), 0);
+}
+
+static void *allocate_in_a_fresh_thread(void *pool) {
+    test_free(test_malloc(pool, 512, NULL), NULL);
+    EXPECT(poolStreamSynchronize(CU_STREAM_PER_THREAD), poolSuccess);
+    REQUIRE(current_device() == 0);
+    return NULL;
+}
+
+void row_a_fresh_thread_needs_no_context(void) {
+    pthread_t threads[4];
+    poolMemPool_t pool = test_pool();
+    for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, allocate_in_a_fresh_thread, pool) == 0);
+    for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++)
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+    REQUIRE_EQUAL(test_used(pool), 0);
+}
+
+void row_a_synchronise_needs_no_context(void) {
+    CUevent event = test_event();
+    test_use_no_context();
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
+    test_use_no_context();
+    EXPECT(poolStreamSynchronize(NULL), poolSuccess);
+    test_use_no_context();
+    EXPECT(poolStreamQuery(NULL), poolSuccess);
+    test_use_no_context();
+    EXPECT(poolEventRecord(event, NULL), poolSuccess);
+    test_use_no_context();
+    EXPECT(poolStreamWaitEvent(CU_STREAM_PER_THREAD, event, 0), poolSuccess);
+    REQUIRE(current_device() == 0);
 }
 
 void row_malloc_on_a_users_stream_needs_no_context(void) {
@@ -228,16 +272,18 @@ void row_free_of_other_memory_of_the_device_is_invalid(void) {
     DRIVER(test_driver()->cuMemFree(other));
 }
 
-void row_free_on_a_default_stream_needs_a_context(void) {
+void row_free_on_a_default_stream_needs_no_context(void) {
     static const CUstream defaults[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     poolMemPool_t pool = test_pool();
     CUstream stream = test_stream();
-    void *pointer = test_malloc(pool, 600, stream);
-    test_use_no_context();
-    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
-        EXPECT(poolFreeAsync(pointer, defaults[i]), poolErrorDeviceUninitialized);
-    REQUIRE_EQUAL(test_used(pool), 600);
-    test_free(pointer, stream);
+    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
+        void *pointer = test_malloc(pool, 600, stream);
+        test_finish(stream);
+        test_use_no_context();
+        EXPECT(poolFreeAsync(pointer, defaults[i]), poolSuccess);
+        REQUIRE(current_device() == 0);
+    }
+    REQUIRE_EQUAL(test_used(pool), 0);
 }
 
 void row_free_in_no_streams_order_does_not_wait(void) {

@@ -17,7 +17,9 @@
     X(malloc_gives_memory_that_keeps_what_is_written, "two allocations share no byte") \
     X(malloc_without_a_place_for_the_pointer_is_invalid, "a null ptr: InvalidValue") \
     X(malloc_of_an_absurd_size_fails_and_changes_nothing, "2^50 and SIZE_MAX bytes: MemoryAllocation, at once, and nothing changed") \
-    X(malloc_on_a_default_stream_needs_a_context, "a default stream with no current context: 201") \
+    X(malloc_on_a_default_stream_needs_no_context, "a default stream with no current context: the primary context of device 0 is made current") \
+    X(a_fresh_thread_needs_no_context, "the same in the first call of each thread") \
+    X(a_synchronise_needs_no_context, "the same for a synchronise, a query, a record and a wait") \
     X(malloc_on_a_users_stream_needs_no_context, "a user's stream works with no current context") \
     X(malloc_from_a_pool_takes_from_that_pool, "the given pool, whatever the device's current one") \
     X(malloc_from_no_pool_is_invalid, "a null pool: InvalidValue") \
@@ -28,7 +30,7 @@
     X(free_of_an_interior_pointer_is_invalid, "an interior pointer: InvalidValue") \
     X(free_of_a_host_pointer_is_invalid, "a host pointer: InvalidValue") \
     X(free_of_other_memory_of_the_device_is_invalid, "memory that is not a pool's: InvalidValue") \
-    X(free_on_a_default_stream_needs_a_context, "a default stream with no current context: 201") \
+    X(free_on_a_default_stream_needs_no_context, "a default stream with no current context: as an allocation") \
     X(free_in_no_streams_order_does_not_wait, "poolFree of pool memory is legal and waits for nothing") \
     X(free_in_no_streams_order_twice_is_invalid, "poolFree twice: InvalidValue") \
     X(a_capturing_stream_is_refused_an_allocation, "malloc in a capturing stream: StreamCaptureUnsupported, with no side effect") \
@@ -315,6 +317,7 @@
     X(each_device_has_a_default_pool_of_its_own, "default and current pools are those of one device") \
     X(malloc_takes_from_the_pool_of_the_streams_device, "the pool is that of the stream's device, whatever device is current") \
     X(a_pool_of_another_device_serves_a_stream, "the pool may be of another device than the stream") \
+    X(a_call_with_another_devices_pool_and_no_context_gets_that_devices, "a default stream with no current context, and another device's pool: that device's primary context") \
     X(setting_another_devices_pool_as_current_is_an_invalid_device, "another device's pool: InvalidDevice") \
     X(memory_freed_on_another_devices_stream_waits_for_that_stream, "memory freed on a stream of another device: not reused before that is complete") \
     X(an_event_orders_streams_of_two_devices, "an event orders streams of two devices") \

@@ -68,6 +68,18 @@ void row_a_pool_of_another_device_serves_a_stream(void) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
+void row_a_call_with_another_devices_pool_and_no_context_gets_that_devices(void) {
+    require_two_devices();
+    CUdevice device = -1;
+    poolMemPool_t pool = pool_of(1);
+    test_use_no_context();
+    void *pointer = test_malloc(pool, MIB(3), NULL);
+    DRIVER(test_driver()->cuCtxGetDevice(&device));
+    REQUIRE(device == 1);
+    test_free(pointer, NULL);
+    test_use_device(0);
+}
+
 void row_setting_another_devices_pool_as_current_is_an_invalid_device(void) {
     require_two_devices();
     poolMemPool_t pool = pool_of(1);

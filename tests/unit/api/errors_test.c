@@ -120,16 +120,6 @@ static void the_native_error_stands_behind_the_last_failure_and_either_half_can_
     assert_string_equal(entry_point, "");
 }
 
-static void a_call_on_a_default_stream_needs_a_current_context(void **state) {
-    (void)state;
-    void *pointer = NULL;
-    assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
-    assert_int_equal(poolMallocAsync(&pointer, 1, NULL), poolErrorDeviceUninitialized);
-    assert_int_equal(poolMallocAsync_ptsz(&pointer, 1, NULL), poolErrorDeviceUninitialized);
-    assert_null(pointer);
-    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
-}
-
 #define error_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
@@ -141,7 +131,6 @@ int main(void) {
         error_test(the_detail_is_the_threads_own_and_lasts_until_its_next_failure),
         error_test(each_bad_parameter_is_named),
         error_test(the_native_error_stands_behind_the_last_failure_and_either_half_can_be_asked),
-        error_test(a_call_on_a_default_stream_needs_a_current_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

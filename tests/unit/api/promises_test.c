@@ -140,8 +140,11 @@ static void a_default_stream_is_asked_for_as_ever(void **state) {
     }
     assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
     void *pointer = NULL;
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool, NULL), poolErrorDeviceUninitialized);
-    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool, NULL), poolSuccess);
+    CUcontext current = NULL;
+    assert_int_equal(sp_driver->cuCtxGetCurrent(&current), CUDA_SUCCESS);
+    assert_ptr_equal(current, simulated_context());
+    fixture_free(pointer, NULL);
 }
 
 static void with_one_context_a_pair_on_a_default_stream_makes_no_call(void **state) {
