@@ -158,7 +158,7 @@ SIMCUDA_API uint64_t simcudaTraceDigest(void);
     X(notReserved, "not-reserved", "an address outside every reserved range, or not a range as it was reserved") \
     X(freeMappedRange, "free-mapped-range", "cuMemAddressFree of a range that holds mappings") \
     X(badMemoryHandle, "bad-memory-handle", "a memory handle that does not exist or was released") \
-    X(badFree, "bad-free", "cuMemFree of an address that cuMemAlloc did not give, or twice; likewise cuMemFreeHost") \
+    X(badFree, "bad-free", "cuMemFree or cuMemFreeAsync of a device address that cuMemAlloc did not give, or twice; likewise cuMemFreeHost") \
     X(useOfDestroyedStream, "use-of-destroyed-stream", "a stream that was destroyed, or never existed") \
     X(useOfDestroyedEvent, "use-of-destroyed-event", "an event that was destroyed, or never existed") \
     X(useOfDestroyedContext, "use-of-destroyed-context", "a context that was destroyed, or never existed") \

@@ -563,19 +563,23 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poo
 
 // Frees an allocation in the order of `stream`: every use of it must be ordered before this point. Any
 // stream will do. The pool may hand the memory to later work of the same stream at once, and to other streams
-// when that is safe. A null pointer succeeds. Doesn't block. (cudaFreeAsync)
-//   poolErrorInvalidValue             a pointer that is not the start of a live allocation of a pool: freed
-//                                     already, interior, host memory, memory of other allocators; or the
-//                                     stream is capturing (the capture and the memory stay valid); the
-//                                     detail tells them apart
+// when that is safe. A null pointer succeeds. Doesn't block. A pointer that is at no pool's address is passed
+// to the driver's cuMemFreeAsync, which frees memory of cuMemAlloc (cudaMalloc) and of the driver's own
+// pools, and refuses all else. (cudaFreeAsync)
+//   poolErrorInvalidValue             a pointer that is not the start of a live allocation: freed already,
+//                                     interior, host memory; or memory of the driver, where that is older
+//                                     than CUDA 11.2; or the stream is capturing (the capture and the
+//                                     memory stay valid); the detail tells them apart
+//   poolErrorNotSupported             memory of the driver, on a device without the driver's own pools
 //   poolErrorStreamCaptureImplicit    the legacy default stream, beside a blocking stream that captures: the
 //                                     memory stays live, and the capture valid
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
 STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 
 // Frees an allocation in no stream's order: the caller vouches that all his own use of it has completed.
-// Doesn't block: unlike cudaFree it doesn't wait for the device. A null pointer succeeds. (cudaFree of pool
-// memory)
+// Doesn't block: unlike cudaFree it doesn't wait for the device. A null pointer succeeds. A pointer that is
+// at no pool's address is passed to the driver's cuMemFree, which waits for the device, and is not permitted
+// while a stream captures. (cudaFree)
 //   poolErrorInvalidValue             as for poolFreeAsync
 STREAMPOOL_API poolError_t poolFree(void *ptr);
 

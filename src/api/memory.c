@@ -178,10 +178,21 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     return SP_LIKELY(stream) ? sp_pool_free(ptr, owner, stream) : error;
 }
 
+static poolError_t free_in_no_order(void *ptr) {
+    return sp_pool_free_slowly(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
+}
+
+// Memory that is not a pool's goes to the driver, which needs a current context.
 poolError_t poolFree(void *ptr) {
     poolError_t error = sp_runtime_enter();
-    return error == poolSuccess && ptr ? sp_pool_free_slowly(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL)
-                                       : error;
+    if (error != poolSuccess || !ptr)
+        return error;
+    error = free_in_no_order(ptr);
+    if (error != poolErrorDeviceUninitialized)
+        return error;
+    CUresult supplied = sp_api_supply_context(CUDA_ERROR_INVALID_CONTEXT, NULL, NULL);
+    return supplied == CUDA_SUCCESS ? free_in_no_order(ptr)
+                                    : sp_fail_driver(supplied, "looking for a current context");
 }
 
 poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {

@@ -48,6 +48,7 @@
     X(cuEventSynchronize, cuEventSynchronize, 2000, SP_NEED_REQUIRED, (CUevent event)) \
     X(cuEventDestroy, cuEventDestroy_v2, 4000, SP_NEED_REQUIRED, (CUevent event)) \
     X(cuMemGetInfo, cuMemGetInfo_v2, 3020, SP_NEED_REQUIRED, (size_t *free, size_t *total)) \
+    X(cuMemFree, cuMemFree_v2, 3020, SP_NEED_REQUIRED, (CUdeviceptr address)) \
     X(cuMemHostAlloc, cuMemHostAlloc, 2020, SP_NEED_REQUIRED, (void **memory, size_t size, unsigned int flags)) \
     X(cuMemFreeHost, cuMemFreeHost, 2000, SP_NEED_REQUIRED, (void *memory)) \
     X(cuPointerGetAttribute, cuPointerGetAttribute, 4000, SP_NEED_REQUIRED, (void *value, CUpointer_attribute attribute, CUdeviceptr address)) \
@@ -62,6 +63,7 @@
     X(cuStreamGetId, cuStreamGetId, 12000, SP_NEED_OPTIONAL, (CUstream stream, unsigned long long *id)) \
     X(cuCtxGetId, cuCtxGetId, 12000, SP_NEED_OPTIONAL, (CUcontext context, unsigned long long *id)) \
     X(cuCtxRecordEvent, cuCtxRecordEvent, 12050, SP_NEED_OPTIONAL, (CUcontext context, CUevent event)) \
+    X(cuMemFreeAsync, cuMemFreeAsync, 11020, SP_NEED_OPTIONAL, (CUdeviceptr address, CUstream stream)) \
     X(cuMemGetAccess, cuMemGetAccess, 10020, SP_NEED_CLIENT, (unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address)) \
     X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, 7000, SP_NEED_CLIENT, (CUdevice device)) \
     X(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, 7000, SP_NEED_CLIENT, (CUdevice device, unsigned int *flags, int *active)) \
@@ -77,13 +79,11 @@
     X(cuModuleUnload, cuModuleUnload, 2000, SP_NEED_CLIENT, (CUmodule module)) \
     X(cuModuleGetFunction, cuModuleGetFunction, 2000, SP_NEED_CLIENT, (CUfunction *function, CUmodule module, const char *name)) \
     X(cuMemAlloc, cuMemAlloc_v2, 3020, SP_NEED_CLIENT, (CUdeviceptr *address, size_t size)) \
-    X(cuMemFree, cuMemFree_v2, 3020, SP_NEED_CLIENT, (CUdeviceptr address)) \
     X(cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020, SP_NEED_CLIENT, (CUdeviceptr to, const void *from, size_t size)) \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020, SP_NEED_CLIENT, (void *to, CUdeviceptr from, size_t size)) \
     X(cuMemsetD8Async, cuMemsetD8Async, 3020, SP_NEED_CLIENT, (CUdeviceptr address, unsigned char value, size_t count, CUstream stream)) \
     X(cuMemAllocAsync, cuMemAllocAsync, 11020, SP_NEED_CLIENT, (CUdeviceptr *address, size_t size, CUstream stream)) \
     X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, 11020, SP_NEED_CLIENT, (CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream)) \
-    X(cuMemFreeAsync, cuMemFreeAsync, 11020, SP_NEED_CLIENT, (CUdeviceptr address, CUstream stream)) \
     X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020, SP_NEED_CLIENT, (CUmemoryPool *pool, CUdevice device)) \
     X(cuMemPoolCreate, cuMemPoolCreate, 11020, SP_NEED_CLIENT, (CUmemoryPool *pool, const CUmemPoolProps *props)) \
     X(cuMemPoolDestroy, cuMemPoolDestroy, 11020, SP_NEED_CLIENT, (CUmemoryPool pool)) \

@@ -4,6 +4,7 @@
 //   near      the same where the free is the first under its number, or is to record: a record comes after
 //   slow      all else. Something of the pool is left to be done after the block is back (a slab that is given up, another
 //             lane), so the account is settled last: a pool that was given up may be taken apart once nothing is used
+#include "order/foreign.h"
 #include "order/mark.h"
 #include "pool/at_hand.h"
 #include "pool/given_up.h"
@@ -13,20 +14,35 @@
 
 #include "base/cold.h"
 
+#include "base/page_map.h"
+
 #include <inttypes.h>
+#include <stdio.h>
+
+// Memory of the driver's own allocators goes back to the driver; what is at no pool's address and none of that either, is the driver's to
+// refuse.
+SP_COLD static poolError_t free_foreign(const void *pointer, const struct sp_stream *stream) {
+    if (stream && !sp_foreign_frees_in_order())
+        return sp_fail(
+            poolErrorInvalidValue,
+            "%p is no memory of any pool, and before CUDA 11.2 a driver frees none of its own in a "
+            "stream's order",
+            pointer);
+    CUresult error = sp_foreign_free((CUdeviceptr)(uintptr_t)pointer, stream);
+    if (error == CUDA_SUCCESS)
+        return poolSuccess;
+    char what[64];
+    snprintf(what, sizeof what, "%p is no memory of any pool", pointer);
+    return sp_fail_driver(error, what);
+}
 
 SP_COLD static poolError_t not_live(const void *pointer) {
     struct sp_location location = sp_locate((uint64_t)(uintptr_t)pointer);
-    switch (location.place) {
-    case SP_PLACE_FOREIGN:
-        return sp_fail(poolErrorInvalidValue, "%p is no memory of any pool", pointer);
-    case SP_PLACE_INSIDE:
+    if (location.place == SP_PLACE_INSIDE)
         return sp_fail(poolErrorInvalidValue,
                        "%p lies %" PRIu64 " bytes into a live allocation of %" PRIu64 " bytes", pointer,
                        location.offset, location.size);
-    default:
-        return sp_fail(poolErrorInvalidValue, "%p was freed already, or is no allocation", pointer);
-    }
+    return sp_fail(poolErrorInvalidValue, "%p was freed already, or is no allocation", pointer);
 }
 
 // ----------------------------------------------------------------------------------------- near at hand
@@ -307,7 +323,8 @@ SP_COLD static void reap_if_last(struct sp_pool *pool) {
 SP_COLD poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct sp_stream *stream) {
     struct release release = {.stream = stream};
     if (!owner)
-        return not_live(pointer);
+        return sp_page_map_find((uint64_t)(uintptr_t)pointer) ? not_live(pointer)
+                                                              : free_foreign(pointer, stream);
     if (stream) {
         CUresult fenced = sp_stream_free_point(stream, &release.sequence);
         if (fenced != CUDA_SUCCESS)

@@ -1,6 +1,7 @@
 #include "simcuda/allocation.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -11,6 +12,7 @@
 #include "simcuda/host.h"
 #include "simcuda/mapping.h"
 #include "simcuda/report.h"
+#include "simcuda/work.h"
 
 #define STEP       512
 #define ARENA_SIZE ((uint64_t)64 << 30)
@@ -120,11 +122,29 @@ CUresult sim_allocation_create(const struct sim_context *context, uint64_t size,
     return CUDA_SUCCESS;
 }
 
+// Null for one that is being freed, too.
 static struct sim_mapping *find(CUdeviceptr address) {
     struct sim_mapping *mapping = sim_mapping_at(address);
-    if (!mapping || mapping->address != address || mapping->extent->kind != SIM_EXTENT_OF_ALLOCATION)
+    if (!mapping || mapping->address != address || mapping->extent->kind != SIM_EXTENT_OF_ALLOCATION ||
+        mapping->extent->is_being_freed)
         return NULL;
     return mapping;
+}
+
+// Whether the driver ever gave the address out. Any other one is refused with no report: who hands a pointer on that he doesn't
+// know asks for the answer.
+static bool is_of_device(CUdeviceptr address) {
+    for (size_t i = 0; i < arena_count; i++) {
+        if (address - arenas[i].begin < arenas[i].size)
+            return true;
+    }
+    return sim_range_covers(address, 1);
+}
+
+static CUresult refuse_free(const char *call, CUdeviceptr address) {
+    if (is_of_device(address))
+        sim_report(simcudaReport_badFree, "%s(0x%" PRIx64 ")", call, (uint64_t)address);
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 int sim_allocation_device(CUdeviceptr address) {
@@ -143,12 +163,34 @@ static void destroy(struct sim_mapping *mapping) {
 
 CUresult sim_allocation_free(CUdeviceptr address) {
     struct sim_mapping *mapping = find(address);
-    if (!mapping) {
-        sim_report(simcudaReport_badFree, "cuMemFree(0x%" PRIx64 ")", (uint64_t)address);
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    if (!mapping)
+        return refuse_free("cuMemFree", address);
     destroy(mapping);
     return CUDA_SUCCESS;
+}
+
+static CUresult free_now(const struct sim_job *job, int device) {
+    (void)device;
+    destroy(sim_mapping_at(job->address));
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_allocation_free_job(struct sim_job *job, CUdeviceptr address) {
+    const struct sim_mapping *mapping = find(address);
+    if (!mapping)
+        return refuse_free("cuMemFreeAsync", address);
+    sim_job_name(job, "cuMemFreeAsync");
+    sim_job_touches(job, address, mapping->valid, simcudaAccessWrite);
+    job->address = address;
+    job->effect = free_now;
+    job->needs_no_access = true;
+    return CUDA_SUCCESS;
+}
+
+void sim_allocation_set_being_freed(CUdeviceptr address, bool is_being_freed) {
+    struct sim_mapping *mapping = sim_mapping_at(address);
+    if (mapping)
+        mapping->extent->is_being_freed = is_being_freed;
 }
 
 void sim_allocation_free_all(const struct sim_context *context) {

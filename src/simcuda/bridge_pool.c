@@ -1,6 +1,11 @@
 // The driver's own pools, which the simulated driver does not have: the device attribute says so, and every
-// call returns CUDA_ERROR_NOT_SUPPORTED.
+// call returns CUDA_ERROR_NOT_SUPPORTED. But cuMemFreeAsync frees what cuMemAlloc gave, too, and does so here.
+#include "simcuda/allocation.h"
 #include "simcuda/bridge.h"
+#include "simcuda/capture.h"
+#include "simcuda/launch.h"
+#include "simcuda/stream.h"
+#include "simcuda/work.h"
 
 #define SIM_NOT_SUPPORTED(name)                                                                              \
     SIM_BEGIN(name);                                                                                         \
@@ -16,9 +21,30 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
     SIM_NOT_SUPPORTED(cuMemAllocFromPoolAsync);
 }
 
+// A capture can hold the free of its own memory alone, and none is.
+static CUresult free_in_order(CUdeviceptr address, CUstream stream) {
+    struct sim_queue *queue;
+    struct sim_job job = {0};
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult result = sim_stream_queue(stream, &queue);
+    if (result == CUDA_SUCCESS)
+        result = sim_capture_status(queue, &status);
+    if (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = sim_allocation_free_job(&job, address);
+    if (result != CUDA_SUCCESS)
+        return result;
+    sim_allocation_set_being_freed(address, true); // adding the work may let other threads run
+    result = sim_launch(stream, "cuMemFreeAsync", &job);
+    if (result != CUDA_SUCCESS)
+        sim_allocation_set_being_freed(address, false);
+    return result;
+}
+
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-    (void)address, (void)stream;
-    SIM_NOT_SUPPORTED(cuMemFreeAsync);
+    SIM_BEGIN(cuMemFreeAsync);
+    SIM_END(cuMemFreeAsync, free_in_order(address, stream));
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {

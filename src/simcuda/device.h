@@ -34,6 +34,7 @@ struct sim_extent {
     struct sim_history history;
     struct sp_list link;
     const struct sim_context *context; // an allocation's owner
+    bool is_being_freed;               // likewise: in the order of a stream that has not come there
 };
 
 // The extents that live, for those who walk them.

@@ -45,6 +45,7 @@ struct sim_job {
     void *host_memory;
     CUhostFn host_function; // not null: a host function
     void *user_data;
+    bool needs_no_access; // to the bytes that it names, on its device
     bool is_quiet; // a question of its stream does not look at it (question.h) unless it waits for something
 };
 

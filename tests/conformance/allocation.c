@@ -262,14 +262,39 @@ void row_free_of_a_host_pointer_is_invalid(void) {
     free(heap);
 }
 
-void row_free_of_other_memory_of_the_device_is_invalid(void) {
-    CUstream stream = test_stream();
+static void *driver_memory(size_t size) {
     CUdeviceptr other;
-    test_malloc(test_pool(), 512, stream);
-    DRIVER(test_driver()->cuMemAlloc(&other, MIB(1)));
-    EXPECT(poolFreeAsync((void *)(uintptr_t)other, stream), poolErrorInvalidValue);
-    EXPECT(poolFree((void *)(uintptr_t)other), poolErrorInvalidValue);
-    DRIVER(test_driver()->cuMemFree(other));
+    DRIVER(test_driver()->cuMemAlloc(&other, size));
+    return (void *)(uintptr_t)other;
+}
+
+// Before CUDA 11.2 a driver frees none of its memory in a stream's order.
+void row_free_of_other_memory_of_the_device_is_the_drivers(void) {
+    static const CUstream defaults[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    enum { DEFAULTS = sizeof defaults / sizeof defaults[0] };
+    CUstream stream = test_stream();
+    poolMemPool_t pool = test_pool();
+    bool in_order = test_driver()->cuMemFreeAsync != NULL;
+    test_malloc(pool, 512, stream);
+    for (size_t i = 0; i <= DEFAULTS; i++) {
+        CUstream freeing = i < DEFAULTS ? defaults[i] : stream;
+        void *other = driver_memory(MIB(1));
+        test_fill(other, 3, MIB(1), freeing);
+        EXPECT(poolFreeAsync(other, freeing), in_order ? poolSuccess : poolErrorInvalidValue);
+        EXPECT(poolStreamSynchronize(freeing), poolSuccess);
+        if (!in_order)
+            EXPECT(poolFree(other), poolSuccess);
+    }
+    REQUIRE_EQUAL(test_used(pool), 512);
+}
+
+void row_free_of_other_memory_in_no_streams_order_is_the_drivers(void) {
+    CUstream stream = test_stream();
+    void *other = driver_memory(MIB(1));
+    test_fill(other, 3, MIB(1), stream);
+    EXPECT(poolFree(other), poolSuccess);
+    other = driver_memory(MIB(1));
+    EXPECT(poolFree(other), poolSuccess);
 }
 
 void row_free_on_a_default_stream_needs_no_context(void) {

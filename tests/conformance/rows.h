@@ -29,7 +29,8 @@
     X(free_twice_is_invalid, "a double free: InvalidValue") \
     X(free_of_an_interior_pointer_is_invalid, "an interior pointer: InvalidValue") \
     X(free_of_a_host_pointer_is_invalid, "a host pointer: InvalidValue") \
-    X(free_of_other_memory_of_the_device_is_invalid, "memory that is not a pool's: InvalidValue") \
+    X(free_of_other_memory_of_the_device_is_the_drivers, "memory that is not a pool's: freed by the driver; InvalidValue before CUDA 11.2") \
+    X(free_of_other_memory_in_no_streams_order_is_the_drivers, "poolFree of it: freed by the driver, which waits") \
     X(free_on_a_default_stream_needs_no_context, "a default stream with no current context: as an allocation") \
     X(free_in_no_streams_order_does_not_wait, "poolFree of pool memory is legal and waits for nothing") \
     X(free_in_no_streams_order_twice_is_invalid, "poolFree twice: InvalidValue") \

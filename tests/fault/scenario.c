@@ -83,6 +83,24 @@ static poolError_t release_in_no_order(struct scene *scene, unsigned slot, enum 
     return forget_block(scene, slot, CALL(poolFree(block->address)));
 }
 
+// Memory that the driver gave, which no call of the library has a part in.
+static poolError_t take_foreign(struct scene *scene) {
+    CUdeviceptr address;
+    DRIVER(test_driver()->cuMemAlloc(&address, MIB(1)));
+    scene->foreign = (void *)(uintptr_t)address;
+    return poolSuccess;
+}
+
+static poolError_t release_foreign(struct scene *scene, enum scene_stream stream) {
+    void *pointer = scene->foreign;
+    return test_driver()->cuMemFreeAsync ? CALL(poolFreeAsync(pointer, scene->streams[stream]))
+                                         : CALL(poolFree(pointer));
+}
+
+static poolError_t release_foreign_in_no_order(struct scene *scene) {
+    return CALL(poolFree(scene->foreign));
+}
+
 static poolError_t make_pool(struct scene *scene, enum scene_pool place, size_t max_size) {
     struct poolMemPoolProps props = test_pool_props(0);
     props.maxSize = max_size;
@@ -174,6 +192,10 @@ static poolError_t find_default_pool(struct scene *scene) {
     X(free_a_part_on_its_stream, release(scene, 6, STREAM_A, STREAM_A)) \
     X(free_small_memory_on_another_stream, release(scene, 1, STREAM_A, STREAM_B)) \
     X(free_in_no_order, release_in_no_order(scene, 2, STREAM_A)) \
+    X(have_memory_of_the_driver, take_foreign(scene)) \
+    X(free_memory_of_the_driver, release_foreign(scene, STREAM_A)) \
+    X(have_other_memory_of_the_driver, take_foreign(scene)) \
+    X(free_other_memory_of_the_driver_in_no_order, release_foreign_in_no_order(scene)) \
     X(query_a_stream, CALL(poolStreamQuery(scene->streams[STREAM_A]))) \
     X(record_an_event, CALL(poolEventRecord(scene->event, scene->streams[STREAM_B]))) \
     X(synchronise_the_event, CALL(poolEventSynchronize(scene->event))) \

@@ -35,6 +35,7 @@ struct scene {
     struct scene_block blocks[SCENE_BLOCKS];
     CUstream streams[SCENE_STREAMS];
     CUevent event;
+    void *foreign;              // memory of the driver
     poolMemPool_t ballast_pool; // null: no ballast
     void *ballast[SCENE_BALLAST];
     unsigned ballast_count;

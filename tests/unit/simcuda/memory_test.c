@@ -387,6 +387,75 @@ static void a_bad_free_has_a_name(void **state) {
     FAILS(cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
     expect_report("bad-free");
     OK(cuMemFree_v2(0));
+    FAILS(cuMemFreeAsync(address, NULL), CUDA_ERROR_INVALID_VALUE);
+    expect_report("bad-free");
+}
+
+static void a_free_of_what_no_driver_gave_is_an_error_alone(void **state) {
+    int local;
+    (void)state;
+    FAILS(cuMemFree_v2((uintptr_t)&local), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuMemFreeAsync((uintptr_t)&local, NULL), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuMemFreeAsync(0, NULL), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(simcudaReportCount(NULL), 0);
+}
+
+#define FREED ((size_t)1 << 20)
+
+static size_t free_bytes(void) {
+    size_t free, total;
+    OK(cuMemGetInfo_v2(&free, &total));
+    return free;
+}
+
+static void a_free_in_a_streams_order_happens_when_the_stream_comes_there(void **state) {
+    CUdeviceptr address;
+    CUstream stream;
+    (void)state;
+    const size_t before = free_bytes();
+    const simcudaWork work = {.name = "work", .duration = (uint64_t)1 << 62};
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc_v2(&address, FREED));
+    OK(simcudaEnqueue(stream, &work));
+    OK(cuMemFreeAsync(address, stream));
+    assert_int_equal(free_bytes(), before - FREED);
+    FAILS(cuMemFreeAsync(address, stream), CUDA_ERROR_INVALID_VALUE);
+    expect_report("bad-free");
+    FAILS(cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
+    expect_report("bad-free");
+    OK(cuStreamSynchronize(stream));
+    assert_int_equal(free_bytes(), before);
+    OK(cuStreamDestroy_v2(stream));
+}
+
+static void a_use_with_no_order_to_a_free_in_a_streams_order_is_a_race(void **state) {
+    CUdeviceptr address;
+    CUstream streams[2];
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        OK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc_v2(&address, FREED));
+    OK(cuMemsetD8Async(address, 1, 64, streams[0]));
+    OK(simcudaComplete(streams[0], 1));
+    OK(cuMemFreeAsync(address, streams[1]));
+    simcudaCompleteAll();
+    expect_report("race");
+    OK(cuStreamSynchronize(streams[1]));
+}
+
+static void a_capture_can_not_hold_the_free_of_memory_that_is_not_its_own(void **state) {
+    CUdeviceptr address;
+    CUstream stream;
+    CUgraph graph;
+    (void)state;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc_v2(&address, FREED));
+    OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    FAILS(cuMemFreeAsync(address, stream), CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphDestroy(graph));
+    OK(cuMemFreeAsync(address, stream));
+    OK(cuStreamSynchronize(stream));
 }
 
 static CUresult buffer_at(void *memory, unsigned long long *id) {
@@ -476,7 +545,6 @@ static void the_drivers_own_pools_are_not_there(void **state) {
     OK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0));
     assert_int_equal(value, 0);
     FAILS(cuMemAllocAsync(&address, 64, NULL), CUDA_ERROR_NOT_SUPPORTED);
-    FAILS(cuMemFreeAsync(0, NULL), CUDA_ERROR_NOT_SUPPORTED);
     FAILS(cuDeviceGetDefaultMemPool(&pool, 0), CUDA_ERROR_NOT_SUPPORTED);
 }
 
@@ -529,6 +597,10 @@ int main(void) {
         MEMORY_TEST(an_allocation_ends_at_its_last_byte_rounded_to_512),
         MEMORY_TEST(freeing_waits_for_the_device),
         MEMORY_TEST(a_bad_free_has_a_name),
+        MEMORY_TEST(a_free_of_what_no_driver_gave_is_an_error_alone),
+        MEMORY_TEST(a_free_in_a_streams_order_happens_when_the_stream_comes_there),
+        MEMORY_TEST(a_use_with_no_order_to_a_free_in_a_streams_order_is_a_race),
+        MEMORY_TEST(a_capture_can_not_hold_the_free_of_memory_that_is_not_its_own),
         MEMORY_TEST(pinned_memory_has_a_number_that_never_comes_back),
         MEMORY_TEST(pinned_memory_goes_with_its_context),
         MEMORY_TEST(misuse_of_pinned_memory_has_a_name),
