@@ -86,15 +86,16 @@ typedef struct simcudaConfig {
     uint64_t delay;    // seeded completion: the longest delay
     uint64_t patience; // under latest, this many polls of a pending piece of work complete it; 0: never
     simcudaOnReport onReport;
+    uint64_t peers; // not 0: each device can access the memory of every other one
 } simcudaConfig;
 
-// One simulated device of 16 GiB, granule 2 MiB, api 13000, free mode, earliest completion, queues of 1024.
+// One simulated device of 16 GiB, that could access others' memory, granule 2 MiB, api 13000, free mode, earliest completion, queues of 1024.
 SIMCUDA_API void simcudaConfigDefault(simcudaConfig *config);
 
 // Changes `config` as a text says: settings with commas between them, such as
 //
 //   devices=2,memory=141G,memory.1=8G,vmm.1=refused,granule=64K,api=10020,address_space=1T,mappings=1000,
-//   queue=64,mode=scheduled,seed=7,burst=16,completion=latest,delay=1000000,patience=0,reports=print
+//   queue=64,mode=scheduled,seed=7,burst=16,completion=latest,delay=1000000,patience=0,reports=print,peers=0
 //
 // `memory` and `vmm` (supported, missing, refused) set every device, `memory.N` and `vmm.N` one. `mode` is
 // free or scheduled, `completion` is earliest, latest or seeded, `reports` is keep, print or abort. Sizes

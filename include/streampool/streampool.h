@@ -201,6 +201,18 @@ struct poolMemLocation {
     int id;
 };
 
+enum poolMemAccessFlags {
+    poolMemAccessFlagsProtNone = 0,
+    poolMemAccessFlagsProtRead = 1,
+    poolMemAccessFlagsProtReadWrite = 3
+};
+
+// The same layout as cudaMemAccessDesc.
+struct poolMemAccessDesc {
+    struct poolMemLocation location; // poolMemLocationTypeDevice and the device's ordinal
+    enum poolMemAccessFlags flags;
+};
+
 // The same layout as cudaMemPoolProps.
 struct poolMemPoolProps {
     enum poolMemAllocationType allocType;         // poolMemAllocationTypePinned
@@ -482,6 +494,26 @@ STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum pool
                                                    void *value);
 STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
                                                    void *value);
+
+// Lets other devices use the pool's memory directly, or no longer: what is allocated already and all that will be,
+// wherever it is mapped. A device that isn't named keeps what it has; of several entries for one device the last
+// one counts. Whoever takes access away vouches that no work of that device uses the memory. Any number of
+// threads may allocate and free meanwhile; each mapping of the pool takes a driver call, and a call that fails
+// has changed nothing, unless the driver then doesn't put back either what it had taken. Waits for threads that
+// map memory of the pool. A count of 0 succeeds. (cudaMemPoolSetAccess)
+//   poolErrorInvalidValue       not a pool; a null list with a count; a location type other than device; flags that
+//                               are none
+//   poolErrorInvalidDevice      no such device; the pool's own device, with no access; a device that can't
+//                               access memory of the pool's (cuDeviceCanAccessPeer)
+//   poolErrorNotSupported       the pool's own device, with access to read only
+STREAMPOOL_API poolError_t poolMemPoolSetAccess(poolMemPool_t pool, const struct poolMemAccessDesc *descList,
+                                                size_t count);
+
+// What a device may do with the pool's memory: at first its own device all, and others nothing. Doesn't block.
+// (cudaMemPoolGetAccess)
+//   poolErrorInvalidValue       a null parameter; not a pool; a location that isn't a device of this system
+STREAMPOOL_API poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t pool,
+                                                const struct poolMemLocation *location);
 
 // Gives free memory back to the device until at most `minBytesToKeep` bytes (rounded up to the device's
 // granule) are reserved, or until nothing more can be released. Memory whose free may still be pending is

@@ -1,5 +1,6 @@
 // Pools: creating, destroying, attributes, trimming, and the pools of a device.
 #include "api/api.h"
+#include "pool/access.h"
 #include "pool/ask.h"
 #include "pool/given_up.h"
 
@@ -116,6 +117,35 @@ poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr a
     if (error != poolSuccess)
         return error;
     error = sp_pool_set_attribute(pool, attr, value);
+    sp_pool_unpin(pool);
+    return error;
+}
+
+poolError_t poolMemPoolSetAccess(poolMemPool_t handle, const struct poolMemAccessDesc *descList,
+                                 size_t count) {
+    struct sp_pool *pool;
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess)
+        error = pin(handle, &pool);
+    if (error != poolSuccess)
+        return error;
+    error = descList || count == 0 ? sp_pool_set_access(pool, descList, count)
+                                   : sp_fail(poolErrorInvalidValue, "descList is null");
+    sp_pool_unpin(pool);
+    return error;
+}
+
+poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t handle,
+                                 const struct poolMemLocation *location) {
+    struct sp_pool *pool;
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess && (!flags || !location))
+        return sp_fail(poolErrorInvalidValue, "%s is null", flags ? "location" : "flags");
+    if (error == poolSuccess)
+        error = pin(handle, &pool);
+    if (error != poolSuccess)
+        return error;
+    error = sp_pool_get_access(pool, location, flags);
     sp_pool_unpin(pool);
     return error;
 }

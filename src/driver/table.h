@@ -26,6 +26,7 @@
     X(cuDeviceGetName, cuDeviceGetName, 2000, SP_NEED_REQUIRED, (char *name, int length, CUdevice device)) \
     X(cuDeviceTotalMem, cuDeviceTotalMem_v2, 3020, SP_NEED_REQUIRED, (size_t *bytes, CUdevice device)) \
     X(cuDeviceGetAttribute, cuDeviceGetAttribute, 2000, SP_NEED_REQUIRED, (int *value, CUdevice_attribute attribute, CUdevice device)) \
+    X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, 4000, SP_NEED_REQUIRED, (int *can, CUdevice device, CUdevice peer)) \
     X(cuCtxGetCurrent, cuCtxGetCurrent, 4000, SP_NEED_REQUIRED, (CUcontext *context)) \
     X(cuCtxGetDevice, cuCtxGetDevice, 2000, SP_NEED_REQUIRED, (CUdevice *device)) \
     X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, SP_NEED_REQUIRED, (CUcontext context)) \

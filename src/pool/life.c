@@ -195,6 +195,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->zombie_count, 0);
     pool->kept_views_max = SP_KEPT_VIEWS_MAX;
     pool->kept_mappings_max = SP_KEPT_MAPPINGS_MAX;
+    sp_access_clear(&pool->access);
     sp_list_init(&pool->lanes);
     sp_list_init(&pool->legacy_lanes);
     pool->in_turn = NULL;

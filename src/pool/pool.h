@@ -235,6 +235,8 @@ struct sp_pool {
     _Atomic uint32_t lane_count;   // written under `lock`
     uint64_t settled;              // sp_streams_news() when the tiers were last looked through
 
+    struct sp_access access; // written under `map_lock`
+
     // The reaper's:
     _Atomic bool trim_due;      // a trim to the threshold was left to it
     _Atomic bool synchronized;  // and it hasn't looked since

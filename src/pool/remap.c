@@ -178,8 +178,8 @@ static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struc
     stitch->segment.kind = SP_STITCHED;
     stitch->count = plan->extent_count;
     sp_list_init(&stitch->by_use);
-    CUresult error =
-        sp_alias_open(&stitch->alias, stitch, &pool->device->space, plan->extents, plan->extent_count);
+    CUresult error = sp_alias_open(&stitch->alias, stitch, &pool->device->space, &pool->access, plan->extents,
+                                   plan->extent_count);
     *made = stitch;
     if (error != CUDA_SUCCESS)
         return error;

@@ -93,6 +93,7 @@ static CUresult open_segment(struct sp_segment *segment, uint64_t bytes) {
                                   segment->kind == SP_REGION_FIXED ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
     if (error != CUDA_SUCCESS)
         return error;
+    segment->view.access = &pool->access;
     segment->extends = segment->kind != SP_REGION_FIXED;
     if (sp_chain_open(&segment->chain, segment->view.address, segment->view.size))
         return CUDA_SUCCESS;

@@ -84,6 +84,17 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
             result == CUDA_SUCCESS ? sim_device_attribute(value, attribute, device) : result);
 }
 
+// A device is no peer of itself.
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
+    SIM_BEGIN(cuDeviceCanAccessPeer);
+    CUresult result = check_device(can, device);
+    if (result == CUDA_SUCCESS)
+        result = check_device(can, peer);
+    if (result == CUDA_SUCCESS)
+        *can = device != peer && sim_device_can_access(device, peer);
+    SIM_END(cuDeviceCanAccessPeer, result);
+}
+
 // ---------------------------------------------------------------------------------- finding entry points
 
 // cuGetProcAddress has two forms under one name, and the version that is asked for chooses.

@@ -40,6 +40,7 @@ static const struct setting {
     {"delay", FIELD_NUMBER, NULL, offsetof(simcudaConfig, delay)},
     {"patience", FIELD_NUMBER, NULL, offsetof(simcudaConfig, patience)},
     {"reports", FIELD_REPORTS, report_words, 0},
+    {"peers", FIELD_NUMBER, NULL, offsetof(simcudaConfig, peers)},
 };
 
 void simcudaConfigDefault(simcudaConfig *config) {
@@ -56,6 +57,7 @@ void simcudaConfigDefault(simcudaConfig *config) {
         .delay = 1000000,
         .patience = 1000,
         .onReport = simcudaOnReportKeep,
+        .peers = 1,
     };
     for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++)
         config->device[i] = (simcudaDevice){.memory = (uint64_t)16 << 30, .vmm = simcudaVmmSupported};

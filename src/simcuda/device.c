@@ -39,6 +39,10 @@ bool sim_device_exists(int device) {
     return device >= 0 && (uint64_t)device < sim_config.devices;
 }
 
+bool sim_device_can_access(int device, int peer) {
+    return device == peer || sim_config.peers != 0;
+}
+
 uint64_t sim_device_used(int device) {
     return devices[device].used;
 }

@@ -44,6 +44,8 @@ void sim_device_start(void);
 void sim_device_reset(void);
 
 bool sim_device_exists(int device);
+// Whether work of a device can be let use memory of the other.
+bool sim_device_can_access(int device, int peer);
 uint64_t sim_device_used(int device);
 uint64_t sim_device_created(int device);
 uint64_t sim_device_peak(int device);

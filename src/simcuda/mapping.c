@@ -181,11 +181,28 @@ static CUresult check_descriptors(const CUmemAccessDesc *descriptors, size_t cou
     return CUDA_SUCCESS;
 }
 
+// Memory of every mapping in the range, to which each device that is to be let in must have a way.
+static CUresult check_peers(uint64_t address, uint64_t size, const CUmemAccessDesc *descriptors,
+                            size_t count) {
+    const struct sim_mapping *mapping;
+    for (uint64_t at = address; at < address + size; at += mapping->size) {
+        mapping = sim_mapping_at(at);
+        for (size_t i = 0; i < count; i++) {
+            if (descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+                !sim_device_can_access(descriptors[i].location.id, mapping->extent->device))
+                return CUDA_ERROR_INVALID_DEVICE;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult sim_mapping_set_access(uint64_t address, uint64_t size, const CUmemAccessDesc *descriptors,
                                 size_t count) {
     CUresult result = check_descriptors(descriptors, count);
     if (result == CUDA_SUCCESS)
         result = check_whole("cuMemSetAccess", address, size);
+    if (result == CUDA_SUCCESS)
+        result = check_peers(address, size, descriptors, count);
     uint64_t end = address + size;
     while (result == CUDA_SUCCESS && address < end) {
         struct sim_mapping *mapping = sim_mapping_at(address);

@@ -42,26 +42,24 @@ static CUresult map_entry(struct sp_alias_entry *entry, struct sp_extent *extent
     return CUDA_SUCCESS;
 }
 
-static CUresult map_all(struct sp_alias *alias, struct sp_extent *const *extents) {
+static CUresult map_all(struct sp_alias *alias, const struct sp_access *access,
+                        struct sp_extent *const *extents) {
     for (size_t i = 0; i < alias->count; i++) {
         CUresult error = map_entry(&alias->entries[i], extents[i]);
         if (error != CUDA_SUCCESS)
             return error;
     }
-    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, alias->space->device->ordinal},
-                              CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    return sp_native_noted(sp_driver->cuMemSetAccess(alias->address, alias->size, &access, 1),
-                           "cuMemSetAccess");
+    return sp_access_give(access, alias->space->device, alias->address, alias->size);
 }
 
 CUresult sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *space,
-                       struct sp_extent *const *extents, size_t count) {
+                       const struct sp_access *access, struct sp_extent *const *extents, size_t count) {
     struct sp_alias *alias = new_alias(space, extents, count);
     *opened = alias;
     if (!alias)
         return CUDA_ERROR_OUT_OF_MEMORY;
     alias->owner = owner;
-    CUresult error = map_all(alias, extents);
+    CUresult error = map_all(alias, access, extents);
     if (error != CUDA_SUCCESS && sp_alias_unmap_all(alias) == CUDA_SUCCESS) {
         sp_alias_close(alias);
         *opened = NULL;

@@ -34,10 +34,10 @@ struct sp_alias {
     struct sp_alias_entry entries[];
 };
 
-// Maps the extents, readable and writable by the space's device: all or nothing. Null in `alias` when nothing is
+// Maps the extents, readable and writable by the space's device, and accessible to the peers (null: there are none): all or nothing. Null in `alias` when nothing is
 // left of a failure; else what could not be unmapped again is in it, and has its owner.
 CUresult sp_alias_open(struct sp_alias **alias, void *owner, struct sp_space *space,
-                       struct sp_extent *const *extents, size_t count);
+                       const struct sp_access *access, struct sp_extent *const *extents, size_t count);
 
 // Unmaps one entry, if it is mapped still.
 CUresult sp_alias_unmap(struct sp_alias_entry *entry);

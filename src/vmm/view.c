@@ -27,6 +27,7 @@ CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span
     if (error != CUDA_SUCCESS)
         return error;
     view->space = space;
+    view->access = NULL;
     view->mapped = 0;
     view->handle_types = handle_types;
     view->use = use;
@@ -91,7 +92,6 @@ static CUresult map_extent(struct sp_view *view, struct sp_extent *extent) {
     const struct sp_vmm_device *device = view->space->device;
     CUmemAllocationProp prop = sp_vmm_device_prop(device, view->handle_types);
     prop.allocFlags.gpuDirectRDMACapable = view->use == SP_VIEW_RDMA && device->rdma;
-    CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUresult error =
         sp_native_noted(sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");
     if (error != CUDA_SUCCESS)
@@ -101,7 +101,7 @@ static CUresult map_extent(struct sp_view *view, struct sp_extent *extent) {
     if (error == CUDA_SUCCESS) {
         extent->mapped = true;
         step = "cuMemSetAccess";
-        error = sp_driver->cuMemSetAccess(extent->address, extent->size, &access, 1);
+        error = sp_access_give(view->access, device, extent->address, extent->size);
     }
     if (error != CUDA_SUCCESS) {
         if (unmap_extent(extent) != CUDA_SUCCESS)

@@ -21,6 +21,7 @@
 
 #include "base/list.h"
 #include "base/tree.h"
+#include "vmm/access.h"
 #include "vmm/space.h"
 
 struct sp_extent {
@@ -41,6 +42,7 @@ enum sp_view_use { SP_VIEW_PLAIN, SP_VIEW_RDMA };
 
 struct sp_view {
     struct sp_space *space;
+    const struct sp_access *access; // the peers', for what is mapped from now on; null: none
     CUdeviceptr address;
     size_t size;   // of the span
     size_t mapped; // bytes
@@ -51,7 +53,7 @@ struct sp_view {
 };
 
 // Takes a span of at least `least` and at best `wanted` bytes (multiples of the granule) and makes an empty
-// view of it.
+// view of it, to which no peer has access.
 CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place, size_t least,
                       size_t wanted, CUmemAllocationHandleType handle_types, enum sp_view_use use);
 
@@ -69,7 +71,7 @@ bool sp_view_unmap_stuck(struct sp_view *view);
 void sp_view_close(struct sp_view *view);
 
 // Maps `size` new bytes (a multiple of the granule) into the hole at `address`, as one extent that is readable
-// and writable by the view's device.
+// and writable by the view's device, and accessible to its peers.
 CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size);
 
 // The same as several extents of `piece` bytes (a multiple of the granule), the last of which may be smaller. All or

@@ -81,6 +81,13 @@
     X(what_a_pool_was_made_with_is_read_only, "setting attributes 9 to 14: InvalidValue") \
     X(trim_of_no_pool_is_invalid, "poolMemPoolTrimTo: null, or a destroyed pool: InvalidValue")
 
+#define ACCESS_ROWS(X) \
+    X(the_own_device_has_access, "the own device reads and writes; to say so again succeeds") \
+    X(the_own_device_can_not_be_denied_access, "revoking the own device: InvalidDevice; read-only for it: NotSupported") \
+    X(access_of_no_device_is_refused, "SetAccess for a device that there isn't: InvalidDevice") \
+    X(access_with_a_bad_argument_is_invalid, "a null list with a count, a bad location type, unknown flags: InvalidValue; a count of 0: success") \
+    X(asking_for_access_with_a_bad_argument_is_invalid, "GetAccess of a location that is no device, or with a null parameter: InvalidValue")
+
 #define STATISTICS_ROWS(X) \
     X(used_counts_the_requested_bytes_exactly, "1 byte counts 1") \
     X(reserved_counts_the_physical_bytes, "reserved is what the device has less") \
@@ -302,6 +309,7 @@
     ALLOCATION_ROWS(X) \
     POOL_ROWS(X) \
     ATTRIBUTE_ROWS(X) \
+    ACCESS_ROWS(X) \
     STATISTICS_ROWS(X) \
     REUSE_ROWS(X) \
     ORDER_ROWS(X) \
@@ -323,7 +331,14 @@
     X(memory_freed_on_another_devices_stream_waits_for_that_stream, "memory freed on a stream of another device: not reused before that is complete") \
     X(an_event_orders_streams_of_two_devices, "an event orders streams of two devices") \
     X(the_legacy_streams_of_two_devices_have_no_order, "a blocking stream is ordered with the legacy stream of its own device alone") \
-    X(streams_of_two_devices_share_no_memory, "memory freed on the streams of two devices stays with its device")
+    X(streams_of_two_devices_share_no_memory, "memory freed on the streams of two devices stays with its device") \
+    X(no_other_device_has_access_at_first, "other devices have no access at first") \
+    X(a_peer_with_access_uses_what_was_allocated_before, "SetAccess holds for what is allocated already") \
+    X(trap_13_a_peer_with_access_uses_what_is_allocated_later, "and for all that is allocated later") \
+    X(a_peer_with_access_uses_memory_that_was_joined, "and for memory in pieces that was joined before") \
+    X(a_peer_with_access_uses_memory_that_is_joined_later, "and for what is joined later") \
+    X(access_that_is_taken_away_is_gone_for_present_and_later_memory, "access can be taken away, and given again") \
+    X(a_list_with_one_bad_entry_changes_nothing, "a list with an entry that is refused: nothing is changed")
 
 #define SIMULATED_ROWS(X) \
     X(the_drivers_failures_are_passed_on, "a synchronise, a query or a record that the driver fails: its number and its entry point") \

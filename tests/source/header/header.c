@@ -27,6 +27,7 @@ static poolError_t (*const malloc_in_runtime_stream)(void **, size_t, cudaStream
 static poolError_t (*const record_runtime_event)(cudaEvent_t, cudaStream_t) = poolEventRecord;
 
 static_assert(sizeof(struct poolMemPoolProps) == sizeof(struct cudaMemPoolProps), "same layout as CUDA's");
+static_assert(sizeof(struct poolMemAccessDesc) == sizeof(struct cudaMemAccessDesc), "same layout as CUDA's");
 #define SAME_NUMBER(ours, cudas) static_assert((int)ours == (int)cudas, #ours " has CUDA's number");
 #include "cuda_numbers.h"
 #endif

@@ -297,6 +297,65 @@ static void read_only_memory_can_be_read_and_not_written(void **state) {
     expect_report("no-access");
 }
 
+static CUcontext context_of(int device) {
+    CUcontext context;
+    OK(cuDevicePrimaryCtxRetain(&context, device));
+    return context;
+}
+
+// Read, and write, by work of device 1, which then has no context any more where that was refused.
+static void touch_from_device_1(CUdeviceptr address, simcudaAccessKind kind, CUresult expected) {
+    CUcontext own = current_context();
+    OK(cuCtxSetCurrent(context_of(1)));
+    touch(NULL, "peer", address, 64, kind);
+    FAILS(cuCtxSynchronize(), expected);
+    OK(cuCtxSetCurrent(own));
+    OK(cuDevicePrimaryCtxReset(1));
+}
+
+static void work_of_another_device_needs_access_of_its_own(void **state) {
+    (void)state;
+    become("devices=2");
+    struct memory memory = map_memory(GRANULE);
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, CU_MEM_ACCESS_FLAGS_PROT_READ};
+    touch_from_device_1(memory.address, simcudaAccessRead, CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_report("no-access");
+    OK(cuMemSetAccess(memory.address, GRANULE, &access, 1));
+    touch_from_device_1(memory.address, simcudaAccessRead, CUDA_SUCCESS);
+    touch_from_device_1(memory.address, simcudaAccessWrite, CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_report("no-access");
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    OK(cuMemSetAccess(memory.address, GRANULE, &access, 1));
+    touch_from_device_1(memory.address, simcudaAccessWrite, CUDA_SUCCESS);
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    OK(cuMemSetAccess(memory.address, GRANULE, &access, 1));
+    touch_from_device_1(memory.address, simcudaAccessRead, CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_report("no-access");
+    unmap_memory(memory);
+}
+
+static void devices_are_peers_or_not_as_they_are_set_up(void **state) {
+    int can = 7;
+    (void)state;
+    become("devices=2");
+    OK(cuDeviceCanAccessPeer(&can, 1, 0));
+    assert_int_equal(can, 1);
+    OK(cuDeviceCanAccessPeer(&can, 1, 1));
+    assert_int_equal(can, 0);
+    FAILS(cuDeviceCanAccessPeer(&can, 1, 2), CUDA_ERROR_INVALID_DEVICE);
+    FAILS(cuDeviceCanAccessPeer(&can, -1, 0), CUDA_ERROR_INVALID_DEVICE);
+    FAILS(cuDeviceCanAccessPeer(NULL, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    become("devices=2,peers=0");
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, CU_MEM_ACCESS_FLAGS_PROT_READ};
+    OK(cuDeviceCanAccessPeer(&can, 1, 0));
+    assert_int_equal(can, 0);
+    struct memory memory = map_memory(GRANULE);
+    FAILS(cuMemSetAccess(memory.address, GRANULE, &access, 1), CUDA_ERROR_INVALID_DEVICE);
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    OK(cuMemSetAccess(memory.address, GRANULE, &access, 1));
+    unmap_memory(memory);
+}
+
 static void a_kernel_on_unmapped_memory_faults_and_the_error_sticks(void **state) {
     CUdeviceptr address = reserve(GRANULE);
     CUstream stream = make_stream();
@@ -604,6 +663,8 @@ int main(void) {
         MEMORY_TEST(pinned_memory_has_a_number_that_never_comes_back),
         MEMORY_TEST(pinned_memory_goes_with_its_context),
         MEMORY_TEST(misuse_of_pinned_memory_has_a_name),
+        MEMORY_TEST(work_of_another_device_needs_access_of_its_own),
+        MEMORY_TEST(devices_are_peers_or_not_as_they_are_set_up),
         MEMORY_TEST(many_small_allocations_take_little_of_the_device),
         MEMORY_TEST(the_drivers_own_pools_are_not_there),
         MEMORY_TEST(a_device_can_lack_or_refuse_virtual_memory),

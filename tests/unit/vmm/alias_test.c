@@ -53,7 +53,7 @@ static int teardown(void **state) {
 
 static struct sp_alias *open_alias(struct sp_extent *const *list, size_t count) {
     struct sp_alias *alias = NULL;
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, list, count), CUDA_SUCCESS);
+    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, list, count), CUDA_SUCCESS);
     assert_non_null(alias);
     return alias;
 }
@@ -152,7 +152,8 @@ static void an_alias_that_fails_leaves_nothing(void **state) {
         assert_int_equal(simcudaFailCall(entries[nth > EXTENTS], nth > EXTENTS ? 1 : nth, simcudaFaultOnce,
                                          CUDA_ERROR_NOT_SUPPORTED),
                          0);
-        assert_int_equal(sp_alias_open(&alias, &owner, &space, extents, EXTENTS), CUDA_ERROR_NOT_SUPPORTED);
+        assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS),
+                         CUDA_ERROR_NOT_SUPPORTED);
         assert_null(alias);
         simcudaFailClear();
         simcudaGetLive(&after);
@@ -168,7 +169,7 @@ static void what_can_not_be_undone_is_told_and_has_its_owner(void **state) {
     struct sp_alias *alias = NULL;
     assert_int_equal(simcudaFailCall("cuMemMap", 4, simcudaFaultOnce, CUDA_ERROR_NOT_SUPPORTED), 0);
     assert_int_equal(simcudaFailCall("cuMemUnmap", 2, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, extents, EXTENTS), CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS), CUDA_ERROR_NOT_SUPPORTED);
     assert_non_null(alias);
     assert_ptr_equal(alias->owner, &owner);
     assert_int_equal(alias->mapped, 1); // the others were unmapped nevertheless
@@ -198,13 +199,13 @@ static void without_host_memory_or_address_space_there_is_no_alias(void **state)
     for (size_t i = 0; i < 32; i++)
         many[i] = extents[3];
     host_memory_enter(1, false);
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, extents, EXTENTS), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS), CUDA_ERROR_OUT_OF_MEMORY);
     host_memory_leave(&failed);
     assert_int_equal(failed, 1);
     assert_null(alias);
     assert_int_equal(simcudaFailCall("cuMemAddressReserve", 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY),
                      0);
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, many, 32), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, many, 32), CUDA_ERROR_OUT_OF_MEMORY);
     assert_null(alias);
 }
 

@@ -1,0 +1,12 @@
+// Access of other devices to a pool's memory.
+#ifndef STREAMPOOL_POOL_ACCESS_H
+#define STREAMPOOL_POOL_ACCESS_H
+
+#include "pool/pool.h"
+
+// As the public calls; the caller holds a pin. Waits for threads that map or unmap memory of the pool.
+poolError_t sp_pool_set_access(struct sp_pool *pool, const struct poolMemAccessDesc *list, size_t count);
+poolError_t sp_pool_get_access(const struct sp_pool *pool, const struct poolMemLocation *location,
+                               enum poolMemAccessFlags *flags);
+
+#endif
