@@ -18,17 +18,14 @@ CUresult sp_api_supply_context(CUresult error, CUstream handle, const struct sp_
 // the driver counts on. For who stands in for the driver's calls and not the runtime's. Returns what it was.
 bool sp_api_demand_context(bool demand);
 
-// The capture state, and the stream, of a handle for which the driver had only this error; with a context supplied where
-// that helps.
-SP_COLD CUresult sp_api_check_capture_again(CUresult error, CUstream handle, const struct sp_pool *pool);
-SP_COLD poolError_t sp_api_stream_again(CUresult error, CUstream handle, const struct sp_pool *pool,
-                                        struct sp_stream **stream);
+// The stream behind a caller's handle, or an error that is noted. A context is supplied where that is what lacks; `pool` is the one
+// that the call names, or null.
+SP_APART poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool, struct sp_stream **stream);
 
-// The stream behind a caller's handle, or an error that is noted. `pool` is the one that the call names, or null.
-static inline poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool,
-                                        struct sp_stream **stream) {
+// The same where the driver has just answered a question of the handle, so that a context is there.
+static inline poolError_t sp_api_stream_at_once(CUstream handle, struct sp_stream **stream) {
     CUresult error = sp_stream_resolve(handle, stream);
-    return SP_LIKELY(error == CUDA_SUCCESS) ? poolSuccess : sp_api_stream_again(error, handle, pool, stream);
+    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "identifying the stream");
 }
 
 static inline poolError_t sp_api_pool(poolMemPool_t handle, struct sp_pool **pool) {

@@ -24,15 +24,12 @@ CUresult sp_api_supply_context(CUresult error, CUstream handle, const struct sp_
     return sp_primary_make_current(&device->primary, (int)(device - sp_devices));
 }
 
-CUresult sp_api_check_capture_again(CUresult error, CUstream handle, const struct sp_pool *pool) {
-    error = sp_api_supply_context(error, handle, pool);
-    return error == CUDA_SUCCESS ? sp_stream_check_capture(handle) : error;
-}
-
-poolError_t sp_api_stream_again(CUresult error, CUstream handle, const struct sp_pool *pool,
-                                struct sp_stream **stream) {
-    error = sp_api_supply_context(error, handle, pool);
-    if (error == CUDA_SUCCESS)
-        error = sp_stream_resolve(handle, stream);
+poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool, struct sp_stream **stream) {
+    CUresult error = sp_stream_resolve(handle, stream);
+    if (error != CUDA_SUCCESS) {
+        error = sp_api_supply_context(error, handle, pool);
+        if (error == CUDA_SUCCESS)
+            error = sp_stream_resolve(handle, stream);
+    }
     return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "identifying the stream");
 }

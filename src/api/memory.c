@@ -30,25 +30,42 @@ SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool 
     return stream;
 }
 
+// What the driver has not told of the handle's capture state may be for want of a context.
+SP_COLD static struct sp_stream *admit_late(CUresult capture, CUstream handle, const struct sp_pool *pool,
+                                            poolError_t (*refuse)(CUresult error), poolError_t *error) {
+    struct sp_stream *stream = NULL;
+    capture = sp_api_supply_context(capture, handle, pool);
+    if (capture == CUDA_SUCCESS)
+        capture = sp_stream_check_capture(handle);
+    *error = capture == CUDA_SUCCESS ? sp_api_stream(handle, pool, &stream) : refuse(capture);
+    return stream;
+}
+
+// With no question asked before.
+SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool *pool, poolError_t *error) {
+    struct sp_stream *stream = NULL;
+    *error = sp_api_stream(handle, pool, &stream);
+    return stream;
+}
+
 // The stream of a call that names this pool, or none, with no question that the promises answer; null with an error. `refuse` says what
 // a capture means to the call.
 static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *pool, int promises,
                                       poolError_t (*refuse)(CUresult error), poolError_t *error) {
     struct sp_stream *stream = NULL;
-    if (!(promises & (poolPromiseNoCapture | poolPromiseNeverCapture))) {
+    bool asks = !(promises & (poolPromiseNoCapture | poolPromiseNeverCapture));
+    if (asks) {
         CUresult capture = sp_stream_check_capture(handle);
         if (SP_UNLIKELY(capture != CUDA_SUCCESS))
-            capture = sp_api_check_capture_again(capture, handle, pool);
-        if (SP_UNLIKELY(capture != CUDA_SUCCESS)) {
-            *error = refuse(capture);
-            return NULL;
-        }
+            return admit_late(capture, handle, pool, refuse, error);
     }
     if (let_remember(promises, handle)) {
         stream = sp_stream_remembered(handle);
         return SP_LIKELY(stream) ? stream : remember(handle, pool, error);
     }
-    *error = sp_api_stream(handle, pool, &stream);
+    if (SP_UNLIKELY(!asks))
+        return identify(handle, pool, error);
+    *error = sp_api_stream_at_once(handle, &stream);
     return stream;
 }
 

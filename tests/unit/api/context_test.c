@@ -218,15 +218,23 @@ static void a_call_with_a_pool_of_another_device_gets_that_devices_context(void 
     assert_int_equal(device_of(current()), 0);
 }
 
+static void call_with_promises(int promises, CUstream stream) {
+    void *pointer = NULL;
+    fixture_set_flag(pool_of(1), poolMemPoolAttrStreamPromises, promises);
+    use(NULL);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool_of(1), stream), poolSuccess);
+    assert_int_equal(device_of(current()), 1);
+    fixture_free(pointer, stream);
+}
+
+// Where default streams are remembered that holds for the first call.
 static void with_promises_it_is_the_same(void **state) {
     (void)state;
-    void *pointer = NULL;
-    fixture_set_flag(pool_of(1), poolMemPoolAttrStreamPromises,
-                     poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseOneContext);
-    use(NULL);
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool_of(1), NULL), poolSuccess);
-    assert_int_equal(device_of(current()), 1);
-    fixture_free(pointer, NULL);
+    static const int promises[] = {poolPromiseNoCapture, poolPromiseStreamDestroy | poolPromiseNeverCapture,
+                                   poolPromiseNoLegacyOrder, poolPromiseStreamDestroy};
+    for (size_t i = 0; i < DEFAULTS * sizeof promises / sizeof promises[0]; i++)
+        call_with_promises(promises[i / DEFAULTS], defaults[i % DEFAULTS]);
+    call_with_promises(poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseOneContext, NULL);
 }
 
 static void a_users_stream_needs_no_context_and_brings_none(void **state) {
