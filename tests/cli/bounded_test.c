@@ -36,6 +36,15 @@ static const struct row {
     const char *divisor;
     struct limit limits[LIMITS_MAX];
 } rows[] = {
+    {"ended_threads", "100", {{" threads, mallinfo2", 32}, {" threads, resident", 256}}},
+    {"ended_contexts", "100", {{" contexts, mallinfo2", 64}, {" contexts, resident", 512}}},
+    {"many_pools",
+     "100",
+     {{" pools, trimmed, mallinfo2", 64 * KIB},
+      {" pools, trimmed, address space", 1024.0 * MIB},
+      {" pools, holding, mallinfo2", 64 * KIB},
+      {" pools, holding, address space", 1024.0 * MIB}}},
+    {"fixed_sizes", "10", {{" sizes, address space", 8 * MIB}}},
     {"ended_streams",
      "40",
      {{" streams, pool, mallinfo2", 4},
