@@ -58,6 +58,17 @@ static inline void sp_list_remove(struct sp_list *node) {
     sp_list_init(node);
 }
 
+// Moves all elements of another list to the end of this one.
+static inline void sp_list_append_all(struct sp_list *head, struct sp_list *from) {
+    if (sp_list_empty(from))
+        return;
+    from->next->prev = head->prev;
+    head->prev->next = from->next;
+    from->prev->next = head;
+    head->prev = from->prev;
+    sp_list_init(from);
+}
+
 static inline struct sp_list *sp_list_first(const struct sp_list *head) {
     return sp_list_empty(head) ? NULL : head->next;
 }

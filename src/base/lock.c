@@ -1,5 +1,7 @@
 #include "base/lock.h"
 
+#include "base/time.h"
+
 #include <linux/futex.h>
 #include <sched.h>
 #include <stddef.h>
@@ -10,6 +12,9 @@
 // covers the first kind and costs little before the second. Each look comes after twice the pauses of the one before, so
 // that many threads don't all reach for the lock's cache line while its owner is to give it back.
 enum { PAUSES_FIRST = 1, PAUSES_LAST = 64 };
+
+// What a holder that gives way waits at most for who takes the lock.
+enum { PATIENCE_NS = 50000 };
 
 static _Atomic(void (*)(int contended)) lock_hook;
 
@@ -64,6 +69,24 @@ void sp_lock_acquire_contended(struct sp_lock *lock) {
     // Whoever slept takes the lock as WAITED, since he can't know whether others still sleep.
     while (atomic_exchange_explicit(&lock->state, SP_LOCK_WAITED, memory_order_acquire) != SP_LOCK_FREE)
         syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, SP_LOCK_WAITED, NULL, NULL, 0);
+}
+
+// One who was woken runs some microseconds later, and would find the lock taken again if this thread were to take it at once. Where
+// the processors are busy he may come later than that, and has it another time.
+static void await_taker(const struct sp_lock *lock) {
+    uint64_t end = sp_time_now() + PATIENCE_NS;
+    while (atomic_load_explicit(&lock->state, memory_order_relaxed) == SP_LOCK_FREE && sp_time_now() < end)
+        relax();
+}
+
+void sp_lock_give_way(struct sp_lock *lock) {
+    bool hooked = atomic_load_explicit(&lock_hook, memory_order_acquire) != NULL;
+    if (!hooked && atomic_load_explicit(&lock->state, memory_order_relaxed) != SP_LOCK_WAITED)
+        return;
+    sp_lock_release(lock);
+    if (!hooked)
+        await_taker(lock);
+    sp_lock_acquire(lock);
 }
 
 void sp_lock_release_waited(struct sp_lock *lock, uint32_t state) {

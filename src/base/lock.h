@@ -62,6 +62,10 @@ static inline void sp_lock_release(struct sp_lock *lock) {
         sp_lock_release_waited(lock, state);
 }
 
+// For a holder with much to do, at a point where others may have the lock: gives it to who sleeps on it, if anybody does, and takes
+// it again behind him.
+void sp_lock_give_way(struct sp_lock *lock);
+
 // In debug builds: somebody holds the lock. It can't say who: four bytes have no room for an owner.
 static inline void sp_lock_assert_held(const struct sp_lock *lock) {
     assert(atomic_load_explicit(&lock->state, memory_order_relaxed) != SP_LOCK_FREE);

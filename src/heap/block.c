@@ -1,11 +1,12 @@
 #include "heap/block.h"
 
 #include "base/lock.h"
+#include "heap/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 64, CHAIN_SPARE_MAX = 512, UNIT_SHIFT = 21, LEAF_SHIFT = 9, LEAF_UNITS = 1 << LEAF_SHIFT };
+enum { CHUNK = 64, CHAIN_SPARE_MAX = 512 };
 
 struct chunk {
     struct chunk *next;
@@ -91,46 +92,34 @@ static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t addres
 
 // ------------------------------------------------------------------------------------- the table of units
 
-static size_t unit_of(const struct sp_chain *chain, uint64_t address) {
-    return (size_t)((address - chain->address) >> UNIT_SHIFT);
-}
-
-static size_t count_units(const struct sp_chain *chain) {
-    return (size_t)((chain->size - 1) >> UNIT_SHIFT) + 1;
-}
-
-static size_t count_leaves(const struct sp_chain *chain) {
-    return ((count_units(chain) - 1) >> LEAF_SHIFT) + 1;
-}
-
-static struct sp_block **leaf_of(const struct sp_chain *chain, size_t unit) {
-    return chain->leaves[unit >> LEAF_SHIFT];
-}
-
 // The entry of a unit in which a block has begun.
 static struct sp_block **entry_of(const struct sp_chain *chain, size_t unit) {
-    return &leaf_of(chain, unit)[unit & (LEAF_UNITS - 1)];
+    return &sp_leaf_of(chain, unit)->first[unit & (SP_LEAF_UNITS - 1)];
+}
+
+// One of a chain, which has fewer units where that has fewer than a leaf.
+static struct sp_leaf *new_leaf(const struct sp_chain *chain) {
+    size_t units = sp_chain_units(chain) < SP_LEAF_UNITS ? sp_chain_units(chain) : SP_LEAF_UNITS;
+    return calloc(1, sizeof(struct sp_leaf) + units * sizeof(struct sp_block *));
 }
 
 // Makes room for a block to begin at an address. False without host memory.
 static bool make_leaf(struct sp_chain *chain, uint64_t address) {
-    struct sp_block ***leaf = &chain->leaves[unit_of(chain, address) >> LEAF_SHIFT];
-    if (*leaf)
-        return true;
-    size_t units = count_units(chain);
-    *leaf = calloc(units < LEAF_UNITS ? units : LEAF_UNITS, sizeof **leaf);
+    struct sp_leaf **leaf = &chain->leaves[sp_unit_of(chain, address) >> SP_LEAF_SHIFT];
+    if (!*leaf)
+        *leaf = new_leaf(chain);
     return *leaf != NULL;
 }
 
 // The chain itself tells which block is the first in its unit: the one before it begins in another. So the table is only touched
 // for these.
 static bool is_first_in_unit(const struct sp_block *block, size_t unit) {
-    return !block->prev || unit_of(block->chain, block->prev->address) != unit;
+    return !block->prev || sp_unit_of(block->chain, block->prev->address) != unit;
 }
 
 // For a block with its neighbours known.
 static void enter(struct sp_block *block) {
-    size_t unit = unit_of(block->chain, block->address);
+    size_t unit = sp_unit_of(block->chain, block->address);
     if (is_first_in_unit(block, unit))
         *entry_of(block->chain, unit) = block;
 }
@@ -138,10 +127,10 @@ static void enter(struct sp_block *block) {
 // For a block that is about to become part of the one before it.
 static void leave(const struct sp_block *block) {
     const struct sp_chain *chain = block->chain;
-    size_t unit = unit_of(chain, block->address);
+    size_t unit = sp_unit_of(chain, block->address);
     if (!is_first_in_unit(block, unit))
         return;
-    bool next_begins_here = block->next && unit_of(chain, block->next->address) == unit;
+    bool next_begins_here = block->next && sp_unit_of(chain, block->next->address) == unit;
     *entry_of(chain, unit) = next_begins_here ? block->next : NULL;
 }
 
@@ -150,10 +139,10 @@ static bool begins_behind(const struct sp_block *block, uint64_t address) {
 }
 
 struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address) {
-    size_t unit = unit_of(chain, address);
-    while (!leaf_of(chain, unit) || begins_behind(*entry_of(chain, unit), address)) {
-        if (!leaf_of(chain, unit))
-            unit &= ~(size_t)(LEAF_UNITS - 1);
+    size_t unit = sp_unit_of(chain, address);
+    while (!sp_leaf_of(chain, unit) || begins_behind(*entry_of(chain, unit), address)) {
+        if (!sp_leaf_of(chain, unit))
+            unit &= ~(size_t)(SP_LEAF_UNITS - 1);
         unit--; // the first unit has the chain's first block
     }
     struct sp_block *block = *entry_of(chain, unit);
@@ -165,7 +154,7 @@ struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address) {
 // ----------------------------------------------------------------------------------------------- chains
 
 static void free_leaves(struct sp_chain *chain) {
-    for (size_t i = 0; chain->leaves && i < count_leaves(chain); i++)
+    for (size_t i = 0; chain->leaves && i < sp_chain_leaves(chain); i++)
         free(chain->leaves[i]);
     free(chain->leaves);
     chain->leaves = NULL;
@@ -177,7 +166,7 @@ bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
     chain->first = NULL;
     chain->spare = NULL;
     chain->spare_count = 0;
-    chain->leaves = calloc(count_leaves(chain), sizeof *chain->leaves);
+    chain->leaves = calloc(sp_chain_leaves(chain), sizeof *chain->leaves);
     if (!chain->leaves)
         return false;
     if (make_leaf(chain, address))
@@ -195,28 +184,22 @@ struct sp_block *sp_chain_last(const struct sp_chain *chain) {
     return sp_chain_find(chain, chain->address + chain->size - 1);
 }
 
-static size_t units_in_leaf(size_t units) {
-    return units < LEAF_UNITS ? units : LEAF_UNITS;
-}
-
 // A table for a chain of `size` bytes, more than it has. The only leaf of a chain that is shorter
 // than one becomes longer. False without host memory; then nothing has changed.
 static bool extend_table(struct sp_chain *chain, uint64_t size) {
-    struct sp_chain longer = {.address = chain->address, .size = size};
-    size_t units = count_units(chain), leaves = count_leaves(chain), longer_units = count_units(&longer);
-    struct sp_block ***table = calloc(count_leaves(&longer), sizeof *table);
-    struct sp_block **first = NULL;
-    if (table && units < LEAF_UNITS)
-        first = calloc(units_in_leaf(longer_units), sizeof *first);
-    if (!table || (units < LEAF_UNITS && !first)) {
+    const struct sp_chain longer = {.address = chain->address, .size = size};
+    size_t units = sp_chain_units(chain), leaves = sp_chain_leaves(chain);
+    struct sp_leaf **table = calloc(sp_chain_leaves(&longer), sizeof *table);
+    struct sp_leaf *only = table && units < SP_LEAF_UNITS ? new_leaf(&longer) : NULL;
+    if (!table || (units < SP_LEAF_UNITS && !only)) {
         free(table);
         return false;
     }
     memcpy(table, chain->leaves, leaves * sizeof *table);
-    if (first) {
-        memcpy(first, chain->leaves[0], units * sizeof *first);
+    if (only) {
+        memcpy(only, chain->leaves[0], sizeof *only + units * sizeof only->first[0]);
         free(chain->leaves[0]);
-        table[0] = first;
+        table[0] = only;
     }
     free(chain->leaves);
     chain->leaves = table;
@@ -246,9 +229,14 @@ struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more) {
     return block;
 }
 
-// Leaves in which no block can begin any more.
-static void free_leaves_from(struct sp_chain *chain, size_t first) {
-    for (size_t i = first; i < count_leaves(chain); i++) {
+// Units in which no block can begin any more.
+static void forget_units_from(struct sp_chain *chain, size_t first) {
+    size_t whole = ((first - 1) >> SP_LEAF_SHIFT) + 1;
+    size_t within = first & (SP_LEAF_UNITS - 1);
+    struct sp_leaf *leaf = within > 0 ? sp_leaf_of(chain, first) : NULL;
+    if (leaf)
+        memset(&leaf->rows[within], 0, SP_LEAF_UNITS - within);
+    for (size_t i = whole; i < sp_chain_leaves(chain); i++) {
         free(chain->leaves[i]);
         chain->leaves[i] = NULL;
     }
@@ -265,7 +253,7 @@ struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less) {
     } else {
         last->size -= less;
     }
-    free_leaves_from(chain, count_leaves(&shorter));
+    forget_units_from(chain, sp_chain_units(&shorter));
     chain->size -= less;
     return last;
 }
@@ -333,7 +321,7 @@ static bool fits_neighbour(const struct sp_block *block) {
 
 // Exactly the first block of each unit stands in the table.
 static bool fits_table(const struct sp_chain *chain, const struct sp_block *block) {
-    size_t unit = unit_of(chain, block->address);
+    size_t unit = sp_unit_of(chain, block->address);
     return (*entry_of(chain, unit) == block) == is_first_in_unit(block, unit);
 }
 
@@ -348,5 +336,5 @@ bool sp_chain_check(const struct sp_chain *chain) {
         if ((state == SP_BLOCK_FREE || state == SP_BLOCK_HOLE) != (block->tier != NULL))
             return false;
     }
-    return true;
+    return sp_rows_check(chain);
 }

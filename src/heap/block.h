@@ -64,6 +64,14 @@ static_assert(sizeof(struct sp_block) == 128, "a block descriptor is two cache l
 // Blocks are found by address through a table with an entry for each *unit* of the range: the first block that
 // begins in the unit, or null. It is in leaves, each made when the first block begins in its part of the range: a range
 // has room for a whole device, and a new pool should not pay for that.
+enum { SP_UNIT_SHIFT = 21, SP_LEAF_SHIFT = 9, SP_LEAF_UNITS = 1 << SP_LEAF_SHIFT };
+
+struct sp_leaf {
+    uint8_t rows[SP_LEAF_UNITS]; // see heap/rows.h
+    uint8_t rows_most;           // no entry is larger
+    struct sp_block *first[];
+};
+
 struct sp_chain {
     uint64_t address;
     uint64_t size;
@@ -71,7 +79,7 @@ struct sp_chain {
     struct sp_block
         *spare; // descriptors at hand for the next splits, so that these need no lock but the chain's own
     uint32_t spare_count;
-    struct sp_block ***leaves; // null: no block has begun there
+    struct sp_leaf **leaves; // null: no block has begun there
 };
 
 static inline enum sp_block_state sp_block_state(const struct sp_block *block) {
@@ -86,6 +94,22 @@ static inline void sp_block_set_state(struct sp_block *block, enum sp_block_stat
 static inline void sp_block_set_live(struct sp_block *block) {
     atomic_store_explicit(&block->account, NULL, memory_order_relaxed);
     sp_block_set_state(block, SP_BLOCK_LIVE);
+}
+
+static inline size_t sp_unit_of(const struct sp_chain *chain, uint64_t address) {
+    return (size_t)((address - chain->address) >> SP_UNIT_SHIFT);
+}
+
+static inline size_t sp_chain_units(const struct sp_chain *chain) {
+    return (size_t)((chain->size - 1) >> SP_UNIT_SHIFT) + 1;
+}
+
+static inline size_t sp_chain_leaves(const struct sp_chain *chain) {
+    return ((sp_chain_units(chain) - 1) >> SP_LEAF_SHIFT) + 1;
+}
+
+static inline struct sp_leaf *sp_leaf_of(const struct sp_chain *chain, size_t unit) {
+    return chain->leaves[unit >> SP_LEAF_SHIFT];
 }
 
 static inline uint64_t sp_block_end(const struct sp_block *block) {
@@ -120,7 +144,7 @@ struct sp_block *sp_block_split(struct sp_block *block, uint64_t size);
 // those; then nothing has changed.
 bool sp_block_absorb_next(struct sp_block *block);
 
-// Order, adjacency, the neighbours' agreement, the table of units, no two adjacent holes, and that exactly the free blocks and
+// Order, adjacency, the neighbours' agreement, the table of units and that of rows, no two adjacent holes, and that exactly the free blocks and
 // the holes are in a tier. For checks.
 bool sp_chain_check(const struct sp_chain *chain);
 

@@ -45,6 +45,15 @@ static inline uint64_t sp_size_class_index(const struct sp_size_class *class, ui
     return ((offset >> 9) * class->reciprocal) >> 32;
 }
 
+// Large sizes by bins, eight to a doubling: a larger size is never in a lower bin.
+static inline unsigned sp_size_bin(uint64_t size) {
+    uint64_t units = size / SP_ALIGNMENT;
+    if (units < 8)
+        return (unsigned)units;
+    unsigned doubling = sp_log2_floor(units);
+    return doubling * 8 - 16 + (unsigned)(units >> (doubling - 3) & 7);
+}
+
 // The class of a request of 1 to SP_SMALL_MAX bytes.
 static inline unsigned sp_size_class_of(size_t size) {
     size_t last = size - 1;

@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/cold.h"
 #include "base/list.h"
+#include "heap/rows.h"
 
 #include <string.h>
 
@@ -24,15 +25,19 @@ static int compare_size(const void *key, const struct sp_tree_node *node) {
     return compare(*(const uint64_t *)key, 0, block_of(node)->size, block_of(node)->address);
 }
 
+struct place {
+    uint64_t size, address;
+};
+
+static int compare_place(const void *key, const struct sp_tree_node *node) {
+    const struct place *place = key;
+    return compare(place->size, place->address, block_of(node)->size, block_of(node)->address);
+}
+
 // ------------------------------------------------------------------------------------------------ bins
 
-// A larger size is never in a lower bin.
 static unsigned bin_of(uint64_t size) {
-    uint64_t units = size / SP_ALIGNMENT;
-    if (units < 8)
-        return (unsigned)units;
-    unsigned doubling = sp_log2_floor(units);
-    unsigned bin = doubling * 8 - 16 + (unsigned)(units >> (doubling - 3) & 7);
+    unsigned bin = sp_size_bin(size);
     return bin < SP_TIER_BINS ? bin : SP_TIER_BINS - 1;
 }
 
@@ -77,6 +82,8 @@ static void add(struct sp_tier *tier, struct sp_block *block) {
     block->bin = (uint8_t)bin;
     sp_block_set_state(block, tier->state);
     tier->bytes += block->size;
+    if (tier->calendar)
+        sp_calendar_add(tier->calendar, block);
     if (tier->bins[bin]) {
         add_beside_others(tier, bin, block);
         return;
@@ -91,6 +98,8 @@ void sp_tier_remove(struct sp_block *block) {
     block->tier = NULL;
     sp_block_set_state(block, SP_BLOCK_BUSY);
     tier->bytes -= block->size;
+    if (tier->calendar)
+        sp_calendar_remove(block);
     if (!sp_tree_is_alone(tier->bins[bin], &block->by_size)) {
         remove_from_others(tier, bin, block);
         return;
@@ -132,8 +141,10 @@ struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
     merge_next(tier, block);
     struct sp_block *prev = block->prev;
     if (prev && prev->tier == tier && extend(tier, prev))
-        return prev;
-    add(tier, block);
+        block = prev;
+    else
+        add(tier, block);
+    sp_rows_note(block);
     return block;
 }
 
@@ -146,6 +157,10 @@ static void replace(struct sp_tier *tier, struct sp_block *block, struct sp_bloc
     sp_block_set_state(block, SP_BLOCK_BUSY);
     tier->bytes -= block->size;
     tier->bins[rest->bin] = sp_tree_alone(&rest->by_size);
+    if (!tier->calendar)
+        return;
+    sp_calendar_remove(block);
+    sp_calendar_add(tier->calendar, rest);
 }
 
 bool sp_tier_take(struct sp_block *block, uint64_t size) {
@@ -192,6 +207,14 @@ struct sp_block *sp_tier_last(const struct sp_tier *tier) {
 struct sp_block *sp_tier_next(const struct sp_block *block) {
     struct sp_tree_node *next = sp_tree_next(&block->by_size);
     return next ? block_of(next) : first_from(block->tier, block->bin + 1u);
+}
+
+struct sp_block *sp_tier_from(const struct sp_tier *tier, uint64_t size, uint64_t address) {
+    unsigned bin = bin_of(size);
+    struct sp_tree tree = tree_at(tier, bin);
+    struct place place = {size, address};
+    struct sp_tree_node *found = sp_tree_lower_bound(&tree, &place, compare_place);
+    return found ? block_of(found) : first_from(tier, bin + 1);
 }
 
 // ------------------------------------------------------------------------------------------- the check

@@ -17,18 +17,25 @@
 #ifndef STREAMPOOL_HEAP_TIER_H
 #define STREAMPOOL_HEAP_TIER_H
 
-#include "heap/block.h"
+#include "heap/calendar.h"
 
 enum { SP_TIER_BINS = 256 }; // the last one has all that are larger, too
 
 struct sp_tier {
     uint64_t used[SP_TIER_BINS / 64]; // a bit for each bin that is not empty
     uint64_t bytes;
-    enum sp_block_state state; // of its blocks: SP_BLOCK_FREE or SP_BLOCK_HOLE
+    enum sp_block_state state;    // of its blocks: SP_BLOCK_FREE or SP_BLOCK_HOLE
+    struct sp_calendar *calendar; // that its blocks are in, too, or null
     struct sp_tree_node *bins[SP_TIER_BINS];
 };
 
 void sp_tier_init(struct sp_tier *tier, enum sp_block_state state);
+
+// For blocks with one fence each, whose numbers are one stream's.
+static inline void sp_tier_init_with_calendar(struct sp_tier *tier, struct sp_calendar *calendar) {
+    sp_tier_init(tier, SP_BLOCK_FREE);
+    tier->calendar = calendar;
+}
 
 // Puts a block in, merged with its neighbours of the same tier. Returns the merged block.
 struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block);
@@ -47,6 +54,9 @@ struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size);
 struct sp_block *sp_tier_first(const struct sp_tier *tier);
 struct sp_block *sp_tier_last(const struct sp_tier *tier);
 struct sp_block *sp_tier_next(const struct sp_block *block);
+
+// The first block that doesn't stand before this size and address.
+struct sp_block *sp_tier_from(const struct sp_tier *tier, uint64_t size, uint64_t address);
 
 // The order, the bins, the sum of bytes, and that the blocks are this tier's. For checks.
 bool sp_tier_check(const struct sp_tier *tier);

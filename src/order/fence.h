@@ -12,7 +12,9 @@
 #ifndef STREAMPOOL_ORDER_FENCE_H
 #define STREAMPOOL_ORDER_FENCE_H
 
-#include <stdbool.h>
+#include "base/list.h"
+
+#include <assert.h>
 #include <stdint.h>
 
 struct sp_fence {
@@ -22,12 +24,20 @@ struct sp_fence {
 
 enum { SP_FENCE_INLINE = 2 };
 
+// A set with one fence at most has room for a link, which is its owner's as long as no other fence is added.
 struct sp_fence_set {
     uint32_t count;
     uint32_t capacity; // of `more`
-    struct sp_fence some[SP_FENCE_INLINE];
+    union {
+        struct sp_fence some[SP_FENCE_INLINE];
+        struct {
+            struct sp_fence alone;
+            struct sp_list link;
+        };
+    };
     struct sp_fence *more;
 };
+static_assert(sizeof(struct sp_list) == sizeof(struct sp_fence), "the link takes the place of one fence");
 
 // A zeroed set is empty. Clearing gives back what the set allocated.
 void sp_fence_set_give_more(struct sp_fence_set *set);

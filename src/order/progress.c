@@ -41,8 +41,7 @@ bool sp_fence_is_complete(struct sp_fence fence) {
 }
 
 bool sp_fence_is_synchronized(struct sp_fence fence) {
-    return fence.sequence <=
-           atomic_load_explicit(&sp_stream_at(fence.slot)->synchronized, memory_order_acquire);
+    return fence.sequence <= sp_stream_synchronized(sp_stream_at(fence.slot));
 }
 
 bool sp_fence_is_past(struct sp_fence fence) {

@@ -21,6 +21,10 @@ static inline uint64_t sp_stream_completed(const struct sp_stream *stream) {
     return atomic_load_explicit(&stream->completed, memory_order_acquire);
 }
 
+static inline uint64_t sp_stream_synchronized(const struct sp_stream *stream) {
+    return atomic_load_explicit(&stream->synchronized, memory_order_acquire);
+}
+
 // The highest number up to which others can learn of the frees: recorded, or complete already.
 static inline uint64_t sp_stream_covered(const struct sp_stream *stream) {
     uint64_t recorded = atomic_load_explicit(&stream->recorded, memory_order_relaxed);

@@ -216,7 +216,6 @@ static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
     pool->settled = UINT64_MAX;
     SP_LIST_FOR_EACH(link, &pool->lanes) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        lane->settled = UINT64_MAX;
         if (deterministic)
             sp_stream_set_strict(lane->stream);
     }

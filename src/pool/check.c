@@ -249,6 +249,23 @@ static bool check_lanes_tier(struct check *check, const struct sp_lane *lane, co
     return true;
 }
 
+static size_t count_blocks(const struct sp_tier *tiers) {
+    size_t count = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        for (const struct sp_block *b = sp_tier_first(&tiers[kind]); b; b = sp_tier_next(b))
+            count++;
+    }
+    return count;
+}
+
+static bool check_calendars(struct check *check, const struct sp_lane *lane) {
+    REQUIRE(check, sp_calendar_check(&lane->due) == count_blocks(lane->tiers),
+            "a lane's calendar of what is due is not in order");
+    REQUIRE(check, sp_calendar_check(&lane->covered) == count_blocks(lane->unfenced),
+            "a lane's calendar of what is covered is not in order");
+    return true;
+}
+
 static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t *cached) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         if (!check_lanes_tier(check, lane, &lane->tiers[kind]) ||
@@ -259,7 +276,7 @@ static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t
         if (!check_slab(check, lane, SP_CONTAINER_OF(link, struct sp_slab, owned_link)))
             return false;
     }
-    return check_account(check, lane) && check_quick(check, lane, cached);
+    return check_calendars(check, lane) && check_account(check, lane) && check_quick(check, lane, cached);
 }
 
 static bool check_figures(struct check *check, uint64_t cached) {

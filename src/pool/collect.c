@@ -1,5 +1,6 @@
 // From the lanes back to the regions: quick lists, and slabs in which nothing is live.
 #include "pool/owner.h"
+#include "pool/quick.h"
 #include "pool/settle.h"
 #include "pool/stitch.h"
 
@@ -23,31 +24,86 @@ void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_ins
     sp_lock_release(&pool->lock);
 }
 
-// Puts list `more` in front of list `blocks`.
-static struct sp_block *concatenate(struct sp_block *more, struct sp_block *blocks) {
-    struct sp_block *last = more;
-    while (last->quick_next)
-        last = last->quick_next;
-    last->quick_next = blocks;
-    return more;
+// Takes blocks from the front of a bin, up to so many. Returns where the list of them ends.
+static struct sp_block **detach_front(struct sp_quick_bin *bin, struct sp_block **list, unsigned *left) {
+    *list = bin->head;
+    while (*list && *left > 0) {
+        list = &(*list)->quick_next;
+        (*left)--;
+    }
+    bin->head = *list;
+    *list = NULL;
+    return list;
 }
 
 struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane) {
     struct sp_block *blocks = NULL;
-    while (lane->quick_used) {
-        struct sp_quick_bin *bin = &lane->quick[sp_lowest_bit(lane->quick_used)];
-        lane->quick_used &= lane->quick_used - 1;
-        blocks = concatenate(bin->head, blocks);
-        bin->head = NULL;
+    struct sp_block **end = &blocks;
+    unsigned left = SP_DETACHED_AT_ONCE;
+    while (lane->quick_used && left > 0) {
+        unsigned index = sp_log2_floor(lane->quick_used);
+        end = detach_front(&lane->quick[index], end, &left);
+        if (!lane->quick[index].head)
+            lane->quick_used &= ~(1u << index);
     }
     return blocks;
 }
 
-void sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert) {
+struct sp_block *sp_lane_detach_other_locked(struct sp_lane *lane, uint64_t size) {
+    unsigned index = sp_quick_index(size);
+    struct sp_block *blocks = NULL;
+    unsigned left = SP_DETACHED_AT_ONCE;
+    if (sp_quick_has_room(lane, size))
+        return NULL;
+    detach_front(&lane->quick[index], &blocks, &left);
+    if (!lane->quick[index].head)
+        lane->quick_used &= ~(1u << index);
+    return blocks;
+}
+
+// What stands in a bin behind so many others, up to some.
+static struct sp_block *detach_behind(struct sp_quick_bin *bin) {
+    struct sp_block **list = &bin->head;
+    struct sp_block *blocks = NULL;
+    unsigned left = SP_DETACHED_AT_ONCE;
+    for (unsigned kept = 0; *list && kept < SP_QUICK_KEPT; kept++)
+        list = &(*list)->quick_next;
+    struct sp_quick_bin behind = {.head = *list};
+    detach_front(&behind, &blocks, &left);
+    *list = behind.head;
+    return blocks;
+}
+
+static struct sp_block *detach_surplus_locked(struct sp_lane *lane) {
+    struct sp_block *blocks = NULL;
+    for (uint32_t used = lane->quick_used; used && !blocks; used &= used - 1)
+        blocks = detach_behind(&lane->quick[sp_lowest_bit(used)]);
+    return blocks;
+}
+
+void sp_lane_shorten_quick(struct sp_lane *lane, struct sp_pool *pool, const struct sp_stream *stream) {
+    struct sp_block *blocks;
+    do {
+        sp_biased_acquire(&lane->lock);
+        blocks = sp_lane_is(lane, pool, stream) ? detach_surplus_locked(lane) : NULL;
+        sp_biased_release(&lane->lock);
+        sp_pool_insert_cached(pool, blocks, sp_pool_insert);
+    } while (blocks);
+}
+
+// Blocks that are in no list are seen by nobody, so there are never many.
+static bool flush_part(struct sp_lane *lane, sp_insert *insert) {
     sp_biased_acquire(&lane->lock);
     struct sp_block *blocks = sp_lane_detach_quick_locked(lane);
+    bool whole = lane->quick_used == 0;
     sp_biased_release(&lane->lock);
     sp_pool_insert_cached(lane->pool, blocks, insert);
+    return whole;
+}
+
+void sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert) {
+    while (!flush_part(lane, insert))
+        ;
 }
 
 // ------------------------------------------------------------------------------------------------ slabs
@@ -127,14 +183,15 @@ static struct sp_lane *next_lane(struct sp_pool *pool, const struct sp_lane *lan
     return found;
 }
 
-static void collect_lane(struct sp_lane *lane) {
-    sp_lane_flush_quick(lane, sp_pool_insert);
-    collect_slabs(lane);
-}
-
-void sp_pool_collect(struct sp_pool *pool) {
-    for (struct sp_lane *lane = next_lane(pool, NULL); lane; lane = next_lane(pool, lane))
-        collect_lane(lane);
+bool sp_pool_collect_part(struct sp_pool *pool, struct sp_lane **at) {
+    struct sp_lane *lane = *at ? *at : next_lane(pool, NULL);
+    for (; lane; lane = next_lane(pool, lane)) {
+        *at = lane;
+        if (!flush_part(lane, sp_pool_insert))
+            return false;
+        collect_slabs(lane);
+    }
+    return true;
 }
 
 static struct sp_lane *lane_in_turn(struct sp_pool *pool) {
@@ -147,13 +204,23 @@ static struct sp_lane *lane_in_turn(struct sp_pool *pool) {
     return SP_CONTAINER_OF(link, struct sp_lane, link);
 }
 
-void sp_pool_collect_some(struct sp_pool *pool) {
-    if (!sp_pool_has_many_lanes(pool)) {
-        sp_pool_collect(pool);
-        return;
+bool sp_pool_collect_some(struct sp_pool *pool) {
+    bool whole = true;
+    for (int i = 0; i < SP_LANES_IN_TURN; i++) {
+        struct sp_lane *lane = lane_in_turn(pool);
+        whole = flush_part(lane, sp_pool_insert) && whole;
+        collect_slabs(lane);
     }
-    for (int i = 0; i < SP_LANES_IN_TURN; i++)
-        collect_lane(lane_in_turn(pool));
+    return whole;
+}
+
+void sp_pool_collect(struct sp_pool *pool) {
+    struct sp_lane *at = NULL;
+    while (!sp_pool_collect_part(pool, &at))
+        ;
+    sp_lock_acquire(&pool->lock);
+    sp_pool_settle(pool);
+    sp_lock_release(&pool->lock);
 }
 
 void sp_pool_free_slabs(struct sp_pool *pool) {

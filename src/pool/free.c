@@ -60,6 +60,23 @@ SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_pool *p
     sp_biased_release(&lane->lock);
 }
 
+// The quick lists grow by what is freed, and that is counted where it is recorded.
+static bool is_shortening_due(struct sp_lane *lane) {
+    lane->freed_unchecked += sp_figure(&lane->unfenced_bytes);
+    if (lane->freed_unchecked < SP_QUICK_KEPT * SP_PAGE_SIZE)
+        return false;
+    lane->freed_unchecked = 0;
+    return true;
+}
+
+SP_COLD static void shorten_quick(struct sp_lane *lane, struct sp_pool *pool, poolMemPool_t handle,
+                                  const struct sp_stream *stream) {
+    if (!sp_pool_pin(pool, handle))
+        return;
+    sp_lane_shorten_quick(lane, pool, stream);
+    sp_pool_unpin(pool);
+}
+
 // A free that records is noted by its record, and any other before another thread can find the memory.
 static bool put_near_locked(struct sp_lane *lane, uintptr_t owner, uint64_t address, uint64_t sequence,
                             bool *over) {
@@ -79,16 +96,21 @@ static bool put_near_locked(struct sp_lane *lane, uintptr_t owner, uint64_t addr
 static bool put_near(uintptr_t owner, uint64_t address, struct sp_stream *stream) {
     struct sp_lane *lane = sp_owner_lane(owner);
     uint64_t sequence = sp_stream_number(stream);
-    bool put = false, over = false;
+    bool put = false, over = false, shorten = false;
     if (!lane || lane->stream != stream || !stream->identified)
         return false;
     sp_biased_acquire(&lane->lock);
     struct sp_pool *pool = lane->pool;
     if (lane->stream == stream && !atomic_load_explicit(&pool->destroyed, memory_order_acquire))
         put = put_near_locked(lane, owner, address, sequence, &over);
+    if (over)
+        shorten = is_shortening_due(lane);
+    poolMemPool_t handle = atomic_load_explicit(&pool->handle, memory_order_relaxed);
     sp_biased_release(&lane->lock);
     if (over && sp_stream_record_freed(stream) != CUDA_SUCCESS)
         uncount_record(lane, pool, stream);
+    if (SP_UNLIKELY(shorten))
+        shorten_quick(lane, pool, handle, stream);
     return put;
 }
 
@@ -109,6 +131,7 @@ struct release {
     uint64_t requested;
     uint32_t held_back; // from others, until an event stands behind the free
     bool over_unfenced;
+    bool shorten; // the lane's quick lists may have become long
 };
 
 // ----------------------------------------------------------------------------------------- small blocks
@@ -248,23 +271,46 @@ static bool is_of_stream_alone(const struct sp_block *block, const struct sp_str
     return block->fences.count == 1 && sp_fence_set_at(&block->fences, 0)->slot == stream->slot;
 }
 
-// Into the lane's quick list if only its stream has a claim. Returns what is to go to the tiers instead: the block, or what stood in
-// its way.
-static struct sp_block *file_locked(struct sp_lane *lane, struct sp_block *block, struct release *release) {
+// Into the lane's quick list, unless blocks of another size stand there: some of these are returned, and have to go to the tiers.
+// There may be more of them, and then the block isn't filed yet.
+static struct sp_block *put_quick_locked(struct sp_lane *lane, struct sp_block *block, bool *filed) {
+    struct sp_block *out = sp_lane_detach_other_locked(lane, block->size);
+    *filed = sp_quick_has_room(lane, block->size);
+    if (*filed)
+        sp_quick_put(lane, block);
+    return out;
+}
+
+// Where several streams have a claim the block goes to the tiers itself.
+static struct sp_block *file_locked(struct sp_lane *lane, struct sp_block *block, bool *filed) {
+    if (is_of_stream_alone(block, lane->stream))
+        return put_quick_locked(lane, block, filed);
+    *filed = true;
+    return block;
+}
+
+static void count_large_locked(struct sp_lane *lane, const struct sp_block *block, struct release *release) {
     release->over_unfenced = sp_lane_count_unfenced(lane, release->sequence, block->size);
-    return is_of_stream_alone(block, lane->stream) ? sp_quick_put(lane, block) : block;
+    release->shorten = release->over_unfenced && is_shortening_due(lane);
 }
 
 static void file(struct sp_lane *lane, struct sp_block *block, struct release *release) {
-    struct sp_block *out = block;
+    bool filed = false;
+    bool counted = false;
     block->quick_next = NULL;
-    if (lane) {
-        sp_biased_acquire(&lane->lock);
-        out = file_locked(lane, block, release);
-        sp_biased_release(&lane->lock);
+    if (!lane) {
+        sp_pool_insert_cached(release->pool, block, sp_pool_insert_and_swallow);
+        return;
     }
-    if (out)
+    while (!filed) {
+        sp_biased_acquire(&lane->lock);
+        if (!counted)
+            count_large_locked(lane, block, release);
+        struct sp_block *out = file_locked(lane, block, &filed);
+        sp_biased_release(&lane->lock);
         sp_pool_insert_cached(release->pool, out, sp_pool_insert_and_swallow);
+        counted = true;
+    }
 }
 
 static poolError_t free_large(void *pointer, struct sp_block *block, struct release *release) {
@@ -309,6 +355,8 @@ static void finish(const struct release *release) {
     if (stream && stream->identified &&
         (release->over_unfenced || atomic_load_explicit(&release->pool->destroyed, memory_order_acquire)))
         record(release->pool, stream);
+    if (release->shorten)
+        sp_lane_shorten_quick(sp_pool_find_lane(release->pool, stream->slot), release->pool, stream);
     sp_figures_return(release->account, release->requested);
 }
 

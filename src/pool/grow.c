@@ -24,6 +24,9 @@
 
 #include <stdlib.h>
 
+// So many address spaces with no memory are compared. More than a program comes to that trims now and then.
+enum { HOLES_LOOKED_AT = 1024 };
+
 struct plan {
     struct sp_block *front;    // free memory to begin with, or null
     struct sp_block *hole;     // once set aside: what of the mapped memory the new block takes
@@ -109,15 +112,28 @@ static struct plan plan_for_hole(const struct sp_request *request, struct sp_blo
     return plan;
 }
 
-// The plan that maps least.
+static bool keep_better_plan(const struct sp_request *request, struct sp_block *hole, struct plan *best) {
+    struct plan plan = plan_for_hole(request, hole);
+    if (plan.need <= hole->size && plan.need < best->need)
+        *best = plan;
+    return best->hole != NULL;
+}
+
+// The plan that maps least, among the smallest holes, of which a pool has few unless trims have torn it to pieces. If none of these
+// will do, any that does.
 static struct plan best_plan(const struct sp_request *request) {
     struct plan best = {.need = UINT64_MAX};
     const struct sp_tier *holes = &request->pool->regions[request->kind].holes;
-    for (struct sp_block *b = sp_tier_first(holes); b; b = sp_tier_next(b)) {
-        struct plan plan = plan_for_hole(request, b);
-        if (plan.need <= b->size && plan.need < best.need)
-            best = plan;
-    }
+    struct sp_block *b = sp_tier_first(holes);
+    for (unsigned looks = 0; b && looks < HOLES_LOOKED_AT; looks++, b = sp_tier_next(b))
+        keep_better_plan(request, b, &best);
+    if (!b || best.hole)
+        return best;
+    struct sp_block *fit = sp_tier_best_fit(holes, sp_round_up(request->size, granule_of(request->pool)));
+    if (fit && keep_better_plan(request, fit, &best))
+        return best;
+    while (b && !keep_better_plan(request, b, &best))
+        b = sp_tier_next(b);
     return best;
 }
 
@@ -411,13 +427,15 @@ CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
 
 // ------------------------------------------------------------------------------- memory for a stitched view
 
-// Sets a hole of `bytes` aside, the lowest one that has as much.
+// Sets a hole of `bytes` aside: of the smallest that have as much the lowest one.
 static CUresult set_hole_aside(struct sp_pool *pool, uint64_t bytes, struct plan *plan) {
     CUresult error = CUDA_ERROR_NOT_FOUND;
     *plan = (struct plan){.need = bytes, .amount = bytes};
     sp_lock_acquire(&pool->lock);
     const struct sp_tier *holes = &pool->regions[SP_REGION_LARGE].holes;
-    for (struct sp_block *b = sp_tier_best_fit(holes, bytes); b; b = sp_tier_next(b)) {
+    unsigned looks = 0;
+    for (struct sp_block *b = sp_tier_best_fit(holes, bytes); b && looks < HOLES_LOOKED_AT;
+         b = sp_tier_next(b), looks++) {
         if (!plan->hole || b->address < plan->hole->address)
             plan->hole = b;
     }

@@ -56,14 +56,35 @@ static CUresult found_complete(struct sp_request *request, struct sp_block **blo
 
 // What the lanes hold back comes after the question: what has completed is ready by then, and the lanes'
 // latest frees don't join it.
+static CUresult collected(struct sp_request *request, struct sp_block **block) {
+    struct sp_lane *at = NULL;
+    bool whole = false;
+    for (uint64_t parts = sp_request_patience(request); !*block && !whole && parts > 0; parts--) {
+        whole = sp_pool_collect_part(request->pool, &at);
+        *block = whole ? sp_take(request) : sp_take_ready(request);
+    }
+    request->left_some = !whole;
+    return CUDA_SUCCESS;
+}
+
 static CUresult collected_from_some(struct sp_request *request, struct sp_block **block) {
-    sp_pool_collect_some(request->pool);
+    if (!sp_pool_has_many_lanes(request->pool))
+        return collected(request, block);
+    request->left_some = !sp_pool_collect_some(request->pool);
     *block = sp_take(request);
     return CUDA_SUCCESS;
 }
 
-static CUresult collected(struct sp_request *request, struct sp_block **block) {
-    sp_pool_collect(request->pool);
+// What was left by a request that had no patience for so much, before memory is taken from others or waited for.
+static CUresult brought_in(struct sp_request *request, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
+    sp_lock_acquire(&pool->lock);
+    bool settled = sp_pool_is_settled(pool);
+    sp_lock_release(&pool->lock);
+    if (settled && !request->left_some)
+        return CUDA_SUCCESS;
+    sp_pool_collect(pool);
+    request->left_some = false;
     *block = sp_take(request);
     return CUDA_SUCCESS;
 }
@@ -327,6 +348,7 @@ static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_cur
 static const struct step again[] = {
     {collected, SP_STATISTIC_COUNT},
     {grown, SP_STATISTIC_Growths},
+    {brought_in, SP_STATISTIC_COUNT},
     {remapped_under_pressure, SP_STATISTIC_Remaps},
     {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
     {from_other_region, SP_STATISTIC_OtherRegion},
@@ -361,6 +383,7 @@ static const struct step at_once[] = {
     {collected_from_some, SP_STATISTIC_COUNT},
     {remapped, SP_STATISTIC_Remaps},
     {grown, SP_STATISTIC_Growths},
+    {brought_in, SP_STATISTIC_COUNT},
     {remapped_under_pressure, SP_STATISTIC_Remaps},
     {grown_after_trim, SP_STATISTIC_GrowthsAfterTrim},
     {from_other_region, SP_STATISTIC_OtherRegion},

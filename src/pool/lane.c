@@ -63,14 +63,16 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     lane->stream = stream;
     atomic_store_explicit(&lane->unfenced_sequence, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->unfenced_bytes, 0, memory_order_relaxed);
-    lane->settled = 0;
-    lane->fenced = 0;
+    sp_calendar_init(&lane->due);
+    sp_calendar_init(&lane->covered);
+    lane->was_open = false;
     atomic_store_explicit(&lane->hits, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->records, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->used, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->allowance, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->misses, 0, memory_order_relaxed);
     lane->quick_used = 0;
+    lane->freed_unchecked = 0;
     memset(lane->quick, 0, sizeof lane->quick);
     for (int i = 0; i < SP_CLASS_COUNT; i++) {
         sp_list_init(&lane->slabs[i]);
@@ -80,8 +82,8 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     sp_list_init(&lane->link);
     sp_list_init(&lane->legacy_link);
     for (int i = 0; i < SP_REGION_COUNT; i++) {
-        sp_tier_init(&lane->tiers[i], SP_BLOCK_FREE);
-        sp_tier_init(&lane->unfenced[i], SP_BLOCK_FREE);
+        sp_tier_init_with_calendar(&lane->tiers[i], &lane->due);
+        sp_tier_init_with_calendar(&lane->unfenced[i], &lane->covered);
     }
 }
 

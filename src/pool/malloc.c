@@ -204,7 +204,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     sp_pool_fence_open_lanes(pool, lane, true);
     sp_streams_poll_some_of(lane->stream);
     sp_lock_acquire(&pool->lock);
-    sp_pool_settle(pool);
+    sp_pool_settle_part(pool);
     sp_lock_release(&pool->lock);
 }
 
@@ -236,13 +236,19 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane, const
                                size_t size, bool *unfenced) {
     struct sp_block *block = NULL;
     bool covered = true;
+    bool again;
     *unfenced = false;
-    sp_biased_acquire(&lane->lock);
-    if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !is_turn_of_others(lane)))
-        block = take_near_locked(lane, size, unfenced);
-    if (block)
-        covered = sp_figures_use_locked(lane, size);
-    sp_biased_release(&lane->lock);
+    do {
+        again = false;
+        sp_biased_acquire(&lane->lock);
+        if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !is_turn_of_others(lane))) {
+            block = take_near_locked(lane, size, unfenced);
+            again = !block && lane->quick_used != 0;
+        }
+        if (block)
+            covered = sp_figures_use_locked(lane, size);
+        sp_biased_release(&lane->lock);
+    } while (SP_UNLIKELY(again));
     if (SP_UNLIKELY(!covered))
         sp_figures_cover(pool, lane);
     return block ? block->address : 0;

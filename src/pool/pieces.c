@@ -61,8 +61,7 @@ static bool has_released_extent(const struct sp_extent *extent, uint64_t end) {
     return extent && extent->address < end;
 }
 
-static void add_candidate(void *context, struct sp_block *first, uint64_t size) {
-    struct choice *choice = context;
+static void add_candidate(struct choice *choice, struct sp_block *first, uint64_t size) {
     struct candidate candidate = {
         sp_segment_of(first), first->address, first->address + size, 0, 0, 0, false};
     const struct sp_view *view = &candidate.segment->view;
@@ -85,6 +84,54 @@ static void add_candidate(void *context, struct sp_block *first, uint64_t size) 
     choice->candidates[choice->candidate_count++] = candidate;
     if (front(&candidate) > choice->longest_front)
         choice->longest_front = front(&candidate);
+}
+
+// The row that a block within reach is in. Returns its end.
+static uint64_t add_row_of(const struct sp_request *request, struct choice *choice, struct sp_block *block) {
+    struct sp_block *first = block;
+    struct sp_block *last = block;
+    while (first->prev && sp_block_usable(request, first->prev))
+        first = first->prev;
+    while (last->next && sp_block_usable(request, last->next))
+        last = last->next;
+    add_candidate(choice, first, sp_block_end(last) - first->address);
+    return sp_block_end(last);
+}
+
+// The rows on both sides of an address where an extent begins or ends, but for those that end at `seen` or before. Returns up to
+// where all are seen by now.
+static uint64_t add_rows_at(const struct sp_request *request, struct choice *choice,
+                            const struct sp_chain *chain, uint64_t address, uint64_t seen) {
+    struct sp_block *behind = address < chain->address + chain->size ? sp_chain_find(chain, address) : NULL;
+    struct sp_block *before = behind ? behind->prev : sp_chain_find(chain, address - 1);
+    if (behind && behind->address < address)
+        before = NULL; // it is on both sides
+    if (before && sp_block_end(before) > seen && sp_block_usable(request, before))
+        seen = add_row_of(request, choice, before);
+    if (behind && sp_block_end(behind) > seen && sp_block_usable(request, behind))
+        seen = add_row_of(request, choice, behind);
+    return seen;
+}
+
+// A row is of use if an extent begins or ends in it. So the extents are looked through and not the rows, of which there may be any
+// number more.
+static void add_rows_of(const struct sp_request *request, struct choice *choice,
+                        const struct sp_segment *segment) {
+    uint64_t seen = 0; // all rows that end here or before
+    uint64_t end = 0;  // of the last extent
+    for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e; e = sp_view_extent_next(e)) {
+        if (end != e->address && end > 0)
+            seen = add_rows_at(request, choice, &segment->chain, end, seen);
+        seen = add_rows_at(request, choice, &segment->chain, e->address, seen);
+        end = e->address + e->size;
+    }
+    if (end > 0)
+        add_rows_at(request, choice, &segment->chain, end, seen);
+}
+
+static void add_rows(const struct sp_request *request, struct choice *choice) {
+    SP_LIST_FOR_EACH(link, &request->pool->regions[request->kind].segments)
+    add_rows_of(request, choice, SP_CONTAINER_OF(link, struct sp_segment, link));
 }
 
 // The largest whole extents first, for each costs a call; then the most of them; then by address, so that equal pools
@@ -225,7 +272,7 @@ static void choose(struct choice *choice, uint64_t size) {
 bool sp_pieces_choose(const struct sp_request *request, struct sp_pieces *pieces) {
     struct choice choice = {0};
     bool chosen = false;
-    sp_for_each_row(request, add_candidate, &choice);
+    add_rows(request, &choice);
     choice.granule = request->pool->device->vmm.granule;
     if (!choice.failed && choice.candidate_count > 0)
         choice.pieces.list = malloc((choice.candidate_count + 1) * sizeof *choice.pieces.list);

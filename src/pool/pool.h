@@ -15,7 +15,7 @@
 //   allowances    who may take what over from another lane's; see pool/figures.h.
 //   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions, or while a large
 //                 block is taken near at hand; never across a driver call, never together with another lane's.
-//   pool.lock     chains, tiers, and the lane table's growth. Short; never across a driver call.
+//   pool.lock     chains, tiers, and the lane table's growth. Short, or given back now and then; never across a driver call.
 //   device.holders_lock  the lists of pools that have memory. For a few instructions.
 //   the reaper's  its queue; see pool/reaper.h. Nothing is taken while it is held.
 //
@@ -125,14 +125,16 @@ struct sp_lane {
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
     struct sp_list owned_slabs;                    // all
     struct sp_quick_bin quick[SP_QUICK_BINS];
-    _Atomic uint32_t misses; // of the quick lists
+    _Atomic uint32_t misses;  // of the quick lists
+    uint64_t freed_unchecked; // bytes, since it was seen how long these are
     // Guarded by the pool's lock:
     struct sp_list link;                   // in pool.lanes
     struct sp_list legacy_link;            // in pool.legacy_lanes, if its stream is one
     struct sp_tier tiers[SP_REGION_COUNT]; // all fences are of this stream, and an event stands behind each
     struct sp_tier unfenced[SP_REGION_COUNT]; // likewise, and no event did when they were last looked through
-    uint64_t settled;       // what of the stream was known complete when the tiers were last looked through
-    uint64_t fenced;        // and what had an event behind it, when the unfenced ones were
+    struct sp_calendar due;                   // of `tiers`: what is known complete
+    struct sp_calendar covered;               // of `unfenced`: what has an event behind it
+    bool was_open;          // and isn't any longer, with what it has filed meanwhile not looked through
     uint64_t holds_back[2]; // pending, unfenced: for pool/shortage.c, while it looks
     // Guarded by the device's lock, of a pool that was given up; see pool/given_up.h:
     struct sp_tree_node awaited; // in device.awaited
@@ -442,12 +444,14 @@ struct sp_pool *sp_pool_of_address(uint64_t address);
 
 // ---- collect.c: from the lanes back to the regions
 
-// Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions. Takes each
-// lane's lock in turn.
+// Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions, and settles these, so that who takes the
+// map lock next has little to settle while others wait for it. Takes each lane's lock in turn.
 void sp_pool_collect(struct sp_pool *pool);
 
-// Of a few lanes, by turns: of all where there are no more. For a lane of the pool, whose caller keeps it.
-void sp_pool_collect_some(struct sp_pool *pool);
+// Puts it back up to a pause, from the lane on that an earlier call has left in `at`, at first null; or of a few of many lanes, by
+// turns, for a lane of the pool, whose caller keeps it. True when that was all that these have.
+bool sp_pool_collect_part(struct sp_pool *pool, struct sp_lane **at);
+bool sp_pool_collect_some(struct sp_pool *pool);
 
 // How a free block is filed: see pool/settle.h.
 typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block);
@@ -455,8 +459,17 @@ typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block)
 // The same for the quick lists of one lane.
 void sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert);
 
-// Empties the quick lists, with the lane's lock held: a chain of cached blocks, linked by quick_next.
+// Takes blocks out of the quick lists, with the lane's lock held: a chain of cached blocks, linked by quick_next. It is so many at
+// most, for which nobody waits long; quick_used tells whether there are more. The second takes those of another size that stand in
+// the way of a block of this one.
+enum { SP_DETACHED_AT_ONCE = 256 };
 struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane);
+struct sp_block *sp_lane_detach_other_locked(struct sp_lane *lane, uint64_t size);
+
+// A quick list keeps so many blocks, for who frees more than that looks at each of them again before his next miss is served; the
+// oldest go to the tiers. With no lock held, and the lane may be another's by now.
+enum { SP_QUICK_KEPT = 2048 };
+void sp_lane_shorten_quick(struct sp_lane *lane, struct sp_pool *pool, const struct sp_stream *stream);
 
 // Puts such a chain, or none, into the regions. The second with the pool's lock held.
 void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
@@ -542,9 +555,6 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute);
 // The value of a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute.
 bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
 const char *sp_gauge_name(enum poolMemPoolAttr attribute);
-
-// The bytes of a free block in extents that lie wholly in it. With the map lock and the pool's lock held.
-uint64_t sp_block_whole_extents(const struct sp_block *block);
 
 // ---- figures.h has the counting
 

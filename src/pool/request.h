@@ -16,6 +16,7 @@ struct sp_request {
     unsigned int flags;    // poolMallocSameStreamOnly, ...
     enum sp_rule reach;    // the dearest rule by which memory may be taken now: 2, 3 or 5
     bool brought_news;     // its question has shown something to be complete
+    bool left_some;        // in the lanes, of very much: see sp_request_patience
     bool made_order;       // by a wait of its own, so the order that the clock tells of needs no policy
     const char *lacking;   // see pool/refusal.h: who had no memory for the last growth
     struct sp_clock clock; // what the lane's stream runs after
@@ -39,6 +40,12 @@ static inline bool sp_request_shares_context(const struct sp_request *request,
     return sp_stream_is_of(stream, taker->context, taker->context_id);
 }
 
+// So many parts (pool/settle.h, pool/pool.h) of what has completed, or lies in the lanes, a request brings in before it looks for
+// memory elsewhere: more than most programs ever have, and more for a larger request, which is worth more of them.
+static inline uint64_t sp_request_patience(const struct sp_request *request) {
+    return 8 + (request->size >> 22);
+}
+
 // The context of the request's stream, if that is one of the pool's device. Else null: a pool may
 // serve a stream of another device.
 CUcontext sp_request_context(const struct sp_request *request);
@@ -52,11 +59,16 @@ enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_f
 // the rule allows, and from free neighbours of all these kinds together. The block is live, has room for
 // one more fence, and keeps its fences. Null when there is none. Takes the pool's lock.
 struct sp_block *sp_take(const struct sp_request *request);
-struct sp_block *sp_take_locked(const struct sp_request *request); // with the pool's lock held
+struct sp_block *sp_take_locked(
+    const struct sp_request *request); // with the pool's lock held, which may be given back and taken again
+
+// The same out of what is ready and the lane's own as it is, in one block. Takes the pool's lock.
+struct sp_block *sp_take_ready(const struct sp_request *request);
 
 // Takes a large block, BUSY, for the lane's stream with no look at other streams: out of the ready memory and the lane's own, its
 // quick lists included, which are put back first. Else as above. `unfenced` tells whether the lane has memory that no event stands
-// behind. With the lane's lock held; takes the pool's.
+// behind. With the lane's lock held; takes the pool's. Where there were too many in the quick lists some are still in them, and nothing
+// is taken: both locks are to be given back, and then it goes on.
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced);
 
 // A large block or a run of pages out of another region than its own: a last resort, for it mixes what is kept apart.
@@ -65,13 +77,9 @@ struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_k
 // With the pool's lock held: true when the block is free and within the request's reach.
 bool sp_block_usable(const struct sp_request *request, const struct sp_block *block);
 
-// With the pool's lock held: takes the best free memory within reach out of the tiers, in one piece that is
-// BUSY and at least as large as asked for. Null when there is none.
+// With the pool's lock held, which may be given back and taken again: takes the best free memory within reach out of the tiers, in
+// one piece that is BUSY and at least as large as asked for. Null when there is none.
 struct sp_block *sp_take_aside(const struct sp_request *request);
-
-// With the pool's lock held: visits every row of neighbouring free blocks within reach, in the tiers' order.
-typedef void sp_row_visit(void *context, struct sp_block *first, uint64_t size);
-void sp_for_each_row(const struct sp_request *request, sp_row_visit *visit, void *context);
 
 // ---- remap.c
 

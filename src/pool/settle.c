@@ -9,7 +9,7 @@ static inline struct sp_lane *lane_of(const struct sp_pool *pool, const struct s
 // it. An open lane has no need to tell them apart: whoever wants its memory can have an event recorded.
 static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind,
                                            uint64_t sequence) {
-    bool fenced = sequence <= lane->fenced || sp_lane_is_open(lane);
+    bool fenced = sequence <= lane->covered.now || sp_lane_is_open(lane);
     return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
 }
 
@@ -36,15 +36,16 @@ static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind
                 : tier_of_region(pool, kind, fences);
 }
 
-// Files a free block again where its fences, less those that are complete, say.
-static void refile(struct sp_pool *pool, struct sp_block *block) {
+// Files a free block again where its fences, less those that are complete, say. False when that is where it is.
+static bool refile(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     struct sp_tier *tier =
         tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane_of(pool, &block->fences));
     if (tier == block->tier)
-        return;
+        return false;
     sp_tier_remove(block);
     sp_tier_insert(tier, block); // and looks at no other one: a tier is being walked
+    return true;
 }
 
 static void refile_neighbour(struct sp_pool *pool, const struct sp_tier *tier, struct sp_block *neighbour) {
@@ -52,13 +53,19 @@ static void refile_neighbour(struct sp_pool *pool, const struct sp_tier *tier, s
         refile(pool, neighbour);
 }
 
-SP_APART static struct sp_block *insert_into_region(struct sp_pool *pool, struct sp_tier *tier,
+// Among unfenced blocks that have not been looked through since: a neighbour with an event behind it by now doesn't stay there.
+SP_APART static struct sp_block *insert_beside_late(struct sp_pool *pool, struct sp_tier *tier,
                                                     struct sp_block *block) {
-    if (tier == &pool->regions[sp_segment_of(block)->kind].unfenced) {
-        refile_neighbour(pool, tier, block->prev);
-        refile_neighbour(pool, tier, block->next);
-    }
+    refile_neighbour(pool, tier, block->prev);
+    refile_neighbour(pool, tier, block->next);
     return sp_tier_insert(tier, block);
+}
+
+static inline bool may_have_late(const struct sp_pool *pool, const struct sp_tier *tier,
+                                 const struct sp_block *block, const struct sp_lane *lane) {
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    return lane ? SP_UNLIKELY(sp_calendar_is_behind(&lane->covered)) && tier == &lane->unfenced[kind]
+                : tier == &pool->regions[kind].unfenced;
 }
 
 // A block whose fences have been pruned, and the lane that they are of. What lies among the unfenced blocks and has an event behind it by
@@ -68,8 +75,8 @@ static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_blo
     if (lane)
         sp_lane_settle_fenced(lane);
     struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
-    return lane || sp_fence_set_empty(&block->fences) ? sp_tier_insert(tier, block)
-                                                      : insert_into_region(pool, tier, block);
+    return may_have_late(pool, tier, block, lane) ? insert_beside_late(pool, tier, block)
+                                                  : sp_tier_insert(tier, block);
 }
 
 struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
@@ -109,6 +116,16 @@ struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_bloc
 
 // ----------------------------------------------------------------------------------------------- settling
 
+// Of the blocks that are over by a calendar, as many as there are looks for. False when some may be left.
+static bool refile_over(struct sp_pool *pool, struct sp_calendar *calendar, unsigned *looks) {
+    struct sp_block *block;
+    while ((block = sp_calendar_next_over(calendar, looks))) {
+        if (!refile(pool, block))
+            break; // it can't be: what a calendar takes for over has somewhere else to go
+    }
+    return !sp_calendar_is_behind(calendar);
+}
+
 // A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So the next
 // one stays valid.
 static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
@@ -120,58 +137,122 @@ static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
     }
 }
 
-void sp_lane_refile_unfenced(struct sp_lane *lane, uint64_t covered) {
-    lane->fenced = covered;
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        refile_tier(lane->pool, &lane->unfenced[kind]);
-}
-
-static void settle_lane(struct sp_pool *pool, struct sp_lane *lane) {
-    sp_lane_settle_fenced(lane);
-    uint64_t completed = sp_stream_completed(lane->stream);
-    if (completed == lane->settled && !sp_pool_is_deterministic(pool))
-        return;
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        refile_tier(pool, &lane->tiers[kind]);
-    lane->settled = completed;
-}
-
-static void refile_region(struct sp_pool *pool, struct sp_region *region) {
-    refile_tier(pool, &region->waiting);
-    refile_tier(pool, &region->unfenced);
-}
-
-// The lanes of the streams that have brought news since. False when there are more news than lanes, or when
-// it isn't known any more whose they are.
-static bool settle_by_news(struct sp_pool *pool, uint64_t news) {
-    uint32_t slot;
-    if (pool->settled > news ||
-        news - pool->settled > atomic_load_explicit(&pool->lane_count, memory_order_relaxed))
+static bool refile_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *looks) {
+    sp_calendar_turn(&lane->covered, covered);
+    if (!refile_over(lane->pool, &lane->covered, looks))
         return false;
-    for (uint64_t number = pool->settled; number < news; number++) {
-        if (!sp_streams_news_of(number, &slot))
-            return false;
-        struct sp_lane *lane = sp_pool_find_lane(pool, slot);
-        if (lane)
-            settle_lane(pool, lane);
+    for (int kind = 0; kind < SP_REGION_COUNT && sp_lane_is_open(lane); kind++) {
+        if (lane->unfenced[kind].bytes > 0)
+            refile_tier(lane->pool, &lane->unfenced[kind]); // of the time before it was opened
     }
     return true;
 }
 
-static void settle_lanes(struct sp_pool *pool) {
-    SP_LIST_FOR_EACH(link, &pool->lanes)
-    settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link));
+void sp_lane_refile_unfenced(struct sp_lane *lane, uint64_t covered) {
+    unsigned looks = covered != lane->covered.now ? SP_SETTLED_AT_ONCE : SP_SETTLED_LATER;
+    refile_unfenced(lane, covered, &looks);
+}
+
+static uint64_t known_of(const struct sp_pool *pool, const struct sp_stream *stream) {
+    return sp_pool_measure(pool) == sp_fence_is_synchronized ? sp_stream_synchronized(stream)
+                                                             : sp_stream_completed(stream);
+}
+
+// What an open lane has filed, and is no longer to be found there, once the lane is closed.
+static void refile_closed(struct sp_lane *lane) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        refile_tier(lane->pool, &lane->tiers[kind]);
+    lane->was_open = false;
+}
+
+// False when there is more to do.
+static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *looks) {
+    if (!refile_unfenced(lane, sp_stream_covered(lane->stream), looks))
+        return false;
+    if (lane->was_open && !sp_lane_is_open(lane))
+        refile_closed(lane);
+    sp_calendar_turn(&lane->due, known_of(pool, lane->stream));
+    return refile_over(pool, &lane->due, looks);
+}
+
+static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
+    SP_LIST_FOR_EACH(link, &pool->lanes) {
+        if (!settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link), looks))
+            return false;
+    }
+    return true;
+}
+
+// Whether it is known which streams have brought the news since, and there are fewer of them than lanes.
+static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news) {
+    uint32_t slot;
+    if (seen > news || news - seen > atomic_load_explicit(&pool->lane_count, memory_order_relaxed))
+        return false;
+    for (uint64_t number = seen; number < news; number++) {
+        if (!sp_streams_news_of(number, &slot))
+            return false;
+    }
+    return true;
+}
+
+// The lanes of these streams.
+static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, unsigned *looks) {
+    uint32_t slot;
+    for (uint64_t number = seen; number < news; number++) {
+        if (!sp_streams_news_of(number, &slot))
+            return false; // not any more
+        struct sp_lane *lane = sp_pool_find_lane(pool, slot);
+        if (lane && !settle_lane(pool, lane, looks))
+            return false;
+    }
+    return true;
+}
+
+// What waits for several streams is all looked at: no number says when it is over. The next block may be another one when the lock
+// was given back meanwhile.
+static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
+    unsigned looks = SP_SETTLED_AT_ONCE;
+    struct sp_block *block = sp_tier_first(tier);
+    while (block) {
+        struct sp_block *next = sp_tier_next(block);
+        uint64_t size = next ? next->size : 0;
+        uint64_t address = next ? next->address : 0;
+        refile(pool, block);
+        block = next;
+        if (next && --looks == 0) {
+            sp_lock_give_way(&pool->lock);
+            looks = SP_SETTLED_AT_ONCE;
+            block = sp_tier_from(tier, size, address);
+        }
+    }
+}
+
+// Where several threads are at it at once, and when the pool's measure changes meanwhile, the next call looks again.
+bool sp_pool_settle_part(struct sp_pool *pool) {
+    enum { AT_WORK = -2 };
+    unsigned looks = SP_SETTLED_AT_ONCE;
+    uint64_t news = sp_streams_news();
+    uint64_t seen = pool->settled;
+    if (news == seen)
+        return true;
+    if (seen > news)
+        pool->settled = seen = (uint64_t)AT_WORK;
+    bool settled =
+        knows_news(pool, seen, news) ? settle_by_news(pool, seen, news, &looks) : settle_lanes(pool, &looks);
+    if (!settled)
+        return false;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        settle_tier(pool, &pool->regions[kind].waiting);
+        settle_tier(pool, &pool->regions[kind].unfenced);
+    }
+    if (pool->settled == seen)
+        pool->settled = news;
+    return true;
 }
 
 void sp_pool_settle(struct sp_pool *pool) {
-    uint64_t news = sp_streams_news();
-    if (news == pool->settled)
-        return;
-    if (!settle_by_news(pool, news))
-        settle_lanes(pool);
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        refile_region(pool, &pool->regions[kind]);
-    pool->settled = news;
+    while (!sp_pool_settle_part(pool))
+        sp_lock_give_way(&pool->lock);
 }
 
 bool sp_block_is_unfenced(const struct sp_pool *pool, const struct sp_block *block) {

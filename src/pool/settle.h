@@ -4,6 +4,7 @@
 #ifndef STREAMPOOL_POOL_SETTLE_H
 #define STREAMPOOL_POOL_SETTLE_H
 
+#include "order/progress.h"
 #include "pool/pool.h"
 
 #include "base/cold.h"
@@ -16,12 +17,24 @@ sp_insert sp_pool_insert;
 sp_insert sp_pool_insert_and_swallow;
 
 // Moves memory whose fences have completed since the last look to the ready tiers; and what of a lane's has an event behind it now to
-// what others can have.
+// what others can have. The work is in proportion to what has moved, but for memory that waits for several streams, and is all done
+// when it returns; meanwhile the lock is given back now and then. The second does no more than others can wait for, and tells
+// whether that was all.
 void sp_pool_settle(struct sp_pool *pool);
+bool sp_pool_settle_part(struct sp_pool *pool);
+
+// Nothing has become known since the tiers were last looked through to the end.
+static inline bool sp_pool_is_settled(const struct sp_pool *pool) {
+    return pool->settled == sp_streams_news();
+}
+
+// The latter for one lane, with the lock held throughout: some hundred blocks at most, and the rest at later calls. Who puts a block
+// among the unfenced ones moves its neighbours there himself, if they are late.
+enum { SP_SETTLED_AT_ONCE = 256, SP_SETTLED_LATER = 4 };
 void sp_lane_refile_unfenced(struct sp_lane *lane, uint64_t covered);
 static inline void sp_lane_settle_fenced(struct sp_lane *lane) {
     uint64_t covered = sp_stream_covered(lane->stream);
-    if (SP_UNLIKELY(covered != lane->fenced))
+    if (SP_UNLIKELY(covered != lane->covered.now || sp_calendar_is_behind(&lane->covered)))
         sp_lane_refile_unfenced(lane, covered);
 }
 

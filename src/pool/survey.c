@@ -27,10 +27,6 @@ static uint64_t whole_between(const struct sp_view *view, uint64_t begin, uint64
     return sum;
 }
 
-uint64_t sp_block_whole_extents(const struct sp_block *block) {
-    return whole_between(&sp_segment_of(block)->view, block->address, sp_block_end(block));
-}
-
 // Without the whole ones.
 static struct sp_row_extents ends_of(const struct sp_view *view, uint64_t begin, uint64_t end) {
     const struct sp_extent *low = sp_view_extent_at(view, begin);
@@ -49,66 +45,6 @@ struct sp_row_extents sp_row_extents(const struct sp_block *first, const struct 
     return extents;
 }
 
-struct rows {
-    sp_meant *is_meant;
-    sp_free_row *visit;
-    void *context;
-};
-
-static bool is_in_row(const struct rows *rows, const struct sp_block *block) {
-    return block && rows->is_meant(rows->context, block);
-}
-
-static void visit_row_from(const struct rows *rows, const struct sp_block *block) {
-    if (!is_in_row(rows, block) || is_in_row(rows, block->prev))
-        return;
-    const struct sp_block *last = block;
-    while (is_in_row(rows, last->next))
-        last = last->next;
-    rows->visit(rows->context, block, last);
-}
-
-static void visit_rows(const struct rows *rows, const struct sp_tier *tier) {
-    for (const struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b))
-        visit_row_from(rows, b);
-}
-
-void sp_for_each_free_row(const struct sp_pool *pool, enum sp_region_kind kind, sp_meant *is_meant,
-                          sp_free_row *visit, void *context) {
-    const struct sp_region *region = &pool->regions[kind];
-    struct rows rows = {is_meant, visit, context};
-    visit_rows(&rows, &region->ready);
-    visit_rows(&rows, &region->waiting);
-    visit_rows(&rows, &region->unfenced);
-    SP_LIST_FOR_EACH(link, &pool->lanes) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        visit_rows(&rows, &lane->tiers[kind]);
-        visit_rows(&rows, &lane->unfenced[kind]);
-    }
-}
-
-struct whole_sum {
-    sp_meant *is_meant;
-    const void *context;
-    uint64_t bytes;
-};
-
-static bool is_meant_of_sum(const void *sum, const struct sp_block *block) {
-    const struct whole_sum *whole = sum;
-    return whole->is_meant(whole->context, block);
-}
-
-static void add_whole(void *sum, const struct sp_block *first, const struct sp_block *last) {
-    ((struct whole_sum *)sum)->bytes += sp_row_extents(first, last).whole;
-}
-
-uint64_t sp_whole_extents(const struct sp_pool *pool, sp_meant *is_meant, const void *context) {
-    struct whole_sum sum = {is_meant, context, 0};
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        sp_for_each_free_row(pool, (enum sp_region_kind)kind, is_meant_of_sum, add_whole, &sum);
-    return sum.bytes;
-}
-
 static uint64_t free_bytes(const struct sp_pool *pool) {
     uint64_t sum = 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
@@ -122,14 +58,35 @@ static uint64_t free_bytes(const struct sp_pool *pool) {
     return sum;
 }
 
-static bool is_any_free(const void *context, const struct sp_block *block) {
-    (void)context;
-    return sp_block_is_free(block);
+// Of the extents of a region, which are fewer than its blocks can be.
+typedef void extent_visit(void *context, const struct sp_chain *chain, const struct sp_extent *extent);
+
+static void for_each_extent(const struct sp_pool *pool, int kind, extent_visit *visit, void *context) {
+    SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
+        const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e;
+             e = sp_view_extent_next(e))
+            visit(context, &segment->chain, e);
+    }
+}
+
+static uint64_t end_of(const struct sp_extent *extent) {
+    return extent->address + extent->size;
+}
+
+static void add_if_free(void *sum, const struct sp_chain *chain, const struct sp_extent *extent) {
+    const struct sp_block *block = sp_chain_find(chain, extent->address);
+    while (sp_block_is_free(block) && sp_block_end(block) < end_of(extent))
+        block = block->next;
+    *(uint64_t *)sum += sp_block_is_free(block) ? extent->size : 0;
 }
 
 // Pieces that different streams hold back may share an extent that nobody uses any more.
 static uint64_t pinned(const struct sp_pool *pool) {
-    return free_bytes(pool) - sp_whole_extents(pool, is_any_free, NULL);
+    uint64_t whole = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        for_each_extent(pool, kind, add_if_free, &whole);
+    return free_bytes(pool) - whole;
 }
 
 static uint64_t largest_ready(const struct sp_pool *pool) {
@@ -137,21 +94,35 @@ static uint64_t largest_ready(const struct sp_pool *pool) {
     return last ? last->size : 0;
 }
 
-// All whole free extents, and the largest free ends of two others.
-static uint64_t largest_remapped(const struct sp_pool *pool) {
-    uint64_t sum = 0;
-    uint64_t begin = 0;
-    uint64_t end = 0;
-    const struct sp_tier *ready = &pool->regions[SP_REGION_LARGE].ready;
-    for (const struct sp_block *b = sp_tier_first(ready); b; b = sp_tier_next(b)) {
-        const struct sp_view *view = &sp_segment_of(b)->view;
-        struct sp_row_extents ends = ends_of(view, b->address, sp_block_end(b));
-        sum += sp_block_whole_extents(b);
-        begin = ends.tail > begin ? ends.tail : begin;
-        end = ends.front > end ? ends.front : end;
+// What a view of ready memory could be made of: all whole extents, and the largest free ends of two others.
+struct ends {
+    const struct sp_tier *ready;
+    uint64_t whole;
+    uint64_t tail, front;
+};
+
+static void add_ready(void *context, const struct sp_chain *chain, const struct sp_extent *extent) {
+    struct ends *ends = context;
+    const struct sp_block *first = sp_chain_find(chain, extent->address);
+    const struct sp_block *last = sp_chain_find(chain, end_of(extent) - 1);
+    uint64_t front = sp_block_end(first) - extent->address;
+    uint64_t tail = end_of(extent) - last->address;
+    if (first == last) {
+        ends->whole += first->tier == ends->ready ? extent->size : 0;
+        return;
     }
+    if (first->tier == ends->ready && front > ends->front)
+        ends->front = front;
+    if (last->tier == ends->ready && tail > ends->tail)
+        ends->tail = tail;
+}
+
+static uint64_t largest_remapped(const struct sp_pool *pool) {
+    struct ends ends = {.ready = &pool->regions[SP_REGION_LARGE].ready};
+    for_each_extent(pool, SP_REGION_LARGE, add_ready, &ends);
+    uint64_t sum = ends.whole + ends.front + ends.tail;
     uint64_t largest = largest_ready(pool);
-    return sum + begin + end > largest ? sum + begin + end : largest;
+    return sum > largest ? sum : largest;
 }
 
 // ------------------------------------------------------------------------------------------------ gauges

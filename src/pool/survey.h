@@ -13,15 +13,7 @@
 
 #include "pool/pool.h"
 
-// Whether a block, which may be in use, is one of the free ones that are meant.
-typedef bool sp_meant(const void *context, const struct sp_block *block);
-typedef void sp_free_row(void *context, const struct sp_block *first, const struct sp_block *last);
-
-// Visits the rows of a region's blocks that are meant, each as long as it is. With the map lock and
-// the pool's lock held, as all here.
-void sp_for_each_free_row(const struct sp_pool *pool, enum sp_region_kind kind, sp_meant *is_meant,
-                          sp_free_row *visit, void *context);
-
+// With the map lock and the pool's lock held, as all here.
 struct sp_row_extents {
     uint64_t whole;
     uint64_t tail, front;
@@ -32,8 +24,5 @@ struct sp_row_extents sp_row_extents(const struct sp_block *first, const struct 
 static inline bool sp_block_is_free(const struct sp_block *block) {
     return block->tier && block->tier->state == SP_BLOCK_FREE;
 }
-
-// The bytes of the pool's whole extents all of whose blocks are meant.
-uint64_t sp_whole_extents(const struct sp_pool *pool, sp_meant *is_meant, const void *context);
 
 #endif

@@ -5,6 +5,10 @@
 #include "pool/settle.h"
 
 #include "base/checked.h"
+#include "heap/rows.h"
+
+// Who looks for rows looks at so many blocks before others that wait for the pool's lock have it.
+enum { ROWS_AT_ONCE = 2048 };
 
 bool sp_block_usable(const struct sp_request *request, const struct sp_block *block) {
     const struct sp_tier *tier = block->tier;
@@ -35,11 +39,24 @@ static struct sp_block *best_at_hand(const struct sp_lane *lane, enum sp_region_
     return better_of(best, &lane->pool->regions[kind].ready, size);
 }
 
+// Any of a tier's blocks may be within reach. Of one stream's those with the lowest numbers are before all others: no rule allows a
+// higher number and not a lower one.
+static bool may_reach(const struct sp_request *request, const struct sp_tier *tier,
+                      const struct sp_block *block) {
+    struct sp_fence_set earliest = {.count = 1};
+    if (!tier->calendar)
+        return true;
+    earliest.alone = (struct sp_fence){block->fences.alone.slot, sp_calendar_earliest(tier->calendar)};
+    return sp_request_rule(request, &earliest) <= request->reach;
+}
+
 // The better fit of `best` and the blocks of a tier that are within reach.
 static struct sp_block *better_in_reach(const struct sp_request *request, const struct sp_tier *tier,
                                         struct sp_block *best) {
-    for (struct sp_block *b = sp_tier_best_fit(tier, request->size); b && (!best || b->size < best->size);
-         b = sp_tier_next(b)) {
+    struct sp_block *b = sp_tier_best_fit(tier, request->size);
+    if (b && !sp_block_usable(request, b) && !may_reach(request, tier, b))
+        return best;
+    for (; b && (!best || b->size < best->size); b = sp_tier_next(b)) {
         if (sp_block_usable(request, b))
             return b;
     }
@@ -92,61 +109,85 @@ struct row {
     uint64_t size;
 };
 
-// The row that begins with a block, if a row begins there.
-static struct row row_from(const struct sp_request *request, struct sp_block *block) {
-    struct row row = {block, 0};
-    if (!sp_block_usable(request, block) || (block->prev && sp_block_usable(request, block->prev)))
-        return row;
-    for (struct sp_block *b = block; b && sp_block_usable(request, b); b = b->next)
-        row.size += b->size;
-    return row;
-}
-
-static void visit_rows(const struct sp_request *request, const struct sp_tier *tier, sp_row_visit *visit,
-                       void *context) {
-    for (struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b)) {
-        struct row row = row_from(request, b);
-        if (row.size > 0)
-            visit(context, row.first, row.size);
-    }
-}
-
-static void visit_rows_of_lane(const struct sp_request *request, const struct sp_lane *lane,
-                               sp_row_visit *visit, void *context) {
-    visit_rows(request, &lane->tiers[request->kind], visit, context);
-    visit_rows(request, &lane->unfenced[request->kind], visit, context);
-}
-
-void sp_for_each_row(const struct sp_request *request, sp_row_visit *visit, void *context) {
-    const struct sp_region *region = &request->pool->regions[request->kind];
-    visit_rows(request, &region->ready, visit, context);
-    if (request->reach <= SP_RULE_COMPLETE) {
-        visit_rows_of_lane(request, request->lane, visit, context);
-        return;
-    }
-    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        visit_rows_of_lane(request, lane, visit, context);
-    }
-    visit_rows(request, &region->waiting, visit, context);
-    visit_rows(request, &region->unfenced, visit, context);
-}
-
 struct row_search {
-    uint64_t size;
+    const struct sp_request *request;
     struct row best;
 };
 
-static void keep_better_row(void *context, struct sp_block *first, uint64_t size) {
+// Which of two tiers stands before the other one where the request looks through all: ready memory, and then lane by lane.
+static bool stands_before(const struct sp_request *request, const struct sp_tier *tier,
+                          const struct sp_tier *other) {
+    const struct sp_region *region = &request->pool->regions[request->kind];
+    if (tier == &region->ready || other == &region->ready)
+        return tier == &region->ready;
+    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
+        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        const struct sp_tier *of_lane[] = {&lane->tiers[request->kind], &lane->unfenced[request->kind]};
+        for (int i = 0; i < 2; i++) {
+            if (of_lane[i] == tier || of_lane[i] == other)
+                return of_lane[i] == tier;
+        }
+    }
+    return tier == &region->waiting; // and the other one is the region's unfenced one
+}
+
+// Among equals the row whose first block comes first.
+static bool is_better(const struct row_search *search, struct row row) {
+    const struct sp_block *best = search->best.first;
+    if (!best || row.size != search->best.size)
+        return row.size < search->best.size;
+    if (row.first->tier != best->tier)
+        return stands_before(search->request, row.first->tier, best->tier);
+    return row.first->size < best->size ||
+           (row.first->size == best->size && row.first->address < best->address);
+}
+
+// What is within reach of a row of free blocks.
+static void look_at_row(void *context, struct sp_block *first, struct sp_block *last) {
     struct row_search *search = context;
-    if (size >= search->size && size < search->best.size)
-        search->best = (struct row){first, size};
+    struct row row = {first, 0};
+    for (struct sp_block *b = first;; b = b->next) {
+        if (sp_block_usable(search->request, b)) {
+            row.first = row.size > 0 ? row.first : b;
+            row.size += b->size;
+        } else {
+            row.size = 0;
+        }
+        bool ends = b == last || !sp_block_usable(search->request, b->next);
+        if (ends && row.size >= search->request->size && is_better(search, row))
+            search->best = row;
+        if (b == last)
+            return;
+    }
 }
 
 static struct row best_row(const struct sp_request *request) {
-    struct row_search search = {request->size, {NULL, UINT64_MAX}};
-    sp_for_each_row(request, keep_better_row, &search);
+    struct row_search search = {request, {NULL, UINT64_MAX}};
+    SP_LIST_FOR_EACH(link, &request->pool->regions[request->kind].segments) {
+        struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        sp_rows_find(&segment->chain, request->size, look_at_row, &search);
+    }
     return search.best;
+}
+
+// Looks at rows of which nothing is known, at no more than others can wait for. True when all are known.
+static bool learn_some_rows(const struct sp_request *request) {
+    unsigned looks = ROWS_AT_ONCE;
+    SP_LIST_FOR_EACH(link, &request->pool->regions[request->kind].segments) {
+        if (!sp_rows_learn(&SP_CONTAINER_OF(link, struct sp_segment, link)->chain, &looks))
+            return false;
+    }
+    return true;
+}
+
+// All of them. True when the lock was given back meanwhile.
+static bool learn_rows(const struct sp_request *request) {
+    bool gave_way = false;
+    while (!learn_some_rows(request)) {
+        sp_lock_give_way(&request->pool->lock);
+        gave_way = true;
+    }
+    return gave_way;
 }
 
 // Joins as many of the row's blocks into its first as it takes. Stops early without host memory, so the caller looks at
@@ -177,10 +218,15 @@ static struct sp_block *row_aside(const struct sp_request *request) {
     return NULL;
 }
 
-struct sp_block *sp_take_aside(const struct sp_request *request) {
+static struct sp_block *best_alone(const struct sp_request *request) {
     struct sp_block *block = best_at_hand(request->lane, request->kind, request->size);
-    if (!block)
-        block = best_of_others(request);
+    return block ? block : best_of_others(request);
+}
+
+struct sp_block *sp_take_aside(const struct sp_request *request) {
+    struct sp_block *block = best_alone(request);
+    if (!block && learn_rows(request))
+        block = best_alone(request);
     if (!block)
         return row_aside(request);
     sp_tier_remove(block);
@@ -216,20 +262,46 @@ struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *
     sp_lock_acquire(&lane->pool->lock);
     sp_pool_insert_cached_locked(lane->pool, cached, sp_pool_insert_and_swallow);
     sp_lane_settle_fenced(lane);
-    struct sp_block *block = take_at_hand(lane, SP_REGION_LARGE, size);
+    bool more = lane->quick_used != 0;
+    struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
     *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
     sp_lock_release(&lane->pool->lock);
     return block;
 }
 
-struct sp_block *sp_take_locked(const struct sp_request *request) {
+static struct sp_block *take_at_hand_live(const struct sp_request *request) {
     struct sp_block *block = take_at_hand(request->lane, request->kind, request->size);
-    if (block) {
+    if (block)
         sp_block_set_live(block);
-        return block;
+    return block;
+}
+
+// Several blocks side by side of the same.
+static struct sp_block *take_row_at_hand(const struct sp_request *request) {
+    struct sp_request near = *request;
+    near.reach = SP_RULE_COMPLETE;
+    return learn_some_rows(&near) ? finish(&near, row_aside(&near)) : NULL;
+}
+
+// Where very much has completed, the request needn't wait until all of it is settled: the next one goes on with it, and before one
+// is refused all is done.
+struct sp_block *sp_take_locked(const struct sp_request *request) {
+    struct sp_block *block = take_at_hand_live(request);
+    uint64_t parts = sp_request_patience(request);
+    while (!block && !sp_pool_settle_part(request->pool) && parts-- > 0) {
+        sp_lock_give_way(&request->pool->lock);
+        block = take_at_hand_live(request);
+        if (!block)
+            block = take_row_at_hand(request);
     }
-    sp_pool_settle(request->pool);
-    return finish(request, sp_take_aside(request));
+    return block ? block : finish(request, sp_take_aside(request));
+}
+
+struct sp_block *sp_take_ready(const struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = take_at_hand_live(request);
+    sp_lock_release(&request->pool->lock);
+    return block;
 }
 
 struct sp_block *sp_take(const struct sp_request *request) {

@@ -57,12 +57,16 @@ static int compare_size(const void *key, const struct sp_tree_node *node) {
 
 // ---------------------------------------------------------------------------------------- what is free
 
+// The smallest ready block that an extent may lie in. However many smaller ones there are, nobody looks at them.
+static struct sp_block *first_with_extents(const struct sp_pool *pool, int kind) {
+    return sp_tier_best_fit(&pool->regions[kind].ready, pool->device->vmm.granule);
+}
+
 // Calls `visit` for each extent that lies wholly in ready memory. The pool's lock is held.
 static void for_each_free_extent(struct sp_pool *pool, void (*visit)(void *context, struct sp_extent *extent),
                                  void *context) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        struct sp_tier *ready = &pool->regions[kind].ready;
-        for (struct sp_block *b = sp_tier_first(ready); b; b = sp_tier_next(b)) {
+        for (struct sp_block *b = first_with_extents(pool, kind); b; b = sp_tier_next(b)) {
             struct sp_extent *extent = sp_view_extent_from(&sp_segment_of(b)->view, b->address);
             for (; extent && extent->address + extent->size <= sp_block_end(b);
                  extent = sp_view_extent_next(extent))
@@ -153,7 +157,7 @@ static void set_aside(struct sp_pool *pool, struct sp_block *block, struct work 
 // The blocks of a tier don't touch each other, so what set_aside puts back never merges with the next one.
 static void set_all_aside(struct sp_pool *pool, struct work *work) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        struct sp_block *block = sp_tier_first(&pool->regions[kind].ready);
+        struct sp_block *block = first_with_extents(pool, kind);
         while (block) {
             struct sp_block *next = sp_tier_next(block);
             set_aside(pool, block, work);

@@ -66,6 +66,23 @@ static void many_threads_never_hold_it_together(void **state) {
     sp_lock_release(&lock);
 }
 
+static void who_sleeps_on_a_lock_has_it_when_its_holder_gives_way(void **state) {
+    (void)state;
+    pthread_t thread;
+    sp_lock_init(&lock);
+    guarded = 0;
+    sp_lock_acquire(&lock);
+    sp_lock_give_way(&lock); // to nobody
+    assert_false(sp_lock_try(&lock));
+    assert_int_equal(pthread_create(&thread, NULL, take_and_give_back, NULL), 0);
+    while (guarded == 0) // he may not have come in time before
+        sp_lock_give_way(&lock);
+    assert_false(sp_lock_try(&lock));
+    sp_lock_release(&lock);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(guarded, 1);
+}
+
 static void every_sleeper_is_woken_after_a_release(void **state) {
     (void)state;
     enum { SLEEPERS = 3 };
@@ -155,6 +172,7 @@ int main(void) {
         cmocka_unit_test(zeroed_memory_is_a_free_lock),
         cmocka_unit_test(a_held_lock_is_not_had_by_trying),
         cmocka_unit_test(many_threads_never_hold_it_together),
+        cmocka_unit_test(who_sleeps_on_a_lock_has_it_when_its_holder_gives_way),
         cmocka_unit_test(every_sleeper_is_woken_after_a_release),
         cmocka_unit_test(with_a_hook_a_contended_acquire_asks_it_until_the_lock_is_free),
         cmocka_unit_test(with_schedule_points_each_acquire_calls_the_hook_first),

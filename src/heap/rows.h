@@ -1,0 +1,53 @@
+// Rows: free neighbours that stand in different tiers, by what they have together.
+//
+// Neighbours in one tier are merged, so free memory lies side by side where blocks of different tiers meet, at a *seam*, the address
+// at which the second of the two begins. A row is all free blocks side by side, and has two blocks at least. To find the rows of so
+// many bytes with no look at the others, each unit of a chain (heap/block.h) has a number for the rows with a seam in it:
+//
+//   for each row, the number of a unit with one of its seams is at least that of its size
+//
+// So a block that is put into a tier beside a free one leaves SP_ROWS_UNKNOWN at the unit of the seam, the largest number, and one
+// that is taken out leaves nothing: rows only become smaller by that. Whoever looks for rows goes to the units with numbers
+// that are large enough, and leaves there what he has found. Of the blocks of a row the one that was put in last has a seam with
+// another one, which was noted, and the row is no larger now than it was then.
+//
+// Guarded by the lock of the pool that owns the chain.
+#ifndef STREAMPOOL_HEAP_ROWS_H
+#define STREAMPOOL_HEAP_ROWS_H
+
+#include "heap/block.h"
+
+enum { SP_ROWS_UNKNOWN = UINT8_MAX };
+
+static inline bool sp_block_is_filed(const struct sp_block *block) {
+    return block && sp_block_state(block) == SP_BLOCK_FREE;
+}
+
+// For the second block of a seam.
+static inline void sp_rows_note_seam(const struct sp_block *second) {
+    size_t unit = sp_unit_of(second->chain, second->address);
+    struct sp_leaf *leaf = sp_leaf_of(second->chain, unit);
+    leaf->rows[unit & (SP_LEAF_UNITS - 1)] = SP_ROWS_UNKNOWN;
+    leaf->rows_most = SP_ROWS_UNKNOWN;
+}
+
+// A block was put into a tier.
+static inline void sp_rows_note(const struct sp_block *block) {
+    if (sp_block_is_filed(block->prev))
+        sp_rows_note_seam(block);
+    if (sp_block_is_filed(block->next))
+        sp_rows_note_seam(block->next);
+}
+
+// Visits each row of at least `least` bytes, by address. The visitor changes nothing.
+typedef void sp_row_found(void *context, struct sp_block *first, struct sp_block *last);
+void sp_rows_find(struct sp_chain *chain, uint64_t least, sp_row_found *visit, void *context);
+
+// Looks at the units of which nothing is known, so that who searches needn't; at some `*looks` blocks, and lowers that by each. True
+// when no unit is left.
+bool sp_rows_learn(struct sp_chain *chain, unsigned *looks);
+
+// The rule above, and that no leaf has a larger number than it says. For checks.
+bool sp_rows_check(const struct sp_chain *chain);
+
+#endif
