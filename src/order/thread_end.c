@@ -10,17 +10,18 @@ struct own {
     struct sp_stream_name name;
 };
 
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct own *mine;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; // of struct own
+static pthread_key_t key; // of a thread that has some: only that its end is told
 static bool has_key;
 
-static void end(void *owned) {
-    struct own *own = owned;
-    while (own) {
-        struct own *next = own->next;
+static void end(void *unused) {
+    (void)unused;
+    while (mine) {
+        struct own *own = mine;
+        mine = own->next;
         sp_stream_set_threadless(own->stream, &own->name);
         free(own);
-        own = next;
     }
 }
 
@@ -35,27 +36,27 @@ __attribute__((destructor)) static void delete_key(void) {
 }
 
 // Forgets what other streams have the slots of: those streams ended with their contexts.
-static struct own *without_ended(struct own *own) {
-    struct own *left = NULL;
-    while (own) {
-        struct own *next = own->next;
+static void forget_ended(void) {
+    struct own **link = &mine;
+    while (*link) {
+        struct own *own = *link;
         if (sp_stream_has_name(own->stream, &own->name)) {
-            own->next = left;
-            left = own;
-        } else {
-            free(own);
+            link = &own->next;
+            continue;
         }
-        own = next;
+        *link = own->next;
+        free(own);
     }
-    return left;
 }
 
 void sp_thread_owns(struct sp_stream *stream, const struct sp_stream_name *name) {
     pthread_once(&once, make_key);
-    struct own *own = has_key ? malloc(sizeof *own) : NULL;
+    if (!has_key || pthread_setspecific(key, &mine) != 0)
+        return;
+    forget_ended();
+    struct own *own = malloc(sizeof *own);
     if (!own)
         return;
-    *own = (struct own){without_ended(pthread_getspecific(key)), stream, *name};
-    if (pthread_setspecific(key, own) != 0)
-        free(own); // the thread's first one, for a place is there from then on
+    *own = (struct own){mine, stream, *name};
+    mine = own;
 }

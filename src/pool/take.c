@@ -10,6 +10,15 @@
 // Who looks for rows looks at so many blocks before others that wait for the pool's lock have it.
 enum { ROWS_AT_ONCE = 2048 };
 
+// Whether other lanes can have anything for it: not for a non-blocking stream that runs after no other one. What they have that
+// is complete is ready memory once it is settled.
+static bool reaches_others(const struct sp_request *request) {
+    if (request->reach <= SP_RULE_COMPLETE || !request->lane)
+        return request->reach > SP_RULE_COMPLETE;
+    return request->reach > SP_RULE_ORDERED || request->clock.count > 0 ||
+           atomic_load_explicit(&request->lane->stream->acts, memory_order_relaxed);
+}
+
 bool sp_block_usable(const struct sp_request *request, const struct sp_block *block) {
     const struct sp_tier *tier = block->tier;
     if (!tier || tier->state != SP_BLOCK_FREE)
@@ -18,7 +27,7 @@ bool sp_block_usable(const struct sp_request *request, const struct sp_block *bl
         (request->lane &&
          (tier == &request->lane->tiers[request->kind] || tier == &request->lane->unfenced[request->kind])))
         return true;
-    return request->reach > SP_RULE_COMPLETE && sp_request_rule(request, &block->fences) <= request->reach;
+    return reaches_others(request) && sp_request_rule(request, &block->fences) <= request->reach;
 }
 
 // ------------------------------------------------------------------------------------------ single blocks
