@@ -436,9 +436,19 @@ CUresult sp_registry_add(CUstream handle, const struct sp_stream_name *name, str
     return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+// A thread's own default stream is named by that thread alone, which has not ended then.
+static void take_back_locked(struct sp_stream *stream) {
+    if (sort_of_slot(stream) != PER_THREAD || !atomic_load(&stream->gone))
+        return;
+    sp_list_remove(&stream->unused);
+    atomic_store(&stream->gone, false);
+}
+
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name) {
     sp_lock_acquire(&table.lock);
     struct sp_stream *stream = find_locked(name);
+    if (stream)
+        take_back_locked(stream);
     sp_lock_release(&table.lock);
     return stream;
 }

@@ -20,7 +20,7 @@
 #include "order/identity.h"
 #include "order/stream.h"
 
-// The stream with a name, or null.
+// The stream with a name, or null. A thread's own default stream isn't gone any more then.
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 
 // The same, made known if it is new: the handle was just passed to us.

@@ -5,24 +5,27 @@
 #include "order/registry.h"
 #include "order/thread_end.h"
 
+#include <string.h>
+
 _Thread_local struct sp_stream *sp_streams_by_id[SP_STREAMS_BY_ID];
 _Thread_local struct sp_stream *sp_streams_by_handle[SP_STREAMS_BY_HANDLE];
 
 // --------------------------------------------------------------------------------------- behind a handle
 
-static CUresult add(CUstream handle, const struct sp_stream_name *name, struct sp_stream **stream) {
-    CUresult error = sp_registry_add(handle, name, stream);
-    if (error == CUDA_SUCCESS && handle == CU_STREAM_PER_THREAD)
-        sp_thread_owns(*stream, name);
-    return error;
-}
-
 static CUresult find_or_add(CUstream handle, const struct sp_stream_name *name, struct sp_stream **stream) {
     *stream = sp_registry_find(name);
-    CUresult error = *stream ? CUDA_SUCCESS : add(handle, name, stream);
-    if (error == CUDA_SUCCESS)
-        sp_streams_by_id[sp_stream_name_hash(name) % SP_STREAMS_BY_ID] = *stream;
-    return error;
+    CUresult error = *stream ? CUDA_SUCCESS : sp_registry_add(handle, name, stream);
+    if (error != CUDA_SUCCESS)
+        return error;
+    if (handle == CU_STREAM_PER_THREAD)
+        sp_thread_owns(*stream, name);
+    sp_streams_by_id[sp_stream_name_hash(name) % SP_STREAMS_BY_ID] = *stream;
+    return CUDA_SUCCESS;
+}
+
+void sp_streams_forget_by_thread(void) {
+    memset(sp_streams_by_id, 0, sizeof sp_streams_by_id);
+    memset(sp_streams_by_handle, 0, sizeof sp_streams_by_handle);
 }
 
 CUresult sp_stream_resolve_id(CUstream handle, uint64_t id, struct sp_stream **stream) {

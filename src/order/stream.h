@@ -169,6 +169,9 @@ void sp_stream_remember(struct sp_stream *stream, CUstream handle);
 void sp_streams_forget_handle(CUstream handle, struct sp_stream *of);
 void sp_streams_forget_handles(void);
 
+// The calling thread remembers no stream any more.
+void sp_streams_forget_by_thread(void);
+
 // The stream of a slot that a fence names.
 enum { SP_STREAM_CHUNK_SHIFT = 8, SP_STREAM_CHUNK = 1 << SP_STREAM_CHUNK_SHIFT, SP_STREAM_CHUNKS = 4096 };
 extern __attribute__((visibility("hidden"))) struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];

@@ -1,5 +1,6 @@
 #include "order/thread_end.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -15,8 +16,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; // of a thread that has some: only that its end is told
 static bool has_key;
 
+// The program's own destructors may use the streams, so this comes as late as it can: in the last round of all.
 static void end(void *unused) {
+    static _Thread_local int rounds;
     (void)unused;
+    if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(key, &mine) == 0)
+        return;
+    sp_streams_forget_by_thread();
     while (mine) {
         struct own *own = mine;
         mine = own->next;
@@ -49,11 +55,20 @@ static void forget_ended(void) {
     }
 }
 
+static bool is_mine(const struct sp_stream *stream) {
+    const struct own *own = mine;
+    while (own && own->stream != stream)
+        own = own->next;
+    return own != NULL;
+}
+
 void sp_thread_owns(struct sp_stream *stream, const struct sp_stream_name *name) {
     pthread_once(&once, make_key);
     if (!has_key || pthread_setspecific(key, &mine) != 0)
         return;
     forget_ended();
+    if (is_mine(stream))
+        return;
     struct own *own = malloc(sizeof *own);
     if (!own)
         return;

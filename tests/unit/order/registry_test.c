@@ -97,6 +97,37 @@ static void a_threads_slot_is_none_of_a_created_streams(void **state) {
     assert_ptr_equal(known(CU_STREAM_PER_THREAD), by.own);
 }
 
+// As in a destructor of the program's that comes behind the library's own.
+static void a_threads_stream_that_is_named_again_is_not_gone(void **state) {
+    (void)state;
+    struct sp_stream *own = known(CU_STREAM_PER_THREAD);
+    struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
+    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    sp_stream_set_threadless(own, &name);
+    assert_true(atomic_load(&own->gone));
+    sp_streams_forget_by_thread();
+    assert_ptr_equal(known(CU_STREAM_PER_THREAD), own);
+    assert_false(atomic_load(&own->gone));
+    struct visit other = {.context = simulated_context()};
+    visit_and_end(&other);
+    assert_ptr_not_equal(other.own, own);
+    assert_ptr_equal(known(CU_STREAM_PER_THREAD), own);
+}
+
+static void a_threads_stream_whose_slot_is_anothers_by_now_gets_one_of_its_own(void **state) {
+    (void)state;
+    struct sp_stream *own = known(CU_STREAM_PER_THREAD);
+    struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
+    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    sp_stream_set_threadless(own, &name);
+    sp_streams_forget_by_thread();
+    struct visit other = {.context = simulated_context()};
+    visit_and_end(&other);
+    assert_ptr_equal(other.own, own);
+    struct sp_stream *again = known(CU_STREAM_PER_THREAD);
+    assert_true(sp_stream_has_name(again, &name));
+}
+
 static CUcontext new_context(void) {
     CUcontext context = NULL;
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
@@ -268,6 +299,8 @@ int main(void) {
         registry_test(gone_streams_that_nobody_can_ask_stand_in_nobodys_way),
         registry_test(threads_that_come_and_go_need_no_more_slots_than_there_are_at_a_time),
         registry_test(a_threads_slot_is_none_of_a_created_streams),
+        registry_test(a_threads_stream_that_is_named_again_is_not_gone),
+        registry_test(a_threads_stream_whose_slot_is_anothers_by_now_gets_one_of_its_own),
         registry_test(what_a_living_thread_remembers_is_no_other_threads),
         registry_test(contexts_that_come_and_go_need_no_more_slots_than_there_are_at_a_time),
         registry_test(a_context_that_is_known_is_not_entered_for_each_stream),
