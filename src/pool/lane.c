@@ -3,6 +3,7 @@
 #include "order/mark.h"
 #include "order/synchronize.h"
 #include "pool/pool.h"
+#include "pool/runtime.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,10 +137,14 @@ static uint64_t unfenced_share(const struct sp_pool *pool) {
     return lanes > 1 ? most / lanes : most;
 }
 
-// In a pool that is short of memory others wait for what is freed; one that was given up goes when all of it is free and complete.
+// In a pool that is short of memory others wait for what is freed; one that was given up goes when all of
+// it is free and complete. Of a program that makes and destroys pools, each may hold back some memory when it
+// is given up: where several wait for that already, the next ones leave an event.
 static bool records_each_free(const struct sp_pool *pool) {
+    enum { WAITING_MOST = 4 };
     return atomic_load_explicit(&pool->is_short, memory_order_relaxed) ||
-           atomic_load_explicit(&pool->destroyed, memory_order_acquire);
+           atomic_load_explicit(&pool->destroyed, memory_order_acquire) ||
+           atomic_load_explicit(&pool->device->given_up, memory_order_relaxed) >= WAITING_MOST;
 }
 
 static bool promises_open_lanes(const struct sp_pool *pool) {

@@ -270,6 +270,23 @@ static void a_pool_that_has_memory_again_is_trimmed_at_a_synchronise(void **stat
     }
 }
 
+// Each has a stream of its own, which is destroyed by the driver's call: nobody can ask about what such a stream has freed
+// with no event behind it.
+static void pools_of_streams_that_come_and_go_do_not_fill_the_device(void **state) {
+    (void)state;
+    enum { POOLS = 100, MOST = 8 };
+    for (int i = 0; i < POOLS; i++) {
+        poolMemPool_t pool = fixture_pool();
+        CUstream stream = simulated_stream();
+        fixture_free(fixture_malloc(pool, 1000, stream), stream);
+        assert_int_equal(sp_driver->cuStreamSynchronize(stream), CUDA_SUCCESS);
+        give_up(pool);
+        simulated_destroy(stream);
+        assert_true(given_up() <= MOST);
+    }
+    assert_true(simcudaMemoryInUse(0) <= MOST * MIB(2));
+}
+
 #define given_up_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -285,6 +302,7 @@ int main(void) {
         given_up_test(all_are_looked_at_on_demand),
         given_up_test(many_waiting_pools_cost_a_call_no_more_than_a_few),
         given_up_test(many_pools_without_memory_cost_a_synchronise_nothing),
+        given_up_test(pools_of_streams_that_come_and_go_do_not_fill_the_device),
         given_up_test(a_pool_that_has_memory_again_is_trimmed_at_a_synchronise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
