@@ -1,4 +1,5 @@
-// A current context for calls with a default stream that have none: the runtime's would be given one, so these are.
+// A current context for calls with a default stream that have none: the runtime's would be given
+// one, so these are.
 #include "api/api.h"
 
 #include "order/context.h"

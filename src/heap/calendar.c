@@ -26,7 +26,8 @@ void sp_calendar_add(struct sp_calendar *calendar, struct sp_block *block) {
     sp_list_push_back(&calendar->days[day_of(calendar, sp_calendar_number(block))], &block->fences.link);
 }
 
-// Of numbers that are larger than both, those under the days behind the last that turns differ from the new one in the same bit.
+// Of numbers that are larger than both, those under the days behind the last that turns differ from
+// the new one in the same bit.
 void sp_calendar_turn(struct sp_calendar *calendar, uint64_t now) {
     unsigned last = now > calendar->now ? days_between(now, calendar->now) : SP_CALENDAR_DAYS - 1;
     if (now == calendar->now)

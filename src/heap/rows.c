@@ -84,7 +84,8 @@ static uint8_t most_of(const struct sp_leaf *leaf, size_t units) {
     return most;
 }
 
-// Walks the units of a leaf whose numbers are no smaller than `least`, as long as there are looks. False when there are no more.
+// Walks the units of a leaf whose numbers are no smaller than `least`, as long as there are looks.
+// False when there are no more.
 static bool walk_leaf(struct walk *walk, size_t first, uint8_t least, unsigned looks) {
     struct sp_leaf *leaf = sp_leaf_of(walk->chain, first);
     size_t units = sp_chain_units(walk->chain) - first;

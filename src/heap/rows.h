@@ -1,14 +1,16 @@
 // Rows: free neighbours that stand in different tiers, by what they have together.
 //
-// Neighbours in one tier are merged, so free memory lies side by side where blocks of different tiers meet, at a *seam*, the address
-// at which the second of the two begins. A row is all free blocks side by side, and has two blocks at least. To find the rows of so
-// many bytes with no look at the others, each unit of a chain (heap/block.h) has a number for the rows with a seam in it:
+// Neighbours in one tier are merged, so free memory lies side by side where blocks of different
+// tiers meet, at a *seam*, the address at which the second of the two begins. A row is all free
+// blocks side by side, and has two blocks at least. To find the rows of so many bytes with no look
+// at the others, each unit of a chain (heap/block.h) has a number for the rows with a seam in it:
 //
 //   for each row, the number of a unit with one of its seams is at least that of its size
 //
-// So a block that is put into a tier beside a free one leaves SP_ROWS_UNKNOWN at the unit of the seam, the largest number, and one
-// that is taken out leaves nothing: rows only become smaller by that. Whoever looks for rows goes to the units with numbers
-// that are large enough, and leaves there what he has found. Of the blocks of a row the one that was put in last has a seam with
+// So a block that is put into a tier beside a free one leaves SP_ROWS_UNKNOWN at the unit of the
+// seam, the largest number, and one that is taken out leaves nothing: rows only become smaller by
+// that. Whoever looks for rows goes to the units with numbers that are large enough, and leaves
+// there what he has found. Of the blocks of a row the one that was put in last has a seam with
 // another one, which was noted, and the row is no larger now than it was then.
 //
 // Guarded by the lock of the pool that owns the chain.
@@ -43,8 +45,8 @@ static inline void sp_rows_note(const struct sp_block *block) {
 typedef void sp_row_found(void *context, struct sp_block *first, struct sp_block *last);
 void sp_rows_find(struct sp_chain *chain, uint64_t least, sp_row_found *visit, void *context);
 
-// Looks at the units of which nothing is known, so that who searches needn't; at some `*looks` blocks, and lowers that by each. True
-// when no unit is left.
+// Looks at the units of which nothing is known, so that who searches needn't; at some `*looks`
+// blocks, and lowers that by each. True when no unit is left.
 bool sp_rows_learn(struct sp_chain *chain, unsigned *looks);
 
 // The rule above, and that no leaf has a larger number than it says. For checks.

@@ -9,8 +9,9 @@ static inline bool sp_foreign_frees_in_order(void) {
     return sp_driver->cuMemFreeAsync != NULL;
 }
 
-// In the order of a stream that the caller was just passed; or, with none, now: then the driver waits for the device, and needs a
-// current context. Whatever is no memory of the driver's is an error of its own.
+// In the order of a stream that the caller was just passed; or, with none, now: then the driver
+// waits for the device, and needs a current context. Whatever is no memory of the driver's is an
+// error of its own.
 CUresult sp_foreign_free(CUdeviceptr address, const struct sp_stream *stream);
 
 #endif

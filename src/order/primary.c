@@ -7,7 +7,8 @@ static CUresult device_of(int ordinal, CUdevice *device) {
     return sp_native_noted(sp_driver->cuDeviceGet(device, ordinal), "cuDeviceGet");
 }
 
-// A context that is gone has taken the reference along, also where another one has its handle by now.
+// A context that is gone has taken the reference along, also where another one has its handle by
+// now.
 static bool is_retained_locked(const struct sp_primary *primary) {
     return primary->context && !sp_context_is_gone(primary->context, primary->id);
 }

@@ -1,12 +1,13 @@
 // Primary contexts that the library makes current where a program has none.
 //
-// The runtime's calls on a default stream work in a program that never heard of contexts: without a current one they
-// retain the primary context of the thread's device, make it current in the thread, and go on. So does the library. A
-// device's context is retained once for the process, and stays so until that ends. One that was reset meanwhile, which
-// takes all references back, is retained anew.
+// The runtime's calls on a default stream work in a program that never heard of contexts: without a
+// current one they retain the primary context of the thread's device, make it current in the
+// thread, and go on. So does the library. A device's context is retained once for the process, and
+// stays so until that ends. One that was reset meanwhile, which takes all references back, is
+// retained anew.
 //
-// Thread safe. The lock is held across the driver's calls, which may take as long as it takes to make a context: whoever
-// waits for it wants the same one.
+// Thread safe. The lock is held across the driver's calls, which may take as long as it takes to
+// make a context: whoever waits for it wants the same one.
 #ifndef STREAMPOOL_ORDER_PRIMARY_H
 #define STREAMPOOL_ORDER_PRIMARY_H
 
@@ -22,8 +23,8 @@ struct sp_primary {
     uint64_t id;       // sp_context_id's
 };
 
-// Retains the context of the device, unless it still is, and makes it the calling thread's current one. After a failure
-// nothing more is retained than before, or the context is and isn't current.
+// Retains the context of the device, unless it still is, and makes it the calling thread's current
+// one. After a failure nothing more is retained than before, or the context is and isn't current.
 CUresult sp_primary_make_current(struct sp_primary *primary, int ordinal);
 
 // For tests, with no other thread about: gives the context back.

@@ -188,7 +188,8 @@ static void publish_slot(const struct sp_stream *stream) {
         atomic_store_explicit(&table.count, stream->slot + 1, memory_order_release);
 }
 
-// One of the first slots of a list of which nothing is pending. The others go behind all that are there.
+// One of the first slots of a list of which nothing is pending. The others go behind all that are
+// there.
 static struct sp_stream *take_spent(struct sp_list *slots, struct unused *unused) {
     for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
         struct sp_stream *stream = SP_CONTAINER_OF(sp_list_pop_front(slots), struct sp_stream, unused);
@@ -275,7 +276,8 @@ static void remove_context(struct context *context) {
     free(context);
 }
 
-// A thread that has told its own default stream by the handle might do so again, as long as it lives.
+// A thread that has told its own default stream by the handle might do so again, as long as it
+// lives.
 static bool may_be_told_again(const struct sp_stream *stream) {
     return sort_of_slot(stream) == PER_THREAD &&
            atomic_load_explicit(&stream->was_remembered, memory_order_relaxed) &&
@@ -299,7 +301,8 @@ static void end_context_locked(struct context *context) {
     remove_context(context);
 }
 
-// The context of a new stream. One with another id at its handle was destroyed. Null without host memory.
+// The context of a new stream. One with another id at its handle was destroyed. Null without host
+// memory.
 static struct context *context_of(const struct sp_stream_description *fresh) {
     struct context *context = find_context(fresh->context);
     if (context && context->id != fresh->context_id) {
@@ -339,7 +342,8 @@ void sp_stream_set_threadless(struct sp_stream *stream, const struct sp_stream_n
     sp_lock_release(&table.lock);
 }
 
-// A created stream with the handle of an earlier one in the same context shows that the earlier one is gone.
+// A created stream with the handle of an earlier one in the same context shows that the earlier one
+// is gone.
 static void learn_of_the_gone_locked(const struct sp_stream_description *fresh) {
     struct sp_stream *stream = *handle_bucket(fresh->handle);
     while (stream) {
@@ -351,8 +355,8 @@ static void learn_of_the_gone_locked(const struct sp_stream_description *fresh) 
     }
 }
 
-// Adds the stream unless another thread has been faster; returns the one in the table, or null without host
-// memory.
+// Adds the stream unless another thread has been faster; returns the one in the table, or null
+// without host memory.
 static struct sp_stream *add_locked(const struct sp_stream_description *fresh) {
     struct sp_stream *stream = find_locked(&fresh->name);
     struct context *context = stream ? NULL : context_of(fresh);
@@ -401,7 +405,8 @@ static int pending_among_the_gone(const struct sp_stream_description *fresh,
     return count;
 }
 
-// The context is alive: its new stream was just passed to us. What the driver says of the events, others will hear.
+// The context is alive: its new stream was just passed to us. What the driver says of the events,
+// others will hear.
 static void ask_the_gone(const struct sp_stream_description *fresh) {
     struct sp_stream *pending[LOOKS];
     int count = pending_among_the_gone(fresh, pending);
@@ -470,8 +475,8 @@ static bool has_pending_frees(const struct context *context) {
     return false;
 }
 
-// Names up to `most` contexts but that of `alive`, and puts those that it has looked at behind all others; the
-// ones with frees pending alone, or any.
+// Names up to `most` contexts but that of `alive`, and puts those that it has looked at behind all
+// others; the ones with frees pending alone, or any.
 static uint32_t name_contexts(struct context_name *names, uint32_t most, const struct sp_stream *alive,
                               bool pending) {
     uint32_t count = 0;
@@ -506,7 +511,8 @@ static bool end_those_gone(const struct context_name *names, uint32_t count) {
     return ended;
 }
 
-// A context that comes meanwhile is asked next time. Without host memory nothing is asked, and nothing learned.
+// A context that comes meanwhile is asked next time. Without host memory nothing is asked, and
+// nothing learned.
 bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive) {
     sp_lock_acquire(&table.lock);
     uint32_t most = table.context_count;

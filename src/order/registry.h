@@ -1,7 +1,7 @@
 // The registry: all streams that were ever met, by name, by handle and by context.
 //
-// A stream has a *slot*, a small number that fences name it by. The slot of one that is gone is used again, so
-// there are as many slots as streams were alive, or had work pending, at a time:
+// A stream has a *slot*, a small number that fences name it by. The slot of one that is gone is
+// used again, so there are as many slots as streams were alive, or had work pending, at a time:
 //
 //   gone    it was destroyed through the library, its handle came back with another id, or the thread whose default
 //           stream it is has ended. Its slot goes to the next stream of the same context, once nothing of
@@ -9,11 +9,12 @@
 //   ended   with its context, which was destroyed or reset: that completed its work and took its events along. Its
 //           slot goes to the next stream of any context.
 //
-// A slot keeps its sort: created, legacy, or a thread's own default stream. Pools leave more to lanes whose
-// streams can be borrowed, and threads remember default streams by handles that all of them share.
+// A slot keeps its sort: created, legacy, or a thread's own default stream. Pools leave more to
+// lanes whose streams can be borrowed, and threads remember default streams by handles that all of
+// them share.
 //
-// One lock guards all of it, and is never held across a driver call. Nothing here takes time in proportion to the
-// streams or contexts that there are, but what says so.
+// One lock guards all of it, and is never held across a driver call. Nothing here takes time in
+// proportion to the streams or contexts that there are, but what says so.
 #ifndef STREAMPOOL_ORDER_REGISTRY_H
 #define STREAMPOOL_ORDER_REGISTRY_H
 

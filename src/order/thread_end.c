@@ -16,7 +16,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; // of a thread that has some: only that its end is told
 static bool has_key;
 
-// The program's own destructors may use the streams, so this comes as late as it can: in the last round of all.
+// The program's own destructors may use the streams, so this comes as late as it can: in the last
+// round of all.
 static void end(void *unused) {
     static _Thread_local int rounds;
     (void)unused;

@@ -1,9 +1,11 @@
-// Access of other devices: what the pool allows is set on each mapping when it is made (vmm/access.h); a change walks all that
-// there are.
+// Access of other devices: what the pool allows is set on each mapping when it is made
+// (vmm/access.h); a change walks all that there are.
 //
-// The map lock keeps mappers out meanwhile, so no mapping is missed: what is mapped before the change is walked, and what is mapped
-// after it gets what the pool says by then. The walk goes through the extents where they are at home, and from each to its aliases:
-// those of kept views, of live stitched blocks, and of zombies. When the driver refuses one mapping, those before it get back what they had.
+// The map lock keeps mappers out meanwhile, so no mapping is missed: what is mapped before the
+// change is walked, and what is mapped after it gets what the pool says by then. The walk goes
+// through the extents where they are at home, and from each to its aliases: those of kept views, of
+// live stitched blocks, and of zombies. When the driver refuses one mapping, those before it get
+// back what they had.
 #include "pool/access.h"
 
 #include "base/log.h"
@@ -24,8 +26,8 @@ struct change {
 
 // ---------------------------------------------------------------------------------------------- the walk
 
-// The first `most` mappings in the order in which a walk finds them. One that undoes what another has done leaves none of them out,
-// and counts those that the driver refuses.
+// The first `most` mappings in the order in which a walk finds them. One that undoes what another
+// has done leaves none of them out, and counts those that the driver refuses.
 struct walk {
     const struct change *change;
     size_t most;
@@ -83,8 +85,8 @@ static struct change what_was(const struct sp_pool *pool, const struct change *c
     return before;
 }
 
-// A mapping that can't be put back lets a peer in that the pool doesn't name, or keeps one out until the next change, which sets
-// each mapping again whatever the pool says.
+// A mapping that can't be put back lets a peer in that the pool doesn't name, or keeps one out
+// until the next change, which sets each mapping again whatever the pool says.
 static void put_back(const struct sp_pool *pool, const struct change *before, size_t passed) {
     struct walk walk = {.change = before, .most = passed, .undoes = true};
     set_all(&walk, pool);

@@ -1,8 +1,8 @@
 // Which devices may use memory of one device, and telling the driver so.
 //
-// A mapping is accessible to nobody before cuMemSetAccess has named a device for it. So each one gets all that its pool
-// allows when it is made: the own device, and its *peers*. What is allowed later has to be set on each mapping that
-// there is, home or alias.
+// A mapping is accessible to nobody before cuMemSetAccess has named a device for it. So each one
+// gets all that its pool allows when it is made: the own device, and its *peers*. What is allowed
+// later has to be set on each mapping that there is, home or alias.
 //
 // Thread safety: one thread at a time maps and sets (the pool's map lock); anybody reads.
 #ifndef STREAMPOOL_VMM_ACCESS_H
@@ -14,7 +14,8 @@
 
 enum { SP_ACCESS_DEVICES = 64 };
 
-// The peers' CUmemAccess_flags by their ordinals; zeroed memory lets in none. The own device's place stays 0.
+// The peers' CUmemAccess_flags by their ordinals; zeroed memory lets in none. The own device's
+// place stays 0.
 struct sp_access {
     _Atomic unsigned char peers[SP_ACCESS_DEVICES];
 };
@@ -30,11 +31,13 @@ static inline void sp_access_note(struct sp_access *access, int ordinal, CUmemAc
 // Lets no peer in. Nothing may be mapped.
 void sp_access_clear(struct sp_access *access);
 
-// Lets the device in, and the peers (null: none), where whole extents of it were just mapped. One driver call.
+// Lets the device in, and the peers (null: none), where whole extents of it were just mapped. One
+// driver call.
 CUresult sp_access_give(const struct sp_access *access, const struct sp_vmm_device *device,
                         CUdeviceptr address, size_t size);
 
-// Sets these accesses for one mapping, or several side by side, and leaves all others. One driver call.
+// Sets these accesses for one mapping, or several side by side, and leaves all others. One driver
+// call.
 CUresult sp_access_set(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors, size_t count);
 
 // Whether the driver lets `peer` use memory of the device, ordinals both.
