@@ -88,6 +88,39 @@ static void threads_that_come_and_go_need_no_more_slots_than_there_are_at_a_time
     assert_true(sp_stream_has_pending_events(by.own)); // of the last one nobody has asked
 }
 
+#ifndef DESTRUCTOR_ROUNDS
+#define DESTRUCTOR_ROUNDS 2 // so once behind the library's own destructor
+#endif
+static pthread_key_t destructor_key;
+
+static void use_own_stream_in_a_destructor(void *argument) {
+    static _Thread_local int rounds;
+    struct visit *visit = argument;
+    assert_int_equal(sp_driver->cuCtxSetCurrent(visit->context), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_record(known(CU_STREAM_PER_THREAD)), CUDA_SUCCESS);
+    if (++rounds < DESTRUCTOR_ROUNDS)
+        assert_int_equal(pthread_setspecific(destructor_key, visit), 0);
+}
+
+static void *visit_and_have_a_destructor(void *argument) {
+    assert_int_equal(pthread_setspecific(destructor_key, argument), 0);
+    return visit(argument);
+}
+
+static void what_a_threads_destructors_use_needs_no_more_slots_either(void **state) {
+    (void)state;
+    enum { MANY = 100 };
+    assert_int_equal(pthread_key_create(&destructor_key, use_own_stream_in_a_destructor), 0);
+    struct visit by = {.context = simulated_context()};
+    for (int i = 0; i < MANY; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, visit_and_have_a_destructor, &by), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    assert_int_equal(pthread_key_delete(destructor_key), 0);
+    assert_true(sp_stream_count() < MANY / 10);
+}
+
 static void a_threads_slot_is_none_of_a_created_streams(void **state) {
     (void)state;
     struct visit by = {.context = simulated_context()};
@@ -298,6 +331,7 @@ int main(void) {
         registry_test(a_gone_streams_event_is_asked_when_a_stream_comes),
         registry_test(gone_streams_that_nobody_can_ask_stand_in_nobodys_way),
         registry_test(threads_that_come_and_go_need_no_more_slots_than_there_are_at_a_time),
+        registry_test(what_a_threads_destructors_use_needs_no_more_slots_either),
         registry_test(a_threads_slot_is_none_of_a_created_streams),
         registry_test(a_threads_stream_that_is_named_again_is_not_gone),
         registry_test(a_threads_stream_whose_slot_is_anothers_by_now_gets_one_of_its_own),
