@@ -64,7 +64,7 @@ named_test() {
 # Each of these sets `caught` when a program fails.
 run_unit_test() { # NAME, as sp_add_test knows it
     local row
-    make_target "$1_test"
+    make_target "${1%_10020}_test"
     ctest --test-dir "$build/build" -R "^$1\$" --no-tests=error --verbose > "$output" 2>&1 && return 1
     if grep -q '^No tests were found' "$output"; then fail "$what_is_built: no test is called $1"; fi
     row=$(sed -n 's/.*\[  \(FAILED\|ERROR \)  \] \([a-z_0-9]*\)$/\2/p' "$output" | head -n 1)
