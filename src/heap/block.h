@@ -96,6 +96,10 @@ static inline void sp_block_set_live(struct sp_block *block) {
     sp_block_set_state(block, SP_BLOCK_LIVE);
 }
 
+static inline bool sp_chain_covers(const struct sp_chain *chain, uint64_t address) {
+    return address >= chain->address && address - chain->address < chain->size;
+}
+
 static inline size_t sp_unit_of(const struct sp_chain *chain, uint64_t address) {
     return (size_t)((address - chain->address) >> SP_UNIT_SHIFT);
 }

@@ -1,21 +1,26 @@
 #include "heap/rows.h"
 
-// A walk by address through the units of a chain, and the row that it has come by last.
+#include <limits.h>
+
+// A walk by address through the units of a chain, and the row that it has come by last, or the part
+// of it.
 struct walk {
     struct sp_chain *chain;
-    uint64_t least;
-    sp_row_found *visit;
-    void *context;
-    unsigned looks; // at blocks, so far
-    uint64_t end;   // of that row
-    uint64_t size;
+    struct sp_rows_search *search;
+    bool in_parts;
+    uint64_t end; // of that row or part
+    uint8_t number;
     struct sp_block *behind;
 };
 
 // Of a size that is not 0. A larger one never has a smaller number.
 static uint8_t number_of(uint64_t size) {
     unsigned bin = sp_size_bin(size);
-    return (uint8_t)(bin < SP_ROWS_UNKNOWN - 2 ? bin + 1 : SP_ROWS_UNKNOWN - 1);
+    return (uint8_t)(bin < SP_ROWS_LARGE - 1 ? bin + 1 : SP_ROWS_LARGE);
+}
+
+static void count_look(struct walk *walk) {
+    walk->search->looks -= walk->search->looks > 0 && walk->in_parts;
 }
 
 static bool is_seam(const struct sp_block *block) {
@@ -42,39 +47,58 @@ static void raise_most(const struct sp_chain *chain, size_t first, size_t last, 
     }
 }
 
+// What the row has in front of the block, as far as this walk goes.
+static struct sp_block *first_before(struct walk *walk, struct sp_block *first) {
+    for (unsigned i = 0; sp_block_is_filed(first->prev) && first->prev->address >= walk->end; i++) {
+        if (walk->in_parts && i == SP_ROWS_LONG)
+            break;
+        first = first->prev;
+        count_look(walk);
+    }
+    return first;
+}
+
+static struct sp_block *last_behind(struct walk *walk, struct sp_block *last) {
+    for (unsigned i = 0; sp_block_is_filed(last->next); i++) {
+        if (walk->in_parts && i == SP_ROWS_LONG)
+            break;
+        last = last->next;
+        count_look(walk);
+    }
+    return last;
+}
+
 static void walk_row(struct walk *walk, struct sp_block *seam) {
-    struct sp_block *first = seam->prev;
-    struct sp_block *last = seam;
-    for (; sp_block_is_filed(first->prev); first = first->prev)
-        walk->looks++;
-    for (; sp_block_is_filed(last->next); last = last->next)
-        walk->looks++;
+    struct sp_block *first = first_before(walk, seam->prev);
+    struct sp_block *last = last_behind(walk, seam);
+    uint64_t size = sp_block_end(last) - first->address;
+    bool is_whole = !sp_block_is_filed(first->prev) && !sp_block_is_filed(last->next);
     walk->end = sp_block_end(last);
-    walk->size = walk->end - first->address;
+    walk->number = is_whole ? number_of(size) : SP_ROWS_LARGE;
     walk->behind = last->next;
-    set_units_between(walk->chain, unit_at(first), unit_at(last), number_of(walk->size));
-    raise_most(walk->chain, unit_at(first), unit_at(last), number_of(walk->size));
-    if (walk->visit && walk->size >= walk->least)
-        walk->visit(walk->context, first, last);
+    set_units_between(walk->chain, unit_at(first), unit_at(last), walk->number);
+    raise_most(walk->chain, unit_at(first), unit_at(last), walk->number);
+    if (walk->search->visit && size >= walk->search->least)
+        walk->search->visit(walk->search->context, first, last);
 }
 
 // What the unit's number is to be.
 static uint8_t walk_unit(struct walk *walk, size_t unit) {
-    uint64_t most = 0;
+    uint8_t most = 0;
     struct sp_block *block = sp_leaf_of(walk->chain, unit)->first[unit & (SP_LEAF_UNITS - 1)];
-    walk->looks++;
+    count_look(walk);
     while (block && unit_at(block) == unit) {
         if (block->address >= walk->end && is_seam(block))
             walk_row(walk, block);
-        walk->looks++;
+        count_look(walk);
         if (block->address >= walk->end) {
             block = block->next;
             continue;
         }
-        most = walk->size > most ? walk->size : most;
+        most = walk->number > most ? walk->number : most;
         block = walk->behind;
     }
-    return most > 0 ? number_of(most) : 0;
+    return most;
 }
 
 static uint8_t most_of(const struct sp_leaf *leaf, size_t units) {
@@ -84,41 +108,53 @@ static uint8_t most_of(const struct sp_leaf *leaf, size_t units) {
     return most;
 }
 
-// Walks the units of a leaf whose numbers are no smaller than `least`, as long as there are looks.
-// False when there are no more.
-static bool walk_leaf(struct walk *walk, size_t first, uint8_t least, unsigned looks) {
-    struct sp_leaf *leaf = sp_leaf_of(walk->chain, first);
+static uint64_t address_of(const struct sp_chain *chain, size_t unit) {
+    return chain->address + ((uint64_t)unit << SP_UNIT_SHIFT);
+}
+
+// Walks the units of a leaf from one on whose numbers are no smaller than `least`, as long as there
+// are looks. False when there are no more.
+static bool walk_leaf(struct walk *walk, size_t unit, uint8_t least) {
+    struct sp_leaf *leaf = sp_leaf_of(walk->chain, unit);
+    size_t first = unit & ~(size_t)(SP_LEAF_UNITS - 1);
     size_t units = sp_chain_units(walk->chain) - first;
     if (!leaf || leaf->rows_most < least)
         return true;
     units = units < SP_LEAF_UNITS ? units : SP_LEAF_UNITS;
-    for (size_t i = 0; i < units; i++) {
+    for (size_t i = unit - first; i < units; i++) {
         if (leaf->rows[i] < least)
             continue;
-        if (walk->looks >= looks)
+        if (walk->search->looks == 0) {
+            walk->search->from = address_of(walk->chain, first + i);
             return false;
+        }
         leaf->rows[i] = walk_unit(walk, first + i);
     }
     leaf->rows_most = most_of(leaf, units);
     return true;
 }
 
-static bool walk_chain(struct walk *walk, uint8_t least, unsigned looks) {
+static bool walk_chain(struct walk *walk, uint8_t least) {
+    const struct sp_chain *chain = walk->chain;
+    size_t unit = walk->search->from > chain->address ? sp_unit_of(chain, walk->search->from) : 0;
     bool whole = true;
-    for (size_t i = 0; i < sp_chain_leaves(walk->chain) && whole; i++)
-        whole = walk_leaf(walk, i << SP_LEAF_SHIFT, least, looks);
+    while (unit < sp_chain_units(chain) && whole) {
+        whole = walk_leaf(walk, unit, least);
+        unit = (unit | (SP_LEAF_UNITS - 1)) + 1;
+    }
     return whole;
 }
 
-void sp_rows_find(struct sp_chain *chain, uint64_t least, sp_row_found *visit, void *context) {
-    struct walk walk = {.chain = chain, .least = least, .visit = visit, .context = context};
-    walk_chain(&walk, number_of(least), UINT32_MAX);
+bool sp_rows_find(struct sp_chain *chain, struct sp_rows_search *search) {
+    struct walk walk = {.chain = chain, .search = search, .in_parts = search->looks < UINT_MAX};
+    return walk_chain(&walk, number_of(search->least));
 }
 
 bool sp_rows_learn(struct sp_chain *chain, unsigned *looks) {
-    struct walk walk = {.chain = chain};
-    bool whole = walk_chain(&walk, SP_ROWS_UNKNOWN, *looks);
-    *looks = walk.looks < *looks ? *looks - walk.looks : 0;
+    struct sp_rows_search search = {.looks = *looks};
+    struct walk walk = {.chain = chain, .search = &search, .in_parts = true};
+    bool whole = walk_chain(&walk, SP_ROWS_UNKNOWN);
+    *looks = search.looks;
     return whole;
 }
 

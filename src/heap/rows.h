@@ -19,7 +19,7 @@
 
 #include "heap/block.h"
 
-enum { SP_ROWS_UNKNOWN = UINT8_MAX };
+enum { SP_ROWS_UNKNOWN = UINT8_MAX, SP_ROWS_LARGE = SP_ROWS_UNKNOWN - 1, SP_ROWS_LONG = 256 };
 
 static inline bool sp_block_is_filed(const struct sp_block *block) {
     return block && sp_block_state(block) == SP_BLOCK_FREE;
@@ -41,9 +41,18 @@ static inline void sp_rows_note(const struct sp_block *block) {
         sp_rows_note_seam(block->next);
 }
 
-// Visits each row of at least `least` bytes, by address. The visitor changes nothing.
 typedef void sp_row_found(void *context, struct sp_block *first, struct sp_block *last);
-void sp_rows_find(struct sp_chain *chain, uint64_t least, sp_row_found *visit, void *context);
+
+struct sp_rows_search {
+    uint64_t least;      // bytes of the rows, or parts of long ones, that are visited
+    sp_row_found *visit; // changes nothing
+    void *context;
+    unsigned looks; // at so many blocks, about; each search lowers it. UINT_MAX: at all, in whole rows
+    uint64_t from;  // address; behind a search that came to no end: where the next one goes on
+};
+
+// Visits rows by address. True when it came to the end of the chain.
+bool sp_rows_find(struct sp_chain *chain, struct sp_rows_search *search);
 
 // Looks at the units of which nothing is known, so that who searches needn't; at some `*looks`
 // blocks, and lowers that by each. True when no unit is left.

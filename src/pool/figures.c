@@ -11,6 +11,9 @@ static const struct sp_lane_table *lanes_of(const struct sp_pool *pool) {
     return table ? table : &none;
 }
 
+// Of more lanes than so many some are looked at each time.
+enum { SP_LANES_LOOKED_AT = 64 };
+
 uint64_t sp_figures_used(const struct sp_pool *pool) {
     const struct sp_lane_table *table = lanes_of(pool);
     uint64_t sum = 0;
@@ -19,6 +22,20 @@ uint64_t sp_figures_used(const struct sp_pool *pool) {
         sum += lane ? sp_figure(&lane->used) : 0;
     }
     return sum;
+}
+
+// Two threads that come here at once may both look.
+uint64_t sp_figures_used_lately(struct sp_pool *pool) {
+    uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
+    uint32_t calls = atomic_load_explicit(&pool->used_calls, memory_order_relaxed);
+    if (lanes > SP_LANES_LOOKED_AT && calls > 0) {
+        atomic_store_explicit(&pool->used_calls, calls - 1, memory_order_relaxed);
+        return atomic_load_explicit(&pool->used_lately, memory_order_relaxed);
+    }
+    uint64_t used = sp_figures_used(pool);
+    atomic_store_explicit(&pool->used_lately, used, memory_order_relaxed);
+    atomic_store_explicit(&pool->used_calls, lanes / SP_LANES_LOOKED_AT, memory_order_relaxed);
+    return used;
 }
 
 static bool is_used(struct sp_lane *lane) {
@@ -83,8 +100,6 @@ static void allow(struct sp_lane *lane, uint64_t more) {
     atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more, memory_order_relaxed);
     sp_biased_release(&lane->lock);
 }
-
-enum { SP_LANES_LOOKED_AT = 64 };
 
 // How many lanes are looked at. Where a look at very many has found too little, others follow at a few until
 // they have been as many together: so a pool that grows on thousands of streams looks at a few each time.

@@ -42,13 +42,13 @@ static uint64_t granule_of(const struct sp_pool *pool) {
 }
 
 // The most that the program is known to need at once, if `size` bytes more are in use now.
-static uint64_t known_need(const struct sp_pool *pool, uint64_t size) {
-    uint64_t now = sp_figures_used(pool) + size;
+static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
+    uint64_t now = sp_figures_used_lately(pool) + size;
     uint64_t high = sp_figure(&pool->used_high);
     return now > high ? now : high;
 }
 
-bool sp_growth_is_due(const struct sp_pool *pool, uint64_t size) {
+bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     uint64_t need = known_need(pool, size);
     uint64_t slack = need / SP_SLACK_SHARE;
@@ -73,7 +73,7 @@ static bool is_fair(const struct sp_pool *pool, uint64_t bytes) {
 
 // What is mapped when less is needed: a whole extent as long as the pool may have one that it doesn't need yet, else as much
 // as it may have. A request that is large enough for an extent of its own gets just that.
-static uint64_t large_unit(const struct sp_pool *pool, uint64_t need) {
+static uint64_t large_unit(struct sp_pool *pool, uint64_t need) {
     if (need >= SP_EXTENT_OWN_MIN)
         return 0;
     uint64_t unit = extent_of_pool(atomic_load_explicit(&pool->reserved, memory_order_relaxed));
@@ -84,7 +84,7 @@ static uint64_t large_unit(const struct sp_pool *pool, uint64_t need) {
 
 // What one growth maps when less is needed. Pages grow with what they hold, so that a program with few small
 // blocks holds few; the segments of the fixed region have one extent each and grow by nothing else.
-static uint64_t growth_unit(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
+static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     if (kind == SP_REGION_FIXED)
         return 0;
     if (kind == SP_REGION_LARGE)
@@ -169,7 +169,7 @@ uint64_t sp_growth_least(const struct sp_request *request) {
 
 // How much is to be mapped where `need` is needed: the growth unit, if the pool's limit has room
 // for it.
-static uint64_t amount_for(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
+static uint64_t amount_for(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     uint64_t amount = growth_unit(pool, kind, need);
     if (amount < need)
@@ -388,7 +388,7 @@ static CUresult map_for(const struct sp_request *request, struct plan *plan) {
     return error;
 }
 
-static CUresult grow_mapping(const struct sp_request *request, struct sp_block **block) {
+static CUresult grow_mapping(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     struct plan plan;
     *block = sp_take(request); // another thread may have grown while this one waited
@@ -403,7 +403,7 @@ static CUresult grow_mapping(const struct sp_request *request, struct sp_block *
     return CUDA_SUCCESS;
 }
 
-CUresult sp_grow(const struct sp_request *request, struct sp_block **block) {
+CUresult sp_grow(struct sp_request *request, struct sp_block **block) {
     sp_pool_begin_mapping(request->pool);
     CUresult error = grow_mapping(request, block);
     sp_pool_end_mapping(request->pool);

@@ -40,12 +40,16 @@ static CUresult of_gone_contexts(struct sp_request *request, struct sp_block **b
     return CUDA_SUCCESS;
 }
 
+static bool may_ask_others(const struct sp_request *request) {
+    return !(request->flags & poolMallocSameStreamOnly) && sp_pool_may_ask(request->pool);
+}
+
 // Memory that only a question can find.
 static CUresult found_complete(struct sp_request *request, struct sp_block **block) {
-    if (request->flags & poolMallocSameStreamOnly || !sp_pool_may_ask(request->pool))
+    if (!may_ask_others(request))
         return CUDA_SUCCESS;
     uint64_t before = sp_streams_news();
-    CUresult error = sp_pool_fence_open_lanes(request->pool, request->lane, true);
+    CUresult error = sp_pool_ask_some_open_lanes(request->pool, request->lane);
     if (error == CUDA_SUCCESS)
         error = sp_streams_poll_some_of(request->lane->stream);
     request->brought_news = sp_streams_news() != before;
@@ -75,16 +79,19 @@ static CUresult collected_from_some(struct sp_request *request, struct sp_block 
     return CUDA_SUCCESS;
 }
 
-// What was left by a request that had no patience for so much, before memory is taken from others or waited for.
+// What was left by a request that had no patience for so much, before memory is taken from others or
+// waited for. From here on it looks at all that there is.
 static CUresult brought_in(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     sp_lock_acquire(&pool->lock);
     bool settled = sp_pool_is_settled(pool);
     sp_lock_release(&pool->lock);
-    if (settled && !request->left_some)
+    request->thorough = true;
+    if (settled && !request->left_some && !request->cut_short)
         return CUDA_SUCCESS;
     sp_pool_collect(pool);
     request->left_some = false;
+    request->cut_short = false;
     *block = sp_take(request);
     return CUDA_SUCCESS;
 }
@@ -122,11 +129,11 @@ static bool is_idle(struct sp_pool *pool) {
     bool idle = true;
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        idle = idle && pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes == 0;
-        SP_LIST_FOR_EACH(link, &pool->lanes) {
+    for (int kind = 0; kind < SP_REGION_COUNT && idle; kind++) {
+        idle = pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes == 0;
+        for (const struct sp_list *link = pool->lanes.next; idle && link != &pool->lanes; link = link->next) {
             const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-            idle = idle && lane->tiers[kind].bytes + lane->unfenced[kind].bytes == 0;
+            idle = lane->tiers[kind].bytes + lane->unfenced[kind].bytes == 0;
         }
     }
     sp_lock_release(&pool->lock);
@@ -303,7 +310,9 @@ static CUresult look_at_all(struct sp_request *request, struct sp_block **block)
     if (sp_stream_count() <= SP_STREAMS_IN_TURN)
         return CUDA_SUCCESS;
     sp_streams_end_with_gone_contexts(request->lane->stream);
-    if (sp_pool_may_ask(request->pool) && !(request->flags & poolMallocSameStreamOnly))
+    if (may_ask_others(request))
+        error = sp_pool_fence_open_lanes(request->pool, request->lane, true);
+    if (error == CUDA_SUCCESS && may_ask_others(request))
         error = sp_streams_poll_context_of(request->lane->stream);
     request->brought_news = request->brought_news || sp_streams_news() != before;
     return error == CUDA_SUCCESS ? sp_climb_again(request, block) : error;

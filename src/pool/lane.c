@@ -210,20 +210,35 @@ static CUresult fence_open(struct sp_lane *lane, const struct sp_lane *caller, b
     return error;
 }
 
-CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask) {
-    const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
-    uint64_t share = unfenced_share(pool);
+// Of a table's lanes so many, from a slot on.
+static CUresult fence_open_of(const struct sp_lane_table *table, uint32_t from, uint32_t count,
+                              const struct sp_lane *caller, bool may_ask, uint64_t share) {
     CUresult first = CUDA_SUCCESS;
-    if (!promises_open_lanes(pool))
-        return CUDA_SUCCESS;
-    for (uint32_t slot = 0; table && slot < table->count; slot++) {
-        struct sp_lane *lane = atomic_load_explicit(&table->lanes[slot], memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sp_lane *lane =
+            atomic_load_explicit(&table->lanes[(from + i) % table->count], memory_order_acquire);
         if (!lane || lane == caller || !is_unfenced(lane, share))
             continue;
         CUresult error = fence_open(lane, caller, may_ask);
         first = first == CUDA_SUCCESS ? error : first;
     }
     return first;
+}
+
+CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask) {
+    const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    if (!table || !promises_open_lanes(pool))
+        return CUDA_SUCCESS;
+    return fence_open_of(table, 0, table->count, caller, may_ask, unfenced_share(pool));
+}
+
+CUresult sp_pool_ask_some_open_lanes(struct sp_pool *pool, const struct sp_lane *caller) {
+    const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    if (!table || !promises_open_lanes(pool))
+        return CUDA_SUCCESS;
+    uint32_t count = table->count < FIRST_TABLE ? table->count : FIRST_TABLE;
+    uint32_t from = atomic_fetch_add_explicit(&pool->open_in_turn, count, memory_order_relaxed);
+    return fence_open_of(table, from % table->count, count, caller, true, unfenced_share(pool));
 }
 
 // A free that found its lane open is counted when the lane's lock can be had.
@@ -290,6 +305,7 @@ void sp_pool_free_lanes(struct sp_pool *pool) {
             atomic_store_explicit(&table->lanes[i], NULL, memory_order_release);
     }
     pool->in_turn = NULL;
+    pool->looked_at = NULL;
     while (!sp_list_empty(&pool->legacy_lanes))
         sp_list_pop_front(&pool->legacy_lanes);
     while (!sp_list_empty(&pool->lanes))

@@ -174,6 +174,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->used_high, 0);
     pool->covered_last = 0;
     pool->short_looks = 0;
+    atomic_store(&pool->used_calls, 0);
     pool->shared = 0;
     atomic_store(&pool->reserved, 0);
     atomic_store(&pool->reserved_high, 0);
@@ -199,6 +200,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_list_init(&pool->lanes);
     sp_list_init(&pool->legacy_lanes);
     pool->in_turn = NULL;
+    pool->looked_at = NULL;
+    atomic_store(&pool->open_in_turn, 0);
     sp_list_init(&pool->link);
     sp_list_init(&pool->holds);
     sp_list_init(&pool->due);

@@ -201,7 +201,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     count_miss(lane);
     if (!ask)
         return;
-    sp_pool_fence_open_lanes(pool, lane, true);
+    sp_pool_ask_some_open_lanes(pool, lane);
     sp_streams_poll_some_of(lane->stream);
     sp_lock_acquire(&pool->lock);
     sp_pool_settle_part(pool);

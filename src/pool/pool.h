@@ -96,6 +96,7 @@ struct sp_region {
     struct sp_tier waiting;  // fences of several streams, or of one without a lane: nobody's yet
     struct sp_tier unfenced; // likewise, and no event stood behind one when the block was filed
     struct sp_tier holes;    // address space of the segments that has no memory
+    uint64_t rows_from;      // where a search for rows that was cut short goes on; 0: none was
 };
 
 enum { SP_QUICK_BINS = 32 };
@@ -215,6 +216,8 @@ struct sp_pool {
     struct sp_lock allowances;
     uint32_t covered_last;                  // the slot of the lane whose allowance was brought up last
     uint32_t short_looks;                   // see pool/figures.c
+    _Atomic uint64_t used_lately;           // see sp_figures_used_lately
+    _Atomic uint32_t used_calls;            // that may still have it
     _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
 
@@ -231,11 +234,13 @@ struct sp_pool {
     uint32_t kept_views_max;       // a test may set fewer
     size_t kept_mappings_max;
     struct sp_list lanes;
-    uint64_t shared;               // what each lane was last allowed to hold back
-    struct sp_list legacy_lanes;   // those of legacy streams
-    const struct sp_list *in_turn; // the lane that was collected from last, in `lanes`; null: none
-    _Atomic uint32_t lane_count;   // written under `lock`
-    uint64_t settled;              // sp_streams_news() when the tiers were last looked through
+    uint64_t shared;                 // what each lane was last allowed to hold back
+    struct sp_list legacy_lanes;     // those of legacy streams
+    const struct sp_list *in_turn;   // the lane that was collected from last, in `lanes`; null: none
+    const struct sp_list *looked_at; // likewise the one whose memory was looked at last
+    _Atomic uint32_t open_in_turn;   // the slot of the open lane that is asked next
+    _Atomic uint32_t lane_count;     // written under `lock`
+    uint64_t settled;                // sp_streams_news() when the tiers were last looked through
 
     struct sp_access access; // written under `map_lock`
 
@@ -388,6 +393,9 @@ void sp_lane_record(struct sp_lane *lane);
 // the caller `may_ask`, and else, or where work is pending, records. An open lane is one whose stream the program has promised to
 // destroy through the library and never to capture; the caller's own, which may be null, is left out.
 CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask);
+
+// The same with questions, for a request that asks some of very many lanes by turns.
+CUresult sp_pool_ask_some_open_lanes(struct sp_pool *pool, const struct sp_lane *caller);
 
 // Before a promise ends, the measure of completion changes, or the pool is given up: no open lane leaves a free without an event any
 // more, and what was left gets one. Whoever makes the change opens the lanes again with sp_pool_share_unfenced().

@@ -96,7 +96,7 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
 }
 
 // Takes memory that others freed while this thread waited for the map lock, or sets aside what a view can be made of.
-static bool prepare(const struct sp_request *request, struct plan *plan, struct sp_block **block) {
+static bool prepare(struct sp_request *request, struct plan *plan, struct sp_block **block) {
     sp_lock_acquire(&request->pool->lock);
     *block = sp_take_locked(request);
     bool prepared = !*block && sp_pieces_choose(request, &plan->pieces) && set_aside_locked(request, plan);
@@ -270,7 +270,7 @@ static CUresult stitch_mapping(const struct sp_request *request, struct plan *pl
     return error;
 }
 
-static CUresult remap_mapping(const struct sp_request *request, uint64_t time_max, struct sp_block **block) {
+static CUresult remap_mapping(struct sp_request *request, uint64_t time_max, struct sp_block **block) {
     struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
     CUresult error = prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
     free_plan(&plan);
@@ -286,7 +286,7 @@ static struct sp_block *take_kept(const struct sp_request *request) {
     return block;
 }
 
-CUresult sp_remap(const struct sp_request *request, uint64_t time_max, struct sp_block **block) {
+CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block) {
     *block = take_kept(request);
     if (*block) {
         sp_pool_count(request->pool, SP_STATISTIC_KeptViewsUsed);

@@ -8,8 +8,13 @@
 
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
                      enum sp_region_kind kind, uint64_t size, unsigned int flags) {
-    *request = (struct sp_request){
-        .pool = pool, .lane = lane, .kind = kind, .size = size, .flags = flags, .reach = SP_RULE_COMPLETE};
+    *request = (struct sp_request){.pool = pool,
+                                   .lane = lane,
+                                   .kind = kind,
+                                   .size = size,
+                                   .flags = flags,
+                                   .reach = SP_RULE_COMPLETE,
+                                   .looks = SP_REQUEST_LOOKS};
     if (sp_request_allows(request, poolMemPoolReuseFollowEventDependencies))
         request->reach = SP_RULE_ORDERED;
     sp_stream_copy_clock(lane->stream, &request->clock);

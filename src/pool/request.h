@@ -17,10 +17,16 @@ struct sp_request {
     enum sp_rule reach;    // the dearest rule by which memory may be taken now: 2, 3 or 5
     bool brought_news;     // its question has shown something to be complete
     bool left_some;        // in the lanes, of very much: see sp_request_patience
+    bool thorough;         // it looks at all that there is: the last time before it is refused
+    bool cut_short;        // a look at rows of free neighbours, or at lanes, has not come to an end
+    unsigned looks;        // at blocks in such rows, that are left to it
     bool made_order;       // by a wait of its own, so the order that the clock tells of needs no policy
     const char *lacking;   // see pool/refusal.h: who had no memory for the last growth
     struct sp_clock clock; // what the lane's stream runs after
 };
+
+// So many blocks in rows a request looks at in vain before it looks for memory elsewhere.
+enum { SP_REQUEST_LOOKS = 2048 };
 
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
                      enum sp_region_kind kind, uint64_t size, unsigned int flags);
@@ -58,9 +64,9 @@ enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_f
 // Takes memory within the request's reach: from the lane's own, from what is ready, from other lanes' where
 // the rule allows, and from free neighbours of all these kinds together. The block is live, has room for
 // one more fence, and keeps its fences. Null when there is none. Takes the pool's lock.
-struct sp_block *sp_take(const struct sp_request *request);
+struct sp_block *sp_take(struct sp_request *request);
 struct sp_block *sp_take_locked(
-    const struct sp_request *request); // with the pool's lock held, which may be given back and taken again
+    struct sp_request *request); // with the pool's lock held, which may be given back and taken again
 
 // The same out of what is ready and the lane's own as it is, in one block. Takes the pool's lock.
 struct sp_block *sp_take_ready(const struct sp_request *request);
@@ -79,13 +85,13 @@ bool sp_block_usable(const struct sp_request *request, const struct sp_block *bl
 
 // With the pool's lock held, which may be given back and taken again: takes the best free memory within reach out of the tiers, in
 // one piece that is BUSY and at least as large as asked for. Null when there is none.
-struct sp_block *sp_take_aside(const struct sp_request *request);
+struct sp_block *sp_take_aside(struct sp_request *request);
 
 // ---- remap.c
 
 // Takes memory out of a kept view, or by mapping free memory that lies in pieces once more, side by side. Sets null
 // when there is not enough of it, or when that would count for more than `time_max` nanoseconds.
-CUresult sp_remap(const struct sp_request *request, uint64_t time_max, struct sp_block **block);
+CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block);
 
 // The same with memory that is within reach once the stream has been made to wait for it, whatever it costs; where the pool's
 // policy lets memory be remapped at all. CUDA_ERROR_NOT_FOUND when an event that it needs is there no more.
@@ -95,10 +101,10 @@ CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **blo
 
 // Takes memory by mapping new one, next to free memory where that saves some. CUDA_ERROR_OUT_OF_MEMORY when
 // the device, the host, the address space or the pool's limit has no more; then nothing has changed.
-CUresult sp_grow(const struct sp_request *request, struct sp_block **block);
+CUresult sp_grow(struct sp_request *request, struct sp_block **block);
 
 // Whether the pool may hold `size` bytes more without going far beyond the most that its program is known to need.
-bool sp_growth_is_due(const struct sp_pool *pool, uint64_t size);
+bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);
 
 // What sp_grow would have to map at least, next to free memory where that saves some. The pool's lock is held.
 uint64_t sp_growth_least(const struct sp_request *request);

@@ -7,8 +7,11 @@
 #include "base/checked.h"
 #include "heap/rows.h"
 
-// Who looks for rows looks at so many blocks before others that wait for the pool's lock have it.
-enum { ROWS_AT_ONCE = 2048 };
+#include <limits.h>
+
+// Who looks for rows looks at so many blocks before others that wait for the pool's lock have it; and
+// so many lanes are looked at by turns.
+enum { ROWS_AT_ONCE = 2048, LANES_AT_ONCE = 64 };
 
 // Whether other lanes can have anything for it: not for a non-blocking stream that runs after no other one. What they have that
 // is complete is ready memory once it is settled.
@@ -87,6 +90,26 @@ static struct sp_block *best_of_all_lanes(const struct sp_request *request) {
     return best;
 }
 
+static struct sp_lane *lane_in_turn(struct sp_pool *pool) {
+    struct sp_list *link = pool->looked_at ? pool->looked_at->next : pool->lanes.next;
+    if (link == &pool->lanes)
+        link = pool->lanes.next;
+    pool->looked_at = link;
+    return SP_CONTAINER_OF(link, struct sp_lane, link);
+}
+
+// Of very many lanes by turns, unless the request is about to be refused.
+static struct sp_block *best_of_some_lanes(struct sp_request *request) {
+    struct sp_block *best = NULL;
+    uint32_t lanes = atomic_load_explicit(&request->pool->lane_count, memory_order_relaxed);
+    if (request->thorough || lanes <= LANES_AT_ONCE)
+        return best_of_all_lanes(request);
+    request->cut_short = true;
+    for (int i = 0; i < LANES_AT_ONCE; i++)
+        best = better_of_lane(request, lane_in_turn(request->pool), best);
+    return best;
+}
+
 // Without a wait the stream has the memory of those that it runs after, and of the legacy streams.
 static struct sp_block *best_of_lanes_before(const struct sp_request *request) {
     struct sp_block *best = NULL;
@@ -99,12 +122,17 @@ static struct sp_block *best_of_lanes_before(const struct sp_request *request) {
     return best;
 }
 
-// The best fit of what other lanes have within reach. The legacy stream runs after all blocking streams.
-static struct sp_block *best_of_others(const struct sp_request *request) {
+// The legacy stream runs after all blocking streams.
+static bool reaches_lanes_before_alone(const struct sp_request *request) {
+    return request->reach == SP_RULE_ORDERED && !sp_stream_is_legacy(request->lane->stream->handle);
+}
+
+// The best fit of what other lanes have within reach.
+static struct sp_block *best_of_others(struct sp_request *request) {
     if (request->reach <= SP_RULE_COMPLETE)
         return NULL;
-    bool before = request->reach == SP_RULE_ORDERED && !sp_stream_is_legacy(request->lane->stream->handle);
-    struct sp_block *best = before ? best_of_lanes_before(request) : best_of_all_lanes(request);
+    struct sp_block *best =
+        reaches_lanes_before_alone(request) ? best_of_lanes_before(request) : best_of_some_lanes(request);
     const struct sp_region *region = &request->pool->regions[request->kind];
     best = better_in_reach(request, &region->waiting, best);
     return better_in_reach(request, &region->unfenced, best);
@@ -123,30 +151,15 @@ struct row_search {
     struct row best;
 };
 
-// Which of two tiers stands before the other one where the request looks through all: ready memory, and then lane by lane.
-static bool stands_before(const struct sp_request *request, const struct sp_tier *tier,
-                          const struct sp_tier *other) {
-    const struct sp_region *region = &request->pool->regions[request->kind];
-    if (tier == &region->ready || other == &region->ready)
-        return tier == &region->ready;
-    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
-        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        const struct sp_tier *of_lane[] = {&lane->tiers[request->kind], &lane->unfenced[request->kind]};
-        for (int i = 0; i < 2; i++) {
-            if (of_lane[i] == tier || of_lane[i] == other)
-                return of_lane[i] == tier;
-        }
-    }
-    return tier == &region->waiting; // and the other one is the region's unfenced one
-}
-
-// Among equals the row whose first block comes first.
+// Among equals the row that begins with ready memory, and then the one whose first block is the
+// smaller one, or the lower one.
 static bool is_better(const struct row_search *search, struct row row) {
     const struct sp_block *best = search->best.first;
+    const struct sp_tier *ready = &search->request->pool->regions[search->request->kind].ready;
     if (!best || row.size != search->best.size)
         return row.size < search->best.size;
-    if (row.first->tier != best->tier)
-        return stands_before(search->request, row.first->tier, best->tier);
+    if ((row.first->tier == ready) != (best->tier == ready))
+        return row.first->tier == ready;
     return row.first->size < best->size ||
            (row.first->size == best->size && row.first->address < best->address);
 }
@@ -170,12 +183,53 @@ static void look_at_row(void *context, struct sp_block *first, struct sp_block *
     }
 }
 
-static struct row best_row(const struct sp_request *request) {
+static uint64_t bytes_of_lane(const struct sp_request *request, const struct sp_lane *lane) {
+    return lane ? lane->tiers[request->kind].bytes + lane->unfenced[request->kind].bytes : 0;
+}
+
+static uint64_t bytes_of_lanes_before(const struct sp_request *request) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < request->clock.count; i++)
+        sum += bytes_of_lane(request, sp_pool_find_lane(request->pool, request->clock.entries[i].slot));
+    SP_LIST_FOR_EACH(link, &request->pool->legacy_lanes)
+    sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
+    return sum;
+}
+
+// Whether all that can be within reach is enough, wherever it lies. Others may have very much that
+// isn't, in rows that are long, so this comes before a look at any.
+static bool may_have_row(const struct sp_request *request) {
+    const struct sp_region *region = &request->pool->regions[request->kind];
+    uint64_t sum = region->ready.bytes + bytes_of_lane(request, request->lane);
+    if (sum >= request->size || !reaches_others(request))
+        return sum >= request->size;
+    if (!reaches_lanes_before_alone(request))
+        return true;
+    return sum + region->waiting.bytes + region->unfenced.bytes + bytes_of_lanes_before(request) >=
+           request->size;
+}
+
+// Where the search is cut short the next one goes on.
+static struct row best_row(struct sp_request *request) {
     struct row_search search = {request, {NULL, UINT64_MAX}};
-    SP_LIST_FOR_EACH(link, &request->pool->regions[request->kind].segments) {
-        struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
-        sp_rows_find(&segment->chain, request->size, look_at_row, &search);
+    struct sp_region *region = &request->pool->regions[request->kind];
+    struct sp_rows_search rows = {.least = request->size,
+                                  .visit = look_at_row,
+                                  .context = &search,
+                                  .looks = request->thorough ? UINT_MAX : request->looks,
+                                  .from = request->thorough ? 0 : region->rows_from};
+    bool to_end = true;
+    request->cut_short = request->cut_short || rows.from != 0;
+    SP_LIST_FOR_EACH(link, &region->segments) {
+        struct sp_chain *chain = &SP_CONTAINER_OF(link, struct sp_segment, link)->chain;
+        if (!to_end || (rows.from != 0 && !sp_chain_covers(chain, rows.from)))
+            continue;
+        to_end = sp_rows_find(chain, &rows);
+        rows.from = to_end ? 0 : rows.from;
     }
+    region->rows_from = to_end ? 0 : rows.from;
+    request->looks = request->thorough ? request->looks : rows.looks;
+    request->cut_short = request->cut_short || !to_end;
     return search.best;
 }
 
@@ -216,7 +270,7 @@ static struct sp_block *join_row(struct sp_pool *pool, struct row row, uint64_t 
     return row.first;
 }
 
-static struct sp_block *row_aside(const struct sp_request *request) {
+static struct sp_block *row_aside(struct sp_request *request) {
     struct row row = best_row(request);
     if (!row.first)
         return NULL;
@@ -227,17 +281,17 @@ static struct sp_block *row_aside(const struct sp_request *request) {
     return NULL;
 }
 
-static struct sp_block *best_alone(const struct sp_request *request) {
+static struct sp_block *best_alone(struct sp_request *request) {
     struct sp_block *block = best_at_hand(request->lane, request->kind, request->size);
     return block ? block : best_of_others(request);
 }
 
-struct sp_block *sp_take_aside(const struct sp_request *request) {
+struct sp_block *sp_take_aside(struct sp_request *request) {
     struct sp_block *block = best_alone(request);
-    if (!block && learn_rows(request))
+    if (!block && may_have_row(request) && learn_rows(request))
         block = best_alone(request);
     if (!block)
-        return row_aside(request);
+        return may_have_row(request) ? row_aside(request) : NULL;
     sp_tier_remove(block);
     return block;
 }
@@ -286,15 +340,19 @@ static struct sp_block *take_at_hand_live(const struct sp_request *request) {
 }
 
 // Several blocks side by side of the same.
-static struct sp_block *take_row_at_hand(const struct sp_request *request) {
-    struct sp_request near = *request;
-    near.reach = SP_RULE_COMPLETE;
-    return learn_some_rows(&near) ? finish(&near, row_aside(&near)) : NULL;
+static struct sp_block *take_row_at_hand(struct sp_request *request) {
+    enum sp_rule reach = request->reach;
+    struct sp_block *block = NULL;
+    request->reach = SP_RULE_COMPLETE;
+    if (may_have_row(request) && learn_some_rows(request))
+        block = finish(request, row_aside(request));
+    request->reach = reach;
+    return block;
 }
 
 // Where very much has completed, the request needn't wait until all of it is settled: the next one goes on with it, and before one
 // is refused all is done.
-struct sp_block *sp_take_locked(const struct sp_request *request) {
+struct sp_block *sp_take_locked(struct sp_request *request) {
     struct sp_block *block = take_at_hand_live(request);
     uint64_t parts = sp_request_patience(request);
     while (!block && !sp_pool_settle_part(request->pool) && parts-- > 0) {
@@ -313,7 +371,7 @@ struct sp_block *sp_take_ready(const struct sp_request *request) {
     return block;
 }
 
-struct sp_block *sp_take(const struct sp_request *request) {
+struct sp_block *sp_take(struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
     struct sp_block *block = sp_take_locked(request);
     sp_lock_release(&request->pool->lock);

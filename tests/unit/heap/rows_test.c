@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +71,8 @@ static void add(void *context, struct sp_block *first, struct sp_block *last) {
 
 static struct sum find(uint64_t least) {
     struct sum sum = {.smallest = UINT64_MAX};
-    sp_rows_find(&chain, least, add, &sum);
+    struct sp_rows_search search = {.least = least, .visit = add, .context = &sum, .looks = UINT_MAX};
+    assert_true(sp_rows_find(&chain, &search));
     assert_true(sum.rows == 0 || sum.smallest >= least);
     return sum;
 }
@@ -189,6 +191,85 @@ static void what_is_known_costs_nothing(void **state) {
     assert_found(2 * BLOCK);
 }
 
+// ------------------------------------------------------------------------------------------- long rows
+
+// Each block of the first ones in another tier than its neighbours.
+static void put_long_row(uint64_t count) {
+    for (uint64_t place = 0; place < count; place++)
+        put(place, 1, (int)(place % 2));
+}
+
+// Parts share the block at which they meet, and a search that goes on looks back from there.
+static void add_part(void *context, struct sp_block *first, struct sp_block *last) {
+    struct sum *sum = context;
+    uint64_t begin = first->address > sum->end ? first->address : sum->end;
+    assert_true(sp_block_end(last) >= begin);
+    sum->bytes += sp_block_end(last) - begin;
+    sum->end = sp_block_end(last);
+    sum->rows++;
+}
+
+static void a_search_that_has_no_looks_left_goes_on_at_the_next_one(void **state) {
+    (void)state;
+    enum { LONG = 6000, LOOKS = 1000 };
+    struct sum sum = {0};
+    struct sp_rows_search search = {.least = BLOCK, .visit = add_part, .context = &sum};
+    bool whole = false;
+    size_t searches = 0;
+    put_long_row(LONG);
+    for (; !whole; searches++) {
+        uint64_t before = sum.bytes;
+        search.looks = LOOKS;
+        whole = sp_rows_find(&chain, &search);
+        assert_true(whole || sum.bytes > before);
+        assert_true(sum.bytes - before <= (LOOKS + 2 * SP_ROWS_LONG) * BLOCK);
+        assert_true(whole || (search.looks == 0 && search.from > BASE));
+        assert_true(sp_chain_check(&chain));
+    }
+    assert_int_equal(sum.bytes, LONG * BLOCK);
+    assert_true(searches >= LONG / (LOOKS + 2 * SP_ROWS_LONG));
+    assert_int_equal(find(LONG * BLOCK).rows, 1); // in whole rows
+}
+
+static void what_is_learned_of_a_long_row_is_no_look_at_all_of_it(void **state) {
+    (void)state;
+    enum { LONG = 6000 };
+    unsigned looks = 100000;
+    put_long_row(LONG);
+    assert_true(sp_rows_learn(&chain, &looks));
+    put(LONG, 1, 0);
+    looks = 100000;
+    assert_true(sp_rows_learn(&chain, &looks));
+    assert_true(looks > 100000 - 4 * SP_ROWS_LONG);
+    assert_true(sp_chain_check(&chain));
+    assert_int_equal(find((LONG + 1) * BLOCK).rows, 1);
+}
+
+static void whatever_happens_long_rows_are_found(void **state) {
+    (void)state;
+    enum { LONG = 3000 };
+    uint64_t seed = 7;
+    put_long_row(LONG);
+    for (int round = 0; round < 3000; round++) {
+        struct sp_block *block = set_aside(random_below(&seed, LONG), 1);
+        if (random_below(&seed, 32) > 0)
+            sp_tier_insert(&tiers[random_below(&seed, TIERS)], block);
+        struct sum sum = {0};
+        struct sp_rows_search search = {.least = BLOCK << random_below(&seed, 12),
+                                        .visit = add_part,
+                                        .context = &sum,
+                                        .looks = (unsigned)random_below(&seed, 900)};
+        unsigned looks = (unsigned)random_below(&seed, 900);
+        if (random_below(&seed, 4) == 0)
+            sp_rows_learn(&chain, &looks);
+        if (random_below(&seed, 4) == 0)
+            sp_rows_find(&chain, &search);
+        if (random_below(&seed, 16) == 0)
+            assert_found(BLOCK << random_below(&seed, 12));
+        assert_true(round % 16 != 0 || sp_chain_check(&chain));
+    }
+}
+
 static void a_row_of_which_nothing_is_noted_is_out_of_order(void **state) {
     (void)state;
     put(10, 2, 0);
@@ -211,6 +292,9 @@ int main(void) {
         rows_test(a_row_that_grows_in_one_leaf_is_known_in_the_other),
         rows_test(whatever_happens_the_rows_that_are_large_enough_are_found),
         rows_test(what_is_known_costs_nothing),
+        rows_test(a_search_that_has_no_looks_left_goes_on_at_the_next_one),
+        rows_test(what_is_learned_of_a_long_row_is_no_look_at_all_of_it),
+        rows_test(whatever_happens_long_rows_are_found),
         rows_test(a_row_of_which_nothing_is_noted_is_out_of_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

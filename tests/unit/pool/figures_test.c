@@ -157,6 +157,31 @@ static void what_is_written_often_has_cache_lines_of_its_own(void **state) {
     assert_int_equal(sizeof(struct sp_stream) % 64, 0);
 }
 
+// ---- the sum of many
+
+static void of_a_few_streams_the_late_sum_is_the_sum(void **state) {
+    (void)state;
+    for (size_t i = 1; i <= 5; i++) {
+        fixture_malloc(pool, MIB(1), i % 2 ? a : b);
+        assert_int_equal(sp_figures_used_lately(fixture_inside(pool)), i * MIB(1));
+    }
+}
+
+static void of_many_streams_it_is_made_anew_now_and_then(void **state) {
+    (void)state;
+    enum { CROWD = 64 * 20 };
+    struct sp_pool *inside = fixture_inside(pool);
+    for (int i = 0; i < CROWD; i++)
+        fixture_malloc(pool, KIB(1), simulated_stream());
+    while (sp_figures_used_lately(inside) < CROWD * KIB(1))
+        ;
+    fixture_malloc(pool, MIB(1), a);
+    unsigned calls = 1;
+    while (sp_figures_used_lately(inside) < CROWD * KIB(1) + MIB(1))
+        calls++;
+    assert_in_range(calls, 2, CROWD / 64 + 1);
+}
+
 #define figures_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -169,6 +194,8 @@ int main(void) {
         figures_test(a_thread_that_finds_another_one_at_it_raises_it_at_once),
         figures_test(a_pair_writes_nothing_that_other_streams_read),
         cmocka_unit_test(what_is_written_often_has_cache_lines_of_its_own),
+        figures_test(of_a_few_streams_the_late_sum_is_the_sum),
+        figures_test(of_many_streams_it_is_made_anew_now_and_then),
     };
     return cmocka_run_group_tests_name("pool/figures", tests, NULL, NULL);
 }

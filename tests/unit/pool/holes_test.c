@@ -231,6 +231,95 @@ static void what_is_late_is_not_joined_by_a_later_free(void **state) {
     fixture_check(pool);
 }
 
+// ------------------------------------------------------------------------------- rows of others' memory
+
+enum { ROW = 3000 };
+
+// Neighbours that two streams have freed in turn, with work pending, and of which a third one has nothing.
+static void free_row_of_others(poolMemPool_t pool) {
+    CUstream others[2] = {simulated_stream(), simulated_stream()};
+    for (int i = 0; i < ROW; i++)
+        holes[i] = fixture_malloc(pool, HOLE, others[i % 2]);
+    for (int i = 0; i < 2; i++)
+        simulated_work(others[i]);
+    for (int i = 0; i < ROW; i++)
+        fixture_free(holes[i], others[i % 2]);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(sp_stream_record(fixture_stream(others[i])), CUDA_SUCCESS);
+    sp_pool_collect(fixture_inside(pool));
+}
+
+// Behind all of that: two neighbours of which the stream has one and the other one is anybody's.
+static char *free_pair_behind(poolMemPool_t pool, CUstream stream) {
+    CUstream another = simulated_stream();
+    char *first = fixture_malloc(pool, MIB(4), stream);
+    char *second = fixture_malloc(pool, MIB(4), another);
+    assert_ptr_equal(first + MIB(4), second);
+    fixture_malloc(pool, HOLE, stream);
+    fixture_free(second, another);
+    fixture_synchronize(another);
+    simulated_work(stream);
+    fixture_free(first, stream);
+    sp_pool_collect(fixture_inside(pool));
+    return first;
+}
+
+static struct sp_request request_of(poolMemPool_t pool, size_t size, CUstream stream) {
+    struct sp_request request;
+    sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, stream), SP_REGION_LARGE, size,
+                    poolMallocDefault);
+    return request;
+}
+
+static void rows_are_not_looked_at_where_all_within_reach_is_too_little(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    free_row_of_others(pool);
+    fixture_trim(pool, 0);
+    struct sp_request request = request_of(pool, MIB(4), a);
+    assert_null(sp_take(&request));
+    assert_int_equal(request.looks, SP_REQUEST_LOOKS);
+    assert_false(request.cut_short);
+    sp_request_close(&request);
+}
+
+// As often as the stream asks it looks at some more, and at last at those.
+static void a_search_through_rows_goes_on_where_an_earlier_one_was_cut_short(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    free_row_of_others(pool);
+    char *first = free_pair_behind(pool, a);
+    struct sp_block *block = NULL;
+    size_t searches = 0;
+    for (; !block && searches < ROW; searches++) {
+        struct sp_request request = request_of(pool, MIB(8), a);
+        block = sp_take(&request);
+        assert_true(block || (request.cut_short && request.looks == 0));
+        sp_request_close(&request);
+    }
+    assert_non_null(block);
+    assert_int_equal(block->address, (uintptr_t)first);
+    assert_true(searches > 1);
+    sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
+}
+
+static void all_rows_are_looked_at_before_a_request_is_refused(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool_of_at_most(GIB(1));
+    CUstream a = simulated_stream();
+    free_row_of_others(pool);
+    char *first = free_pair_behind(pool, a);
+    for (enum poolMemPoolAttr policy = 1; policy <= 3; policy++)
+        fixture_set_flag(pool, policy, 0);
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+    while (fixture_reserved(pool) < GIB(1))
+        fixture_malloc(pool, MIB(9), a);                          // with no room for the smaller one
+    fixture_inside(pool)->regions[SP_REGION_LARGE].rows_from = 0; // whatever those have looked at
+    assert_ptr_equal(fixture_malloc(pool, MIB(8), a), first);
+}
+
 #define holes_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
@@ -242,6 +331,9 @@ int main(void) {
         holes_test(before_a_request_is_refused_all_lists_are_emptied),
         holes_test(a_long_list_that_stands_in_the_way_of_another_size_goes_in_parts),
         holes_test(what_is_late_is_not_joined_by_a_later_free),
+        holes_test(rows_are_not_looked_at_where_all_within_reach_is_too_little),
+        holes_test(a_search_through_rows_goes_on_where_an_earlier_one_was_cut_short),
+        holes_test(all_rows_are_looked_at_before_a_request_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -484,6 +484,49 @@ static void nor_when_its_handle_was_forgotten_meanwhile(void **state) {
     require_destroy_to_wait(promise_and_destroy);
 }
 
+// ---- very many of them
+
+enum { CROWD = 320, AT_ONCE = 64 };
+
+static void *crowd_blocks[CROWD];
+static CUstream crowd[CROWD];
+
+static void free_of_crowd_pending(size_t size) {
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = simulated_stream();
+        crowd_blocks[i] = fixture_malloc(pool, size, crowd[i]);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        simulated_work(crowd[i]);
+        fixture_free(crowd_blocks[i], crowd[i]);
+    }
+}
+
+static void a_request_asks_a_few_of_very_many(void **state) {
+    (void)state;
+    pool = fixture_pool();
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, OPEN);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    free_of_crowd_pending(MIB(1));
+    uint64_t before = simcudaCallCount("cuStreamQuery");
+    fixture_malloc(pool, MIB(64), b);
+    assert_true(simcudaCallCount("cuStreamQuery") - before <= 2 * AT_ONCE);
+    for (int i = 0; i < CROWD / AT_ONCE + 8; i++) // in turn all of them
+        fixture_malloc(pool, MIB(64), b);
+    assert_true(simcudaCallCount("cuStreamQuery") - before >= CROWD);
+}
+
+static void all_are_asked_before_a_request_is_refused(void **state) {
+    (void)state;
+    pool = fixture_pool_of_at_most(CROWD * MIB(2));
+    fixture_set_flag(pool, poolMemPoolAttrStreamPromises, OPEN);
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    free_of_crowd_pending(MIB(2));
+    simulated_finish(crowd[CROWD - 1]);
+    assert_ptr_equal(fixture_malloc(pool, MIB(2), b), crowd_blocks[CROWD - 1]);
+}
+
 #define open_lane_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -512,6 +555,8 @@ int main(void) {
         open_lane_test(a_promise_that_ends_in_the_midst_of_a_free_leaves_it_fenced),
         open_lane_test(it_is_not_destroyed_meanwhile),
         open_lane_test(nor_when_its_handle_was_forgotten_meanwhile),
+        open_lane_test(a_request_asks_a_few_of_very_many),
+        open_lane_test(all_are_asked_before_a_request_is_refused),
     };
     return cmocka_run_group_tests_name("pool/open_lane", tests, NULL, NULL);
 }

@@ -190,6 +190,66 @@ static void a_large_block_is_cut_from_the_pages_of_small_ones_as_a_last_resort(v
     fixture_check(pool);
 }
 
+// ---- the legacy stream beside very many
+
+enum { CROWD = 200 };
+
+// Of blocking streams, so the legacy stream runs after each, and all but one are in use.
+static char *free_one_of_crowd(poolMemPool_t pool, int which) {
+    const struct sp_tier *ready = &fixture_inside(pool)->regions[SP_REGION_LARGE].ready;
+    CUstream another = simulated_stream();
+    char *freed = NULL;
+    for (int i = 0; i < CROWD; i++) {
+        CUstream stream = simulated_blocking_stream();
+        void *block = fixture_malloc(pool, MIB(4), stream);
+        if (i != which)
+            continue;
+        simulated_work(stream);
+        fixture_free(block, stream);
+        assert_int_equal(sp_stream_record(fixture_stream(stream)), CUDA_SUCCESS);
+        freed = block;
+    }
+    while (sp_tier_last(ready))
+        fixture_malloc(pool, sp_tier_last(ready)->size, another);
+    sp_pool_collect(fixture_inside(pool));
+    return freed;
+}
+
+static struct sp_block *take_for_legacy(poolMemPool_t pool, bool thorough) {
+    struct sp_request request;
+    sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, CU_STREAM_LEGACY), SP_REGION_LARGE,
+                    MIB(4), poolMallocDefault);
+    request.thorough = thorough;
+    struct sp_block *block = sp_take(&request);
+    assert_true(block || request.cut_short);
+    sp_request_close(&request);
+    return block;
+}
+
+static void the_legacy_stream_looks_at_very_many_lanes_by_turns(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    char *freed = free_one_of_crowd(pool, CROWD - 2);
+    struct sp_block *block = NULL;
+    int looks = 0;
+    for (; !block && looks < CROWD; looks++)
+        block = take_for_legacy(pool, false);
+    assert_non_null(block);
+    assert_int_equal(block->address, (uintptr_t)freed);
+    assert_in_range(looks, 2, 6);
+    sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
+}
+
+static void and_at_all_of_them_before_it_is_refused(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    char *freed = free_one_of_crowd(pool, CROWD - 2);
+    struct sp_block *block = take_for_legacy(pool, true);
+    assert_non_null(block);
+    assert_int_equal(block->address, (uintptr_t)freed);
+    sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
+}
+
 #define take_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
@@ -205,6 +265,8 @@ int main(void) {
         take_test(a_free_with_no_stream_puts_back_the_fences_that_the_memory_came_with),
         take_test(the_last_resort_mixes_small_and_large),
         take_test(a_large_block_is_cut_from_the_pages_of_small_ones_as_a_last_resort),
+        take_test(the_legacy_stream_looks_at_very_many_lanes_by_turns),
+        take_test(and_at_all_of_them_before_it_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
