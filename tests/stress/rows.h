@@ -15,6 +15,7 @@
     X(threads_ask_the_streams_of_others, "open lanes: streams that others borrow are destroyed, promises end and are made again meanwhile") \
     X(threads_synchronise_and_trim_while_others_allocate, "a synchronise or a trim of one thread and a malloc of another") \
     X(threads_join_memory_in_pieces, "threads map the same free memory again and again, while others trim and free it") \
+    X(threads_let_a_peer_in_and_out_while_others_map, "access of a second device changes while threads grow, trim and join memory in pieces") \
     X(threads_make_and_destroy_pools, "pools come and go, with the current pool changing meanwhile") \
     X(threads_look_at_pools_that_others_destroy, "attributes and the current pool are read while pools come and go, on two devices") \
     X(a_pool_is_destroyed_while_threads_free_into_it, "the last free takes the pool apart, whoever comes last") \

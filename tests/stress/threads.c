@@ -256,6 +256,56 @@ void row_threads_join_memory_in_pieces(void) {
     crew_require_all_back(pool);
 }
 
+// ---------------------------------------------------------------------------------------- another device
+
+static void let_peer(poolMemPool_t pool, enum poolMemAccessFlags flags) {
+    const struct poolMemAccessDesc desc = {{poolMemLocationTypeDevice, 1}, flags};
+    EXPECT(poolMemPoolSetAccess(pool, &desc, 1), poolSuccess);
+}
+
+static void change_access_or_join(struct crew_member *member) {
+    static const struct poolMemLocation peer = {poolMemLocationTypeDevice, 1};
+    poolMemPool_t pool = member->crew->pool;
+    enum poolMemAccessFlags flags;
+    if (crew_draw(member, 20) != 0) {
+        join_or_trim(member);
+        return;
+    }
+    let_peer(pool, crew_draw(member, 2) ? poolMemAccessFlagsProtReadWrite : poolMemAccessFlagsProtNone);
+    EXPECT(poolMemPoolGetAccess(&flags, pool, &peer), poolSuccess);
+    REQUIRE(flags == poolMemAccessFlagsProtNone || flags == poolMemAccessFlagsProtReadWrite);
+}
+
+// By the driver's word, for whatever is free now and what is joined from it.
+static void require_peer_has(poolMemPool_t pool, enum poolMemAccessFlags flags, CUstream stream) {
+    enum { BLOCKS = 24 };
+    const CUmemLocation peer = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
+    void *blocks[BLOCKS];
+    let_peer(pool, flags);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        blocks[i] = test_malloc(pool, MIB(1) << i % 4, stream);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        unsigned long long found = 7;
+        DRIVER(test_driver()->cuMemGetAccess(&found, &peer, (CUdeviceptr)(uintptr_t)blocks[i]));
+        REQUIRE_EQUAL(found, (unsigned long long)flags);
+        test_free(blocks[i], stream);
+    }
+}
+
+void row_threads_let_a_peer_in_and_out_while_others_map(void) {
+    poolMemPool_t pool = test_pool_of_at_most(MIB(192));
+    test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    crew_open(&crew, pool);
+    crew_start(&crew, change_access_or_join, ROUNDS / 8);
+    crew_join(&crew);
+    require_peer_has(pool, poolMemAccessFlagsProtReadWrite, crew.members[0].stream);
+    require_peer_has(pool, poolMemAccessFlagsProtNone, crew.members[0].stream);
+    crew_close(&crew);
+    crew_require_all_back(pool);
+}
+
+// -------------------------------------------------------------------------------------------------- pools
+
 // Pools of different sizes, and of each device that there is: a struct that is used again is another pool's in every way.
 static poolMemPool_t any_pool(struct crew_member *member, int device) {
     poolMemPool_t pool = NULL;
