@@ -7,7 +7,6 @@ here=$CHECKOUT/tests/install
 prefix=$WORK/moved
 
 if [ "$kind" = shared ]; then shared_libs=ON; else shared_libs=OFF; fi
-if [ -n "$SANITIZE" ]; then export CFLAGS="-fsanitize=$SANITIZE" CXXFLAGS="-fsanitize=$SANITIZE"; fi
 
 configure_and_build() {  # SOURCE BUILD OPTION...
     local source=$1 build=$2
@@ -25,8 +24,8 @@ make_prefix() {
     mkdir -p "$WORK"
     if [ "$kind" != "$BUILD_KIND" ]; then
         build=$WORK/build
-        CFLAGS='' configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF \
-            -DSTREAMPOOL_SANITIZE="$SANITIZE" -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
+        configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF \
+            -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
     fi
     cmake --install "$build" --prefix "$WORK/installed"
     mv "$WORK/installed" "$prefix"
@@ -101,8 +100,7 @@ by_pkg_config() {
 }
 
 by_add_subdirectory() {
-    configure_and_build "$here/consumer" "$WORK/add_subdirectory" -DSTREAMPOOL_CHECKOUT="$CHECKOUT" \
-        -DSTREAMPOOL_SANITIZE="$SANITIZE"
+    configure_and_build "$here/consumer" "$WORK/add_subdirectory" -DSTREAMPOOL_CHECKOUT="$CHECKOUT"
     run_consumers "$WORK/add_subdirectory/consumer_c" "$WORK/add_subdirectory/consumer_cxx"
     stays_loaded "$WORK/add_subdirectory/libconsumer_plugin.so"
 }
