@@ -54,8 +54,9 @@ static poolError_t list(poolMemPool_t pool, char text[ABOUT_TEXT]) {
         if (!is_setting(&attributes[i]) || length >= ABOUT_TEXT)
             continue;
         error = read(pool, &attributes[i], &value);
-        length += (size_t)snprintf(text + length, ABOUT_TEXT - length, "%s%s %llu", length ? ", " : "",
-                                   without_prefix(attributes[i].name), (unsigned long long)value);
+        length +=
+            (size_t)snprintf(text + length, ABOUT_TEXT - length, "%s%s %llu", length ? ", " : "",
+                             without_prefix(attributes[i].name), (unsigned long long)value);
     }
     return error;
 }

@@ -1,8 +1,8 @@
 // streampool-bench: the pool beside CUDA's own, in one run.
 //
-// Every figure is a median over interleaved rounds with its spread beside it, and the ratio to CUDA's pool
-// measured in the same rounds. On a driver without pools of its own (the simulated one) only ours is
-// measured, and its times are those of the host.
+// Every figure is a median over interleaved rounds with its spread beside it, and the ratio to
+// CUDA's pool measured in the same rounds. On a driver without pools of its own (the simulated one)
+// only ours is measured, and its times are those of the host.
 #include "bench.h"
 
 #include "about.h"
@@ -27,7 +27,7 @@ static const struct {
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
-// --------------------------------------------------------------------------------------- the arguments
+// ----------------------------------------------------------------------------------- the arguments
 
 struct request {
     enum sp_device_choice choice;
@@ -84,15 +84,18 @@ static const struct argp_option options[] = {
     SP_DEVICE_OPTION,
     {"case", 'c', "CASE", 0, "Run this case, as if it stood behind the options", 0},
     {"rounds", 'r', "N", 0, "Measure N interleaved rounds (default: 21)", 0},
-    {"seconds", 's', "N", 0, "Measure each form of `stall` so long (default: 10; 1 on the simulated driver)",
+    {"seconds", 's', "N", 0,
+     "Measure each form of `stall` so long (default: 10; 1 on the simulated driver)", 0},
+    {"device-memory", 'm', "MIB", 0, "Leave so much memory of the device to `full` (default: all)",
      0},
-    {"device-memory", 'm', "MIB", 0, "Leave so much memory of the device to `full` (default: all)", 0},
     {"divide", 'D', "N", 0,
-     "Divide the amounts of the cases from `ended_threads` to `many_holes` by N (default: 100; 1 takes "
+     "Divide the amounts of the cases from `ended_threads` to `many_holes` by N (default: 100; 1 "
+     "takes "
      "minutes to "
      "hours)",
      0},
-    {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {"json", 'j', "FILE", 0,
+     "Write the results as JSON too; with '-', to standard output and no table", 0},
     {.doc = "Cases:"},
 #define CASE_HELP(name, summary) {#name, 0, NULL, OPTION_DOC, summary, 0},
     BENCH_CASES(CASE_HELP)
@@ -109,14 +112,14 @@ static const struct argp argp = {
         "Without a case, all are run. A case that fails is named, and the others run.",
 };
 
-// --------------------------------------------------------------------------------------------- the run
+// ----------------------------------------------------------------------------------------- the run
 
 // The device and the driver, the library and its defaults, without which no figure means anything.
 static void print_machine(const struct bench *bench) {
     const struct sp_driver *driver = bench->device.driver;
     char version[SP_VERSION_TEXT], api[SP_VERSION_TEXT];
-    bench_print(bench, "%s, driver for CUDA %s (%s), entry points up to %s, %d rounds", bench->device.name,
-                sp_version_text(driver->version, version), driver->path,
+    bench_print(bench, "%s, driver for CUDA %s (%s), entry points up to %s, %d rounds",
+                bench->device.name, sp_version_text(driver->version, version), driver->path,
                 sp_version_text(driver->api_version, api), bench->rounds);
     bench_end_line(bench);
     bench_print(bench, "streampool %s, %s; a pool's attributes unless a case says otherwise: %s",

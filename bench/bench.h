@@ -1,7 +1,8 @@
-// What the cases of the bench share. A case measures all subjects in interleaved rounds, so that whatever
-// drifts drifts for all, and prints a row for each quantity of each of its settings.
+// What the cases of the bench share. A case measures all subjects in interleaved rounds, so that
+// whatever drifts drifts for all, and prints a row for each quantity of each of its settings.
 //
-// Functions that return int return 0 or the number of a driver's error. One thread uses a bench at a time.
+// Functions that return int return 0 or the number of a driver's error. One thread uses a bench at
+// a time.
 #ifndef STREAMPOOL_BENCH_BENCH_H
 #define STREAMPOOL_BENCH_BENCH_H
 
@@ -13,31 +14,33 @@
 #include "cli/work.h"
 
 // X(name, what it measures)
-#define BENCH_CASES(X)                                                                                       \
-    X(pair, "a malloc and a free on one stream, by size")                                                    \
-    X(live, "pairs and host memory, by the number of live blocks")                                           \
-    X(sizes, "blocks of random sizes that come and go, by how many live at a time")                          \
-    X(growth, "a new pool's first allocation and its trim, by size")                                         \
-    X(loop, "malloc, kernel, free, synchronise, by size and release threshold")                              \
-    X(alternate, "pairs on two streams in turn, by size")                                                    \
-    X(handoff, "a block that goes from stream to stream behind an event, by size")                           \
-    X(streams, "pairs, misses and host memory, by the number of streams")                                    \
-    X(unfenced, "pairs beside work and memory that others can't see, by UnfencedBytesMax")                   \
-    X(threads, "pairs by the number of threads, with what they share and what they do")                      \
-    X(fragments, "a large block from free memory in pieces, and the calls that remap it alone")              \
-    X(full, "a large block from free memory in pieces on a full device")                                     \
-    X(stall, "calls and a kernel of others while one thread remaps")                                         \
-    X(kinds, "a malloc and a free on one stream, by the stream's kind")                                      \
-    X(ended_threads, "threads that use their default stream once and end: time and memory")                  \
-    X(ended_streams, "streams that are used once and destroyed: time and memory")                            \
-    X(ended_contexts, "contexts that are used once and destroyed: time and memory")                          \
-    X(ended_slots, "a pair on the n-th stream that came and went, beside 1,000 live ones")                   \
-    X(user_events, "events that are recorded behind frees and stay: time and memory")                        \
-    X(queries, "pairs and records of a stream that has waited for others, which were only queried")          \
-    X(pending, "misses beside streams with pending frees")                                                   \
-    X(many_pools, "pools that allocate and trim, and that hold memory: time, memory, address space")         \
-    X(given_up, "pools that were destroyed with work pending: what others notice")                           \
-    X(fixed_sizes, "fixed blocks of growing sizes: address space beside the peak in use")                    \
+#define BENCH_CASES(X)                                                                             \
+    X(pair, "a malloc and a free on one stream, by size")                                          \
+    X(live, "pairs and host memory, by the number of live blocks")                                 \
+    X(sizes, "blocks of random sizes that come and go, by how many live at a time")                \
+    X(growth, "a new pool's first allocation and its trim, by size")                               \
+    X(loop, "malloc, kernel, free, synchronise, by size and release threshold")                    \
+    X(alternate, "pairs on two streams in turn, by size")                                          \
+    X(handoff, "a block that goes from stream to stream behind an event, by size")                 \
+    X(streams, "pairs, misses and host memory, by the number of streams")                          \
+    X(unfenced, "pairs beside work and memory that others can't see, by UnfencedBytesMax")         \
+    X(threads, "pairs by the number of threads, with what they share and what they do")            \
+    X(fragments, "a large block from free memory in pieces, and the calls that remap it alone")    \
+    X(full, "a large block from free memory in pieces on a full device")                           \
+    X(stall, "calls and a kernel of others while one thread remaps")                               \
+    X(kinds, "a malloc and a free on one stream, by the stream's kind")                            \
+    X(ended_threads, "threads that use their default stream once and end: time and memory")        \
+    X(ended_streams, "streams that are used once and destroyed: time and memory")                  \
+    X(ended_contexts, "contexts that are used once and destroyed: time and memory")                \
+    X(ended_slots, "a pair on the n-th stream that came and went, beside 1,000 live ones")         \
+    X(user_events, "events that are recorded behind frees and stay: time and memory")              \
+    X(queries,                                                                                     \
+      "pairs and records of a stream that has waited for others, which were only queried")         \
+    X(pending, "misses beside streams with pending frees")                                         \
+    X(many_pools,                                                                                  \
+      "pools that allocate and trim, and that hold memory: time, memory, address space")           \
+    X(given_up, "pools that were destroyed with work pending: what others notice")                 \
+    X(fixed_sizes, "fixed blocks of growing sizes: address space beside the peak in use")          \
     X(many_holes, "large blocks, TrimTo and others' pairs beside free blocks of 64 KiB")
 
 struct bench {
@@ -63,12 +66,13 @@ struct bench {
 BENCH_CASES(BENCH_DECLARE_CASE)
 #undef BENCH_DECLARE_CASE
 
-// --------------------------------------------------------------------------------------------- measuring
+// --------------------------------------------------------------------------------------- measuring
 
 enum { BENCH_SUBJECTS_MAX = 16, BENCH_ROWS_MAX = 12 };
 
 // Measures one subject once: a value for each quantity, in its unit.
-typedef int bench_measure(struct bench *bench, struct subject *subject, const void *setting, double *values);
+typedef int bench_measure(struct bench *bench, struct subject *subject, const void *setting,
+                          double *values);
 
 // A quantity that is measured.
 struct bench_row {
@@ -84,18 +88,21 @@ struct bench_field {
     const struct bench_row *rows;
     size_t row_count;
     size_t
-        call_rows; // the first ones, if each of their samples is a call or a few: the p99 has a line of its own
-    double at;     // the setting as a number, for plots: bytes, blocks, threads; 0: it is none
+        // The first ones, if each of their samples is a call or a few: the p99 has a line of its
+        // own.
+        call_rows;
+    double at; // the setting as a number, for plots: bytes, blocks, threads; 0: it is none
     bench_measure *measure;
     const void *setting;
 };
 
-// Measures subjects in interleaved rounds and prints a row for each quantity. `at` is that of a field.
-int bench_rows(struct bench *bench, struct lineup *lineup, bench_measure *measure, const void *setting,
-               double at, const struct bench_row rows[], size_t row_count);
+// Measures subjects in interleaved rounds and prints a row for each quantity. `at` is that of a
+// field.
+int bench_rows(struct bench *bench, struct lineup *lineup, bench_measure *measure,
+               const void *setting, double at, const struct bench_row rows[], size_t row_count);
 
-// Measures many subjects in interleaved rounds and prints a line for each, with a column for each quantity.
-// Their names must outlive the bench.
+// Measures many subjects in interleaved rounds and prints a line for each, with a column for each
+// quantity. Their names must outlive the bench.
 int bench_lines(struct bench *bench, const struct bench_field *field);
 
 // The same with a row for each quantity.
@@ -108,26 +115,32 @@ void bench_close_streams(CUstream *streams, size_t count);
 // `count` times a malloc and a free.
 int bench_pairs(const struct subject *subject, size_t size, CUstream stream, int count);
 
-// Whether the device has so many bytes free, and some to spare. If not, a line says that `what` is left out.
+// Whether the device has so many bytes free, and some to spare. If not, a line says that `what` is
+// left out.
 bool bench_fits(const struct bench *bench, uint64_t bytes, const char *what);
 
-// ---------------------------------------------------------------------------------------------- printing
+// ---------------------------------------------------------------------------------------- printing
 
 // On the simulated driver every line ends with its name.
-void bench_print(const struct bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void bench_print(const struct bench *bench, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void bench_end_line(const struct bench *bench);
 
 // What the case does; the same with the names of subjects below it, or of those of a field.
 void bench_print_title(const struct bench *bench, const char *title);
 void bench_print_head(const struct bench *bench, const struct lineup *lineup, const char *title);
-void bench_print_head_of(const struct bench *bench, const struct bench_field *field, const char *title);
+void bench_print_head_of(const struct bench *bench, const struct bench_field *field,
+                         const char *title);
 
-// Prints the quantities of a field and keeps them as results; samples[quantity * subject_count + subject].
-// Rows have the median of each subject with its least and most, and the ratios of the first one to the reference and to
-// the floor with those of the quartiles; other subjects have their ratio to the reference behind their figures. Lines
-// have the median with its quartiles, and the ratio to the reference.
-void bench_print_rows(struct bench *bench, const struct bench_field *field, struct samples *samples);
-void bench_print_lines(struct bench *bench, const struct bench_field *field, struct samples *samples);
+// Prints the quantities of a field and keeps them as results; samples[quantity * subject_count +
+// subject]. Rows have the median of each subject with its least and most, and the ratios of the
+// first one to the reference and to the floor with those of the quartiles; other subjects have
+// their ratio to the reference behind their figures. Lines have the median with its quartiles, and
+// the ratio to the reference.
+void bench_print_rows(struct bench *bench, const struct bench_field *field,
+                      struct samples *samples);
+void bench_print_lines(struct bench *bench, const struct bench_field *field,
+                       struct samples *samples);
 
 // "256 B", "32 MiB" into a buffer.
 const char *bench_size_text(size_t size, char text[16]);

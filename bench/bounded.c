@@ -56,17 +56,19 @@ static int hold_behind_kernel(struct bench *bench, CUstream stream) {
         if (error == CUDA_SUCCESS)
             error = driver->cuEventRecord(bench->event, bench->streams[1]);
     }
-    return (int)(error == CUDA_SUCCESS ? driver->cuStreamWaitEvent(stream, bench->event, 0) : error);
+    return (int)(error == CUDA_SUCCESS ? driver->cuStreamWaitEvent(stream, bench->event, 0)
+                                       : error);
 }
 
 int bounded_hold(const struct bounded *bounded, CUstream stream, const void *block, size_t size) {
     struct bench *bench = bounded->bench;
     if (!bench->simulated)
         return hold_behind_kernel(bench, stream);
-    return (int)sp_work_launch(&bench->work, stream, HOLD_SIMULATED, (uint64_t)(uintptr_t)block, size);
+    return (int)sp_work_launch(&bench->work, stream, HOLD_SIMULATED, (uint64_t)(uintptr_t)block,
+                               size);
 }
 
-// ------------------------------------------------------------------------------------------------ the points
+// -------------------------------------------------------------------------------------- the points
 
 static size_t choose_points(const struct bench *bench, const struct bounded_loop *loop,
                             uint64_t points[BOUNDED_POINTS_MAX]) {
@@ -81,7 +83,7 @@ static size_t choose_points(const struct bench *bench, const struct bounded_loop
     return count;
 }
 
-// ---------------------------------------------------------------------------------------------- the printing
+// ------------------------------------------------------------------------------------ the printing
 
 void bounded_print_head(const struct bench *bench, const char *title) {
     struct lineup lineup;
@@ -114,12 +116,14 @@ static void print_point(const struct bounded *bounded) {
     for (size_t i = 0; i < loop->figure_count; i++) {
         label(loop, when, &loop->figures[i], text);
         if (bounded->samples[i].count)
-            print(bounded, text, loop->figures[i].unit, (double)bounded->amount, &bounded->samples[i]);
+            print(bounded, text, loop->figures[i].unit, (double)bounded->amount,
+                  &bounded->samples[i]);
     }
 }
 
 // The factor of each figure from the first point to the last.
-static void print_growth(const struct bounded *bounded, struct samples *first, struct samples *last) {
+static void print_growth(const struct bounded *bounded, struct samples *first,
+                         struct samples *last) {
     const struct bounded_loop *loop = bounded->loop;
     char text[RESULT_TEXT];
     struct samples *factor = calloc(1, sizeof *factor);
@@ -137,7 +141,7 @@ static void print_growth(const struct bounded *bounded, struct samples *first, s
     free(factor);
 }
 
-// --------------------------------------------------------------------------------------------------- the run
+// ----------------------------------------------------------------------------------------- the run
 
 static int run_points(struct bounded *bounded, struct samples *samples) {
     uint64_t points[BOUNDED_POINTS_MAX];

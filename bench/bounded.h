@@ -49,9 +49,9 @@ void bounded_add(const struct bounded *bounded, size_t figure, double value);
 
 // Resident memory as this figure in MiB, and what malloc handed out as the next one, where the C
 // library tells.
-#define BOUNDED_MEMORY_FIGURES                                                                               \
-    {"resident", "MiB"}, {                                                                                   \
-        "mallinfo2", "MiB"                                                                                   \
+#define BOUNDED_MEMORY_FIGURES                                                                     \
+    {"resident", "MiB"}, {                                                                         \
+        "mallinfo2", "MiB"                                                                         \
     }
 void bounded_add_memory(const struct bounded *bounded, size_t figure);
 

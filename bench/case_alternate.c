@@ -1,5 +1,5 @@
-// Pairs on two streams in turn: a pool that keeps memory for the stream that last had it needs both to have
-// some, and one that shares it needs to know that it is free.
+// Pairs on two streams in turn: a pool that keeps memory for the stream that last had it needs both
+// to have some, and one that shares it needs to know that it is free.
 #include "bench.h"
 
 enum { PAIRS = 2000 };
@@ -11,7 +11,8 @@ static int run_pairs(struct bench *bench, const struct subject *subject, size_t 
     return error;
 }
 
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     const size_t *size = setting;
     double begin = samples_clock();
     int error = run_pairs(bench, subject, *size);
@@ -34,8 +35,10 @@ static int measure_all(struct bench *bench, struct lineup *lineup) {
 
 int case_alternate(struct bench *bench) {
     struct lineup lineup;
-    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_CUDAS, SUBJECT_LIST);
-    bench_print_head(bench, &lineup, "malloc + free on two streams in turn, each pair, threshold at maximum");
+    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_CUDAS,
+            SUBJECT_LIST);
+    bench_print_head(bench, &lineup,
+                     "malloc + free on two streams in turn, each pair, threshold at maximum");
     int error = lineup_open(&lineup, UINT64_MAX);
     if (!error)
         error = measure_all(bench, &lineup);

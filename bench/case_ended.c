@@ -11,7 +11,7 @@ enum { TIME, MEMORY, FIGURES = MEMORY + 2 };
 
 static const struct bench_row figures[FIGURES] = {{"each", "us"}, BOUNDED_MEMORY_FIGURES};
 
-// ---------------------------------------------------------------------------------------------------- threads
+// ----------------------------------------------------------------------------------------- threads
 
 struct user {
     const struct bounded *bounded;
@@ -56,7 +56,7 @@ int case_ended_threads(struct bench *bench) {
     return bounded_run(bench, &loop, NULL);
 }
 
-// ---------------------------------------------------------------------------------------------------- streams
+// ----------------------------------------------------------------------------------------- streams
 
 typedef CUresult destroyer(const struct sp_driver *driver, CUstream stream);
 
@@ -119,7 +119,7 @@ int case_ended_streams(struct bench *bench) {
     return error ? error : bounded_run(bench, &loop, NULL);
 }
 
-// --------------------------------------------------------------------------------------------------- contexts
+// ---------------------------------------------------------------------------------------- contexts
 
 static int use_context(const struct bounded *bounded, uint64_t index) {
     (void)index;
@@ -156,7 +156,7 @@ int case_ended_contexts(struct bench *bench) {
     return bounded_run(bench, &loop, NULL);
 }
 
-// ------------------------------------------------------------------------------------------------------ slots
+// ------------------------------------------------------------------------------------------- slots
 
 enum { FIRST, LATER, SLOT_FIGURES };
 
@@ -203,8 +203,8 @@ int case_ended_slots(struct bench *bench) {
                                              .figure_count = SLOT_FIGURES,
                                              .advance = advance_slots};
     CUstream live[LIVE];
-    bounded_print_head(bench,
-                       "a pair on a stream behind so many that came and went, beside 1,000 that are live");
+    bounded_print_head(
+        bench, "a pair on a stream behind so many that came and went, beside 1,000 that are live");
     int error = bench_open_streams(bench, live, LIVE);
     if (error)
         return error;

@@ -1,9 +1,11 @@
-// Free memory in pieces: 512 blocks of 16 MiB, every second one freed and the stream synchronised, then 1 GiB wanted.
+// Free memory in pieces: 512 blocks of 16 MiB, every second one freed and the stream synchronised,
+// then 1 GiB wanted.
 //
-// A pool has 4 GiB free then. It may grow by 1 GiB, or map pieces side by side, which takes a call and more for each
-// extent. The *floor* is what these calls take by themselves: as many extents as the library says that it remapped,
-// of their mean size, mapped in the same round with no pool around them. Where it remapped none, or doesn't say, it is
-// that of as many extents as there are pieces in 1 GiB.
+// A pool has 4 GiB free then. It may grow by 1 GiB, or map pieces side by side, which takes a call
+// and more for each extent. The *floor* is what these calls take by themselves: as many extents as
+// the library says that it remapped, of their mean size, mapped in the same round with no pool
+// around them. Where it remapped none, or doesn't say, it is that of as many extents as there are
+// pieces in 1 GiB.
 #include "bench.h"
 #include "holes.h"
 
@@ -30,7 +32,8 @@ static int measure_own(const struct bench *bench, struct own *own, const struct 
     return remap_floor_add(bench, &own->floor, wanted, WANTED / BLOCK, BLOCK);
 }
 
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     struct own *own = *(struct own *const *)setting;
     struct wanted wanted = {0};
     int error = subject->open(subject, UINT64_MAX);
@@ -52,7 +55,8 @@ static void print_own(struct bench *bench, struct own *own) {
 int case_fragments(struct bench *bench) {
     static const struct bench_row rows[] = {{"1 GiB, malloc", "us"}, {"1 GiB, new memory", "MiB"}};
     struct own own = {0}, *setting = &own;
-    bench_print_head(bench, &bench->pools, "512 blocks of 16 MiB, every second one freed, then 1 GiB wanted");
+    bench_print_head(bench, &bench->pools,
+                     "512 blocks of 16 MiB, every second one freed, then 1 GiB wanted");
     int error = bench_rows(bench, &bench->pools, measure, &setting, 0, rows, 2);
     if (!error)
         print_own(bench, &own);

@@ -1,8 +1,9 @@
-// A full device: blocks of 512 MiB, as many as fit, every second one freed and the stream synchronised, then half of
-// what is free wanted in one block, 32 GiB at most. No pool can grow by that much.
+// A full device: blocks of 512 MiB, as many as fit, every second one freed and the stream
+// synchronised, then half of what is free wanted in one block, 32 GiB at most. No pool can grow by
+// that much.
 //
-// Each pool is alone on the device in its turn. With --device-memory the rest of the device is taken first, by memory that
-// is mapped nowhere.
+// Each pool is alone on the device in its turn. With --device-memory the rest of the device is
+// taken first, by memory that is mapped nowhere.
 #include "bench.h"
 #include "holes.h"
 
@@ -22,9 +23,10 @@ struct plan {
     struct remap_floor floor;
 };
 
-// ----------------------------------------------------------------------------------------------- the device
+// -------------------------------------------------------------------------------------- the device
 
-static int take_all_but(const struct bench *bench, uint64_t left, CUmemGenericAllocationHandle *taken) {
+static int take_all_but(const struct bench *bench, uint64_t left,
+                        CUmemGenericAllocationHandle *taken) {
     const struct sp_driver *driver = bench->device.driver;
     CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
@@ -32,13 +34,15 @@ static int take_all_but(const struct bench *bench, uint64_t left, CUmemGenericAl
     *taken = 0;
     CUresult error = driver->cuMemGetInfo(&available, &total);
     if (error == CUDA_SUCCESS)
-        error = driver->cuMemGetAllocationGranularity(&granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+        error = driver->cuMemGetAllocationGranularity(&granule, &prop,
+                                                      CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     if (error != CUDA_SUCCESS || available <= left || (available - left) / granule == 0)
         return (int)error;
     return (int)driver->cuMemCreate(taken, (available - left) / granule * granule, &prop, 0);
 }
 
-// A small device keeps an eighth of its memory in reserve, so that the reserve is never what was wanted.
+// A small device keeps an eighth of its memory in reserve, so that the reserve is never what was
+// wanted.
 static int make_plan(const struct bench *bench, struct plan *plan) {
     size_t available, total;
     CUresult error = bench->device.driver->cuMemGetInfo(&available, &total);
@@ -52,7 +56,7 @@ static int make_plan(const struct bench *bench, struct plan *plan) {
     return plan->count < BLOCKS_MIN ? CUDA_ERROR_OUT_OF_MEMORY : 0;
 }
 
-// -------------------------------------------------------------------------------------------------- measuring
+// --------------------------------------------------------------------------------------- measuring
 
 static int run_in_pool(const struct subject *subject, const struct plan *plan, CUstream stream,
                        struct wanted *wanted) {
@@ -71,7 +75,8 @@ static int measure_own(const struct bench *bench, struct plan *plan, const struc
     return remap_floor_add(bench, &plan->floor, wanted, plan->wanted / BLOCK, BLOCK);
 }
 
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     struct plan *plan = *(struct plan *const *)setting;
     struct wanted wanted = {0};
     int error = subject->open(subject, UINT64_MAX);
@@ -93,8 +98,9 @@ static int measure_plan(struct bench *bench) {
     if (error)
         return error;
     bench_size_text(plan.wanted, size);
-    snprintf(title, sizeof title, "%zu blocks of 512 MiB, every second one freed, then %s wanted, %d rounds",
-             plan.count, size, bench->rounds);
+    snprintf(title, sizeof title,
+             "%zu blocks of 512 MiB, every second one freed, then %s wanted, %d rounds", plan.count,
+             size, bench->rounds);
     snprintf(time, sizeof time, "%s, malloc", size);
     snprintf(grown, sizeof grown, "%s, new memory", size);
     bench_print_head(bench, &bench->pools, title);

@@ -1,8 +1,10 @@
-// The first allocation of a new pool, and the synchronise that gives its memory back (threshold 0): *grow* and *trim*.
+// The first allocation of a new pool, and the synchronise that gives its memory back (threshold 0):
+// *grow* and *trim*.
 //
-// *Released* is the time from the begin of the synchronise until the pool has nothing reserved: longer than the trim
-// where the library's own thread, the reaper, releases. What is *left* reserved then should be nothing, but in a pool that
-// was primed before the first allocation, which keeps what it was primed with.
+// *Released* is the time from the begin of the synchronise until the pool has nothing reserved:
+// longer than the trim where the library's own thread, the reaper, releases. What is *left*
+// reserved then should be nothing, but in a pool that was primed before the first allocation, which
+// keeps what it was primed with.
 //
 // cuMemAlloc has no pool to trim: in its place is cuMemFree.
 #include "bench.h"
@@ -31,7 +33,8 @@ static int trim(const struct subject *subject, void *block, CUstream stream, dou
     return error;
 }
 
-static int grow_and_trim(const struct subject *subject, size_t size, CUstream stream, double *values) {
+static int grow_and_trim(const struct subject *subject, size_t size, CUstream stream,
+                         double *values) {
     void *block;
     uint64_t left = 0;
     double begin = samples_clock();
@@ -46,7 +49,8 @@ static int grow_and_trim(const struct subject *subject, size_t size, CUstream st
     return error;
 }
 
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     const size_t *size = setting;
     int error = subject->open(subject, 0);
     if (!error && subject->prime)
@@ -87,9 +91,10 @@ int case_growth(struct bench *bench) {
     static const size_t mebibytes[] = {2, 32, 128, 512, 2 << 10, 8 << 10};
     struct lineup lineup;
     int error = 0;
-    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_REAPER, SUBJECT_PRIMED, SUBJECT_CUDAS,
-            SUBJECT_DIRECT, SUBJECT_EXTENT);
-    bench_print_head(bench, &lineup, "first allocation of a new pool, and the synchronise that trims it");
+    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_REAPER, SUBJECT_PRIMED,
+            SUBJECT_CUDAS, SUBJECT_DIRECT, SUBJECT_EXTENT);
+    bench_print_head(bench, &lineup,
+                     "first allocation of a new pool, and the synchronise that trims it");
     for (size_t i = 0; i < sizeof mebibytes / sizeof mebibytes[0] && !error; i++) {
         char text[16];
         size_t size = mebibytes[i] << 20;

@@ -1,7 +1,8 @@
-// A block goes from stream A to stream B: malloc and free on A, an event behind them for which B waits, malloc
-// on B, and an event back, behind which A frees B's block. So B never frees and never has memory of its own.
-// Opportunistic reuse and internal dependencies are off: what B gets was freed by A before the event, by
-// FollowEventDependencies, or the pool grows at every handoff. What it has reserved in the end tells which.
+// A block goes from stream A to stream B: malloc and free on A, an event behind them for which B
+// waits, malloc on B, and an event back, behind which A frees B's block. So B never frees and never
+// has memory of its own. Opportunistic reuse and internal dependencies are off: what B gets was
+// freed by A before the event, by FollowEventDependencies, or the pool grows at every handoff. What
+// it has reserved in the end tells which.
 #include "bench.h"
 
 #include <streampool/streampool.h>
@@ -11,7 +12,8 @@
 enum { HANDOFFS = 500 };
 
 // Puts what comes on one stream behind what is on the other.
-static int order(const struct bench *bench, const struct subject *subject, CUstream before, CUstream after) {
+static int order(const struct bench *bench, const struct subject *subject, CUstream before,
+                 CUstream after) {
     int error = subject->record(subject, bench->event, before);
     return error ? error : subject->wait(subject, after, bench->event);
 }
@@ -44,7 +46,8 @@ static int order_all(const struct bench *bench, const struct subject *subject) {
 }
 
 // In the first handoffs the pool grows and B uses up what it grew by; they don't count.
-static int measure_opened(struct bench *bench, struct subject *subject, size_t size, double *values) {
+static int measure_opened(struct bench *bench, struct subject *subject, size_t size,
+                          double *values) {
     uint64_t reserved = 0;
     int error = hand_over_all(bench, subject, size);
     double begin = samples_clock();
@@ -65,11 +68,13 @@ static int measure_opened(struct bench *bench, struct subject *subject, size_t s
 
 static int follow_events_only(struct subject *subject) {
     int error = subject->set_policy(subject, poolMemPoolReuseAllowOpportunistic, 0);
-    return error ? error : subject->set_policy(subject, poolMemPoolReuseAllowInternalDependencies, 0);
+    return error ? error
+                 : subject->set_policy(subject, poolMemPoolReuseAllowInternalDependencies, 0);
 }
 
 // In a pool of its own, so that what it reserved is this size's alone.
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     const size_t *size = setting;
     int error = subject->open(subject, UINT64_MAX);
     if (!error)
@@ -93,7 +98,8 @@ static int measure_size(struct bench *bench, size_t size) {
 int case_handoff(struct bench *bench) {
     static const size_t sizes[] = {512, 65536, 1 << 20, 16 << 20};
     int error = 0;
-    bench_print_head(bench, &bench->pools, "malloc + free, event, malloc on another stream, event, free");
+    bench_print_head(bench, &bench->pools,
+                     "malloc + free, event, malloc on another stream, event, free");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++)
         error = measure_size(bench, sizes[i]);
     return error;

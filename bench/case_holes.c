@@ -29,7 +29,7 @@ struct scene {
     CUstream hot_stream;
 };
 
-// ------------------------------------------------------------------------------------------- the other thread
+// -------------------------------------------------------------------------------- the other thread
 
 struct hot {
     const struct bounded *bounded;
@@ -63,17 +63,19 @@ static void add_hot(const struct hot *hot) {
     bounded_add(hot->bounded, HOT_WORST, (double)hot->latency.worst / 1000);
 }
 
-// ------------------------------------------------------------------------------------------------ this thread
+// ------------------------------------------------------------------------------------- this thread
 
 static int timed_malloc(const struct bounded *bounded, size_t figure, size_t size, void **block) {
     double begin = samples_clock();
-    int error = bounded->subject->allocate(bounded->subject, block, size, bounded->bench->streams[0]);
+    int error =
+        bounded->subject->allocate(bounded->subject, block, size, bounded->bench->streams[0]);
     bounded_add(bounded, figure, (samples_clock() - begin) / 1000);
     return error;
 }
 
 static int release(const struct bounded *bounded, void *block) {
-    return block ? bounded->subject->release(bounded->subject, block, bounded->bench->streams[0]) : 0;
+    return block ? bounded->subject->release(bounded->subject, block, bounded->bench->streams[0])
+                 : 0;
 }
 
 static int timed_trim(const struct bounded *bounded) {

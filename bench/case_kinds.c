@@ -21,7 +21,8 @@ struct setting {
     size_t size;
 };
 
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     const struct setting *on = setting;
     (void)bench;
     double begin = samples_clock();
@@ -31,7 +32,8 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     return error ? error : synchronized;
 }
 
-static int measure_kind(struct bench *bench, struct lineup *lineup, enum kind kind, CUstream stream) {
+static int measure_kind(struct bench *bench, struct lineup *lineup, enum kind kind,
+                        CUstream stream) {
     static const size_t sizes[] = {1 << 10, 1 << 20, 64 << 20};
     int error = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
@@ -46,8 +48,8 @@ static int measure_kind(struct bench *bench, struct lineup *lineup, enum kind ki
 }
 
 static int measure_all(struct bench *bench, struct lineup *lineup, CUstream blocking) {
-    const CUstream streams[KINDS] = {bench->streams[0], CU_STREAM_LEGACY, blocking, CU_STREAM_PER_THREAD,
-                                     CU_STREAM_LEGACY};
+    const CUstream streams[KINDS] = {bench->streams[0], CU_STREAM_LEGACY, blocking,
+                                     CU_STREAM_PER_THREAD, CU_STREAM_LEGACY};
     int error = 0;
     for (int kind = 0; kind < KINDS && !error; kind++)
         error = measure_kind(bench, lineup, (enum kind)kind, streams[kind]);
@@ -57,8 +59,10 @@ static int measure_all(struct bench *bench, struct lineup *lineup, CUstream bloc
 int case_kinds(struct bench *bench) {
     struct lineup lineup;
     CUstream blocking = NULL;
-    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_CUDAS, SUBJECT_LIST);
-    bench_print_head(bench, &lineup, "malloc + free by the kind of the stream, threshold at maximum");
+    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_CUDAS,
+            SUBJECT_LIST);
+    bench_print_head(bench, &lineup,
+                     "malloc + free by the kind of the stream, threshold at maximum");
     int error = (int)bench->device.driver->cuStreamCreate(&blocking, CU_STREAM_DEFAULT);
     if (error)
         return error;

@@ -1,14 +1,15 @@
-// Pairs beside many live blocks: one that is drawn at random is freed, and one of its size allocated. And what a live
-// block takes of the host's memory.
+// Pairs beside many live blocks: one that is drawn at random is freed, and one of its size
+// allocated. And what a live block takes of the host's memory.
 //
-// The bench knows the blocks by a table of pointers, which is as large as a pool's own bookkeeping: to look up the ones that are
-// drawn would cost each subject cache misses that are none of its own. So they are drawn ahead, to the front of the table, where
-// the pairs that are timed walk over them in order.
+// The bench knows the blocks by a table of pointers, which is as large as a pool's own bookkeeping:
+// to look up the ones that are drawn would cost each subject cache misses that are none of its own.
+// So they are drawn ahead, to the front of the table, where the pairs that are timed walk over them
+// in order.
 //
 // Host memory is what was added while the blocks were allocated, in a pool that has served a pair
-// before, for each of them. mallinfo2, where there is one, counts what malloc handed out, to the byte,
-// and not what the library or the driver map by themselves; the resident set has all that, in whole
-// pages. So the first says more of few blocks and the second of many.
+// before, for each of them. mallinfo2, where there is one, counts what malloc handed out, to the
+// byte, and not what the library or the driver map by themselves; the resident set has all that, in
+// whole pages. So the first says more of few blocks and the second of many.
 #include "bench.h"
 #include "host_memory.h"
 #include "malloced.h"
@@ -38,7 +39,7 @@ struct herd {
     bool is_counted;                              // what malloc handed out
 };
 
-// --------------------------------------------------------------------------------------------- the blocks
+// -------------------------------------------------------------------------------------- the blocks
 
 static int allocate_all(const struct herd *herd, const struct subject *subject, void **blocks,
                         CUstream stream) {
@@ -58,7 +59,8 @@ static int populate(struct herd *herd, size_t i, CUstream stream) {
     herd->is_counted = after.is_counted;
     samples_add(&herd->host_memory[MALLINFO][i],
                 (after.handed_out - before.handed_out) / (double)herd->count);
-    samples_add(&herd->host_memory[RESIDENT][i], (after.resident - before.resident) / (double)herd->count);
+    samples_add(&herd->host_memory[RESIDENT][i],
+                (after.resident - before.resident) / (double)herd->count);
     return error;
 }
 
@@ -101,7 +103,7 @@ static int close_herd(struct herd *herd, CUstream stream) {
     return first ? first : closed;
 }
 
-// ----------------------------------------------------------------------------------------------- measuring
+// --------------------------------------------------------------------------------------- measuring
 
 // Draws blocks, no two the same, to the front of the table.
 static void draw(void **blocks, size_t count, size_t drawn, uint64_t seed) {
@@ -119,14 +121,16 @@ static int replace(const struct subject *subject, void **block, CUstream stream)
     return error ? error : subject->allocate(subject, block, SIZE, stream);
 }
 
-static int replace_all(const struct subject *subject, void **blocks, size_t count, CUstream stream) {
+static int replace_all(const struct subject *subject, void **blocks, size_t count,
+                       CUstream stream) {
     int error = 0;
     for (size_t i = 0; i < count && !error; i++)
         error = replace(subject, &blocks[i], stream);
     return error;
 }
 
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     const struct herd *herd = setting;
     void **blocks = herd->blocks[subject - herd->lineup.subjects];
     size_t drawn = herd->count < PAIRS ? herd->count : PAIRS;
@@ -142,7 +146,8 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     return error;
 }
 
-static void print_host_memory(struct bench *bench, struct herd *herd, const struct bench_row rows[ROWS]) {
+static void print_host_memory(struct bench *bench, struct herd *herd,
+                              const struct bench_row rows[ROWS]) {
     for (int row = herd->is_counted ? MALLINFO : RESIDENT; row < ROWS; row++)
         bench_print_rows(bench,
                          &(struct bench_field){.subjects = herd->lineup.subjects,
@@ -164,7 +169,8 @@ static int measure_herd(struct bench *bench, struct herd *herd) {
     }
     int error = open_herd(herd, bench->streams[0]);
     if (!error)
-        error = bench_rows(bench, &herd->lineup, measure, herd, (double)herd->count, &rows[PAIR], 1);
+        error =
+            bench_rows(bench, &herd->lineup, measure, herd, (double)herd->count, &rows[PAIR], 1);
     if (!error)
         print_host_memory(bench, herd, rows);
     int closed = close_herd(herd, bench->streams[0]);

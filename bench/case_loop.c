@@ -1,6 +1,7 @@
-// What a program does that keeps nothing: malloc, a kernel that writes to the block, free, synchronise, again and again.
-// With threshold 0 each synchronise gives the memory back and each malloc takes it from the device; at maximum the pool
-// keeps it. The floor is the kernel and the synchronise alone.
+// What a program does that keeps nothing: malloc, a kernel that writes to the block, free,
+// synchronise, again and again. With threshold 0 each synchronise gives the memory back and each
+// malloc takes it from the device; at maximum the pool keeps it. The floor is the kernel and the
+// synchronise alone.
 #include "bench.h"
 #include "kernel.h"
 
@@ -25,7 +26,8 @@ static int go_round(const struct loop *loop, const struct subject *subject, CUst
     return error ? error : synchronized;
 }
 
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     const struct loop *loop = setting;
     double begin = samples_clock();
     int error = go_round(loop, subject, bench->streams[0]);
@@ -33,7 +35,8 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     return error;
 }
 
-static int measure_size(struct bench *bench, struct loop *loop, struct lineup *lineup, const char *label) {
+static int measure_size(struct bench *bench, struct loop *loop, struct lineup *lineup,
+                        const char *label) {
     struct bench_row row = {label, "us"};
     return bench_compare(bench, &(struct bench_field){.subjects = lineup->subjects,
                                                       .subject_count = lineup->count,
@@ -47,7 +50,8 @@ static int measure_size(struct bench *bench, struct loop *loop, struct lineup *l
 }
 
 // In new pools for each size.
-static int measure_sizes(struct bench *bench, struct loop *loop, struct lineup *lineup, uint64_t threshold) {
+static int measure_sizes(struct bench *bench, struct loop *loop, struct lineup *lineup,
+                         uint64_t threshold) {
     static const size_t sizes[] = {2 << 20, 64 << 20, (size_t)2 << 30};
     int error = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
@@ -70,8 +74,8 @@ static int measure_sizes(struct bench *bench, struct loop *loop, struct lineup *
 static int measure_all(struct bench *bench, struct loop *loop) {
     const struct sp_driver *driver = bench->device.driver;
     struct lineup lineup;
-    LINE_UP(&lineup, driver, SUBJECT_OURS, SUBJECT_REAPER, SUBJECT_DELAYED, SUBJECT_CUDAS, SUBJECT_DIRECT,
-            SUBJECT_BLOCK);
+    LINE_UP(&lineup, driver, SUBJECT_OURS, SUBJECT_REAPER, SUBJECT_DELAYED, SUBJECT_CUDAS,
+            SUBJECT_DIRECT, SUBJECT_BLOCK);
     bench_print_head(bench, &lineup, "malloc, kernel, free, synchronise, threshold 0");
     int error = measure_sizes(bench, loop, &lineup, 0);
     if (error)

@@ -10,7 +10,7 @@
 
 enum { BLOCK = 1 << 20, GRANULE = 2 << 20 };
 
-// ------------------------------------------------------------------------------------------------- many pools
+// -------------------------------------------------------------------------------------- many pools
 
 enum { TIME, MEMORY, SPACE = MEMORY + 2, FIGURES };
 
@@ -32,7 +32,8 @@ static int add_pool(const struct bounded *bounded) {
     if (error)
         return error;
     uint64_t i = pools->count++;
-    return (int)poolMallocFromPoolAsync(&pools->blocks[i], BLOCK, pools->list[i], bounded->bench->streams[0]);
+    return (int)poolMallocFromPoolAsync(&pools->blocks[i], BLOCK, pools->list[i],
+                                        bounded->bench->streams[0]);
 }
 
 static int hold_in_pool(const struct bounded *bounded, uint64_t index) {
@@ -95,7 +96,8 @@ static int run_pools(struct bench *bench, const struct bounded_loop *loop) {
     size_t most = (size_t)loop->points[loop->point_count - 1];
     struct pools pools = {.list = calloc(most, sizeof *pools.list),
                           .blocks = calloc(most, sizeof *pools.blocks)};
-    int error = pools.list && pools.blocks ? bounded_run(bench, loop, &pools) : CUDA_ERROR_OUT_OF_MEMORY;
+    int error =
+        pools.list && pools.blocks ? bounded_run(bench, loop, &pools) : CUDA_ERROR_OUT_OF_MEMORY;
     int closed = close_pools(&pools, bench->streams[0]);
     free(pools.list);
     free(pools.blocks);
@@ -119,15 +121,15 @@ int case_many_pools(struct bench *bench) {
                                                 .figures = figures,
                                                 .figure_count = FIGURES,
                                                 .advance = advance_holding};
-    bounded_print_head(bench,
-                       "pools that are made and allocate 1 MiB: trimmed behind its free, or holding it");
+    bounded_print_head(
+        bench, "pools that are made and allocate 1 MiB: trimmed behind its free, or holding it");
     int error = run_pools(bench, &trimmed);
     if (!error && bench_fits(bench, 50000 / bench->divisor * GRANULE, "pools, holding"))
         error = run_pools(bench, &holding);
     return error;
 }
 
-// --------------------------------------------------------------------------------------------------- given up
+// ---------------------------------------------------------------------------------------- given up
 
 enum { CREATE, SYNCHRONIZE, OTHERS };
 
@@ -169,7 +171,8 @@ static int advance_given_up(struct bounded *bounded) {
 }
 
 int case_given_up(struct bench *bench) {
-    static const struct bench_row figures[OTHERS] = {{"create and destroy", "us"}, {"synchronise", "us"}};
+    static const struct bench_row figures[OTHERS] = {{"create and destroy", "us"},
+                                                     {"synchronise", "us"}};
     static const struct bounded_loop loop = {.what = "given up",
                                              .points = {20, 200, 2000},
                                              .point_count = 3,
@@ -190,15 +193,15 @@ int case_given_up(struct bench *bench) {
     return error ? error : closed;
 }
 
-// ------------------------------------------------------------------------------------------------ fixed sizes
+// ------------------------------------------------------------------------------------- fixed sizes
 
 enum { FIXED_TIME, HELD_SPACE, BESIDE_PEAK, FIXED_FIGURES };
 
 static int come_and_go(const struct bounded *bounded, uint64_t index) {
     CUstream stream = bounded->bench->streams[0];
     void *block;
-    int error = (int)poolMallocAsyncWithFlags(&block, (index + 1) * GRANULE, bounded->subject->pool, stream,
-                                              poolMallocFixed);
+    int error = (int)poolMallocAsyncWithFlags(&block, (index + 1) * GRANULE, bounded->subject->pool,
+                                              stream, poolMallocFixed);
     if (!error)
         error = (int)poolFreeAsync(block, stream);
     if (!error)
@@ -210,7 +213,8 @@ static int advance_fixed(struct bounded *bounded) {
     uint64_t space = 0;
     int error = bounded_repeat(bounded, FIXED_TIME, come_and_go);
     if (!error)
-        error = (int)poolMemPoolGetAttribute(bounded->subject->pool, poolMemPoolStatAddressSpace, &space);
+        error = (int)poolMemPoolGetAttribute(bounded->subject->pool, poolMemPoolStatAddressSpace,
+                                             &space);
     bounded_add(bounded, HELD_SPACE, (double)space / (1 << 20));
     bounded_add(bounded, BESIDE_PEAK, (double)space / (double)(bounded->amount * GRANULE));
     return error;
@@ -225,7 +229,7 @@ int case_fixed_sizes(struct bench *bench) {
                                              .figures = figures,
                                              .figure_count = FIXED_FIGURES,
                                              .advance = advance_fixed};
-    bounded_print_head(bench,
-                       "fixed blocks of 2 MiB, 4 MiB and so on, each freed and trimmed before the next");
+    bounded_print_head(
+        bench, "fixed blocks of 2 MiB, 4 MiB and so on, each freed and trimmed before the next");
     return bounded_run(bench, &loop, NULL);
 }

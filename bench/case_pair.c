@@ -3,7 +3,8 @@
 
 enum { PAIRS = 2000, PAIRS_SLOW = 50 };
 
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     const size_t *size = setting;
     CUstream stream = bench->streams[0];
     int pairs = subject->slow ? PAIRS_SLOW : PAIRS;
@@ -15,7 +16,8 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
 }
 
 static int measure_all(struct bench *bench, struct lineup *lineup) {
-    static const size_t sizes[] = {256, 1 << 10, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20, 1 << 30};
+    static const size_t sizes[] = {256,     1 << 10,  4 << 10,   64 << 10,
+                                   1 << 20, 16 << 20, 256 << 20, 1 << 30};
     int error = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
         char text[16];
@@ -28,8 +30,8 @@ static int measure_all(struct bench *bench, struct lineup *lineup) {
 
 int case_pair(struct bench *bench) {
     struct lineup lineup;
-    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_CUDAS, SUBJECT_DIRECT,
-            SUBJECT_LIST);
+    LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_CUDAS,
+            SUBJECT_DIRECT, SUBJECT_LIST);
     bench_print_head(bench, &lineup, "malloc + free on one stream, threshold at maximum");
     int error = lineup_open(&lineup, UINT64_MAX);
     if (!error)

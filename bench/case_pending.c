@@ -63,7 +63,7 @@ static int run_with(struct bench *bench, const struct bounded_loop *loop) {
     return error;
 }
 
-// ------------------------------------------------------------------------------------------------ user events
+// ------------------------------------------------------------------------------------- user events
 
 static int record_behind_free(const struct bounded *bounded, CUevent event, CUstream stream) {
     int error = bench_pairs(bounded->subject, SIZE, stream, 1);
@@ -95,7 +95,7 @@ int case_user_events(struct bench *bench) {
     return run_with(bench, &loop);
 }
 
-// ---------------------------------------------------------------------------------------------------- queries
+// ----------------------------------------------------------------------------------------- queries
 
 static int query_by_pool(const struct sp_driver *driver, CUstream stream) {
     (void)driver;
@@ -143,7 +143,8 @@ static int advance_queries_by_driver(struct bounded *bounded) {
 }
 
 int case_queries(struct bench *bench) {
-    static const struct bench_row figures[FIGURES] = {{"pair, record", "us"}, BOUNDED_MEMORY_FIGURES};
+    static const struct bench_row figures[FIGURES] = {{"pair, record", "us"},
+                                                      BOUNDED_MEMORY_FIGURES};
     struct bounded_loop loop = {.what = "streams",
                                 .form = "pool",
                                 .points = {10, 100, 1000, 10000},
@@ -151,16 +152,17 @@ int case_queries(struct bench *bench) {
                                 .figures = figures,
                                 .figure_count = FIGURES,
                                 .advance = advance_queries_by_pool};
-    bounded_print_head(bench,
-                       "a pair of 64 KiB and a record on a stream that has waited for so many, each of which "
-                       "was queried by poolStreamQuery (pool) or cuStreamQuery (driver)");
+    bounded_print_head(
+        bench,
+        "a pair of 64 KiB and a record on a stream that has waited for so many, each of which "
+        "was queried by poolStreamQuery (pool) or cuStreamQuery (driver)");
     int error = run_with(bench, &loop);
     loop.form = "driver";
     loop.advance = advance_queries_by_driver;
     return error ? error : run_with(bench, &loop);
 }
 
-// ---------------------------------------------------------------------------------------------------- pending
+// ----------------------------------------------------------------------------------------- pending
 
 enum { MISS = 8 << 20 };
 
@@ -194,8 +196,8 @@ static int miss(const struct bounded *bounded) {
     while (count < rounds && !error) {
         size_t size = MISS + (size_t)count * SIZE;
         double begin = samples_clock();
-        error =
-            bounded->subject->allocate(bounded->subject, &blocks[count], size, bounded->bench->streams[0]);
+        error = bounded->subject->allocate(bounded->subject, &blocks[count], size,
+                                           bounded->bench->streams[0]);
         bounded_add(bounded, TIME, (samples_clock() - begin) / 1000);
         count += !error;
     }
@@ -218,7 +220,7 @@ int case_pending(struct bench *bench) {
                                              .figures = figures,
                                              .figure_count = 1,
                                              .advance = advance_pending};
-    bounded_print_head(bench,
-                       "malloc of 8 MiB and more beside streams with work pending behind a free of 64 KiB");
+    bounded_print_head(
+        bench, "malloc of 8 MiB and more beside streams with work pending behind a free of 64 KiB");
     return run_with(bench, &loop);
 }

@@ -1,8 +1,9 @@
-// Blocks of random sizes, from 256 B to 64 MiB, so that each octave is drawn as often. So many are alive: one that is
-// drawn is freed, and another one of a new size allocated. All subjects play the same sequence.
+// Blocks of random sizes, from 256 B to 64 MiB, so that each octave is drawn as often. So many are
+// alive: one that is drawn is freed, and another one of a new size allocated. All subjects play the
+// same sequence.
 //
-// A pool holds more than is alive, since what was freed does not fit: the most that it had reserved over the most that was
-// alive, both since it was opened, says how much more.
+// A pool holds more than is alive, since what was freed does not fit: the most that it had reserved
+// over the most that was alive, both since it was opened, says how much more.
 #include "bench.h"
 
 #include "cli/draw.h"
@@ -34,7 +35,8 @@ static size_t draw_size(uint64_t index) {
     return (size_t)(LEAST * exp2(OCTAVES * fraction));
 }
 
-static int allocate(const struct subject *subject, struct window *window, size_t place, CUstream stream) {
+static int allocate(const struct subject *subject, struct window *window, size_t place,
+                    CUstream stream) {
     window->sizes[place] = draw_size(window->drawn++);
     window->live += window->sizes[place];
     if (window->live > window->most)
@@ -42,7 +44,8 @@ static int allocate(const struct subject *subject, struct window *window, size_t
     return subject->allocate(subject, &window->blocks[place], window->sizes[place], stream);
 }
 
-static int release(const struct subject *subject, struct window *window, size_t place, CUstream stream) {
+static int release(const struct subject *subject, struct window *window, size_t place,
+                   CUstream stream) {
     void *block = window->blocks[place];
     window->blocks[place] = NULL;
     window->live -= window->sizes[place];
@@ -56,7 +59,8 @@ static int step(const struct windows *windows, const struct subject *subject, st
     return error ? error : allocate(subject, window, place, stream);
 }
 
-static int measure_steps(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure_steps(struct bench *bench, struct subject *subject, const void *setting,
+                         double *values) {
     struct windows *windows = *(struct windows *const *)setting;
     struct window *window = &windows->windows[subject - windows->lineup.subjects];
     int steps = subject->slow ? STEPS_SLOW : STEPS, error = 0;
@@ -105,11 +109,12 @@ static int close_windows(struct windows *windows, CUstream stream) {
 // The pools are the first of the lineup.
 static int measure_windows(struct bench *bench, struct windows *windows) {
     char labels[2][RESULT_TEXT];
-    struct bench_row rows[] = {[STEP] = {labels[STEP], "ns"}, [RESERVED] = {labels[RESERVED], "of live"}};
+    struct bench_row rows[] = {
+        [STEP] = {labels[STEP], "ns"}, [RESERVED] = {labels[RESERVED], "of live"}};
     snprintf(labels[STEP], RESULT_TEXT, "%zu live, free + malloc", windows->count);
     snprintf(labels[RESERVED], RESULT_TEXT, "%zu live, reserved", windows->count);
-    int error =
-        bench_rows(bench, &windows->lineup, measure_steps, &windows, (double)windows->count, &rows[STEP], 1);
+    int error = bench_rows(bench, &windows->lineup, measure_steps, &windows, (double)windows->count,
+                           &rows[STEP], 1);
     if (error)
         return error;
     return bench_compare(bench, &(struct bench_field){.subjects = windows->lineup.subjects,
@@ -142,7 +147,8 @@ int case_sizes(struct bench *bench) {
         LINE_UP(&windows->lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_DIRECT,
                 SUBJECT_LIST);
         if (i == 0)
-            bench_print_head(bench, &windows->lineup, "random sizes, 256 B to 64 MiB, free and malloc");
+            bench_print_head(bench, &windows->lineup,
+                             "random sizes, 256 B to 64 MiB, free and malloc");
         snprintf(text, sizeof text, "%zu live", counts[i]);
         if (bench_fits(bench, 3 * counts[i] * (8 << 20), text))
             error = measure_count(bench, windows);

@@ -1,13 +1,16 @@
 // Nothing waits: what others notice while one thread remaps.
 //
-// The *remapper* holds 32 blocks of 16 MiB. It frees four or five of them, drawn at random, and wants their memory in one
-// block; frees that, and takes as many small ones again. Since these are hardly ever the ones that it had drawn before,
-// each large block is a new remap. Meanwhile four *users* with a stream each malloc and free in a pool: small blocks,
-// which their lists have (*hits*), and blocks of drawn sizes, which no list has (*misses*). And a stream fills memory over
-// and over, bound by the memory's bandwidth. The remapper has a pool of its own, or shares that of the users.
+// The *remapper* holds 32 blocks of 16 MiB. It frees four or five of them, drawn at random, and
+// wants their memory in one block; frees that, and takes as many small ones again. Since these are
+// hardly ever the ones that it had drawn before, each large block is a new remap. Meanwhile four
+// *users* with a stream each malloc and free in a pool: small blocks, which their lists have
+// (*hits*), and blocks of drawn sizes, which no list has (*misses*). And a stream fills memory over
+// and over, bound by the memory's bandwidth. The remapper has a pool of its own, or shares that of
+// the users.
 //
-// A slice is a quarter of a second in which all of them run, or all but the remapper. The two take turns. Threads are
-// started for each slice, so no call of one slice is counted in another, however long it takes.
+// A slice is a quarter of a second in which all of them run, or all but the remapper. The two take
+// turns. Threads are started for each slice, so no call of one slice is counted in another, however
+// long it takes.
 #include "bench.h"
 #include "latency.h"
 
@@ -32,8 +35,9 @@ enum {
     // Of the remapper:
     BLOCKS = 32,
     BLOCK = 16 << 20,
-    PIECES_MIN = 8,   // in one large block, and one more in every second
-    ROOM = 256 << 20, // of a shared pool, besides these blocks: hardly more than the users' own need
+    PIECES_MIN = 8, // in one large block, and one more in every second
+    ROOM =
+        256 << 20, // of a shared pool, besides these blocks: hardly more than the users' own need
     // Of the filler:
     BATCH = 8, // fills between two looks at the clock
     FILLED = 512 << 20,
@@ -56,20 +60,20 @@ enum row {
     ROWS
 };
 
-#define ROWS_OF(form)                                                                                        \
-    {                                                                                                        \
-        [HIT_P50] = {form ", hit p50", "ns"}, [HIT_P99] = {form ", hit p99", "ns"},                          \
-        [HIT_WORST] = {form ", hit worst", "us"}, [MISS_P50] = {form ", miss p50", "ns"},                    \
-        [MISS_P99] = {form ", miss p99", "ns"}, [MISS_WORST] = {form ", miss worst", "us"},                  \
-        [FILL] = {form ", fill", "GiB/s"}, [FILL_LOSS] = {form ", fill, loss", "%"},                         \
-        [REMAPS] = {form ", remaps", "1/s"}, [MAPPINGS] = {form ", mappings kept", "mappings"},              \
-        [SPACE] = {form ", address space", "GiB"}, [REAPER] = {form ", reaper", "ms/s"},                     \
+#define ROWS_OF(form)                                                                              \
+    {                                                                                              \
+        [HIT_P50] = {form ", hit p50", "ns"}, [HIT_P99] = {form ", hit p99", "ns"},                \
+        [HIT_WORST] = {form ", hit worst", "us"}, [MISS_P50] = {form ", miss p50", "ns"},          \
+        [MISS_P99] = {form ", miss p99", "ns"}, [MISS_WORST] = {form ", miss worst", "us"},        \
+        [FILL] = {form ", fill", "GiB/s"}, [FILL_LOSS] = {form ", fill, loss", "%"},               \
+        [REMAPS] = {form ", remaps", "1/s"}, [MAPPINGS] = {form ", mappings kept", "mappings"},    \
+        [SPACE] = {form ", address space", "GiB"}, [REAPER] = {form ", reaper", "ms/s"},           \
     }
 
 static const struct bench_row rows_own[ROWS] = ROWS_OF("own pool");
 static const struct bench_row rows_shared[ROWS] = ROWS_OF("shared pool");
 
-// ---------------------------------------------------------------------------------------------------- actors
+// ------------------------------------------------------------------------------------------ actors
 
 struct scene;
 
@@ -121,9 +125,8 @@ struct scene {
     double undisturbed; // GiB/s in the last such slice
 };
 
-// ---- users
-
-static int timed_allocate(const struct user *user, size_t size, void **block, struct latency *latency) {
+static int timed_allocate(const struct user *user, size_t size, void **block,
+                          struct latency *latency) {
     const struct subject *subject = user->actor.subject;
     uint64_t begin = sp_clock_now();
     int error = subject->allocate(subject, block, size, user->actor.stream);
@@ -151,11 +154,10 @@ static int use(struct actor *actor) {
     if (!error && *held)
         error = timed_release(user, held, &user->misses);
     if (!error)
-        error = timed_allocate(user, (drawn / HELD % LARGE_STEPS + 1) * LARGE_STEP, held, &user->misses);
+        error = timed_allocate(user, (drawn / HELD % LARGE_STEPS + 1) * LARGE_STEP, held,
+                               &user->misses);
     return error;
 }
-
-// ---- the remapper
 
 static int release_drawn(struct remapper *remapper, size_t drawn[], size_t count) {
     struct actor *actor = &remapper->actor;
@@ -183,13 +185,12 @@ static int remap(struct actor *actor) {
     return error;
 }
 
-// ---- the filler
-
 static CUresult launch_batch(const struct filler *filler) {
     const struct sp_driver *driver = filler->actor.scene->bench->device.driver;
     CUresult error = CUDA_SUCCESS;
     for (int i = 0; i < BATCH && error == CUDA_SUCCESS; i++)
-        error = driver->cuMemsetD8Async(filler->memory, (unsigned char)i, filler->size, filler->actor.stream);
+        error = driver->cuMemsetD8Async(filler->memory, (unsigned char)i, filler->size,
+                                        filler->actor.stream);
     return error;
 }
 
@@ -214,7 +215,7 @@ static double fill_rate(const struct filler *filler) {
     return filler->batches > 1 ? bytes / (1 << 30) / ((filler->last - filler->first) / 1e9) : 0;
 }
 
-// ------------------------------------------------------------------------------------------------- one slice
+// --------------------------------------------------------------------------------------- one slice
 
 static int act_once(struct actor *actor) {
     int error = actor->act(actor);
@@ -256,7 +257,8 @@ static int run(struct scene *scene, struct actor *actors[], int count) {
     atomic_store(&scene->ready, 0);
     atomic_store(&scene->begun, false);
     atomic_store(&scene->over, false);
-    while (started < count && pthread_create(&actors[started]->thread, NULL, play, actors[started]) == 0)
+    while (started < count &&
+           pthread_create(&actors[started]->thread, NULL, play, actors[started]) == 0)
         started++;
     while (atomic_load(&scene->ready) < started)
         sched_yield();
@@ -279,7 +281,8 @@ static int run_slice(struct scene *scene, bool remapping) {
     actors[USERS] = &scene->filler.actor;
     actors[USERS + 1] = &scene->remapper.actor;
     int error = run(scene, actors, remapping ? ACTORS : ACTORS - 1);
-    CUresult synchronized = scene->bench->device.driver->cuStreamSynchronize(scene->filler.actor.stream);
+    CUresult synchronized =
+        scene->bench->device.driver->cuStreamSynchronize(scene->filler.actor.stream);
     return error ? error : (int)synchronized;
 }
 
@@ -307,8 +310,8 @@ static void read_fill(struct scene *scene, bool remapping, double *values) {
 }
 
 // What the remapper's pool holds at the end of a slice, and what it has done in one.
-static void read_pool(const struct scene *scene, double begin, uint64_t remaps, uint64_t reaper_time,
-                      double *values) {
+static void read_pool(const struct scene *scene, double begin, uint64_t remaps,
+                      uint64_t reaper_time, double *values) {
     const struct subject *subject = scene->remapper.actor.subject;
     double seconds = (samples_clock() - begin) / 1e9;
     struct held held = subject->held(subject);
@@ -318,7 +321,8 @@ static void read_pool(const struct scene *scene, double begin, uint64_t remaps, 
     values[REAPER] = (double)(held.reaper_time - reaper_time) / 1e6 / seconds;
 }
 
-static int measure(struct bench *bench, struct subject *slice, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *slice, const void *setting,
+                   double *values) {
     (void)bench;
     struct scene *scene = *(struct scene *const *)setting;
     const struct subject *subject = scene->remapper.actor.subject;
@@ -333,7 +337,7 @@ static int measure(struct bench *bench, struct subject *slice, const void *setti
     return error;
 }
 
-// ------------------------------------------------------------------------------------------------- the scene
+// --------------------------------------------------------------------------------------- the scene
 
 static struct actor actor_of(struct scene *scene, int index, const struct subject *subject,
                              int (*act)(struct actor *actor)) {
@@ -377,7 +381,8 @@ static int remap_without_limit(const struct subject *subject) {
     return (int)poolMemPoolSetAttribute(subject->pool, poolMemPoolAttrRemapTimeMax, &limit);
 }
 
-// The blocks come first, while the pool has small extents: so that each of them is made of whole ones.
+// The blocks come first, while the pool has small extents: so that each of them is made of whole
+// ones.
 static int open_pools(struct scene *scene) {
     struct actor *actor = &scene->remapper.actor;
     struct subject *shared = &scene->bench->pools.subjects[SUBJECT_OURS];
@@ -389,7 +394,8 @@ static int open_pools(struct scene *scene) {
     if (!error)
         error = remap_without_limit(actor->subject);
     for (int i = 0; i < BLOCKS && !error; i++)
-        error = actor->subject->allocate(actor->subject, &scene->remapper.blocks[i], BLOCK, actor->stream);
+        error = actor->subject->allocate(actor->subject, &scene->remapper.blocks[i], BLOCK,
+                                         actor->stream);
     return error;
 }
 
@@ -411,7 +417,7 @@ static int close_pools(struct scene *scene) {
     return error ? error : closed;
 }
 
-// ---------------------------------------------------------------------------------------------------- the case
+// ---------------------------------------------------------------------------------------- the case
 
 static int measure_scene(struct scene *scene, bool shares) {
     struct bench_field field = {.subjects = scene->slices,
@@ -420,17 +426,19 @@ static int measure_scene(struct scene *scene, bool shares) {
                                 .row_count = ROWS,
                                 .measure = measure,
                                 .setting = &scene};
-    bench_print_head_of(scene->bench, &field,
-                        shares ? "four threads on a pool and a fill, while another thread remaps in that pool"
-                               : "four threads on a pool and a fill, while another thread remaps in its own");
+    bench_print_head_of(
+        scene->bench, &field,
+        shares ? "four threads on a pool and a fill, while another thread remaps in that pool"
+               : "four threads on a pool and a fill, while another thread remaps in its own");
     return bench_compare(scene->bench, &field);
 }
 
 static int run_scene(struct bench *bench, bool shares) {
-    struct scene scene = {.bench = bench,
-                          .slices = {[REMAPPING] = {.name = "remapping"},
-                                     [UNDISTURBED] = {.name = "undisturbed", .role = SUBJECT_IS_REFERENCE}},
-                          .own = bench->pools.subjects[SUBJECT_OURS]};
+    struct scene scene = {
+        .bench = bench,
+        .slices = {[REMAPPING] = {.name = "remapping"},
+                   [UNDISTURBED] = {.name = "undisturbed", .role = SUBJECT_IS_REFERENCE}},
+        .own = bench->pools.subjects[SUBJECT_OURS]};
     int error = bench_open_streams(bench, scene.streams, ACTORS);
     if (error)
         return error;

@@ -1,10 +1,11 @@
 // What many streams cost: each has freed memory in the pool before.
 //
-// A *pair* is a malloc and a free on each stream in turn. A *miss* is a malloc of a size that only another
-// stream has freed: all streams hold a free block, no two of the same size, and each asks for the size of
-// another one. The pool may give it that block, cut memory that the stream itself has left over, or grow; what
-// it has reserved in the end shows how much it grew. All streams are idle then: either the pool was told by a
-// synchronise through the library (*told*), or the driver alone knows (*untold*).
+// A *pair* is a malloc and a free on each stream in turn. A *miss* is a malloc of a size that only
+// another stream has freed: all streams hold a free block, no two of the same size, and each asks
+// for the size of another one. The pool may give it that block, cut memory that the stream itself
+// has left over, or grow; what it has reserved in the end shows how much it grew. All streams are
+// idle then: either the pool was told by a synchronise through the library (*told*), or the driver
+// alone knows (*untold*).
 #include "bench.h"
 #include "malloced.h"
 
@@ -23,7 +24,7 @@ struct crowd {
     bool is_counted; // the host memory
 };
 
-// ----------------------------------------------------------------------------------------------- pairs
+// ------------------------------------------------------------------------------------------- pairs
 
 static int pair_on_each(const struct crowd *crowd, const struct subject *subject) {
     int error = 0;
@@ -46,7 +47,8 @@ static int synchronize_untold(const struct crowd *crowd, const struct sp_driver 
     return (int)error;
 }
 
-static int measure_pairs(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure_pairs(struct bench *bench, struct subject *subject, const void *setting,
+                         double *values) {
     (void)bench;
     const struct crowd *crowd = setting;
     int passes = PAIRS / crowd->count, error = 0;
@@ -57,7 +59,7 @@ static int measure_pairs(struct bench *bench, struct subject *subject, const voi
     return error ? error : synchronize(crowd, subject);
 }
 
-// ---------------------------------------------------------------------------------------------- misses
+// ------------------------------------------------------------------------------------------ misses
 
 // Each stream takes the size that another one, so many places behind it, took when the shift was 0.
 static int take_all(struct crowd *crowd, const struct subject *subject, int shift) {
@@ -78,7 +80,8 @@ static int release_all(const struct crowd *crowd, const struct subject *subject)
     return crowd->told ? synchronize(crowd, subject) : synchronize_untold(crowd, subject->driver);
 }
 
-static int measure_misses(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure_misses(struct bench *bench, struct subject *subject, const void *setting,
+                          double *values) {
     struct crowd *crowd = *(struct crowd *const *)setting;
     int passes = crowd->count < MISSES ? MISSES / crowd->count : 1, error = 0;
     uint64_t reserved = 0;
@@ -96,7 +99,7 @@ static int measure_misses(struct bench *bench, struct subject *subject, const vo
     return error;
 }
 
-// ------------------------------------------------------------------------------------------- host memory
+// ------------------------------------------------------------------------------------- host memory
 
 // What malloc has handed out in this process, in KiB.
 static double host_memory(struct crowd *crowd) {
@@ -119,7 +122,8 @@ static int open_pools(struct crowd *crowd) {
     return error;
 }
 
-static void print_host_memory(struct bench *bench, struct crowd *crowd, const struct bench_row *row) {
+static void print_host_memory(struct bench *bench, struct crowd *crowd,
+                              const struct bench_row *row) {
     struct bench_field field = {.subjects = crowd->lineup.subjects,
                                 .subject_count = bench->pools.count,
                                 .rows = row,
@@ -129,7 +133,7 @@ static void print_host_memory(struct bench *bench, struct crowd *crowd, const st
         bench_print_rows(bench, &field, crowd->host_memory);
 }
 
-// ------------------------------------------------------------------------------------------------- both
+// -------------------------------------------------------------------------------------------- both
 
 static const char *label(const struct crowd *crowd, const char *what, char text[RESULT_TEXT]) {
     snprintf(text, RESULT_TEXT, "%d stream%s, %s", crowd->count, crowd->count > 1 ? "s" : "", what);
@@ -186,9 +190,10 @@ int case_streams(struct bench *bench) {
         crowd->count = counts[i];
         LINE_UP(&crowd->lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_LIST);
         if (i == 0)
-            bench_print_head(bench, &crowd->lineup,
-                             "streams in turn: malloc + free of 64 KiB, malloc of what another stream freed, "
-                             "host memory of the first use");
+            bench_print_head(
+                bench, &crowd->lineup,
+                "streams in turn: malloc + free of 64 KiB, malloc of what another stream freed, "
+                "host memory of the first use");
         if (i == 0)
             malloced_print_absence(bench);
         error = measure_crowd(bench, crowd);

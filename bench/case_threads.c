@@ -1,9 +1,9 @@
-// Pairs from several threads together, in forms that differ in what the threads share and in what they do. More is better
-// here.
+// Pairs from several threads together, in forms that differ in what the threads share and in what
+// they do. More is better here.
 //
-// All use one pool, the default one of the device, and each a stream of its own, where the form says nothing else. In
-// *freed elsewhere* each thread hands its blocks to the next one, which frees them on the stream that they came from; a
-// thread alone hands them to itself.
+// All use one pool, the default one of the device, and each a stream of its own, where the form
+// says nothing else. In *freed elsewhere* each thread hands its blocks to the next one, which frees
+// them on the stream that they came from; a thread alone hands them to itself.
 #include "bench.h"
 #include "kernel.h"
 
@@ -24,7 +24,7 @@ enum {
 
 enum start { START_WAIT, START_GO, START_NEVER };
 
-// ------------------------------------------------------------------------------------------------- the forms
+// --------------------------------------------------------------------------------------- the forms
 
 struct crew;
 struct worker;
@@ -93,7 +93,7 @@ static const struct form forms[] = {
      .held = INBOX},
 };
 
-// -------------------------------------------------------------------------------------------------- the crew
+// ---------------------------------------------------------------------------------------- the crew
 
 struct handed {
     void *block;
@@ -137,7 +137,7 @@ static CUstream stream_of(const struct worker *worker) {
     return crew->streams[crew->form->streams == 1 ? 0 : worker->index];
 }
 
-// --------------------------------------------------------------------------------------------- pairs of a form
+// --------------------------------------------------------------------------------- pairs of a form
 
 static int plain_pairs(struct worker *worker, int count) {
     return bench_pairs(&worker->subject, worker->crew->size, stream_of(worker), count);
@@ -170,7 +170,7 @@ static int written_pairs(struct worker *worker, int count) {
     return error;
 }
 
-// ------------------------------------------------------------------------------------------ blocks that change hands
+// ------------------------------------------------------------------------ blocks that change hands
 
 // False when there is none.
 static bool take(struct inbox *inbox, struct handed *handed) {
@@ -202,14 +202,16 @@ static int free_inbox(struct worker *worker) {
     return error;
 }
 
-// A thread whose neighbour is behind makes no more blocks, so that nobody waits for one that has ended.
+// A thread whose neighbour is behind makes no more blocks, so that nobody waits for one that has
+// ended.
 static int handed_pairs(struct worker *worker, int count) {
     struct crew *crew = worker->crew;
     struct inbox *next = &crew->workers[(worker->index + 1) % crew->count].inbox;
     struct handed handed = {.stream = stream_of(worker)};
     int made = 0, error = free_inbox(worker);
     for (; made < count && !error && has_room(next); made++) {
-        error = worker->subject.allocate(&worker->subject, &handed.block, crew->size, handed.stream);
+        error =
+            worker->subject.allocate(&worker->subject, &handed.block, crew->size, handed.stream);
         if (!error)
             put(next, handed);
     }
@@ -219,7 +221,7 @@ static int handed_pairs(struct worker *worker, int count) {
     return error;
 }
 
-// --------------------------------------------------------------------------------------------- one thread
+// -------------------------------------------------------------------------------------- one thread
 
 // Threads are started first and then let go together: starting one takes longer than many pairs.
 static bool is_let_go(struct crew *crew) {
@@ -249,7 +251,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-// -------------------------------------------------------------------------------------------- all threads
+// ------------------------------------------------------------------------------------- all threads
 
 static int start_all(struct crew *crew) {
     int started = 0;
@@ -310,7 +312,8 @@ static int dismiss(struct crew *crew, const struct subject *subject) {
     return first;
 }
 
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     (void)bench;
     struct crew *crew = *(struct crew *const *)setting;
     int error = gather(crew, subject);
@@ -322,14 +325,15 @@ static int measure(struct bench *bench, struct subject *subject, const void *set
     return error ? error : dismissed;
 }
 
-// ----------------------------------------------------------------------------------------------- the case
+// ---------------------------------------------------------------------------------------- the case
 
 static int measure_count(struct bench *bench, struct crew *crew, struct lineup *lineup) {
     char size[16], label[RESULT_TEXT];
     struct bench_row row = {label, "1,000 pairs/s"};
-    snprintf(label, sizeof label, "%s, %d thread%s%s", bench_size_text(crew->size, size), crew->count,
-             crew->count > 1 ? "s" : "", crew->form->label);
-    if (!bench_fits(bench, lineup->count * (uint64_t)crew->count * (uint64_t)crew->form->held * crew->size,
+    snprintf(label, sizeof label, "%s, %d thread%s%s", bench_size_text(crew->size, size),
+             crew->count, crew->count > 1 ? "s" : "", crew->form->label);
+    if (!bench_fits(bench,
+                    lineup->count * (uint64_t)crew->count * (uint64_t)crew->form->held * crew->size,
                     label))
         return 0;
     return bench_rows(bench, lineup, measure, &crew, crew->count, &row, 1);
@@ -369,7 +373,8 @@ static int measure_forms(struct bench *bench, struct crew *crew) {
 
 int case_threads(struct bench *bench) {
     static struct crew crew; // of 40 KiB and more
-    crew = (struct crew){.bench = bench, .duration = bench->simulated ? DURATION_NS_SIMULATED : DURATION_NS};
+    crew = (struct crew){.bench = bench,
+                         .duration = bench->simulated ? DURATION_NS_SIMULATED : DURATION_NS};
     int error = bench_open_streams(bench, crew.streams, STREAMS);
     if (error)
         return error;

@@ -1,12 +1,13 @@
-// The choice of UnfencedBytesMax: what it costs the pairs of one stream while another one works, and how much
-// memory it keeps from other streams. All caps and CUDA's pool are measured in the same rounds.
+// The choice of UnfencedBytesMax: what it costs the pairs of one stream while another one works,
+// and how much memory it keeps from other streams. All caps and CUDA's pool are measured in the
+// same rounds.
 //
-// *Unseen* memory is what a pool doesn't hand to a stream B although stream A has freed it: A frees blocks,
-// an event is recorded behind them for which B waits, and B allocates as many. Once the event goes through the
-// library's hooks while A still works; once through the driver, so that the library sees no order, but A has
-// long been done. *Grown* is what the pool had to reserve on top in the second form: it grows by whole units.
-// How much A freed since its last event changes from round to round, so the median is a typical remainder
-// below the cap.
+// *Unseen* memory is what a pool doesn't hand to a stream B although stream A has freed it: A frees
+// blocks, an event is recorded behind them for which B waits, and B allocates as many. Once the
+// event goes through the library's hooks while A still works; once through the driver, so that the
+// library sees no order, but A has long been done. *Grown* is what the pool had to reserve on top
+// in the second form: it grows by whole units. How much A freed since its last event changes from
+// round to round, so the median is a typical remainder below the cap.
 #include "bench.h"
 
 #include <streampool/streampool.h>
@@ -22,7 +23,8 @@ enum {
     CAPS = 8
 };
 
-static const uint64_t caps[CAPS] = {0, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20, 64 << 20};
+static const uint64_t caps[CAPS] = {0,       1 << 20,  2 << 20,  4 << 20,
+                                    8 << 20, 16 << 20, 32 << 20, 64 << 20};
 
 enum { PAIR_64K, PAIR_1M, PAIR_16M, UNSEEN_BY_HOOKS, UNSEEN, GROWN };
 
@@ -32,13 +34,14 @@ static const struct bench_row rows[] = {
     [UNSEEN] = {"unseen, driver's event", "MiB"}, [GROWN] = {"grown, driver's event", "MiB"},
 };
 
-// ------------------------------------------------------------------------------------- pairs beside work
+// ------------------------------------------------------------------------------- pairs beside work
 
 static int work_on(struct bench *bench, CUstream stream) {
     return (int)sp_work_launch(&bench->work, stream, WORK_NS, 0, 0);
 }
 
-static int pairs_beside_work(struct bench *bench, struct subject *subject, size_t size, double *value) {
+static int pairs_beside_work(struct bench *bench, struct subject *subject, size_t size,
+                             double *value) {
     int error = bench_pairs(subject, size, bench->streams[0], PAIRS / 10);
     if (!error)
         error = work_on(bench, bench->streams[1]);
@@ -49,7 +52,7 @@ static int pairs_beside_work(struct bench *bench, struct subject *subject, size_
     return error;
 }
 
-// ------------------------------------------------------------------------------------------ unseen memory
+// ----------------------------------------------------------------------------------- unseen memory
 
 static int allocate_all(const struct subject *subject, CUstream stream, void *blocks[BLOCKS]) {
     int error = 0;
@@ -92,8 +95,8 @@ static double unseen_of(void *const before[BLOCKS], void *const after[BLOCKS]) {
     return (double)unseen * BLOCK / (1 << 20);
 }
 
-// A frees: first a few blocks one by one, which shifts the point of its last event, then all at once, with its
-// work on them still to be done if it is busy.
+// A frees: first a few blocks one by one, which shifts the point of its last event, then all at
+// once, with its work on them still to be done if it is busy.
 static int free_on_first(struct bench *bench, const struct subject *subject, bool busy,
                          void *blocks[BLOCKS]) {
     int shift = (int)((unsigned)(bench->round + 1) * 157 % SHIFTS);
@@ -105,7 +108,8 @@ static int free_on_first(struct bench *bench, const struct subject *subject, boo
     return error ? error : release_all(subject, bench->streams[0], blocks);
 }
 
-static int unseen(struct bench *bench, const struct subject *subject, bool by_hooks, double *values) {
+static int unseen(struct bench *bench, const struct subject *subject, bool by_hooks,
+                  double *values) {
     void *of_first[BLOCKS], *of_second[BLOCKS];
     uint64_t before = 0, after = 0;
     int error = free_on_first(bench, subject, by_hooks, of_first);
@@ -124,7 +128,7 @@ static int unseen(struct bench *bench, const struct subject *subject, bool by_ho
     return release_all(subject, bench->streams[1], of_second);
 }
 
-// --------------------------------------------------------------------------------------------- measuring
+// --------------------------------------------------------------------------------------- measuring
 
 // The pools under comparison: one for each cap, and CUDA's behind them where there is one.
 struct pools {
@@ -142,9 +146,10 @@ static int open_pool(const struct pools *pools, struct subject *subject) {
 }
 
 // In a new pool each time, so that nothing is found that another one left.
-static int in_new_pool(struct bench *bench, const struct pools *pools, struct subject *subject, int row,
-                       double *values) {
-    static const size_t sizes[] = {[PAIR_64K] = 64 << 10, [PAIR_1M] = 1 << 20, [PAIR_16M] = 16 << 20};
+static int in_new_pool(struct bench *bench, const struct pools *pools, struct subject *subject,
+                       int row, double *values) {
+    static const size_t sizes[] = {
+        [PAIR_64K] = 64 << 10, [PAIR_1M] = 1 << 20, [PAIR_16M] = 16 << 20};
     int error = open_pool(pools, subject);
     if (!error)
         error = row <= PAIR_16M ? pairs_beside_work(bench, subject, sizes[row], values)
@@ -155,7 +160,8 @@ static int in_new_pool(struct bench *bench, const struct pools *pools, struct su
     return error ? error : closed;
 }
 
-static int measure(struct bench *bench, struct subject *subject, const void *setting, double *values) {
+static int measure(struct bench *bench, struct subject *subject, const void *setting,
+                   double *values) {
     int error = 0;
     for (int row = PAIR_64K; row <= UNSEEN && !error;
          row++) // the one for UNSEEN overwrites what hooks made grow
@@ -167,13 +173,14 @@ int case_unfenced(struct bench *bench) {
     static struct pools pools; // the results keep the names
     char text[16];
     for (int i = 0; i < CAPS; i++) {
-        snprintf(pools.names[i], sizeof pools.names[i], "streampool, %s", bench_size_text(caps[i], text));
+        snprintf(pools.names[i], sizeof pools.names[i], "streampool, %s",
+                 bench_size_text(caps[i], text));
         pools.subjects[i] = bench->pools.subjects[SUBJECT_OURS];
         pools.subjects[i].name = pools.names[i];
     }
     pools.subjects[CAPS] = bench->pools.subjects[SUBJECT_CUDAS];
-    bench_print_title(bench,
-                      "UnfencedBytesMax: pairs beside work on another stream, and memory unseen by it");
+    bench_print_title(
+        bench, "UnfencedBytesMax: pairs beside work on another stream, and memory unseen by it");
     return bench_lines(bench, &(struct bench_field){
                                   .subjects = pools.subjects,
                                   .subject_count = CAPS + (bench->pools.count > SUBJECT_CUDAS),

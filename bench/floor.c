@@ -23,8 +23,8 @@ static CUmemAllocationProp properties(void) {
 static CUresult round_up_to_granule(struct extents *extents) {
     CUmemAllocationProp prop = properties();
     size_t granule = 1;
-    CUresult error =
-        extents->driver->cuMemGetAllocationGranularity(&granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    CUresult error = extents->driver->cuMemGetAllocationGranularity(
+        &granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     extents->size = (extents->size + granule - 1) / granule * granule;
     return error;
 }
@@ -33,7 +33,8 @@ static CUresult create_all(struct extents *extents) {
     CUmemAllocationProp prop = properties();
     CUresult error = CUDA_SUCCESS;
     while (extents->created < extents->count && error == CUDA_SUCCESS) {
-        error = extents->driver->cuMemCreate(&extents->handles[extents->created], extents->size, &prop, 0);
+        error = extents->driver->cuMemCreate(&extents->handles[extents->created], extents->size,
+                                             &prop, 0);
         extents->created += error == CUDA_SUCCESS;
     }
     return error;
@@ -46,11 +47,13 @@ static CUresult map_all(struct extents *extents) {
     CUdeviceptr begin = extents->address + extents->mapped * extents->size;
     CUresult error = CUDA_SUCCESS;
     for (size_t i = 0; i < extents->count && error == CUDA_SUCCESS; i++) {
-        error = driver->cuMemMap(begin + i * extents->size, extents->size, 0, extents->handles[i], 0);
+        error =
+            driver->cuMemMap(begin + i * extents->size, extents->size, 0, extents->handles[i], 0);
         extents->mapped += error == CUDA_SUCCESS;
     }
-    return error == CUDA_SUCCESS ? driver->cuMemSetAccess(begin, extents->count * extents->size, &access, 1)
-                                 : error;
+    return error == CUDA_SUCCESS
+               ? driver->cuMemSetAccess(begin, extents->count * extents->size, &access, 1)
+               : error;
 }
 
 static CUresult map_twice(struct extents *extents, double *microseconds) {
@@ -63,9 +66,10 @@ static CUresult map_twice(struct extents *extents, double *microseconds) {
 }
 
 static CUresult unmap_and_release(const struct extents *extents) {
-    CUresult error = extents->mapped > 0
-                         ? extents->driver->cuMemUnmap(extents->address, extents->mapped * extents->size)
-                         : CUDA_SUCCESS;
+    CUresult error =
+        extents->mapped > 0
+            ? extents->driver->cuMemUnmap(extents->address, extents->mapped * extents->size)
+            : CUDA_SUCCESS;
     for (size_t i = 0; i < extents->created; i++)
         extents->driver->cuMemRelease(extents->handles[i]);
     return error;

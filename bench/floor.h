@@ -4,9 +4,9 @@
 
 #include "driver/driver.h"
 
-// Maps so many extents of at least `size` bytes side by side into a reserved range and gives them access, in as few
-// calls as that takes, and says how long these took. The extents are memory of its own that is mapped elsewhere
-// already, as a pool's is. Returns 0 or the driver's error.
+// Maps so many extents of at least `size` bytes side by side into a reserved range and gives them
+// access, in as few calls as that takes, and says how long these took. The extents are memory of
+// its own that is mapped elsewhere already, as a pool's is. Returns 0 or the driver's error.
 int floor_measure(const struct sp_driver *driver, size_t count, size_t size, double *microseconds);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int release_every(struct holes *holes, const struct subject *subject, size_t first, size_t step,
-                         CUstream stream) {
+static int release_every(struct holes *holes, const struct subject *subject, size_t first,
+                         size_t step, CUstream stream) {
     int first_error = 0;
     for (size_t i = first; i < holes->count; i += step) {
         int error = holes->blocks[i] ? subject->release(subject, holes->blocks[i], stream) : 0;
@@ -36,8 +36,8 @@ int holes_close(struct holes *holes, const struct subject *subject, CUstream str
     return error;
 }
 
-static int allocate(const struct subject *subject, size_t size, CUstream stream, struct wanted *wanted,
-                    void **block) {
+static int allocate(const struct subject *subject, size_t size, CUstream stream,
+                    struct wanted *wanted, void **block) {
     uint64_t before = 0, after = 0;
     struct remapped remapped = subject->remapped(subject);
     int error = subject->reserved(subject, &before);
@@ -71,19 +71,20 @@ void held_add(struct samples samples[HELD_ROWS], const struct held *held) {
 }
 
 // A table of our pool's alone, with `label` in front of each row.
-static void print_rows(struct bench *bench, const char *label, const struct bench_row what[], size_t count,
-                       struct samples *samples) {
+static void print_rows(struct bench *bench, const char *label, const struct bench_row what[],
+                       size_t count, struct samples *samples) {
     char labels[BENCH_ROWS_MAX][RESULT_TEXT];
     struct bench_row rows[BENCH_ROWS_MAX];
     for (size_t i = 0; i < count; i++) {
         snprintf(labels[i], sizeof labels[i], "%s, %s", label, what[i].label);
         rows[i] = (struct bench_row){labels[i], what[i].unit};
     }
-    bench_print_rows(
-        bench,
-        &(struct bench_field){
-            .subjects = bench->pools.subjects, .subject_count = 1, .rows = rows, .row_count = count},
-        samples);
+    bench_print_rows(bench,
+                     &(struct bench_field){.subjects = bench->pools.subjects,
+                                           .subject_count = 1,
+                                           .rows = rows,
+                                           .row_count = count},
+                     samples);
 }
 
 void held_print(struct bench *bench, const char *label, struct samples samples[HELD_ROWS]) {
@@ -92,15 +93,15 @@ void held_print(struct bench *bench, const char *label, struct samples samples[H
     print_rows(bench, label, what, HELD_ROWS, samples);
 }
 
-int remap_floor_add(const struct bench *bench, struct remap_floor *floor, const struct wanted *wanted,
-                    size_t pieces, size_t size) {
+int remap_floor_add(const struct bench *bench, struct remap_floor *floor,
+                    const struct wanted *wanted, size_t pieces, size_t size) {
     const struct remapped *remapped = &wanted->remapped;
     bool known = remapped->has_extents && remapped->extents > 0;
     size_t count = known ? remapped->extents : pieces;
     double microseconds;
     floor->has_extents = remapped->has_extents;
-    int error =
-        floor_measure(bench->device.driver, count, known ? remapped->bytes / count : size, &microseconds);
+    int error = floor_measure(bench->device.driver, count, known ? remapped->bytes / count : size,
+                              &microseconds);
     if (error || bench->round < 0)
         return error;
     samples_add(&floor->samples[0], (double)remapped->extents);

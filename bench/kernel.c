@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-// 4 bytes for each thread of a block, and not more blocks than keep a part of a GPU busy: the time of the launch is what
-// matters.
+// 4 bytes for each thread of a block, and not more blocks than keep a part of a GPU busy: the time
+// of the launch is what matters.
 enum { THREADS = 256, BLOCKS_MAX = 64 };
 
 int kernel_open(struct kernel *kernel, const struct sp_driver *driver) {

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-// An octave is divided into 32 parts: a time is known to 3 %. What takes longer than 2^40 ns counts as that.
+// An octave is divided into 32 parts: a time is known to 3 %. What takes longer than 2^40 ns counts
+// as that.
 enum { LATENCY_PARTS = 32, LATENCY_OCTAVES = 36, LATENCY_COUNTS = LATENCY_PARTS * LATENCY_OCTAVES };
 
 struct latency {

@@ -17,7 +17,8 @@ static int measure_subject(struct bench *bench, const struct bench_field *field,
 }
 
 // One subject is done when the next one begins.
-static int measure_round(struct bench *bench, const struct bench_field *field, struct samples *samples) {
+static int measure_round(struct bench *bench, const struct bench_field *field,
+                         struct samples *samples) {
     int error = 0;
     for (size_t i = 0; i < field->subject_count && !error; i++) {
         error = measure_subject(bench, field, i, samples);
@@ -57,8 +58,8 @@ int bench_compare(struct bench *bench, const struct bench_field *field) {
     return error;
 }
 
-int bench_rows(struct bench *bench, struct lineup *lineup, bench_measure *measure, const void *setting,
-               double at, const struct bench_row rows[], size_t row_count) {
+int bench_rows(struct bench *bench, struct lineup *lineup, bench_measure *measure,
+               const void *setting, double at, const struct bench_row rows[], size_t row_count) {
     return bench_compare(bench, &(struct bench_field){
                                     .subjects = lineup->subjects,
                                     .subject_count = lineup->count,

@@ -1,16 +1,17 @@
-// Writes a trace of producers and consumers to standard output: bench/traces/producer_consumer.csv.gz is what it
-// writes, compressed.
+// Writes a trace of producers and consumers to standard output:
+// bench/traces/producer_consumer.csv.gz is what it writes, compressed.
 //
-// Each producer and each consumer is a host thread with a stream of its own. A producer makes a batch: it
-// allocates a header and a payload on its stream, fills them with the help of a scratch block, and puts them
-// into a consumer's queue. The consumer takes the oldest batch out of its queue, works on it with a block of
-// its own, and frees header and payload on *its* stream. The queues are bounded, so who is to go on is drawn
-// from those who can: producers whose consumer has room, consumers who have a batch. Numbers come from a
-// generator of our own, so the trace is the same everywhere.
+// Each producer and each consumer is a host thread with a stream of its own. A producer makes a
+// batch: it allocates a header and a payload on its stream, fills them with the help of a scratch
+// block, and puts them into a consumer's queue. The consumer takes the oldest batch out of its
+// queue, works on it with a block of its own, and frees header and payload on *its* stream. The
+// queues are bounded, so who is to go on is drawn from those who can: producers whose consumer has
+// room, consumers who have a batch. Numbers come from a generator of our own, so the trace is the
+// same everywhere.
 //
-// Nobody would free on another stream without an order between the two. The log format has no events, so a
-// player makes that order itself: before such a free it records an event in the one stream and lets the other
-// wait for it (docs/replay.md).
+// Nobody would free on another stream without an order between the two. The log format has no
+// events, so a player makes that order itself: before such a free it records an event in the one
+// stream and lets the other wait for it (docs/replay.md).
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ static uint64_t draw(uint64_t below) {
     return (state >> 33) % below;
 }
 
-// Every power of two from 2^least to 2^most is as likely as the others, and what lies behind it too.
+// Every power of two from 2^least to 2^most is as likely as the others, and what lies behind it
+// too.
 static uint64_t draw_size(unsigned least, unsigned most) {
     uint64_t power = UINT64_C(1) << (least + draw(most - least + 1));
     return (power + draw(power)) / 256 * 256;
@@ -54,8 +56,8 @@ static uint64_t draw_size(unsigned least, unsigned most) {
 // Threads and streams have the same numbers: producers from 1, consumers behind them.
 static void print(unsigned who, const char *action, struct block block) {
     time += MICROSECONDS_EACH;
-    printf("%u,%" PRIu64 ",%s,0x%" PRIx64 ",%" PRIu64 ",%u\n", who, time, action, block.pointer, block.size,
-           who);
+    printf("%u,%" PRIu64 ",%s,0x%" PRIx64 ",%" PRIu64 ",%u\n", who, time, action, block.pointer,
+           block.size, who);
 }
 
 static struct block allocate(unsigned who, uint64_t size) {

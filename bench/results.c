@@ -31,7 +31,8 @@ void results_add(struct results *results, const struct result *result, struct sa
 }
 
 static bool fill_quartiles(cJSON *object, const struct result *result) {
-    static const char *const keys[] = {"least", "first_quartile", "median", "third_quartile", "most"};
+    static const char *const keys[] = {"least", "first_quartile", "median", "third_quartile",
+                                       "most"};
     for (int i = 0; i < 5; i++)
         if (!sp_json_add_number(object, keys[i], result->quartiles[i]))
             return false;
@@ -64,8 +65,9 @@ static bool fill(cJSON *object, const void *items, size_t index) {
            (result->at <= 0 || sp_json_add_number(object, "at", result->at)) &&
            sp_json_add_text(object, "subject", result->subject) &&
            sp_json_add_text(object, "unit", result->unit) &&
-           sp_json_add_count(object, "samples", result->samples) && fill_quartiles(object, result) &&
-           sp_json_add_number(object, "p99", result->p99) && fill_ratios(object, result);
+           sp_json_add_count(object, "samples", result->samples) &&
+           fill_quartiles(object, result) && sp_json_add_number(object, "p99", result->p99) &&
+           fill_ratios(object, result);
 }
 
 bool results_write(const struct results *results, const char *path) {

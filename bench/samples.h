@@ -12,7 +12,8 @@ struct samples {
     size_t count;
 };
 
-// Of two quantities: that of the medians, and those of the quartiles nearest to and farthest from each other.
+// Of two quantities: that of the medians, and those of the quartiles nearest to and farthest from
+// each other.
 struct ratio {
     double low;
     double median;
@@ -26,8 +27,8 @@ double samples_clock(void);
 // A sample beyond SAMPLES_MAX is left out.
 void samples_add(struct samples *samples, double value);
 
-// Of at least one sample: the value at a fraction of the sorted ones (0 the least, 0.5 the median, 1 the
-// most).
+// Of at least one sample: the value at a fraction of the sorted ones (0 the least, 0.5 the median,
+// 1 the most).
 double samples_at(struct samples *samples, double fraction);
 
 // False when the divisor has quartiles of 0.

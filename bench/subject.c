@@ -28,8 +28,8 @@ bool subject_init(struct subject *subject, enum subject_kind kind, const struct 
     return (kind != SUBJECT_CUDAS && kind != SUBJECT_CUDAS_DEFAULT) || has_pools(driver);
 }
 
-void lineup_init(struct lineup *lineup, const struct sp_driver *driver, const enum subject_kind kinds[],
-                 size_t count) {
+void lineup_init(struct lineup *lineup, const struct sp_driver *driver,
+                 const enum subject_kind kinds[], size_t count) {
     lineup->count = 0;
     for (size_t i = 0; i < count; i++)
         lineup->count += subject_init(&lineup->subjects[lineup->count], kinds[i], driver);

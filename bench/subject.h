@@ -1,7 +1,9 @@
-// What is measured: the pool and CUDA's own, memory taken from the driver at each call, and *floors*: the least that a
-// case can't avoid, with no pool around it. All stand behind one table of functions.
+// What is measured: the pool and CUDA's own, memory taken from the driver at each call, and
+// *floors*: the least that a case can't avoid, with no pool around it. All stand behind one table
+// of functions.
 //
-// A form of our pool that differs in one attribute is a row of SUBJECTS, and that attribute where the subject is defined.
+// A form of our pool that differs in one attribute is a row of SUBJECTS, and that attribute where
+// the subject is defined.
 #ifndef STREAMPOOL_BENCH_SUBJECT_H
 #define STREAMPOOL_BENCH_SUBJECT_H
 
@@ -29,8 +31,8 @@ struct held {
 // What the others are compared with is the reference, such as CUDA's pool.
 enum subject_role { SUBJECT_IS_MEASURED, SUBJECT_IS_REFERENCE, SUBJECT_IS_FLOOR };
 
-// One of them at work. All functions return 0 or the error's number. A subject may be copied while it is closed; one
-// that could not be opened is closed by close() all the same.
+// One of them at work. All functions return 0 or the error's number. A subject may be copied while
+// it is closed; one that could not be opened is closed by close() all the same.
 //
 // What is no pool has all functions up to `synchronize` but `prime`, and no others.
 struct subject {
@@ -38,12 +40,14 @@ struct subject {
     enum subject_role role;
     const struct sp_driver *driver;
     void *pool;
-    uint64_t limit;     // bytes that the next pool to be opened may reserve; 0: all that the device has
+    // Bytes that the next pool to be opened may reserve; 0: all that the device has.
+    uint64_t limit;
     uint64_t threshold; // of the open pool
     int attribute;      // of our pools: one that is set to `value` while the pool is open; 0: none
     uint64_t value;
     uint64_t value_before; // of a default pool's
-    bool slow; // it takes microseconds or more from the driver in each call: cases of many pairs make fewer
+    // It takes microseconds or more from the driver in each call: cases of many pairs make fewer.
+    bool slow;
     int (*open)(struct subject *subject, uint64_t threshold);
     int (*prime)(const struct subject *subject, uint64_t bytes); // null: it isn't primed
     int (*close)(struct subject *subject);
@@ -52,7 +56,8 @@ struct subject {
     int (*synchronize)(const struct subject *subject, CUstream stream);
     int (*record)(const struct subject *subject, CUevent event, CUstream stream);
     int (*wait)(const struct subject *subject, CUstream stream, CUevent event);
-    int (*set_policy)(const struct subject *subject, int policy, int on); // by the number that both have
+    // By the number that both have.
+    int (*set_policy)(const struct subject *subject, int policy, int on);
     int (*reserved)(const struct subject *subject, uint64_t *bytes);
     int (*reserved_high)(const struct subject *subject, uint64_t *bytes);
     struct remapped (*remapped)(const struct subject *subject);
@@ -60,25 +65,26 @@ struct subject {
 };
 
 //   X(name, NAME, what it is called), the two pools first
-#define SUBJECTS(X)                                                                                          \
-    X(ours, OURS, "streampool")                                                                              \
-    X(cudas, CUDAS, "CUDA's pool")                                                                           \
-    X(reaper, REAPER, "streampool, TrimByReaper")                                                            \
-    X(promised, PROMISED, "streampool, StreamPromises")                                                      \
-    X(delayed, DELAYED, "streampool, ReleaseDelay 1")                                                        \
-    X(primed, PRIMED, "streampool, primed")                                                                  \
-    X(ours_default, OURS_DEFAULT, "streampool, default pool")                                                \
-    X(promised_default, PROMISED_DEFAULT, "streampool, StreamPromises")                                      \
-    X(cudas_default, CUDAS_DEFAULT, "CUDA's default pool")                                                   \
-    X(direct, DIRECT, "cuMemAlloc")                                                                          \
-    X(list, LIST, "floor: lock and list")                                                                    \
-    X(extent, EXTENT, "floor: one extent")                                                                   \
+#define SUBJECTS(X)                                                                                \
+    X(ours, OURS, "streampool")                                                                    \
+    X(cudas, CUDAS, "CUDA's pool")                                                                 \
+    X(reaper, REAPER, "streampool, TrimByReaper")                                                  \
+    X(promised, PROMISED, "streampool, StreamPromises")                                            \
+    X(delayed, DELAYED, "streampool, ReleaseDelay 1")                                              \
+    X(primed, PRIMED, "streampool, primed")                                                        \
+    X(ours_default, OURS_DEFAULT, "streampool, default pool")                                      \
+    X(promised_default, PROMISED_DEFAULT, "streampool, StreamPromises")                            \
+    X(cudas_default, CUDAS_DEFAULT, "CUDA's default pool")                                         \
+    X(direct, DIRECT, "cuMemAlloc")                                                                \
+    X(list, LIST, "floor: lock and list")                                                          \
+    X(extent, EXTENT, "floor: one extent")                                                         \
     X(block, BLOCK, "floor: one block kept")
 
 //   list    a lock and a list for each thread, of pieces of host memory
-//   extent  the driver's calls for one extent: create, map and set access at a malloc; unmap and release at the
-//           synchronise behind its free
-//   block   one block for each thread, which a malloc returns again and again: what is left is what the program does
+//   extent  the driver's calls for one extent: create, map and set access at a malloc; unmap and
+//           release at the synchronise behind its free
+//   block   one block for each thread, which a malloc returns again and again: what is left is what
+//           the program does
 
 enum subject_kind {
 #define SUBJECT_NUMBER(name, NAME, text) SUBJECT_##NAME,
@@ -91,7 +97,8 @@ enum subject_kind {
 SUBJECTS(SUBJECT_DECLARE)
 #undef SUBJECT_DECLARE
 
-// Fills in one that is closed. False when the driver lacks what it needs: it has no pools of its own.
+// Fills in one that is closed. False when the driver lacks what it needs: it has no pools of its
+// own.
 bool subject_init(struct subject *subject, enum subject_kind kind, const struct sp_driver *driver);
 
 // Those that stand side by side in a table, ours first.
@@ -103,20 +110,22 @@ struct lineup {
 };
 
 // Of these kinds, the ones that the driver has.
-void lineup_init(struct lineup *lineup, const struct sp_driver *driver, const enum subject_kind kinds[],
-                 size_t count);
-#define LINE_UP(lineup, driver, ...)                                                                         \
-    lineup_init(lineup, driver, (const enum subject_kind[]){__VA_ARGS__},                                    \
+void lineup_init(struct lineup *lineup, const struct sp_driver *driver,
+                 const enum subject_kind kinds[], size_t count);
+#define LINE_UP(lineup, driver, ...)                                                               \
+    lineup_init(lineup, driver, (const enum subject_kind[]){__VA_ARGS__},                          \
                 sizeof((const enum subject_kind[]){__VA_ARGS__}) / sizeof(enum subject_kind))
 
 // Opens all of them, and closes all that are open.
 int lineup_open(struct lineup *lineup, uint64_t threshold);
 int lineup_close(struct lineup *lineup);
 
-// Waits until what a synchronise has left to the library's own thread is released too, for ten seconds at most.
+// Waits until what a synchronise has left to the library's own thread is released too, for ten
+// seconds at most.
 int subject_settle(const struct subject *subject);
 
-// The places of threads in subjects that have one for each: threads started together have different ones.
+// The places of threads in subjects that have one for each: threads started together have different
+// ones.
 enum { SUBJECT_PLACES = 64 };
 unsigned subject_place(void);
 

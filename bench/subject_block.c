@@ -1,5 +1,5 @@
-// The floor of what a program does with its memory: each thread has one block, and a malloc returns it again and again.
-// It is replaced by a larger one when that is wanted.
+// The floor of what a program does with its memory: each thread has one block, and a malloc returns
+// it again and again. It is replaced by a larger one when that is wanted.
 #include "subject.h"
 
 #include <stdlib.h>
@@ -50,7 +50,8 @@ static CUresult replace(const struct sp_driver *driver, struct block *block, siz
     return error;
 }
 
-static int allocate_block(const struct subject *subject, void **pointer, size_t size, CUstream stream) {
+static int allocate_block(const struct subject *subject, void **pointer, size_t size,
+                          CUstream stream) {
     (void)stream;
     struct blocks *blocks = subject->pool;
     struct block *block = &blocks->blocks[subject_place()];

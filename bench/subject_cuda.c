@@ -4,7 +4,8 @@
 static int set_up(struct subject *subject, CUmemoryPool pool, uint64_t threshold) {
     subject->pool = pool;
     subject->threshold = threshold;
-    return (int)subject->driver->cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+    return (int)subject->driver->cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                                                       &threshold);
 }
 
 static int open_cudas(struct subject *subject, uint64_t threshold) {
@@ -17,7 +18,8 @@ static int open_cudas(struct subject *subject, uint64_t threshold) {
 }
 
 static int close_cudas(struct subject *subject) {
-    CUresult error = subject->pool ? subject->driver->cuMemPoolDestroy(subject->pool) : CUDA_SUCCESS;
+    CUresult error =
+        subject->pool ? subject->driver->cuMemPoolDestroy(subject->pool) : CUDA_SUCCESS;
     subject->pool = NULL;
     return (int)error;
 }
@@ -38,14 +40,17 @@ static int close_default(struct subject *subject) {
     return error;
 }
 
-static int allocate_cudas(const struct subject *subject, void **pointer, size_t size, CUstream stream) {
+static int allocate_cudas(const struct subject *subject, void **pointer, size_t size,
+                          CUstream stream) {
     CUdeviceptr address = 0;
-    CUresult error = subject->driver->cuMemAllocFromPoolAsync(&address, size, subject->pool, stream);
+    CUresult error =
+        subject->driver->cuMemAllocFromPoolAsync(&address, size, subject->pool, stream);
     *pointer = (void *)(uintptr_t)address;
     return (int)error;
 }
 
-static int allocate_default(const struct subject *subject, void **pointer, size_t size, CUstream stream) {
+static int allocate_default(const struct subject *subject, void **pointer, size_t size,
+                            CUstream stream) {
     CUdeviceptr address = 0;
     CUresult error = subject->driver->cuMemAllocAsync(&address, size, stream);
     *pointer = (void *)(uintptr_t)address;
@@ -69,17 +74,18 @@ static int wait_cudas(const struct subject *subject, CUstream stream, CUevent ev
 }
 
 static int set_policy_cudas(const struct subject *subject, int policy, int on) {
-    return (int)subject->driver->cuMemPoolSetAttribute(subject->pool, (CUmemPool_attribute)policy, &on);
+    return (int)subject->driver->cuMemPoolSetAttribute(subject->pool, (CUmemPool_attribute)policy,
+                                                       &on);
 }
 
 static int reserved_cudas(const struct subject *subject, uint64_t *bytes) {
-    return (int)subject->driver->cuMemPoolGetAttribute(subject->pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
-                                                       bytes);
+    return (int)subject->driver->cuMemPoolGetAttribute(subject->pool,
+                                                       CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, bytes);
 }
 
 static int reserved_high_cudas(const struct subject *subject, uint64_t *bytes) {
-    return (int)subject->driver->cuMemPoolGetAttribute(subject->pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
-                                                       bytes);
+    return (int)subject->driver->cuMemPoolGetAttribute(subject->pool,
+                                                       CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, bytes);
 }
 
 // It doesn't say.
@@ -93,12 +99,12 @@ static struct held held_cudas(const struct subject *subject) {
     return (struct held){0};
 }
 
-// ------------------------------------------------------------------------------------------------- the subjects
+// ------------------------------------------------------------------------------------ the subjects
 
-#define FUNCTIONS                                                                                            \
-    .release = release_cudas, .synchronize = synchronize_cudas, .record = record_cudas, .wait = wait_cudas,  \
-    .set_policy = set_policy_cudas, .reserved = reserved_cudas, .reserved_high = reserved_high_cudas,        \
-    .remapped = remapped_cudas, .held = held_cudas
+#define FUNCTIONS                                                                                  \
+    .release = release_cudas, .synchronize = synchronize_cudas, .record = record_cudas,            \
+    .wait = wait_cudas, .set_policy = set_policy_cudas, .reserved = reserved_cudas,                \
+    .reserved_high = reserved_high_cudas, .remapped = remapped_cudas, .held = held_cudas
 
 const struct subject subject_cudas = {.role = SUBJECT_IS_REFERENCE,
                                       .open = open_cudas,

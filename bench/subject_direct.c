@@ -11,7 +11,8 @@ static int close_direct(struct subject *subject) {
     return 0;
 }
 
-static int allocate_direct(const struct subject *subject, void **pointer, size_t size, CUstream stream) {
+static int allocate_direct(const struct subject *subject, void **pointer, size_t size,
+                           CUstream stream) {
     (void)stream;
     CUdeviceptr address = 0;
     CUresult error = subject->driver->cuMemAlloc(&address, size);

@@ -1,5 +1,5 @@
-// The floor of growth and trim: the driver's calls for one extent, in address space that is reserved already. There is
-// one block at a time.
+// The floor of growth and trim: the driver's calls for one extent, in address space that is
+// reserved already. There is one block at a time.
 #include "subject.h"
 
 #include <stdlib.h>
@@ -43,7 +43,8 @@ static int open_extent(struct subject *subject, uint64_t threshold) {
 }
 
 static CUresult unmap_and_release(const struct sp_driver *driver, struct extent *extent) {
-    CUresult error = extent->mapped ? driver->cuMemUnmap(extent->address, extent->mapped) : CUDA_SUCCESS;
+    CUresult error =
+        extent->mapped ? driver->cuMemUnmap(extent->address, extent->mapped) : CUDA_SUCCESS;
     if (error == CUDA_SUCCESS && extent->size)
         error = driver->cuMemRelease(extent->handle);
     extent->size = extent->mapped = 0;
@@ -61,7 +62,8 @@ static int close_extent(struct subject *subject) {
     return (int)(error != CUDA_SUCCESS ? error : freed);
 }
 
-static int allocate_extent(const struct subject *subject, void **pointer, size_t size, CUstream stream) {
+static int allocate_extent(const struct subject *subject, void **pointer, size_t size,
+                           CUstream stream) {
     (void)stream;
     const struct sp_driver *driver = subject->driver;
     struct extent *extent = subject->pool;

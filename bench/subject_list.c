@@ -1,7 +1,9 @@
-// The floor of a pair: a lock is taken, a piece goes from a list or back to it, and the lock is given back. Each thread
-// has a list of its own, with a lock that nobody else wants. It is the library's own lock.
+// The floor of a pair: a lock is taken, a piece goes from a list or back to it, and the lock is
+// given back. Each thread has a list of its own, with a lock that nobody else wants. It is the
+// library's own lock.
 //
-// The pieces stand for blocks of device memory, and are of no size; they are given back when the subject is closed.
+// The pieces stand for blocks of device memory, and are of no size; they are given back when the
+// subject is closed.
 #include "subject.h"
 
 #include "base/lock.h"
@@ -64,7 +66,8 @@ static struct list *list_of(const struct subject *subject) {
     return &lists->lists[subject_place()];
 }
 
-static int allocate_list(const struct subject *subject, void **pointer, size_t size, CUstream stream) {
+static int allocate_list(const struct subject *subject, void **pointer, size_t size,
+                         CUstream stream) {
     (void)size, (void)stream;
     struct list *list = list_of(subject);
     sp_lock_acquire(&list->lock);

@@ -40,8 +40,8 @@ static int open_default(struct subject *subject, uint64_t threshold) {
     poolError_t error = poolDeviceGetDefaultMemPool(&pool, 0);
     subject->value_before = 0;
     if (error == poolSuccess && subject->attribute)
-        error =
-            poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)subject->attribute, &subject->value_before);
+        error = poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)subject->attribute,
+                                        &subject->value_before);
     return error == poolSuccess ? set_up(subject, pool, threshold) : (int)error;
 }
 
@@ -59,11 +59,13 @@ static int close_default(struct subject *subject) {
     return error;
 }
 
-static int allocate_ours(const struct subject *subject, void **pointer, size_t size, CUstream stream) {
+static int allocate_ours(const struct subject *subject, void **pointer, size_t size,
+                         CUstream stream) {
     return (int)poolMallocFromPoolAsync(pointer, size, subject->pool, stream);
 }
 
-static int allocate_default(const struct subject *subject, void **pointer, size_t size, CUstream stream) {
+static int allocate_default(const struct subject *subject, void **pointer, size_t size,
+                            CUstream stream) {
     (void)subject;
     return (int)poolMallocAsync(pointer, size, stream);
 }
@@ -106,7 +108,8 @@ static bool statistic(const struct subject *subject, const char *wanted, uint64_
     for (int number = poolMemPoolStatReuseSameStream;
          (name = poolMemPoolGetStatisticName((enum poolMemPoolAttr)number)); number++)
         if (strcmp(name, wanted) == 0)
-            return poolMemPoolGetAttribute(subject->pool, (enum poolMemPoolAttr)number, count) == poolSuccess;
+            return poolMemPoolGetAttribute(subject->pool, (enum poolMemPoolAttr)number, count) ==
+                   poolSuccess;
     return false;
 }
 
@@ -126,16 +129,17 @@ static struct held held_ours(const struct subject *subject) {
     poolMemPoolGetAttribute(subject->pool, poolMemPoolStatKeptMappings, &held.mappings);
     poolMemPoolGetAttribute(subject->pool, poolMemPoolStatAddressSpace, &held.address_space);
     poolMemPoolGetAttribute(subject->pool, poolMemPoolStatReaperTime, &held.reaper_time);
-    poolMemPoolGetAttribute(subject->pool, poolMemPoolStatBytesReleasedByReaper, &held.reaper_bytes);
+    poolMemPoolGetAttribute(subject->pool, poolMemPoolStatBytesReleasedByReaper,
+                            &held.reaper_bytes);
     return held;
 }
 
-// ------------------------------------------------------------------------------------------------- the subjects
+// ------------------------------------------------------------------------------------ the subjects
 
-#define FUNCTIONS                                                                                            \
-    .release = release_ours, .synchronize = synchronize_ours, .record = record_ours, .wait = wait_ours,      \
-    .set_policy = set_policy_ours, .reserved = reserved_ours, .reserved_high = reserved_high_ours,           \
-    .remapped = remapped_ours, .held = held_ours
+#define FUNCTIONS                                                                                  \
+    .release = release_ours, .synchronize = synchronize_ours, .record = record_ours,               \
+    .wait = wait_ours, .set_policy = set_policy_ours, .reserved = reserved_ours,                   \
+    .reserved_high = reserved_high_ours, .remapped = remapped_ours, .held = held_ours
 
 const struct subject subject_ours = {
     .open = open_ours, .close = close_ours, .allocate = allocate_ours, FUNCTIONS};
@@ -176,5 +180,8 @@ const struct subject subject_delayed = {.open = open_ours,
                                         .value = 1,
                                         FUNCTIONS};
 
-const struct subject subject_primed = {
-    .open = open_ours, .prime = prime_ours, .close = close_ours, .allocate = allocate_ours, FUNCTIONS};
+const struct subject subject_primed = {.open = open_ours,
+                                       .prime = prime_ours,
+                                       .close = close_ours,
+                                       .allocate = allocate_ours,
+                                       FUNCTIONS};

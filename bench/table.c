@@ -40,7 +40,8 @@ static const struct subject *in_role(const struct bench_field *field, enum subje
     return NULL;
 }
 
-void bench_print_head_of(const struct bench *bench, const struct bench_field *field, const char *title) {
+void bench_print_head_of(const struct bench *bench, const struct bench_field *field,
+                         const char *title) {
     bench_print_title(bench, title);
     bench_print(bench, "%-34s  %-13s", "median [least .. most]", "");
     for (size_t i = 0; i < field->subject_count; i++)
@@ -51,21 +52,21 @@ void bench_print_head_of(const struct bench *bench, const struct bench_field *fi
 }
 
 void bench_print_head(const struct bench *bench, const struct lineup *lineup, const char *title) {
-    bench_print_head_of(
-        bench,
-        &(struct bench_field){.subjects = (struct subject *)lineup->subjects, .subject_count = lineup->count},
-        title);
+    bench_print_head_of(bench,
+                        &(struct bench_field){.subjects = (struct subject *)lineup->subjects,
+                                              .subject_count = lineup->count},
+                        title);
 }
 
 // The samples of what a subject is compared with, or null.
-static struct samples *divisor_of(const struct bench_field *field, struct samples *samples, size_t subject,
-                                  enum subject_role role) {
+static struct samples *divisor_of(const struct bench_field *field, struct samples *samples,
+                                  size_t subject, enum subject_role role) {
     const struct subject *other = in_role(field, role);
     return other && other != &field->subjects[subject] ? &samples[other - field->subjects] : NULL;
 }
 
-static struct ratio ratio_to(const struct bench_field *field, struct samples *samples, size_t subject,
-                             enum subject_role role) {
+static struct ratio ratio_to(const struct bench_field *field, struct samples *samples,
+                             size_t subject, enum subject_role role) {
     struct ratio ratio = {0};
     struct samples *divisor = divisor_of(field, samples, subject, role);
     if (divisor)
@@ -87,22 +88,23 @@ static void keep(struct bench *bench, const struct bench_field *field, const str
     }
 }
 
-// ------------------------------------------------------------------------------- a line for each quantity
+// ------------------------------------------------------------------------ a line for each quantity
 
 // The ratio of the first subject stands at the end of the line.
-static void print_median(const struct bench *bench, const struct bench_field *field, struct samples *samples,
-                         size_t subject) {
+static void print_median(const struct bench *bench, const struct bench_field *field,
+                         struct samples *samples, size_t subject) {
     char text[64];
     struct ratio ratio = ratio_to(field, samples, subject, SUBJECT_IS_REFERENCE);
-    int length = snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(&samples[subject], 0.5),
-                          samples_at(&samples[subject], 0), samples_at(&samples[subject], 1));
+    int length =
+        snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(&samples[subject], 0.5),
+                 samples_at(&samples[subject], 0), samples_at(&samples[subject], 1));
     if (subject > 0 && ratio.is_known && field->subjects[subject].role == SUBJECT_IS_MEASURED)
         snprintf(text + length, sizeof text - (size_t)length, " %.3f", ratio.median);
     bench_print(bench, "  %-32s", text);
 }
 
-static void print_ratio(const struct bench *bench, const struct bench_field *field, struct samples *samples,
-                        enum subject_role role) {
+static void print_ratio(const struct bench *bench, const struct bench_field *field,
+                        struct samples *samples, enum subject_role role) {
     struct ratio ratio = ratio_to(field, samples, 0, role);
     if (ratio.is_known)
         bench_print(bench, "  %.3f [%.3f .. %.3f]", ratio.median, ratio.low, ratio.high);
@@ -110,8 +112,8 @@ static void print_ratio(const struct bench *bench, const struct bench_field *fie
         bench_print(bench, "  %-22s", "-");
 }
 
-static void print_row(struct bench *bench, const struct bench_field *field, const struct bench_row *row,
-                      struct samples *samples) {
+static void print_row(struct bench *bench, const struct bench_field *field,
+                      const struct bench_row *row, struct samples *samples) {
     bench_print(bench, "%-34s  %-13s", row->label, row->unit);
     for (size_t i = 0; i < field->subject_count; i++)
         print_median(bench, field, samples, i);
@@ -120,8 +122,8 @@ static void print_row(struct bench *bench, const struct bench_field *field, cons
     bench_end_line(bench);
 }
 
-static void print_p99(const struct bench *bench, const struct bench_field *field, const struct bench_row *row,
-                      struct samples *samples) {
+static void print_p99(const struct bench *bench, const struct bench_field *field,
+                      const struct bench_row *row, struct samples *samples) {
     char label[RESULT_TEXT];
     snprintf(label, sizeof label, "%.42s, p99", row->label);
     bench_print(bench, "%-34s  %-13s", label, row->unit);
@@ -130,7 +132,8 @@ static void print_p99(const struct bench *bench, const struct bench_field *field
     bench_end_line(bench);
 }
 
-void bench_print_rows(struct bench *bench, const struct bench_field *field, struct samples *samples) {
+void bench_print_rows(struct bench *bench, const struct bench_field *field,
+                      struct samples *samples) {
     for (size_t i = 0; i < field->row_count; i++) {
         struct samples *row = &samples[i * field->subject_count];
         print_row(bench, field, &field->rows[i], row);
@@ -140,28 +143,30 @@ void bench_print_rows(struct bench *bench, const struct bench_field *field, stru
     }
 }
 
-// -------------------------------------------------------------------------------- a line for each subject
+// ------------------------------------------------------------------------- a line for each subject
 
-static void print_cell(const struct bench *bench, const struct bench_field *field, struct samples *samples,
-                       size_t subject) {
+static void print_cell(const struct bench *bench, const struct bench_field *field,
+                       struct samples *samples, size_t subject) {
     char text[64];
     struct ratio ratio = ratio_to(field, samples, subject, SUBJECT_IS_REFERENCE);
-    int length = snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(&samples[subject], 0.5),
-                          samples_at(&samples[subject], 0.25), samples_at(&samples[subject], 0.75));
+    int length =
+        snprintf(text, sizeof text, "%.1f [%.1f .. %.1f]", samples_at(&samples[subject], 0.5),
+                 samples_at(&samples[subject], 0.25), samples_at(&samples[subject], 0.75));
     if (ratio.is_known)
         snprintf(text + length, sizeof text - (size_t)length, " %.3f", ratio.median);
     bench_print(bench, "  %-32s", text);
 }
 
-static void print_line(const struct bench *bench, const struct bench_field *field, struct samples *samples,
-                       size_t subject) {
+static void print_line(const struct bench *bench, const struct bench_field *field,
+                       struct samples *samples, size_t subject) {
     bench_print(bench, "%-26s", field->subjects[subject].name);
     for (size_t i = 0; i < field->row_count; i++)
         print_cell(bench, field, &samples[i * field->subject_count], subject);
     bench_end_line(bench);
 }
 
-void bench_print_lines(struct bench *bench, const struct bench_field *field, struct samples *samples) {
+void bench_print_lines(struct bench *bench, const struct bench_field *field,
+                       struct samples *samples) {
     bench_print(bench, "%-26s", "median [quartiles] ratio");
     for (size_t i = 0; i < field->row_count; i++) {
         char title[64];

@@ -19,7 +19,8 @@ static bool has_context(void) {
 }
 
 CUresult sp_api_supply_context(CUresult error, CUstream handle, const struct sp_pool *pool) {
-    if (error != CUDA_ERROR_INVALID_CONTEXT || !sp_stream_is_default(handle) || demands || has_context())
+    if (error != CUDA_ERROR_INVALID_CONTEXT || !sp_stream_is_default(handle) || demands ||
+        has_context())
         return error;
     struct sp_device *device = pool ? pool->device : &sp_devices[0];
     return sp_primary_make_current(&device->primary, (int)(device - sp_devices));

@@ -3,8 +3,8 @@
 
 const char *poolGetErrorName(poolError_t error) {
     switch (error) {
-#define NAME(name, number, text)                                                                             \
-    case name:                                                                                               \
+#define NAME(name, number, text)                                                                   \
+    case name:                                                                                     \
         return #name;
         STREAMPOOL_ERRORS(NAME)
 #undef NAME
@@ -14,8 +14,8 @@ const char *poolGetErrorName(poolError_t error) {
 
 const char *poolGetErrorString(poolError_t error) {
     switch (error) {
-#define TEXT(name, number, text)                                                                             \
-    case name:                                                                                               \
+#define TEXT(name, number, text)                                                                   \
+    case name:                                                                                     \
         return text;
         STREAMPOOL_ERRORS(TEXT)
 #undef TEXT

@@ -11,7 +11,8 @@ static poolError_t refuse_capture(CUresult error) {
 // In a capture only memory of the graph could be freed, and none of ours is.
 static poolError_t refuse_free_in_capture(CUresult error) {
     if (error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-        return sp_fail(poolErrorInvalidValue, "the stream is capturing, and the memory is not the graph's");
+        return sp_fail(poolErrorInvalidValue,
+                       "the stream is capturing, and the memory is not the graph's");
     return refuse_capture(error);
 }
 
@@ -22,7 +23,8 @@ static inline bool let_remember(int promises, CUstream handle) {
     return !sp_stream_is_default(handle) || promises & poolPromiseOneContext;
 }
 
-SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool *pool, poolError_t *error) {
+SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool *pool,
+                                          poolError_t *error) {
     struct sp_stream *stream = NULL;
     *error = sp_api_stream(handle, pool, &stream);
     if (*error == poolSuccess)
@@ -31,8 +33,10 @@ SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool 
 }
 
 // What the driver has not told of the handle's capture state may be for want of a context.
-SP_COLD static struct sp_stream *admit_late(CUresult capture, CUstream handle, const struct sp_pool *pool,
-                                            poolError_t (*refuse)(CUresult error), poolError_t *error) {
+SP_COLD static struct sp_stream *admit_late(CUresult capture, CUstream handle,
+                                            const struct sp_pool *pool,
+                                            poolError_t (*refuse)(CUresult error),
+                                            poolError_t *error) {
     struct sp_stream *stream = NULL;
     capture = sp_api_supply_context(capture, handle, pool);
     if (capture == CUDA_SUCCESS)
@@ -42,14 +46,15 @@ SP_COLD static struct sp_stream *admit_late(CUresult capture, CUstream handle, c
 }
 
 // With no question asked before.
-SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool *pool, poolError_t *error) {
+SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool *pool,
+                                           poolError_t *error) {
     struct sp_stream *stream = NULL;
     *error = sp_api_stream(handle, pool, &stream);
     return stream;
 }
 
-// The stream of a call that names this pool, or none, with no question that the promises answer; null with an error. `refuse` says what
-// a capture means to the call.
+// The stream of a call that names this pool, or none, with no question that the promises answer;
+// null with an error. `refuse` says what a capture means to the call.
 static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *pool, int promises,
                                       poolError_t (*refuse)(CUresult error), poolError_t *error) {
     struct sp_stream *stream = NULL;
@@ -75,10 +80,11 @@ struct named_pool {
     struct sp_pool *pool;
 };
 
-static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_pool from, CUstream handle,
-                                        unsigned int flags) {
+static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_pool from,
+                                        CUstream handle, unsigned int flags) {
     poolError_t error = poolSuccess;
-    struct sp_stream *stream = admit(handle, from.pool, sp_pool_promises(from.pool), refuse_capture, &error);
+    struct sp_stream *stream =
+        admit(handle, from.pool, sp_pool_promises(from.pool), refuse_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     if (SP_UNLIKELY(size == 0)) {
@@ -91,28 +97,32 @@ static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_po
                : error;
 }
 
-// Which pool is current depends on the stream's device. So what is promised is known of streams that the thread remembers. Where only
-// another pool's promises let it, the answer is none, and the driver is asked.
+// Which pool is current depends on the stream's device. So what is promised is known of streams
+// that the thread remembers. Where only another pool's promises let it, the answer is none, and the
+// driver is asked.
 static int promises_of_current(CUstream handle) {
     poolMemPool_t pool;
     const struct sp_stream *stream = sp_stream_remembered(handle);
     struct sp_device *device = stream ? sp_device_at(stream->device) : NULL;
-    int promises = device ? sp_pool_promises(sp_device_current_pool(device, &pool)) : poolPromiseNothing;
+    int promises =
+        device ? sp_pool_promises(sp_device_current_pool(device, &pool)) : poolPromiseNothing;
     return let_remember(promises, handle) ? promises : poolPromiseNothing;
 }
 
-static void remember_if_promised(const struct sp_pool *pool, struct sp_stream *stream, CUstream handle) {
+static void remember_if_promised(const struct sp_pool *pool, struct sp_stream *stream,
+                                 CUstream handle) {
     if (let_remember(sp_pool_promises(pool), handle))
         sp_stream_remember(stream, handle);
 }
 
-// From the current pool of the stream's device. Another thread may destroy it while this one looks; then
-// another pool is current.
+// From the current pool of the stream's device. Another thread may destroy it while this one looks;
+// then another pool is current.
 static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstream handle,
                                                 unsigned int flags) {
     struct sp_device *device;
     poolError_t error = poolSuccess;
-    struct sp_stream *stream = admit(handle, NULL, promises_of_current(handle), refuse_capture, &error);
+    struct sp_stream *stream =
+        admit(handle, NULL, promises_of_current(handle), refuse_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     if (SP_UNLIKELY(size == 0)) {
@@ -134,8 +144,8 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
     return error;
 }
 
-SP_COLD static poolError_t allocate(void **ptr, size_t size, struct named_pool from, CUstream stream,
-                                    unsigned int flags) {
+SP_COLD static poolError_t allocate(void **ptr, size_t size, struct named_pool from,
+                                    CUstream stream, unsigned int flags) {
     return from.pool ? allocate_from(ptr, size, from, stream, flags)
                      : allocate_from_current(ptr, size, stream, flags);
 }
@@ -149,7 +159,8 @@ poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
     return allocate_from_current(ptr, size, stream, poolMallocDefault);
 }
 
-poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handle, CUstream stream) {
+poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handle,
+                                    CUstream stream) {
     struct named_pool from = {handle, NULL};
     poolError_t error = sp_runtime_enter();
     if (error != poolSuccess)
@@ -161,7 +172,8 @@ poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handl
 }
 
 enum {
-    ALL_FLAGS = poolMallocSameStreamOnly | poolMallocNoInsertedWaits | poolMallocNoGrowth | poolMallocFixed
+    ALL_FLAGS =
+        poolMallocSameStreamOnly | poolMallocNoInsertedWaits | poolMallocNoGrowth | poolMallocFixed
 };
 
 poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
@@ -191,7 +203,8 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     if (SP_UNLIKELY(error != poolSuccess || !ptr))
         return error;
     uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
-    struct sp_stream *stream = admit(handle, NULL, promises_of_owner(owner), refuse_free_in_capture, &error);
+    struct sp_stream *stream =
+        admit(handle, NULL, promises_of_owner(owner), refuse_free_in_capture, &error);
     return SP_LIKELY(stream) ? sp_pool_free(ptr, owner, stream) : error;
 }
 
@@ -216,12 +229,13 @@ poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {
     return poolMallocAsync(ptr, size, sp_api_per_thread(stream));
 }
 
-poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size, poolMemPool_t pool, CUstream stream) {
+poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size, poolMemPool_t pool,
+                                         CUstream stream) {
     return poolMallocFromPoolAsync(ptr, size, pool, sp_api_per_thread(stream));
 }
 
-poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size, poolMemPool_t pool, CUstream stream,
-                                          unsigned int flags) {
+poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size, poolMemPool_t pool,
+                                          CUstream stream, unsigned int flags) {
     return poolMallocAsyncWithFlags(ptr, size, pool, sp_api_per_thread(stream), flags);
 }
 

@@ -17,7 +17,8 @@ static poolError_t check_location(const struct poolMemLocation *location, int ha
             return sp_fail(poolErrorInvalidValue, "host memory can't be exported");
         return sp_fail(poolErrorNotSupported, "pools of host memory are not supported");
     default:
-        return sp_fail(poolErrorInvalidValue, "%d is not a location for a pool", (int)location->type);
+        return sp_fail(poolErrorInvalidValue, "%d is not a location for a pool",
+                       (int)location->type);
     }
 }
 
@@ -40,7 +41,8 @@ static poolError_t check_props(const struct poolMemPoolProps *props) {
     if (!all_zero(props->reserved, sizeof props->reserved))
         return sp_fail(poolErrorInvalidValue, "the reserved bytes must be 0");
     if (props->maxSize > LARGEST_POOL)
-        return sp_fail(poolErrorMemoryAllocation, "no address space holds %zu bytes", props->maxSize);
+        return sp_fail(poolErrorMemoryAllocation, "no address space holds %zu bytes",
+                       props->maxSize);
     return check_location(&props->location, (int)props->handleTypes);
 }
 
@@ -82,8 +84,9 @@ poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
         return error;
     if (pool == pool->device->default_pool)
         return sp_fail(poolErrorInvalidValue, "a default pool can't be destroyed");
-    return sp_pool_destroy(pool, handle) ? poolSuccess
-                                         : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
+    return sp_pool_destroy(pool, handle)
+               ? poolSuccess
+               : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }
 
 // To be unpinned on success.
@@ -94,7 +97,8 @@ static poolError_t pin(poolMemPool_t handle, struct sp_pool **pool) {
     return error;
 }
 
-static poolError_t enter_attribute_call(poolMemPool_t handle, const void *value, struct sp_pool **pool) {
+static poolError_t enter_attribute_call(poolMemPool_t handle, const void *value,
+                                        struct sp_pool **pool) {
     poolError_t error = sp_runtime_enter();
     if (error == poolSuccess && !value)
         return sp_fail(poolErrorInvalidValue, "value is null");
@@ -154,8 +158,10 @@ const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
     return sp_statistic_name(attr);
 }
 
-// What has completed is free memory, so the driver is asked first. The pool is pinned where that succeeds.
-static poolError_t enter_memory_call(poolMemPool_t handle, const char *what, struct sp_pool **pool) {
+// What has completed is free memory, so the driver is asked first. The pool is pinned where that
+// succeeds.
+static poolError_t enter_memory_call(poolMemPool_t handle, const char *what,
+                                     struct sp_pool **pool) {
     poolError_t error = sp_runtime_enter();
     if (error == poolSuccess)
         error = pin(handle, pool);
@@ -188,7 +194,7 @@ poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {
     return error;
 }
 
-// ------------------------------------------------------------------------------------------- of devices
+// -------------------------------------------------------------------------------------- of devices
 
 static poolError_t check_device_call(poolMemPool_t *pool, int ordinal, struct sp_device **device) {
     poolError_t error = sp_runtime_enter();

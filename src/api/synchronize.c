@@ -9,8 +9,9 @@ static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream)
     return error == poolSuccess ? sp_api_stream(handle, NULL, stream) : error;
 }
 
-// The same for calls that a capturing stream takes part in: null then, since to ask the driver who such a
-// stream is would invalidate the capture. What else is wrong with the handle the driver's own call tells.
+// The same for calls that a capturing stream takes part in: null then, since to ask the driver who
+// such a stream is would invalidate the capture. What else is wrong with the handle the driver's
+// own call tells.
 static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **stream) {
     poolError_t entered = sp_runtime_enter();
     *stream = NULL;
@@ -80,13 +81,15 @@ static poolError_t answer(CUresult error, const char *what) {
 poolError_t poolStreamQuery(CUstream handle) {
     struct sp_stream *stream;
     poolError_t entered = enter_with_stream(handle, &stream);
-    return entered == poolSuccess ? answer(sp_stream_query(stream, handle), "querying the stream") : entered;
+    return entered == poolSuccess ? answer(sp_stream_query(stream, handle), "querying the stream")
+                                  : entered;
 }
 
 poolError_t poolEventQuery(CUevent event) {
     struct sp_stream *stream;
     poolError_t entered = sp_runtime_enter();
-    return entered == poolSuccess ? answer(sp_event_query(event, &stream), "querying the event") : entered;
+    return entered == poolSuccess ? answer(sp_event_query(event, &stream), "querying the event")
+                                  : entered;
 }
 
 poolError_t poolEventRecord(CUevent event, CUstream handle) {

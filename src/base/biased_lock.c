@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// So often in a row, doubled for each ownership that was ended. Ending one costs some microseconds; taking `shared` some ten
-// nanoseconds more than going inside as the owner.
+// So often in a row, doubled for each ownership that was ended. Ending one costs some microseconds;
+// taking `shared` some ten nanoseconds more than going inside as the owner.
 #ifdef SP_SCHEDULE_POINTS
 enum { STREAK_FIRST = 1, PATIENCE_MAX = 2 }; // for tests: owners come and go
 #else
@@ -31,14 +31,15 @@ static struct {
     struct sp_lock_owner *all; // spare or not: none is ever lost
 } spare;
 
-// A barrier on every thread that runs. The kernel may lack memory for it, or be forbidden it by now: a processor's stores come
-// out by themselves, within microseconds, so a pause of milliseconds is as good.
+// A barrier on every thread that runs. The kernel may lack memory for it, or be forbidden it by
+// now: a processor's stores come out by themselves, within microseconds, so a pause of milliseconds
+// is as good.
 static void order_threads(void) {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
         nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
 }
 
-// ----------------------------------------------------------------------------------------------- threads
+// ----------------------------------------------------------------------------------------- threads
 
 // What the thread still owns goes to the next thread that this is given to.
 static void end_thread(void *owner) {
@@ -94,19 +95,21 @@ bool sp_biased_locks_enable(void) {
     return true;
 }
 
-// The library is unloaded, or the process ends: no thread that ends later may look for end_thread. What it owns stays with it.
+// The library is unloaded, or the process ends: no thread that ends later may look for end_thread.
+// What it owns stays with it.
 __attribute__((destructor)) static void forget_threads(void) {
     if (atomic_exchange(&enabled, false))
         pthread_key_delete(key_of_thread);
 }
 
-// -------------------------------------------------------------------------------------------- ownership
+// --------------------------------------------------------------------------------------- ownership
 
 // With `shared` held.
 static void end_ownership(struct sp_biased_lock *lock, const struct sp_lock_owner *owner) {
     atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
     order_threads();
-    for (unsigned round = 0; atomic_load_explicit(&owner->inside, memory_order_acquire) == lock; round++)
+    for (unsigned round = 0; atomic_load_explicit(&owner->inside, memory_order_acquire) == lock;
+         round++)
         sp_lock_pause(round);
     if (lock->patience < PATIENCE_MAX)
         lock->patience++;

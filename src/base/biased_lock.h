@@ -1,22 +1,26 @@
 // A lock that costs one thread no atomic read-modify-write: the thread that it is biased towards.
 //
-// Most locks of the hot path are taken by one thread, ever. A plain lock makes it pay for the others, who don't come: two
-// read-modify-writes of some twenty cycles each. Here a thread that took the lock some dozens of times in a row becomes its
-// *owner*. The owner says by a plain store where it goes inside, and looks whether it still is the owner. Whoever else
-// wants the lock takes `shared`, ends the ownership, and waits until the owner isn't inside:
+// Most locks of the hot path are taken by one thread, ever. A plain lock makes it pay for the
+// others, who don't come: two read-modify-writes of some twenty cycles each. Here a thread that
+// took the lock some dozens of times in a row becomes its *owner*. The owner says by a plain store
+// where it goes inside, and looks whether it still is the owner. Whoever else wants the lock takes
+// `shared`, ends the ownership, and waits until the owner isn't inside:
 //
-//   the owner:  inside = lock; still the owner?     the others:  owner = none; barrier; wait while inside == lock
+//   the owner:   inside = lock; still the owner?
+//   the others:  owner = none; barrier; wait while inside == lock
 //
-// The owner's store and load must not change places, which a barrier between them would prevent. Instead the others have the
-// kernel execute one on every running thread of the process (membarrier): microseconds, which they alone pay. So each thing
-// that ends an ownership doubles how often in a row the lock must be taken for the next one, up to thousands, and a lock that several
-// threads use is a plain lock that now and then asks.
+// The owner's store and load must not change places, which a barrier between them would prevent.
+// Instead the others have the kernel execute one on every running thread of the process
+// (membarrier): microseconds, which they alone pay. So each thing that ends an ownership doubles
+// how often in a row the lock must be taken for the next one, up to thousands, and a lock that
+// several threads use is a plain lock that now and then asks.
 //
-// A thread says where it is inside in memory of its own: a thread that was stopped on its way in, and is the owner no longer, must not
-// undo what a later owner said. So a thread is inside one biased lock at a time.
+// A thread says where it is inside in memory of its own: a thread that was stopped on its way in,
+// and is the owner no longer, must not undo what a later owner said. So a thread is inside one
+// biased lock at a time.
 //
-// Without that system call there are no owners, and the lock is a plain one. Zeroed memory is a free lock. Not recursive, not
-// fair.
+// Without that system call there are no owners, and the lock is a plain one. Zeroed memory is a
+// free lock. Not recursive, not fair.
 #ifndef STREAMPOOL_BASE_BIASED_LOCK_H
 #define STREAMPOOL_BASE_BIASED_LOCK_H
 
@@ -25,9 +29,11 @@
 
 #include <stddef.h>
 
-// A thread that has taken such a lock. Used again by another one when it has ended, and never given back to the system.
+// A thread that has taken such a lock. Used again by another one when it has ended, and never given
+// back to the system.
 struct sp_lock_owner {
-    _Alignas(64) _Atomic(struct sp_biased_lock *) inside; // as the owner; written by the thread alone
+    // As the owner; written by the thread alone.
+    _Alignas(64) _Atomic(struct sp_biased_lock *) inside;
     struct sp_lock_owner *next_spare;
     struct sp_lock_owner *next; // of all that there are
 };
@@ -42,13 +48,14 @@ struct sp_biased_lock {
     _Atomic(struct sp_lock_owner *) owner; // null: none
 };
 
-// Lets threads become owners from now on, if the system can do that. It may take milliseconds in a process with
-// threads, so it is called once, at the start. Whether they can.
+// Lets threads become owners from now on, if the system can do that. It may take milliseconds in a
+// process with threads, so it is called once, at the start. Whether they can.
 bool sp_biased_locks_enable(void);
 
-// The calling thread; one that owns nothing, as long as it has taken no biased lock as one of several.
-extern _Thread_local
-    __attribute__((tls_model("initial-exec"), visibility("hidden"))) struct sp_lock_owner *sp_this_thread;
+// The calling thread; one that owns nothing, as long as it has taken no biased lock as one of
+// several.
+extern _Thread_local __attribute__((tls_model("initial-exec"),
+                                    visibility("hidden"))) struct sp_lock_owner *sp_this_thread;
 
 // In debug builds a thread that takes a second one is stopped.
 #ifdef NDEBUG

@@ -1,8 +1,8 @@
 // Arithmetic on sizes that says when it overflowed, and rounding to powers of two.
 //
-// Sizes come from callers (SIZE_MAX is a legal argument of an allocation), so every sum, product and
-// rounding of a size that was not checked before goes through here. A false result leaves the output
-// as it was.
+// Sizes come from callers (SIZE_MAX is a legal argument of an allocation), so every sum, product
+// and rounding of a size that was not checked before goes through here. A false result leaves the
+// output as it was.
 #ifndef STREAMPOOL_BASE_CHECKED_H
 #define STREAMPOOL_BASE_CHECKED_H
 

@@ -1,5 +1,6 @@
-// What a hot path leaves to others. A function that is kept out of line costs its caller no registers and no prologue where it
-// isn't called, and a compiler keeps its code apart from what is.
+// What a hot path leaves to others. A function that is kept out of line costs its caller no
+// registers and no prologue where it isn't called, and a compiler keeps its code apart from what
+// is.
 #ifndef STREAMPOOL_BASE_COLD_H
 #define STREAMPOOL_BASE_COLD_H
 

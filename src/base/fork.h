@@ -1,9 +1,9 @@
 // Whether this process is a forked child of the one that loaded the driver.
 //
-// The driver's state does not survive a fork: a child that touches the device through its parent's state
-// gets errors at best. So sp_fork_watch() is called before the driver is loaded, and whoever is about to
-// touch the device asks sp_process_is_forked() first. A child of a process that had not called
-// sp_fork_watch() is a process like any other. Thread safe.
+// The driver's state does not survive a fork: a child that touches the device through its parent's
+// state gets errors at best. So sp_fork_watch() is called before the driver is loaded, and whoever
+// is about to touch the device asks sp_process_is_forked() first. A child of a process that had not
+// called sp_fork_watch() is a process like any other. Thread safe.
 #ifndef STREAMPOOL_BASE_FORK_H
 #define STREAMPOOL_BASE_FORK_H
 

@@ -1,8 +1,9 @@
-// An intrusive doubly linked ring: the same struct is the head of a list and the link inside an element.
+// An intrusive doubly linked ring: the same struct is the head of a list and the link inside an
+// element.
 //
-// The owner of the head owns the list and guards it; elements are allocated and freed by whoever embeds the
-// link. A link that is in no list points to itself, so removing it again is harmless and membership can be
-// asked (a zeroed link is not initialised: call sp_list_init first).
+// The owner of the head owns the list and guards it; elements are allocated and freed by whoever
+// embeds the link. A link that is in no list points to itself, so removing it again is harmless and
+// membership can be asked (a zeroed link is not initialised: call sp_list_init first).
 //
 //   next->prev == this && prev->next == this, for the head and for every link
 #ifndef STREAMPOOL_BASE_LIST_H
@@ -17,14 +18,15 @@ struct sp_list {
 };
 
 // The struct of type `type` whose member `member` is at `pointer`.
-#define SP_CONTAINER_OF(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+#define SP_CONTAINER_OF(pointer, type, member)                                                     \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-#define SP_LIST_FOR_EACH(node, head)                                                                         \
+#define SP_LIST_FOR_EACH(node, head)                                                               \
     for (struct sp_list *node = (head)->next; node != (head); node = node->next)
 
 // The body may remove (and free) the current node, but no other.
-#define SP_LIST_FOR_EACH_SAFE(node, head)                                                                    \
-    for (struct sp_list *node = (head)->next, *node##_next = node->next; node != (head);                     \
+#define SP_LIST_FOR_EACH_SAFE(node, head)                                                          \
+    for (struct sp_list *node = (head)->next, *node##_next = node->next; node != (head);           \
          node = node##_next, node##_next = node->next)
 
 static inline void sp_list_init(struct sp_list *list) {
@@ -37,7 +39,8 @@ static inline bool sp_list_empty(const struct sp_list *list) {
     return list->next == list;
 }
 
-static inline void sp_list_insert_between(struct sp_list *prev, struct sp_list *next, struct sp_list *node) {
+static inline void sp_list_insert_between(struct sp_list *prev, struct sp_list *next,
+                                          struct sp_list *node) {
     node->prev = prev;
     node->next = next;
     prev->next = node;

@@ -8,9 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// A critical section here is some tens of nanoseconds, or it holds a driver call's bookkeeping; looking for so many pauses
-// covers the first kind and costs little before the second. Each look comes after twice the pauses of the one before, so
-// that many threads don't all reach for the lock's cache line while its owner is to give it back.
+// A critical section here is some tens of nanoseconds, or it holds a driver call's bookkeeping;
+// looking for so many pauses covers the first kind and costs little before the second. Each look
+// comes after twice the pauses of the one before, so that many threads don't all reach for the
+// lock's cache line while its owner is to give it back.
 enum { PAUSES_FIRST = 1, PAUSES_LAST = 64 };
 
 // What a holder that gives way waits at most for who takes the lock.
@@ -50,7 +51,8 @@ static bool spin(struct sp_lock *lock) {
     for (int pauses = PAUSES_FIRST; pauses <= PAUSES_LAST; pauses *= 2) {
         for (int i = 0; i < pauses; i++)
             relax();
-        if (atomic_load_explicit(&lock->state, memory_order_relaxed) == SP_LOCK_FREE && sp_lock_try(lock))
+        if (atomic_load_explicit(&lock->state, memory_order_relaxed) == SP_LOCK_FREE &&
+            sp_lock_try(lock))
             return true;
     }
     return false;
@@ -67,15 +69,18 @@ void sp_lock_acquire_contended(struct sp_lock *lock) {
     if (spin(lock))
         return;
     // Whoever slept takes the lock as WAITED, since he can't know whether others still sleep.
-    while (atomic_exchange_explicit(&lock->state, SP_LOCK_WAITED, memory_order_acquire) != SP_LOCK_FREE)
+    while (atomic_exchange_explicit(&lock->state, SP_LOCK_WAITED, memory_order_acquire) !=
+           SP_LOCK_FREE)
         syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, SP_LOCK_WAITED, NULL, NULL, 0);
 }
 
-// One who was woken runs some microseconds later, and would find the lock taken again if this thread were to take it at once. Where
-// the processors are busy he may come later than that, and has it another time.
+// One who was woken runs some microseconds later, and would find the lock taken again if this
+// thread were to take it at once. Where the processors are busy he may come later than that, and
+// has it another time.
 static void await_taker(const struct sp_lock *lock) {
     uint64_t end = sp_time_now() + PATIENCE_NS;
-    while (atomic_load_explicit(&lock->state, memory_order_relaxed) == SP_LOCK_FREE && sp_time_now() < end)
+    while (atomic_load_explicit(&lock->state, memory_order_relaxed) == SP_LOCK_FREE &&
+           sp_time_now() < end)
         relax();
 }
 
@@ -92,7 +97,7 @@ void sp_lock_give_way(struct sp_lock *lock) {
 void sp_lock_release_waited(struct sp_lock *lock, uint32_t state) {
     assert(state == SP_LOCK_WAITED);
     (void)state;
-    // Another thread may own the lock by now, or its memory may be gone: only its address is used here, and
-    // waking nobody, or a sleeper that looks again, does no harm.
+    // Another thread may own the lock by now, or its memory may be gone: only its address is used
+    // here, and waking nobody, or a sleeper that looks again, does no harm.
     syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }

@@ -2,13 +2,14 @@
 //
 //   state is FREE, HELD, or WAITED (held, and a thread may be asleep on it)
 //
-// Taking and giving back a lock that nobody wants is one atomic instruction each. A thread that finds it
-// held spins for a moment and then sleeps in the kernel. Not recursive, not fair.
+// Taking and giving back a lock that nobody wants is one atomic instruction each. A thread that
+// finds it held spins for a moment and then sleeps in the kernel. Not recursive, not fair.
 //
-// The simulated driver's scheduled mode runs one thread at a time and must never see one asleep in the
-// kernel on a lock whose owner is not running. So it can install a hook: a thread that finds a lock held
-// calls hook(1), in which the scheduler lets another thread run, and tries again. Where SP_SCHEDULE_POINTS
-// is defined, each acquisition calls hook(0) first, so that the scheduler can switch threads there.
+// The simulated driver's scheduled mode runs one thread at a time and must never see one asleep in
+// the kernel on a lock whose owner is not running. So it can install a hook: a thread that finds a
+// lock held calls hook(1), in which the scheduler lets another thread run, and tries again. Where
+// SP_SCHEDULE_POINTS is defined, each acquisition calls hook(0) first, so that the scheduler can
+// switch threads there.
 #ifndef STREAMPOOL_BASE_LOCK_H
 #define STREAMPOOL_BASE_LOCK_H
 
@@ -25,7 +26,8 @@ struct sp_lock {
 
 static_assert(sizeof(struct sp_lock) == 4, "a lock is a futex word and nothing else");
 
-// Installs the hook for the whole process; null takes it away. Call it before threads contend for a lock.
+// Installs the hook for the whole process; null takes it away. Call it before threads contend for a
+// lock.
 void sp_lock_set_hook(void (*hook)(int contended));
 
 // The paths that are not inline: called by the functions below only.
@@ -33,8 +35,8 @@ void sp_lock_acquire_contended(struct sp_lock *lock);
 void sp_lock_release_waited(struct sp_lock *lock, uint32_t state);
 void sp_lock_schedule_point(void);
 
-// For a thread that looks again and again for something that a running thread is about to do: passes the time between two looks,
-// of which this is the `round`th.
+// For a thread that looks again and again for something that a running thread is about to do:
+// passes the time between two looks, of which this is the `round`th.
 void sp_lock_pause(unsigned round);
 
 static inline void sp_lock_init(struct sp_lock *lock) {
@@ -62,8 +64,8 @@ static inline void sp_lock_release(struct sp_lock *lock) {
         sp_lock_release_waited(lock, state);
 }
 
-// For a holder with much to do, at a point where others may have the lock: gives it to who sleeps on it, if anybody does, and takes
-// it again behind him.
+// For a holder with much to do, at a point where others may have the lock: gives it to who sleeps
+// on it, if anybody does, and takes it again behind him.
 void sp_lock_give_way(struct sp_lock *lock);
 
 // In debug builds: somebody holds the lock. It can't say who: four bytes have no room for an owner.

@@ -16,8 +16,8 @@ enum { LEVEL_UNKNOWN = -1 };
 static _Atomic int chosen_level = LEVEL_UNKNOWN;
 
 static int parse_level(const char *text) {
-#define SP_LOG_MATCH(level, name)                                                                            \
-    if (strcmp(text, name) == 0)                                                                             \
+#define SP_LOG_MATCH(level, name)                                                                  \
+    if (strcmp(text, name) == 0)                                                                   \
         return level;
     SP_LOG_LEVELS(SP_LOG_MATCH)
 #undef SP_LOG_MATCH
@@ -32,7 +32,8 @@ static int choose_level(void) {
     int effective = level == LEVEL_UNKNOWN ? SP_LOG_WARN : level;
     bool first = atomic_compare_exchange_strong(&chosen_level, &published, effective);
     if (first && level == LEVEL_UNKNOWN)
-        sp_log_write("STREAMPOOL_LOG=%s is not a level (error, warn, info, debug); using warn", text);
+        sp_log_write("STREAMPOOL_LOG=%s is not a level (error, warn, info, debug); using warn",
+                     text);
     return effective;
 }
 

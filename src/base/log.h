@@ -1,8 +1,10 @@
-// The log: whole lines on standard error, each with the prefix "streampool: ", for a person who asked for
-// them with STREAMPOOL_LOG=error|warn|info|debug. Off unless asked for; nothing is ever printed at exit.
+// The log: whole lines on standard error, each with the prefix "streampool: ", for a person who
+// asked for them with STREAMPOOL_LOG=error|warn|info|debug. Off unless asked for; nothing is ever
+// printed at exit.
 //
-// Thread safe. A line is written by one write(2) without stdio or an allocation, so it may be written from
-// any place, and lines of several threads do not mix. A line longer than SP_LOG_LINE bytes is cut.
+// Thread safe. A line is written by one write(2) without stdio or an allocation, so it may be
+// written from any place, and lines of several threads do not mix. A line longer than SP_LOG_LINE
+// bytes is cut.
 #ifndef STREAMPOOL_BASE_LOG_H
 #define STREAMPOOL_BASE_LOG_H
 
@@ -11,10 +13,10 @@
 #define SP_LOG_LINE 1024
 
 // X(level, name): from the least to the most talkative.
-#define SP_LOG_LEVELS(X)                                                                                     \
-    X(SP_LOG_ERROR, "error")                                                                                 \
-    X(SP_LOG_WARN, "warn")                                                                                   \
-    X(SP_LOG_INFO, "info")                                                                                   \
+#define SP_LOG_LEVELS(X)                                                                           \
+    X(SP_LOG_ERROR, "error")                                                                       \
+    X(SP_LOG_WARN, "warn")                                                                         \
+    X(SP_LOG_INFO, "info")                                                                         \
     X(SP_LOG_DEBUG, "debug")
 
 enum sp_log_level {

@@ -10,7 +10,7 @@
 #include "base/log.h"
 
 const struct sp_option_entry sp_option_entries[] = {
-#define SP_OPTION_ENTRY(name, environment, kind, initial, help)                                              \
+#define SP_OPTION_ENTRY(name, environment, kind, initial, help)                                    \
     {#name, environment, SP_OPTION_##kind, help, offsetof(struct sp_options, name)},
     SP_OPTIONS(SP_OPTION_ENTRY)
 #undef SP_OPTION_ENTRY
@@ -133,8 +133,9 @@ static void read_environment(void) {
 static void report_ignored_texts(void) {
     for (size_t i = 0; i < sp_option_count; i++) {
         if (ignored_texts[i])
-            sp_log_warn("%s=%s is ignored: not a value of this option (%s)", sp_option_entries[i].environment,
-                        ignored_texts[i], sp_option_entries[i].help);
+            sp_log_warn("%s=%s is ignored: not a value of this option (%s)",
+                        sp_option_entries[i].environment, ignored_texts[i],
+                        sp_option_entries[i].help);
     }
 }
 

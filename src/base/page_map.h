@@ -1,12 +1,15 @@
-// Which object owns an address: one table of pages for each reserved address range, indexed by a shift.
+// Which object owns an address: one table of pages for each reserved address range, indexed by a
+// shift.
 //
-// A page is 64 KiB. Its entry is one word that the caller chooses (heap/ stores a tagged pointer to a slab
-// or to a block); 0 means that nobody owns an address in the page. Tables are reserved without memory, so
-// that one entry for each 64 KiB of a range of terabytes costs only the pages of the table that are touched.
+// A page is 64 KiB. Its entry is one word that the caller chooses (heap/ stores a tagged pointer to
+// a slab or to a block); 0 means that nobody owns an address in the page. Tables are reserved
+// without memory, so that one entry for each 64 KiB of a range of terabytes costs only the pages of
+// the table that are touched.
 //
-// Ranges are added by vmm/ when it reserves address space and live until the process ends; only tests remove
-// them. Adding takes a lock, looking up takes none: a lookup sees a range or doesn't. Entries are written by
-// the owner of the addresses they stand for, under his lock, and read by anybody.
+// Ranges are added by vmm/ when it reserves address space and live until the process ends; only
+// tests remove them. Adding takes a lock, looking up takes none: a lookup sees a range or doesn't.
+// Entries are written by the owner of the addresses they stand for, under his lock, and read by
+// anybody.
 #ifndef STREAMPOOL_BASE_PAGE_MAP_H
 #define STREAMPOOL_BASE_PAGE_MAP_H
 

@@ -1,6 +1,6 @@
-// The rank rule is stated in tree.h. Ranks are known by their parity alone: a difference between parent and
-// child that is 1 or 2 in a valid tree shows as odd or even, and while a tree is being repaired it can only
-// be one off in a known direction (0 after an insertion, 3 after a removal).
+// The rank rule is stated in tree.h. Ranks are known by their parity alone: a difference between
+// parent and child that is 1 or 2 in a valid tree shows as odd or even, and while a tree is being
+// repaired it can only be one off in a known direction (0 after an insertion, 3 after a removal).
 #include "base/tree.h"
 
 #include <assert.h>
@@ -42,8 +42,8 @@ static int side_of(const struct sp_tree_node *node, const struct sp_tree_node *p
 }
 
 // Puts `node` (may be null) where `old` hangs under `parent` (null: at the root).
-static void replace_child(struct sp_tree *tree, struct sp_tree_node *parent, struct sp_tree_node *old,
-                          struct sp_tree_node *node) {
+static void replace_child(struct sp_tree *tree, struct sp_tree_node *parent,
+                          struct sp_tree_node *old, struct sp_tree_node *node) {
     if (!parent)
         tree->root = node;
     else
@@ -65,7 +65,8 @@ static void rotate(struct sp_tree *tree, struct sp_tree_node *top, int side) {
 }
 
 // `node` has the rank of its parent, whose other child is two below.
-static void end_insertion(struct sp_tree *tree, struct sp_tree_node *parent, struct sp_tree_node *node) {
+static void end_insertion(struct sp_tree *tree, struct sp_tree_node *parent,
+                          struct sp_tree_node *node) {
     int side = side_of(node, parent);
     struct sp_tree_node *inner = node->child[!side];
     if (!is_odd_child(inner, node)) {
@@ -111,8 +112,8 @@ void sp_tree_insert(struct sp_tree *tree, struct sp_tree_node *node) {
     repair_after_insertion(tree, node);
 }
 
-// `parent` is three above its child on the other side of `side` and one above its child on `side`, which is
-// one above one of its own children.
+// `parent` is three above its child on the other side of `side` and one above its child on `side`,
+// which is one above one of its own children.
 static void end_removal(struct sp_tree *tree, struct sp_tree_node *parent, int side) {
     struct sp_tree_node *sibling = parent->child[side];
     if (is_odd_child(sibling->child[side], sibling)) {
@@ -176,7 +177,8 @@ void sp_tree_remove(struct sp_tree *tree, struct sp_tree_node *node) {
 
     struct sp_tree_node *parent = parent_of(leaving);
     int side = parent ? side_of(leaving, parent) : LESS;
-    struct sp_tree_node *orphan = leaving->child[LESS] ? leaving->child[LESS] : leaving->child[GREATER];
+    struct sp_tree_node *orphan =
+        leaving->child[LESS] ? leaving->child[LESS] : leaving->child[GREATER];
     replace_child(tree, parent, leaving, orphan);
     if (leaving != node) {
         take_place(tree, node, leaving);
@@ -228,7 +230,8 @@ static int rank_above(const struct sp_tree_node *child, int rank, const struct s
 }
 
 // The rank of the subtree, or INVALID_RANK if parents or ranks in it are wrong.
-static int check_ranks(const struct sp_tree_node *node, const struct sp_tree_node *parent, int levels_left) {
+static int check_ranks(const struct sp_tree_node *node, const struct sp_tree_node *parent,
+                       int levels_left) {
     if (!node)
         return -1;
     if (levels_left == 0 || parent_of(node) != parent)

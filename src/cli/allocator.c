@@ -24,7 +24,7 @@ bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) {
     return false;
 }
 
-// ------------------------------------------------------------------------------------- the driver's calls
+// ------------------------------------------------------------------------------ the driver's calls
 
 int sp_driver_synchronize(struct sp_stage *stage, CUstream stream) {
     return (int)stage->device->driver->cuStreamSynchronize(stream);

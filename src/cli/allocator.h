@@ -1,8 +1,8 @@
 // The allocators that a trace is replayed through, behind one table of functions.
 //
-// A stage is one allocator at work on one device, with a pool of its own where the allocator has pools, so
-// that replays can't feed on each other's memory. The caller owns the stage; one thread at a time uses it,
-// with the device's context current.
+// A stage is one allocator at work on one device, with a pool of its own where the allocator has
+// pools, so that replays can't feed on each other's memory. The caller owns the stage; one thread
+// at a time uses it, with the device's context current.
 #ifndef STREAMPOOL_CLI_ALLOCATOR_H
 #define STREAMPOOL_CLI_ALLOCATOR_H
 
@@ -15,34 +15,38 @@
 #include <streampool/streampool.h>
 
 //   X(name, one line about it), in the order in which they are listed
-#define SP_ALLOCATORS(X)                                                                                     \
-    X(pool, "streampool: poolMallocAsync and poolFreeAsync")                                                 \
-    X(promised, "the same, and the pool is promised that its streams never capture (StreamPromises)")        \
-    X(driver, "CUDA's own pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                                 \
+#define SP_ALLOCATORS(X)                                                                           \
+    X(pool, "streampool: poolMallocAsync and poolFreeAsync")                                       \
+    X(promised,                                                                                    \
+      "the same, and the pool is promised that its streams never capture (StreamPromises)")        \
+    X(driver, "CUDA's own pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                       \
     X(direct, "cuMemAlloc and cuMemFree")
 
 struct sp_stage {
     const struct sp_device *device;
-    uint64_t threshold;           // the release threshold of the pool, in bytes
-    uint64_t limit;               // the most that this pool may reserve, in bytes; 0: what the device has
-    poolMemPool_t pool;           // of the allocators pool and promised
-    CUmemoryPool driver_pool;     // of the allocator driver
-    size_t free_before;           // of the allocator direct: the device's free memory when the pass began ...
+    uint64_t threshold; // the release threshold of the pool, in bytes
+    // The most that this pool may reserve, in bytes; 0: what the device has.
+    uint64_t limit;
+    poolMemPool_t pool;       // of the allocators pool and promised
+    CUmemoryPool driver_pool; // of the allocator driver
+    // Of the allocator direct: the device's free memory when the pass began ...
+    size_t free_before;
     size_t free_at_peak;          // ... and when most was alive
     struct sp_statistics at_peak; // of the allocator pool: the gauges when most was alive
     uint64_t held_reserved_bytes; // for the block that is held before and during all passes
     char reason[512];             // why something failed, in words
 };
 
-// Statuses are the driver's error numbers; 0 is success. A size of 0 succeeds with the pointer 0, and so does
-// the free of it.
+// Statuses are the driver's error numbers; 0 is success. A size of 0 succeeds with the pointer 0,
+// and so does the free of it.
 struct sp_allocator {
     const char *name;
     // False, with the stage's reason, when the device lacks what the allocator needs.
     bool (*open)(struct sp_stage *stage);
     // Gives all memory back to the device. Nothing may be allocated any more.
     void (*close)(struct sp_stage *stage);
-    // Called before a pass, at its operation with the most bytes alive (outside the timing), and after it.
+    // Called before a pass, at its operation with the most bytes alive (outside the timing), and
+    // after it.
     void (*begin_pass)(struct sp_stage *stage);
     void (*at_peak)(struct sp_stage *stage);
     bool (*reserved_peak)(struct sp_stage *stage, uint64_t *bytes);
@@ -50,7 +54,8 @@ struct sp_allocator {
     // The two that are timed.
     int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
     int (*free)(struct sp_stage *stage, uint64_t pointer, CUstream stream);
-    // What a program does about order besides: by the allocator's own calls, where it wants to be told.
+    // What a program does about order besides: by the allocator's own calls, where it wants to be
+    // told.
     int (*synchronize)(struct sp_stage *stage, CUstream stream);
     int (*record)(struct sp_stage *stage, CUevent event, CUstream stream);
     int (*wait)(struct sp_stage *stage, CUstream stream, CUevent event);
@@ -82,6 +87,7 @@ const char *sp_driver_status_name(int status);
 bool sp_no_statistics(struct sp_stage *stage, struct sp_statistics *statistics);
 
 // For the functions of an allocator: notes why something failed. Returns false.
-bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool sp_stage_fail(struct sp_stage *stage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

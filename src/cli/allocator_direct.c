@@ -1,6 +1,6 @@
-// The driver's plain calls, with no order of streams. There is no figure of what they reserve, so the
-// device's free memory is compared: when the pass begins, and at the operation with the most bytes alive. What
-// is held by then is added.
+// The driver's plain calls, with no order of streams. There is no figure of what they reserve, so
+// the device's free memory is compared: when the pass begins, and at the operation with the most
+// bytes alive. What is held by then is added.
 #include "cli/allocator.h"
 
 static const struct sp_driver *driver_of(const struct sp_stage *stage) {
@@ -9,7 +9,8 @@ static const struct sp_driver *driver_of(const struct sp_stage *stage) {
 
 static bool direct_open(struct sp_stage *stage) {
     const struct sp_driver *driver = driver_of(stage);
-    return (driver->cuMemAlloc && driver->cuMemFree) || sp_stage_fail(stage, "the driver has no cuMemAlloc");
+    return (driver->cuMemAlloc && driver->cuMemFree) ||
+           sp_stage_fail(stage, "the driver has no cuMemAlloc");
 }
 
 static void direct_close(struct sp_stage *stage) {
@@ -37,7 +38,8 @@ static bool direct_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
     return true;
 }
 
-static int direct_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream) {
+static int direct_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
+                           CUstream stream) {
     (void)stream;
     CUdeviceptr address = 0;
     CUresult result = size > 0 ? driver_of(stage)->cuMemAlloc(&address, size) : CUDA_SUCCESS;

@@ -1,5 +1,5 @@
-// CUDA's own pool, in a pool of its own rather than the device's default one: that one may hold memory that
-// others allocated.
+// CUDA's own pool, in a pool of its own rather than the device's default one: that one may hold
+// memory that others allocated.
 #include "cli/allocator.h"
 
 static const struct sp_driver *driver_of(const struct sp_stage *stage) {
@@ -13,10 +13,11 @@ static bool fail(struct sp_stage *stage, const char *what, CUresult result) {
 static bool is_there(struct sp_stage *stage) {
     const struct sp_driver *driver = driver_of(stage);
     if (!driver->cuMemAllocFromPoolAsync || !driver->cuMemFreeAsync || !driver->cuMemPoolCreate ||
-        !driver->cuMemPoolDestroy || !driver->cuMemPoolSetAttribute || !driver->cuMemPoolGetAttribute ||
-        !driver->cuMemPoolTrimTo)
+        !driver->cuMemPoolDestroy || !driver->cuMemPoolSetAttribute ||
+        !driver->cuMemPoolGetAttribute || !driver->cuMemPoolTrimTo)
         return sp_stage_fail(stage, "the driver has no cuMemAllocAsync (new in CUDA 11.2)");
-    if (!sp_device_attribute(driver, stage->device->handle, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED))
+    if (!sp_device_attribute(driver, stage->device->handle,
+                             CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED))
         return sp_stage_fail(stage, "the device has no memory pools (cuMemAllocAsync)");
     return true;
 }
@@ -49,7 +50,8 @@ static void driver_close(struct sp_stage *stage) {
 
 static void driver_begin_pass(struct sp_stage *stage) {
     uint64_t reset = 0;
-    driver_of(stage)->cuMemPoolSetAttribute(stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &reset);
+    driver_of(stage)->cuMemPoolSetAttribute(stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+                                            &reset);
 }
 
 static void driver_at_peak(struct sp_stage *stage) {
@@ -57,16 +59,18 @@ static void driver_at_peak(struct sp_stage *stage) {
 }
 
 static bool driver_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
-    CUresult result =
-        driver_of(stage)->cuMemPoolGetAttribute(stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, bytes);
+    CUresult result = driver_of(stage)->cuMemPoolGetAttribute(
+        stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, bytes);
     return result == CUDA_SUCCESS || fail(stage, "cuMemPoolGetAttribute", result);
 }
 
-static int driver_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream) {
+static int driver_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
+                           CUstream stream) {
     CUdeviceptr address = 0;
     CUresult result = CUDA_SUCCESS;
     if (size > 0)
-        result = driver_of(stage)->cuMemAllocFromPoolAsync(&address, size, stage->driver_pool, stream);
+        result =
+            driver_of(stage)->cuMemAllocFromPoolAsync(&address, size, stage->driver_pool, stream);
     *pointer = address;
     return (int)result;
 }

@@ -1,5 +1,5 @@
-// The library itself. Its pool is made the device's current pool, so that the calls are those that programs
-// make.
+// The library itself. Its pool is made the device's current pool, so that the calls are those that
+// programs make.
 #include "cli/allocator.h"
 
 static bool fail(struct sp_stage *stage, poolError_t error) {
@@ -12,13 +12,15 @@ static bool pool_open(struct sp_stage *stage) {
         .location = {.type = poolMemLocationTypeDevice, .id = stage->device->ordinal},
         .maxSize = stage->limit,
     };
-    int reaper = !sp_device_is_simulated(stage->device->driver); // its time would depend on when a thread ran
+    // Its time would depend on when a thread ran.
+    int reaper = !sp_device_is_simulated(stage->device->driver);
     poolError_t error = poolMemPoolCreate(&stage->pool, &props);
     if (error != poolSuccess)
         return fail(stage, error);
     error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReaper, &reaper);
     if (error == poolSuccess)
-        error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReleaseThreshold, &stage->threshold);
+        error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReleaseThreshold,
+                                        &stage->threshold);
     if (error == poolSuccess)
         error = poolDeviceSetMemPool(stage->device->ordinal, stage->pool);
     if (error == poolSuccess)
@@ -28,13 +30,15 @@ static bool pool_open(struct sp_stage *stage) {
     return false;
 }
 
-// A replay destroys its streams by the allocator's own call, captures none, and keeps to one context.
+// A replay destroys its streams by the allocator's own call, captures none, and keeps to one
+// context.
 static bool promised_open(struct sp_stage *stage) {
-    int promises =
-        poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOneContext | poolPromiseNoLegacyOrder;
+    int promises = poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOneContext |
+                   poolPromiseNoLegacyOrder;
     if (!pool_open(stage))
         return false;
-    poolError_t error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);
+    poolError_t error =
+        poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrStreamPromises, &promises);
     if (error == poolSuccess)
         return true;
     fail(stage, error);
@@ -113,12 +117,13 @@ static const char *pool_error_name(int status) {
     return poolGetErrorName((poolError_t)status);
 }
 
-#define POOL_CALLS                                                                                           \
-    .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                             \
-    .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .allocate = pool_allocate,           \
-    .free = pool_free, .synchronize = pool_synchronize, .record = pool_record, .wait = pool_wait,            \
-    .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event,                              \
+#define POOL_CALLS                                                                                 \
+    .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                   \
+    .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .allocate = pool_allocate, \
+    .free = pool_free, .synchronize = pool_synchronize, .record = pool_record, .wait = pool_wait,  \
+    .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event,                    \
     .error_name = pool_error_name
 
 const struct sp_allocator sp_allocator_pool = {.name = "pool", .open = pool_open, POOL_CALLS};
-const struct sp_allocator sp_allocator_promised = {.name = "promised", .open = promised_open, POOL_CALLS};
+const struct sp_allocator sp_allocator_promised = {
+    .name = "promised", .open = promised_open, POOL_CALLS};

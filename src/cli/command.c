@@ -26,7 +26,7 @@ uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint
     if (most == UINT64_MAX)
         argp_error(state, "%s is a whole number, not '%s'", option, text);
     else
-        argp_error(state, "%s is a number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, least, most,
-                   text);
+        argp_error(state, "%s is a number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, least,
+                   most, text);
     return least;
 }

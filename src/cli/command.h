@@ -1,5 +1,5 @@
-// The sub-commands of the program. Each parses its own arguments; argv[0] is the name that its messages begin
-// with ("streampool replay"). Each returns the exit status of the program.
+// The sub-commands of the program. Each parses its own arguments; argv[0] is the name that its
+// messages begin with ("streampool replay"). Each returns the exit status of the program.
 #ifndef STREAMPOOL_CLI_COMMAND_H
 #define STREAMPOOL_CLI_COMMAND_H
 
@@ -8,9 +8,9 @@
 #include <argp.h>
 
 //   X(name, one line about it)
-#define SP_COMMANDS(X)                                                                                       \
-    X(info, "show the driver, the devices, and what is missing for streampool to work")                      \
-    X(replay, "replay recorded traces of allocations and measure them")                                      \
+#define SP_COMMANDS(X)                                                                             \
+    X(info, "show the driver, the devices, and what is missing for streampool to work")            \
+    X(replay, "replay recorded traces of allocations and measure them")                            \
     X(policies, "replay traces under every combination of the reuse policies and compare")
 
 #define SP_DECLARE_COMMAND(name, summary) int sp_command_##name(int argc, char **argv);
@@ -18,16 +18,18 @@ SP_COMMANDS(SP_DECLARE_COMMAND)
 #undef SP_DECLARE_COMMAND
 
 // The option --device, which every command that uses a device has.
-#define SP_DEVICE_OPTION                                                                                     \
-    {                                                                                                        \
-        "device", 'd', "auto|gpu|sim", 0,                                                                    \
-            "The real driver or the simulated one (default: auto, the one that STREAMPOOL_DRIVER names, "    \
-            "else the "                                                                                      \
-            "real one if it has a usable device)",                                                           \
-            0                                                                                                \
+#define SP_DEVICE_OPTION                                                                           \
+    {                                                                                              \
+        "device", 'd', "auto|gpu|sim", 0,                                                          \
+            "The real driver or the simulated one (default: auto, the one that STREAMPOOL_DRIVER " \
+            "names, "                                                                              \
+            "else the "                                                                            \
+            "real one if it has a usable device)",                                                 \
+            0                                                                                      \
     }
 
-// Reads a number of an option from `least` to `most`; ends the program with a message when it is none.
+// Reads a number of an option from `least` to `most`; ends the program with a message when it is
+// none.
 uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint64_t most,
                       const struct argp_state *state);
 

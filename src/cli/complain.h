@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-// One line: the name that the program was called by, and the text. Returns false, so that a caller can return it.
+// One line: the name that the program was called by, and the text. Returns false, so that a caller
+// can return it.
 bool sp_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,5 +1,5 @@
-// `auto` asks a child process whether the real driver works, since a process can try only once: a failed load
-// is remembered, and a driver that crashes takes only the child with it.
+// `auto` asks a child process whether the real driver works, since a process can try only once: a
+// failed load is remembered, and a driver that crashes takes only the child with it.
 #include "cli/device.h"
 
 #include "cli/complain.h"
@@ -21,7 +21,8 @@ const char *sp_version_text(int version, char text[SP_VERSION_TEXT]) {
     return text;
 }
 
-int sp_device_attribute(const struct sp_driver *driver, CUdevice device, CUdevice_attribute attribute) {
+int sp_device_attribute(const struct sp_driver *driver, CUdevice device,
+                        CUdevice_attribute attribute) {
     int value = 0;
     return driver->cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
 }
@@ -36,9 +37,10 @@ bool sp_device_is_simulated(const struct sp_driver *driver) {
     return simulated;
 }
 
-// ------------------------------------------------------------------------------ where the drivers are
+// --------------------------------------------------------------------------- where the drivers are
 
-// The libraries lie at the same place relative to the program in the build folder and in every prefix.
+// The libraries lie at the same place relative to the program in the build folder and in every
+// prefix.
 static bool simulated_driver_path(char path[PATH_MAX]) {
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -49,7 +51,8 @@ static bool simulated_driver_path(char path[PATH_MAX]) {
     if (!slash)
         return false;
     *slash = '\0';
-    int written = snprintf(path, PATH_MAX, "%s/%s/%s", program, SP_BINDIR_TO_LIBDIR, simulated_driver);
+    int written =
+        snprintf(path, PATH_MAX, "%s/%s/%s", program, SP_BINDIR_TO_LIBDIR, simulated_driver);
     return written > 0 && written < PATH_MAX;
 }
 
@@ -64,7 +67,7 @@ static bool use_simulated_driver(void) {
     return true;
 }
 
-// -------------------------------------------------------------------------- does the real driver work?
+// ---------------------------------------------------------------------- does the real driver work?
 
 // Null when the driver has a device that the library can use, else why not.
 static const char *why_unusable(void) {
@@ -81,7 +84,8 @@ static const char *why_unusable(void) {
     result = driver->cuDeviceGet(&device, 0);
     if (result != CUDA_SUCCESS)
         return sp_driver_error_name(result);
-    if (!sp_device_attribute(driver, device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED))
+    if (!sp_device_attribute(driver, device,
+                             CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED))
         return "the device has no virtual memory management";
     return NULL;
 }
@@ -131,7 +135,7 @@ static bool real_driver_works(char *why, size_t capacity) {
     return child > 0 && ended_well(child, why, capacity);
 }
 
-// ------------------------------------------------------------------------------------------ the choice
+// -------------------------------------------------------------------------------------- the choice
 
 static bool driver_is_named(void) {
     const char *named = getenv(driver_variable);
@@ -161,13 +165,14 @@ bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **dri
     if (choice == SP_DEVICE_AUTO && !choose_automatically())
         return false;
     if (sp_driver_load(driver) != CUDA_SUCCESS)
-        return sp_complain("%s%s", choice == SP_DEVICE_GPU ? "no usable GPU: " : "", sp_driver_problem());
+        return sp_complain("%s%s", choice == SP_DEVICE_GPU ? "no usable GPU: " : "",
+                           sp_driver_problem());
     if (choice == SP_DEVICE_GPU && sp_device_is_simulated(*driver))
         return sp_complain("no usable GPU: %s names the simulated driver", driver_variable);
     return true;
 }
 
-// ------------------------------------------------------------------------------------------ the device
+// -------------------------------------------------------------------------------------- the device
 
 bool sp_device_open(struct sp_device *device, const struct sp_driver *driver) {
     *device = (struct sp_device){.driver = driver, .ordinal = 0};

@@ -1,7 +1,7 @@
 // Which driver the program runs on, and the device that it uses.
 //
-// The program and the library load a driver each for themselves; both open what STREAMPOOL_DRIVER names. So
-// the choice is made by setting that variable, before either has loaded anything.
+// The program and the library load a driver each for themselves; both open what STREAMPOOL_DRIVER
+// names. So the choice is made by setting that variable, before either has loaded anything.
 #ifndef STREAMPOOL_CLI_DEVICE_H
 #define STREAMPOOL_CLI_DEVICE_H
 
@@ -19,8 +19,8 @@ struct sp_device {
     char name[256];
 };
 
-// Makes the choice and loads the driver. Says on standard error why it could not, and where `auto` fell back
-// to the simulated driver. Call it once, before any call of the library.
+// Makes the choice and loads the driver. Says on standard error why it could not, and where `auto`
+// fell back to the simulated driver. Call it once, before any call of the library.
 bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **driver);
 
 bool sp_device_is_simulated(const struct sp_driver *driver);
@@ -29,7 +29,8 @@ bool sp_device_is_simulated(const struct sp_driver *driver);
 bool sp_device_open(struct sp_device *device, const struct sp_driver *driver);
 void sp_device_close(struct sp_device *device);
 
-int sp_device_attribute(const struct sp_driver *driver, CUdevice device, CUdevice_attribute attribute);
+int sp_device_attribute(const struct sp_driver *driver, CUdevice device,
+                        CUdevice_attribute attribute);
 
 // "13.0" for 13000, into a buffer of SP_VERSION_TEXT bytes.
 #define SP_VERSION_TEXT 16

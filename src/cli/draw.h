@@ -1,4 +1,5 @@
-// Numbers that are drawn: by a seed and an index, and by nothing else, so that threads need no state to share.
+// Numbers that are drawn: by a seed and an index, and by nothing else, so that threads need no
+// state to share.
 #ifndef STREAMPOOL_CLI_DRAW_H
 #define STREAMPOOL_CLI_DRAW_H
 

@@ -30,7 +30,7 @@ static void print_driver(const struct sp_driver *driver) {
         print_line("kind", "simulated: no GPU, and times mean nothing");
 }
 
-// ------------------------------------------------------------------------------------------ the devices
+// ------------------------------------------------------------------------------------- the devices
 
 static void print_attribute(const struct sp_driver *driver, CUdevice device, const char *what,
                             CUdevice_attribute attribute) {
@@ -80,8 +80,8 @@ static void print_granule(const struct sp_driver *driver, int ordinal) {
     char text[SP_QUANTITY_TEXT];
     CUresult result =
         driver->cuMemGetAllocationGranularity(&granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    print_line("  granule",
-               result == CUDA_SUCCESS ? sp_bytes_text(granule, text) : sp_driver_error_name(result));
+    print_line("  granule", result == CUDA_SUCCESS ? sp_bytes_text(granule, text)
+                                                   : sp_driver_error_name(result));
 }
 
 // The library's own word on it, since a device can claim what it then refuses.
@@ -102,7 +102,8 @@ static bool print_device(const struct sp_driver *driver, int ordinal) {
     CUresult result = driver->cuDeviceGet(&device, ordinal);
     if (result == CUDA_SUCCESS)
         result = driver->cuDeviceGetName(name, sizeof name, device);
-    printf("\ndevice %-13d  %s\n", ordinal, result == CUDA_SUCCESS ? name : sp_driver_error_name(result));
+    printf("\ndevice %-13d  %s\n", ordinal,
+           result == CUDA_SUCCESS ? name : sp_driver_error_name(result));
     if (result != CUDA_SUCCESS)
         return false;
     print_memory(driver, device);
@@ -113,7 +114,8 @@ static bool print_device(const struct sp_driver *driver, int ordinal) {
                     CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
     print_attribute(driver, device, "  file descriptors",
                     CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
-    print_attribute(driver, device, "  CUDA's own pools", CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+    print_attribute(driver, device, "  CUDA's own pools",
+                    CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
     return print_verdict(ordinal);
 }
 
@@ -128,7 +130,7 @@ static int print_devices(const struct sp_driver *driver) {
     return working;
 }
 
-// -------------------------------------------------------------------------------------- what is missing
+// --------------------------------------------------------------------------------- what is missing
 
 static void print_missing(const struct sp_driver *driver) {
     char version[SP_VERSION_TEXT];
@@ -152,7 +154,8 @@ int sp_command_info(int argc, char **argv) {
         .options = options,
         .parser = parse,
         .doc =
-            "Shows the driver and the devices, every entry point that the driver lacks and what that means. "
+            "Shows the driver and the devices, every entry point that the driver lacks and what "
+            "that means. "
             "The "
             "exit status is 0 when the library works on a device, else 1.",
     };

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// -------------------------------------------------------------------------------------------- the text
+// ---------------------------------------------------------------------------------------- the text
 
 // cJSON writes the bytes as they are.
 bool sp_json_add_text(cJSON *object, const char *key, const char *text) {
@@ -55,7 +55,7 @@ static char *text_of(const struct sp_json_list *list) {
     return text;
 }
 
-// -------------------------------------------------------------------------------------------- the file
+// ---------------------------------------------------------------------------------------- the file
 
 // Writes everything and closes the stream, whatever happens. False with errno.
 static bool write_and_close(FILE *out, const char *text) {

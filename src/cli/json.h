@@ -14,9 +14,9 @@ struct sp_json_list {
     const void *items;
 };
 
-// Writes the list to a file, or to standard output for the path "-". A file is written beside its place and
-// then renamed, so there is never half of one; what is no regular file (a pipe, a device) is written to
-// directly. Says on standard error why it could not.
+// Writes the list to a file, or to standard output for the path "-". A file is written beside its
+// place and then renamed, so there is never half of one; what is no regular file (a pipe, a device)
+// is written to directly. Says on standard error why it could not.
 bool sp_json_write(const char *path, const struct sp_json_list *list);
 
 // For the functions that fill. False without host memory. What is not UTF-8 in a text becomes

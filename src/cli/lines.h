@@ -1,8 +1,8 @@
 // The lines of a text file, plain or gzipped, one after the other.
 //
-// The caller owns the struct and the file in it; a line that was handed out stays valid until the next call.
-// A line ends at a newline, with or without a carriage return before it, or at the end of the file.
-// Not thread safe.
+// The caller owns the struct and the file in it; a line that was handed out stays valid until the
+// next call. A line ends at a newline, with or without a carriage return before it, or at the end
+// of the file. Not thread safe.
 #ifndef STREAMPOOL_CLI_LINES_H
 #define STREAMPOOL_CLI_LINES_H
 

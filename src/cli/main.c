@@ -9,8 +9,8 @@
 #define TEXT_OF(macro) TEXT(macro)
 
 // argp looks for this name, so it can't be hidden.
-#define VERSION                                                                                              \
-    TEXT_OF(STREAMPOOL_VERSION_MAJOR)                                                                        \
+#define VERSION                                                                                    \
+    TEXT_OF(STREAMPOOL_VERSION_MAJOR)                                                              \
     "." TEXT_OF(STREAMPOOL_VERSION_MINOR) "." TEXT_OF(STREAMPOOL_VERSION_PATCH)
 STREAMPOOL_API const char *argp_program_version = "streampool " VERSION;
 

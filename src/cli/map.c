@@ -1,5 +1,5 @@
-// Linear probing. A removal moves later keys of the run back, so there are no tombstones and a trace with
-// millions of frees keeps its probes short.
+// Linear probing. A removal moves later keys of the run back, so there are no tombstones and a
+// trace with millions of frees keeps its probes short.
 #include "cli/map.h"
 
 #include <stdlib.h>
@@ -72,8 +72,8 @@ uint32_t sp_map_find(const struct sp_map *map, uint64_t key) {
     return map->capacity == 0 ? SP_MAP_NONE : map->values[slot_of(map, key)];
 }
 
-// True when the key in `slot` may move to `hole`: its home is not in the slots (hole, slot], counted around
-// the end of the table.
+// True when the key in `slot` may move to `hole`: its home is not in the slots (hole, slot],
+// counted around the end of the table.
 static bool may_move(const struct sp_map *map, size_t slot, size_t hole) {
     size_t mask = map->capacity - 1;
     size_t from_home = (slot - home_of(map, map->keys[slot])) & mask;

@@ -1,5 +1,5 @@
-// A hash map from 64-bit keys to 32-bit values, for the trace parser: pointers to blocks, stream numbers to
-// streams. Zeroed memory is an empty map. Not thread safe.
+// A hash map from 64-bit keys to 32-bit values, for the trace parser: pointers to blocks, stream
+// numbers to streams. Zeroed memory is an empty map. Not thread safe.
 //
 //   count <= capacity / 2, capacity is 0 or a power of two
 //   values[i] == SP_MAP_NONE exactly when slot i is empty
@@ -22,7 +22,8 @@ struct sp_map {
 
 void sp_map_release(struct sp_map *map);
 
-// The key must be absent and the value not SP_MAP_NONE. False, and nothing changed, without host memory.
+// The key must be absent and the value not SP_MAP_NONE. False, and nothing changed, without host
+// memory.
 bool sp_map_insert(struct sp_map *map, uint64_t key, uint32_t value);
 
 // SP_MAP_NONE when the key is absent.

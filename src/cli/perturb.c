@@ -21,18 +21,20 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"perturb", OPTION_PERTURB, "N", 0,
-     "Replay each trace from N starts, each with a block of a drawn size held from before it, up to 2 % of "
+     "Replay each trace from N starts, each with a block of a drawn size held from before it, up "
+     "to 2 % of "
      "the "
      "trace's peak, and print medians (default: one start, with no such block)",
      0},
-    {"perturb-seed", OPTION_PERTURB_SEED, "NUMBER", 0, "Of the draw of these sizes (default: 1)", 0},
+    {"perturb-seed", OPTION_PERTURB_SEED, "NUMBER", 0, "Of the draw of these sizes (default: 1)",
+     0},
     {0},
 };
 
 const struct argp sp_perturbation_argp = {.options = options, .parser = parse};
 
-uint64_t sp_perturbation_bytes(const struct sp_perturbation *perturbation, const struct sp_trace *trace,
-                               unsigned start) {
+uint64_t sp_perturbation_bytes(const struct sp_perturbation *perturbation,
+                               const struct sp_trace *trace, unsigned start) {
     uint64_t most = trace->live_peak_bytes / SP_PERTURBATION_PEAK_SHARE;
     if (perturbation->starts == 0 || most == 0)
         return 0;

@@ -1,7 +1,8 @@
-// Starts of a replay that differ in one thing: a block of a drawn size, held from before the first operation.
+// Starts of a replay that differ in one thing: a block of a drawn size, held from before the first
+// operation.
 //
-// Where an allocator puts a block decides about all later ones, so a single run of a trace is one of many that
-// the same program could have had. docs/replay.md explains what is made of them.
+// Where an allocator puts a block decides about all later ones, so a single run of a trace is one
+// of many that the same program could have had. docs/replay.md explains what is made of them.
 #ifndef STREAMPOOL_CLI_PERTURB_H
 #define STREAMPOOL_CLI_PERTURB_H
 
@@ -26,8 +27,9 @@ static inline unsigned sp_perturbation_starts(const struct sp_perturbation *pert
     return perturbation->starts > 0 ? perturbation->starts : 1;
 }
 
-// The size of the block that is held in a start, from 1: the same for every allocator. 0: there is none.
-uint64_t sp_perturbation_bytes(const struct sp_perturbation *perturbation, const struct sp_trace *trace,
-                               unsigned start);
+// The size of the block that is held in a start, from 1: the same for every allocator. 0: there is
+// none.
+uint64_t sp_perturbation_bytes(const struct sp_perturbation *perturbation,
+                               const struct sp_trace *trace, unsigned start);
 
 #endif

@@ -9,17 +9,24 @@
 #define WORK_MAX 1000.0
 #define TIME_MAX 1000000000u // a second
 
-// ---------------------------------------------------------------------------------------- the arguments
+// ----------------------------------------------------------------------------------- the arguments
 
-enum { OPTION_WORK = 256, OPTION_WORK_NS, OPTION_PACE, OPTION_EVENTS, OPTION_SYNCHRONIZE, OPTION_SEED };
+enum {
+    OPTION_WORK = 256,
+    OPTION_WORK_NS,
+    OPTION_PACE,
+    OPTION_EVENTS,
+    OPTION_SYNCHRONIZE,
+    OPTION_SEED
+};
 
 static double parse_share(const char *text, const struct argp_state *state) {
     char *end;
     errno = 0;
     double share = strtod(text, &end);
     if (errno || end == text || *end || !(share > 0) || share > WORK_MAX)
-        argp_error(state, "--work is a share of the device's time above 0 and up to %.0f, not '%s'", WORK_MAX,
-                   text);
+        argp_error(state, "--work is a share of the device's time above 0 and up to %.0f, not '%s'",
+                   WORK_MAX, text);
     return share;
 }
 
@@ -53,11 +60,15 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"work", OPTION_WORK, "FRACTION", 0,
-     "Put work on the streams behind the allocations that fills this share of the device's time", 0},
+     "Put work on the streams behind the allocations that fills this share of the device's time",
+     0},
     {"work-ns", OPTION_WORK_NS, "NS", 0, "The same with pieces of this length; 0 for no work", 0},
-    {"pace", OPTION_PACE, "NS", 0, "With work: an operation of the trace every so often (default: 10000)", 0},
+    {"pace", OPTION_PACE, "NS", 0,
+     "With work: an operation of the trace every so often (default: 10000)", 0},
     {"events", OPTION_EVENTS, "N", 0,
-     "Behind every N operations make another stream wait for the one of the operation (default: never)", 0},
+     "Behind every N operations make another stream wait for the one of the operation (default: "
+     "never)",
+     0},
     {"synchronize", OPTION_SYNCHRONIZE, "N", 0,
      "Behind every N operations synchronise the stream of the operation (default: never)", 0},
     {"seed", OPTION_SEED, "NUMBER", 0, "Of the draw of the stream that waits (default: 1)", 0},
@@ -66,11 +77,13 @@ static const struct argp_option options[] = {
 
 const struct argp sp_plan_argp = {.options = options, .parser = parse};
 
-// -------------------------------------------------------------------------------------------- the rules
+// --------------------------------------------------------------------------------------- the rules
 
 static bool has_piece(const struct sp_trace *trace, const struct sp_trace_operation *operation) {
-    bool has_block = operation->block != SP_TRACE_NO_BLOCK && trace->blocks[operation->block].size > 0;
-    return has_block && (operation->action == SP_TRACE_ALLOCATE || sp_trace_is_foreign(trace, operation));
+    bool has_block =
+        operation->block != SP_TRACE_NO_BLOCK && trace->blocks[operation->block].size > 0;
+    return has_block &&
+           (operation->action == SP_TRACE_ALLOCATE || sp_trace_is_foreign(trace, operation));
 }
 
 // The share of the time that the operations take at their pace, in equal pieces.
@@ -84,7 +97,8 @@ uint64_t sp_plan_piece_ns(const struct sp_plan *plan, const struct sp_trace *tra
     return pieces ? (uint64_t)(plan->work * time / (double)pieces) : 0;
 }
 
-uint32_t sp_plan_waiter(const struct sp_plan *plan, size_t operation, uint32_t stream, size_t stream_count) {
+uint32_t sp_plan_waiter(const struct sp_plan *plan, size_t operation, uint32_t stream,
+                        size_t stream_count) {
     uint64_t step = 1 + sp_draw(plan->seed, operation) % (stream_count - 1);
     return (uint32_t)((stream + step) % stream_count);
 }

@@ -1,7 +1,8 @@
-// What a replay does beside the trace's own calls: work behind the blocks, and order between the streams.
+// What a replay does beside the trace's own calls: work behind the blocks, and order between the
+// streams.
 //
-// Traces record neither. Both are made up here by rules that depend on the plan and on the trace alone, so
-// that every allocator and every policy sees the same. docs/replay.md explains them.
+// Traces record neither. Both are made up here by rules that depend on the plan and on the trace
+// alone, so that every allocator and every policy sees the same. docs/replay.md explains them.
 #ifndef STREAMPOOL_CLI_PLAN_H
 #define STREAMPOOL_CLI_PLAN_H
 
@@ -28,16 +29,17 @@ static inline bool sp_plan_has_work(const struct sp_plan *plan) {
     return plan->work > 0 || plan->piece_ns > 0;
 }
 
-// How long each piece of work is for a trace: one piece behind each allocation of some bytes, and one before
-// each foreign free of some.
+// How long each piece of work is for a trace: one piece behind each allocation of some bytes, and
+// one before each foreign free of some.
 uint64_t sp_plan_piece_ns(const struct sp_plan *plan, const struct sp_trace *trace);
 
 static inline bool sp_plan_is_due(uint64_t every, size_t operation) {
     return every > 0 && (operation + 1) % every == 0;
 }
 
-// The stream that waits for an event of `stream` behind an operation: one of the others, drawn. There are at
-// least two.
-uint32_t sp_plan_waiter(const struct sp_plan *plan, size_t operation, uint32_t stream, size_t stream_count);
+// The stream that waits for an event of `stream` behind an operation: one of the others, drawn.
+// There are at least two.
+uint32_t sp_plan_waiter(const struct sp_plan *plan, size_t operation, uint32_t stream,
+                        size_t stream_count);
 
 #endif

@@ -15,13 +15,14 @@ static const struct sp_driver *driver_of(const struct sp_player *player) {
     return player->play.stage->device->driver;
 }
 
-// ------------------------------------------------------------------------------------- what parts share
+// -------------------------------------------------------------------------------- what parts share
 
 static uint64_t now(const struct sp_player *player) {
     return player->play.work ? sp_work_now(player->play.work) : sp_clock_now();
 }
 
-static void count_error(struct sp_part *part, size_t operation, const char *what, const char *error) {
+static void count_error(struct sp_part *part, size_t operation, const char *what,
+                        const char *error) {
     if (part->errors++ > 0)
         return;
     part->first_error_operation = operation;
@@ -54,9 +55,10 @@ static void release_block(struct sp_player *player, uint32_t block) {
     atomic_fetch_sub(&player->live_bytes, player->play.trace->blocks[block].size);
 }
 
-// ------------------------------------------------------------------------------------- beside the trace
+// -------------------------------------------------------------------------------- beside the trace
 
-static void launch(struct sp_part *part, size_t i, uint32_t stream, uint64_t pointer, uint64_t size) {
+static void launch(struct sp_part *part, size_t i, uint32_t stream, uint64_t pointer,
+                   uint64_t size) {
     struct sp_player *player = part->player;
     if (player->piece_ns == 0 || size == 0)
         return;
@@ -76,7 +78,8 @@ static void order(struct sp_part *part, size_t i, uint32_t before, uint32_t afte
     int status = play->allocator->record(play->stage, event, player->streams[before]);
     check(part, i, "event record", status);
     if (status == 0)
-        check(part, i, "event wait", play->allocator->wait(play->stage, player->streams[after], event));
+        check(part, i, "event wait",
+              play->allocator->wait(play->stage, player->streams[after], event));
 }
 
 static void keep_pace(const struct sp_player *player, size_t i) {
@@ -95,7 +98,7 @@ static void play_plan(struct sp_part *part, size_t i) {
               play->allocator->synchronize(play->stage, part->player->streams[stream]));
 }
 
-// --------------------------------------------------------------------------------------------- one pass
+// ---------------------------------------------------------------------------------------- one pass
 
 // The pointer, or no_pointer.
 static uint64_t play_malloc(struct sp_part *part, size_t i) {
@@ -117,20 +120,21 @@ static uint64_t play_malloc(struct sp_part *part, size_t i) {
     return pointer;
 }
 
-// Other parts see the pointer once the work is on the stream: what they order behind it is then behind the
-// work.
+// Other parts see the pointer once the work is on the stream: what they order behind it is then
+// behind the work.
 static void play_allocate(struct sp_part *part, size_t i) {
     struct sp_player *player = part->player;
     const struct sp_trace_operation *operation = &player->play.trace->operations[i];
     keep_pace(player, i);
     uint64_t pointer = play_malloc(part, i);
     if (pointer != no_pointer)
-        launch(part, i, operation->stream, pointer, player->play.trace->blocks[operation->block].size);
+        launch(part, i, operation->stream, pointer,
+               player->play.trace->blocks[operation->block].size);
     atomic_store(&player->pointers[operation->block], pointer);
 }
 
-// The stream of a foreign free takes the block over: it runs after the stream of the allocation, and has its
-// own use for the block.
+// The stream of a foreign free takes the block over: it runs after the stream of the allocation,
+// and has its own use for the block.
 static void take_over(struct sp_part *part, size_t i, uint64_t pointer) {
     const struct sp_trace *trace = part->player->play.trace;
     const struct sp_trace_operation *operation = &trace->operations[i];
@@ -229,7 +233,7 @@ static void play_part(struct sp_part *part) {
     show_progress(part, &drawn, trace->operation_count);
 }
 
-// ------------------------------------------------------------------------------------------- all parts
+// --------------------------------------------------------------------------------------- all parts
 
 static bool passes_gate(struct sp_player *player) {
     pthread_mutex_lock(&player->gate);
@@ -252,14 +256,14 @@ static void *play_in_thread(void *argument) {
 
 static size_t start_threads(struct sp_player *player, pthread_t *threads, size_t count) {
     size_t started = 0;
-    while (started < count &&
-           pthread_create(&threads[started], NULL, play_in_thread, &player->parts[started + 1]) == 0)
+    while (started < count && pthread_create(&threads[started], NULL, play_in_thread,
+                                             &player->parts[started + 1]) == 0)
         started++;
     return started;
 }
 
-// A part whose thread can't be started would keep the others waiting for its blocks, so all are started before
-// one begins. The calling thread plays the first part.
+// A part whose thread can't be started would keep the others waiting for its blocks, so all are
+// started before one begins. The calling thread plays the first part.
 static bool play_all(struct sp_player *player) {
     size_t others = player->part_count - 1;
     pthread_t *threads = calloc(player->part_count, sizeof *threads);
@@ -275,8 +279,9 @@ static bool play_all(struct sp_player *player) {
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     free(threads);
-    return started == others || sp_stage_fail(player->play.stage, "thread %zu of %zu can't be started",
-                                              started + 2, player->part_count);
+    return started == others ||
+           sp_stage_fail(player->play.stage, "thread %zu of %zu can't be started", started + 2,
+                         player->part_count);
 }
 
 static bool finish_work(const struct sp_player *player) {
@@ -309,7 +314,7 @@ static bool synchronize(const struct sp_player *player) {
     return true;
 }
 
-// --------------------------------------------------------------------------------------------- a pass
+// ------------------------------------------------------------------------------------------ a pass
 
 static void begin_pass(struct sp_player *player) {
     for (size_t i = 0; i < player->play.trace->block_count; i++)
@@ -324,7 +329,8 @@ static void begin_pass(struct sp_player *player) {
     player->play.allocator->begin_pass(player->play.stage);
 }
 
-// Moves the samples of a part up to those of the parts before it: a free that was skipped left its place empty.
+// Moves the samples of a part up to those of the parts before it: a free that was skipped left its
+// place empty.
 static void gather(struct sp_samples *all, const struct sp_samples *samples) {
     memmove(all->ns + all->count, samples->ns, samples->count * sizeof *samples->ns);
     all->count += samples->count;

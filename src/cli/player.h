@@ -1,12 +1,13 @@
 // Plays a trace through an allocator and measures each call.
 //
-// The player owns the streams, one for each stream number of the trace, an event for each of them, and the
-// arrays that a pass fills; all are made before the first pass, so that a pass does little but the calls.
+// The player owns the streams, one for each stream number of the trace, an event for each of them,
+// and the arrays that a pass fills; all are made before the first pass, so that a pass does little
+// but the calls.
 //
-// A pass is played in *parts*: one, or one for each thread of the trace, each in a host thread of its own and in
-// its own order. Where a part frees what another one allocates it waits until that is done. A part writes only
-// what is its own: its samples, its errors, and the pointers of the blocks that it allocates or frees. What is
-// alive is counted by all, with atomics.
+// A pass is played in *parts*: one, or one for each thread of the trace, each in a host thread of
+// its own and in its own order. Where a part frees what another one allocates it waits until that
+// is done. A part writes only what is its own: its samples, its errors, and the pointers of the
+// blocks that it allocates or frees. What is alive is counted by all, with atomics.
 #ifndef STREAMPOOL_CLI_PLAYER_H
 #define STREAMPOOL_CLI_PLAYER_H
 
@@ -22,7 +23,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-// What the measured times are of: the host's clock, or the device's, which on a simulated driver is virtual.
+// What the measured times are of: the host's clock, or the device's, which on a simulated driver is
+// virtual.
 enum sp_time_base { SP_TIME_OF_HOST, SP_TIME_OF_DEVICE };
 
 enum sp_parts { SP_ONE_PART, SP_PART_FOR_EACH_THREAD };
@@ -66,13 +68,14 @@ struct sp_part;
 struct sp_player {
     struct sp_play play;
     uint64_t clock_cost;
-    uint64_t piece_ns;          // of each piece of work
-    uint64_t begin;             // of the pass, by the clock
-    CUstream *streams;          // by the trace's stream index
-    CUevent *events;            // likewise
-    uint64_t held;              // the pointer of the held block; 0: there is none
-    _Atomic uint64_t *pointers; // by the trace's block index: what the allocator returned, while it is alive
-    uint64_t *malloc_ns;        // the samples of all parts, part by part
+    uint64_t piece_ns; // of each piece of work
+    uint64_t begin;    // of the pass, by the clock
+    CUstream *streams; // by the trace's stream index
+    CUevent *events;   // likewise
+    uint64_t held;     // the pointer of the held block; 0: there is none
+    // By the trace's block index: what the allocator returned, while it is alive.
+    _Atomic uint64_t *pointers;
+    uint64_t *malloc_ns; // the samples of all parts, part by part
     uint64_t *free_ns;
     struct sp_part *parts;
     size_t part_count;
@@ -84,13 +87,14 @@ struct sp_player {
     _Atomic uint64_t live_peak_bytes;
 };
 
-// Makes the streams and the arrays for a stage that is open, and allocates the held block. False, with the stage's reason.
+// Makes the streams and the arrays for a stage that is open, and allocates the held block. False,
+// with the stage's reason.
 bool sp_player_open(struct sp_player *player, const struct sp_play *play);
 void sp_player_close(struct sp_player *player);
 
-// Plays the trace once. What is still alive at its end is freed afterwards, untimed, and all streams are
-// synchronised. A call that fails is counted in the result; false, with the stage's reason, when the device
-// can't be used any more.
+// Plays the trace once. What is still alive at its end is freed afterwards, untimed, and all
+// streams are synchronised. A call that fails is counted in the result; false, with the stage's
+// reason, when the device can't be used any more.
 bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *result);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// --------------------------------------------------------------------------------- streams and events
+// ------------------------------------------------------------------------------ streams and events
 
 static void destroy_streams(struct sp_player *player) {
     const struct sp_play *play = &player->play;
@@ -17,8 +17,8 @@ static void destroy_streams(struct sp_player *player) {
     }
 }
 
-// Number 0 is the default stream, which a null handle stands for. The others are non-blocking, so that the
-// default stream brings no order between them that the trace doesn't show.
+// Number 0 is the default stream, which a null handle stands for. The others are non-blocking, so
+// that the default stream brings no order between them that the trace doesn't show.
 static CUresult create_stream(struct sp_player *player, size_t i) {
     const struct sp_driver *driver = player->play.stage->device->driver;
     CUresult result = CUDA_SUCCESS;
@@ -39,22 +39,24 @@ static bool create_streams(struct sp_player *player) {
     for (size_t i = 0; i < count; i++) {
         CUresult result = create_stream(player, i);
         if (result != CUDA_SUCCESS)
-            return sp_stage_fail(player->play.stage, "stream %zu of %zu can't be created: %s", i + 1, count,
-                                 sp_driver_error_name(result));
+            return sp_stage_fail(player->play.stage, "stream %zu of %zu can't be created: %s",
+                                 i + 1, count, sp_driver_error_name(result));
     }
     return true;
 }
 
-// -------------------------------------------------------------------------------------- the held block
+// ---------------------------------------------------------------------------------- the held block
 
-// What is reserved for the block is measured as for a pass, for allocators whose passes don't see it.
+// What is reserved for the block is measured as for a pass, for allocators whose passes don't see
+// it.
 static bool hold(struct sp_player *player) {
     const struct sp_play *play = &player->play;
     struct sp_stage *stage = play->stage;
     if (play->held_bytes == 0)
         return true;
     play->allocator->begin_pass(stage);
-    int status = play->allocator->allocate(stage, &player->held, play->held_bytes, player->streams[0]);
+    int status =
+        play->allocator->allocate(stage, &player->held, play->held_bytes, player->streams[0]);
     if (status != 0) {
         player->held = 0;
         return sp_stage_fail(stage, "the held block of %" PRIu64 " bytes can't be allocated: %s",
@@ -69,7 +71,7 @@ static void let_go(struct sp_player *player) {
         player->play.allocator->free(player->play.stage, player->held, player->streams[0]);
 }
 
-// --------------------------------------------------------------------------------------- open and close
+// ---------------------------------------------------------------------------------- open and close
 
 // Written once, so that no page of it is touched for the first time between two measured calls.
 static void *allocate_numbers(size_t count) {
@@ -99,8 +101,8 @@ static bool allocate_arrays(struct sp_player *player) {
     player->malloc_ns = allocate_numbers(trace->block_count);
     player->free_ns = allocate_numbers(trace->operation_count - trace->block_count);
     player->parts = calloc(player->part_count, sizeof *player->parts);
-    return player->streams && player->events && player->pointers && player->malloc_ns && player->free_ns &&
-           player->parts;
+    return player->streams && player->events && player->pointers && player->malloc_ns &&
+           player->free_ns && player->parts;
 }
 
 // With one part there is nobody to share with.
@@ -119,7 +121,8 @@ static void give_share(struct sp_part *part, size_t i) {
     part->operation_count = all ? player->play.trace->operation_count : begins[i + 1] - begins[i];
 }
 
-static struct sp_part *part_of(const struct sp_player *player, const struct sp_trace_operation *operation) {
+static struct sp_part *part_of(const struct sp_player *player,
+                               const struct sp_trace_operation *operation) {
     return &player->parts[player->part_count == 1 ? 0 : operation->thread];
 }
 

@@ -1,4 +1,5 @@
-// streampool policies: replays each trace under every combination of the reuse policies, then prints.
+// streampool policies: replays each trace under every combination of the reuse policies, then
+// prints.
 #include "cli/policies.h"
 
 #include "cli/command.h"
@@ -30,7 +31,7 @@ struct comparison {
     size_t result_count;
 };
 
-// ---------------------------------------------------------------------------------------- the arguments
+// ----------------------------------------------------------------------------------- the arguments
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct request *request = state->input;
@@ -58,8 +59,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"device", 'd', "sim|gpu|auto", 0, "The simulated driver (the default), the real one, or either", 0},
-    {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {"device", 'd', "sim|gpu|auto", 0,
+     "The simulated driver (the default), the real one, or either", 0},
+    {"json", 'j', "FILE", 0,
+     "Write the results as JSON too; with '-', to standard output and no table", 0},
     {0},
 };
 
@@ -74,14 +77,17 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "TRACE...",
     .doc =
-        "Replays traces of allocations under all eight combinations of the three reuse policies, with work "
-        "behind each allocation, and prints what each combination made of them. docs/stream-order.md "
+        "Replays traces of allocations under all eight combinations of the three reuse policies, "
+        "with work "
+        "behind each allocation, and prints what each combination made of them. "
+        "docs/stream-order.md "
         "explains the figures.\v"
-        "On the simulated driver times are virtual: the same trace, options and seed give the same figures.",
+        "On the simulated driver times are virtual: the same trace, options and seed give the same "
+        "figures.",
     .children = children,
 };
 
-// ------------------------------------------------------------------------------------------ the replays
+// ------------------------------------------------------------------------------------- the replays
 
 static bool set_policies(struct sp_stage *stage, unsigned combination) {
     static const enum poolMemPoolAttr attributes[] = {
@@ -98,7 +104,8 @@ static bool set_policies(struct sp_stage *stage, unsigned combination) {
     return true;
 }
 
-static bool read_statistics(struct sp_stage *stage, uint64_t statistics[SP_POLICY_STATISTIC_COUNT]) {
+static bool read_statistics(struct sp_stage *stage,
+                            uint64_t statistics[SP_POLICY_STATISTIC_COUNT]) {
     static const enum poolMemPoolAttr attributes[] = {
 #define ATTRIBUTE(key, first, second, attribute, need) attribute,
         SP_POLICY_STATISTICS(ATTRIBUTE)
@@ -112,8 +119,8 @@ static bool read_statistics(struct sp_stage *stage, uint64_t statistics[SP_POLIC
     return true;
 }
 
-static bool play(struct comparison *comparison, const struct sp_trace *trace, struct sp_stage *stage,
-                 struct sp_policy_result *result) {
+static bool play(struct comparison *comparison, const struct sp_trace *trace,
+                 struct sp_stage *stage, struct sp_policy_result *result) {
     struct sp_play play = {
         .trace = trace,
         .allocator = &sp_allocator_pool,
@@ -125,17 +132,20 @@ static bool play(struct comparison *comparison, const struct sp_trace *trace, st
     };
     struct sp_player player;
     if (!set_policies(stage, result->combination) ||
-        !sp_settings_apply(&comparison->request->settings, stage) || !sp_player_open(&player, &play))
+        !sp_settings_apply(&comparison->request->settings, stage) ||
+        !sp_player_open(&player, &play))
         return false;
-    bool good = sp_player_run(&player, 1, &result->replay) && read_statistics(stage, result->statistics);
+    bool good =
+        sp_player_run(&player, 1, &result->replay) && read_statistics(stage, result->statistics);
     sp_player_close(&player);
     return good;
 }
 
 static bool play_combination(struct comparison *comparison, const struct sp_trace *trace,
                              unsigned combination, struct sp_policy_result *result) {
-    struct sp_stage stage = {
-        .device = &comparison->device, .threshold = UINT64_MAX, .limit = comparison->request->settings.limit};
+    struct sp_stage stage = {.device = &comparison->device,
+                             .threshold = UINT64_MAX,
+                             .limit = comparison->request->settings.limit};
     result->combination = combination;
     bool good = sp_allocator_pool.open(&stage);
     if (good) {
@@ -148,8 +158,8 @@ static bool play_combination(struct comparison *comparison, const struct sp_trac
     return sp_complain("%s: %s", trace->name, stage.reason);
 }
 
-// One replay goes ahead and is not counted: what a process or a device does only once, such as reserving
-// address space, is nothing of the first combination's.
+// One replay goes ahead and is not counted: what a process or a device does only once, such as
+// reserving address space, is nothing of the first combination's.
 static bool play_trace(struct comparison *comparison, const struct sp_trace *trace) {
     struct sp_policy_result warm_up;
     if (!play_combination(comparison, trace, 0, &warm_up))
@@ -173,7 +183,7 @@ static bool play_all(struct comparison *comparison) {
     return true;
 }
 
-// ------------------------------------------------------------------------------------------ the results
+// ------------------------------------------------------------------------------------- the results
 
 static bool print_table(const struct comparison *comparison) {
     sp_report_device(stdout, &comparison->device, SP_TIME_OF_DEVICE);

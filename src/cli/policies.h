@@ -1,4 +1,5 @@
-// The results of `streampool policies`: what each combination of the three reuse policies made of a trace.
+// The results of `streampool policies`: what each combination of the three reuse policies made of a
+// trace.
 #ifndef STREAMPOOL_CLI_POLICIES_H
 #define STREAMPOOL_CLI_POLICIES_H
 
@@ -8,15 +9,16 @@
 #include <stdio.h>
 
 //   X(key in JSON, first line of its title, second line, attribute of the pool)
-#define SP_POLICIES(X)                                                                                       \
-    X(follow_event_dependencies, "follow", "events", poolMemPoolReuseFollowEventDependencies)                \
-    X(allow_opportunistic, "oppor-", "tunistic", poolMemPoolReuseAllowOpportunistic)                         \
+#define SP_POLICIES(X)                                                                             \
+    X(follow_event_dependencies, "follow", "events", poolMemPoolReuseFollowEventDependencies)      \
+    X(allow_opportunistic, "oppor-", "tunistic", poolMemPoolReuseAllowOpportunistic)               \
     X(allow_internal_dependencies, "internal", "waits", poolMemPoolReuseAllowInternalDependencies)
 
 // What the table shows only when it is not 0 everywhere.
 enum sp_column_need { SP_COLUMN_ALWAYS, SP_COLUMN_WHERE_ANY };
 
-//   X(key in JSON, first line of its title, second line, attribute of the pool, when the table has it)
+//   X(key in JSON, first line of its title, second line, attribute of the pool, when the table has
+//       it)
 // clang-format off
 #define SP_POLICY_STATISTICS(X) \
     X(growths, "", "growths", poolMemPoolStatGrowths, SP_COLUMN_ALWAYS) \

@@ -8,8 +8,8 @@ enum { BAR_WIDTH = 40 };
 static void draw(const struct sp_progress *progress) {
     static const char bar[] = "########################################";
     int filled = (int)(progress->percent * BAR_WIDTH / 100);
-    fprintf(stderr, "\r\033[K[%.*s%*s] %3u%% %s", filled, bar, BAR_WIDTH - filled, "", progress->percent,
-            progress->label);
+    fprintf(stderr, "\r\033[K[%.*s%*s] %3u%% %s", filled, bar, BAR_WIDTH - filled, "",
+            progress->percent, progress->label);
 }
 
 struct sp_progress sp_progress_begin(size_t total) {

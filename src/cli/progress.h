@@ -1,5 +1,5 @@
-// A progress bar on standard error: drawn only where that is a terminal, and wiped before anything else is
-// printed.
+// A progress bar on standard error: drawn only where that is a terminal, and wiped before anything
+// else is printed.
 #ifndef STREAMPOOL_CLI_PROGRESS_H
 #define STREAMPOOL_CLI_PROGRESS_H
 

@@ -1,5 +1,5 @@
-// The columns stand in one table: name and parser. A parser says whether the text is well formed and whether
-// it fits; the messages come from the table.
+// The columns stand in one table: name and parser. A parser says whether the text is well formed
+// and whether it fits; the messages come from the table.
 #include "cli/record.h"
 
 #include <ctype.h>
@@ -36,7 +36,8 @@ static enum verdict parse_digits(struct field field, unsigned base, uint64_t *va
         unsigned digit = (unsigned)digit_of(field.text[i]);
         if (digit >= base)
             return FIELD_BAD;
-        fits = fits && !__builtin_mul_overflow(sum, base, &sum) && !__builtin_add_overflow(sum, digit, &sum);
+        fits = fits && !__builtin_mul_overflow(sum, base, &sum) &&
+               !__builtin_add_overflow(sum, digit, &sum);
     }
     if (field.length == 0)
         return FIELD_BAD;
@@ -47,7 +48,8 @@ static enum verdict parse_digits(struct field field, unsigned base, uint64_t *va
 }
 
 static bool has_hex_prefix(struct field field) {
-    return field.length > 2 && field.text[0] == '0' && (field.text[1] == 'x' || field.text[1] == 'X');
+    return field.length > 2 && field.text[0] == '0' &&
+           (field.text[1] == 'x' || field.text[1] == 'X');
 }
 
 static struct field without_hex_prefix(struct field field) {
@@ -61,7 +63,8 @@ static enum verdict parse_pointer(struct field field, uint64_t *value) {
     return parse_digits(without_hex_prefix(field), 16, value);
 }
 
-// RMM writes a stream as a handle, `(nil)` or hexadecimal; other recorders number streams in decimal.
+// RMM writes a stream as a handle, `(nil)` or hexadecimal; other recorders number streams in
+// decimal.
 static enum verdict parse_stream(struct field field, uint64_t *value) {
     if (field_is(field, "(nil)") || has_hex_prefix(field))
         return parse_pointer(field, value);
@@ -81,18 +84,21 @@ static enum verdict parse_clock_time(struct field field) {
         return FIELD_BAD;
     uint64_t part;
     for (size_t i = 0; i < 3; i++)
-        if (parse_digits((struct field){field.text + 3 * i, 2}, 10, &part) != FIELD_GOOD || part >= limits[i])
+        if (parse_digits((struct field){field.text + 3 * i, 2}, 10, &part) != FIELD_GOOD ||
+            part >= limits[i])
             return FIELD_BAD;
-    if (field.text[2] != ':' || field.text[5] != ':' || !strchr(".:", field.text[8]) || field.text[8] == '\0')
+    if (field.text[2] != ':' || field.text[5] != ':' || !strchr(".:", field.text[8]) ||
+        field.text[8] == '\0')
         return FIELD_BAD;
-    return parse_digits((struct field){field.text + PATTERN_LENGTH, field.length - PATTERN_LENGTH}, 10,
-                        &part);
+    return parse_digits((struct field){field.text + PATTERN_LENGTH, field.length - PATTERN_LENGTH},
+                        10, &part);
 }
 
 // Times are checked and not kept: a replay runs as fast as it can.
 static enum verdict parse_time(struct field field, uint64_t *value) {
     *value = 0;
-    return memchr(field.text, ':', field.length) ? parse_clock_time(field) : parse_digits(field, 10, value);
+    return memchr(field.text, ':', field.length) ? parse_clock_time(field)
+                                                 : parse_digits(field, 10, value);
 }
 
 static enum verdict parse_action(struct field field, uint64_t *value) {
@@ -137,7 +143,8 @@ static size_t split(const char *line, size_t length, struct field fields[FIELD_C
     }
 }
 
-// The field as a terminal can show it: cut where it is long, with question marks for what has no glyph.
+// The field as a terminal can show it: cut where it is long, with question marks for what has no
+// glyph.
 static void complain(const char *name, enum verdict verdict, struct field field, char *reason,
                      size_t capacity) {
     char shown[QUOTED_MAX + 1];
@@ -152,7 +159,8 @@ static void complain(const char *name, enum verdict verdict, struct field field,
         snprintf(reason, capacity, "bad %s '%s%s'", name, shown, dots);
 }
 
-// What the values must be to each other: a null pointer has no bytes, and a failed request no pointer.
+// What the values must be to each other: a null pointer has no bytes, and a failed request no
+// pointer.
 static bool is_consistent(const struct sp_record *record, char *reason, size_t capacity) {
     if (record->action == SP_TRACE_FAILURE && record->pointer != 0) {
         snprintf(reason, capacity, "a failed allocation with the pointer 0x%llx",
@@ -160,7 +168,8 @@ static bool is_consistent(const struct sp_record *record, char *reason, size_t c
         return false;
     }
     if (record->action != SP_TRACE_FAILURE && record->pointer == 0 && record->size != 0) {
-        snprintf(reason, capacity, "a null pointer with a size of %llu", (unsigned long long)record->size);
+        snprintf(reason, capacity, "a null pointer with a size of %llu",
+                 (unsigned long long)record->size);
         return false;
     }
     return true;

@@ -18,8 +18,8 @@ struct sp_record {
     uint64_t stream;
 };
 
-// Reads one line without its end. False, with the reason written to `reason` (of `capacity` bytes), when a
-// field is missing, superfluous or not what it should be.
+// Reads one line without its end. False, with the reason written to `reason` (of `capacity` bytes),
+// when a field is missing, superfluous or not what it should be.
 bool sp_record_parse(const char *line, size_t length, struct sp_record *record, char *reason,
                      size_t capacity);
 

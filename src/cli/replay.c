@@ -42,7 +42,7 @@ struct replay {
     char unavailable[SP_ALLOCATOR_COUNT][512]; // why an allocator can't be used; "" when it can
 };
 
-// ---------------------------------------------------------------------------------------- the arguments
+// ----------------------------------------------------------------------------------- the arguments
 
 static void add_allocator(struct request *request, const char *name, size_t length,
                           struct argp_state *state) {
@@ -69,8 +69,10 @@ static void parse_allocators(struct request *request, const char *names, struct 
 static uint64_t parse_threshold(const char *text, struct argp_state *state) {
     uint64_t bytes = UINT64_MAX;
     if (strcmp(text, "max") != 0 && !sp_parse_size(text, &bytes))
-        argp_error(state, "--threshold is a number of bytes, with K, M, G or T behind it, or max, not '%s'",
-                   text);
+        argp_error(
+            state,
+            "--threshold is a number of bytes, with K, M, G or T behind it, or max, not '%s'",
+            text);
     return bytes;
 }
 
@@ -117,14 +119,15 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     SP_DEVICE_OPTION,
-    {"allocator", 'a', "LIST", 0, "Allocators to replay through, with commas between them (default: pool)",
-     0},
-    {"threshold", 't', "BYTES|max", 0, "Release threshold: what pools keep at a synchronise (default: max)",
-     0},
+    {"allocator", 'a', "LIST", 0,
+     "Allocators to replay through, with commas between them (default: pool)", 0},
+    {"threshold", 't', "BYTES|max", 0,
+     "Release threshold: what pools keep at a synchronise (default: max)", 0},
     {"passes", 'n', "N", 0, "Replay each trace so often with the same pool (default: 1)", 0},
     {"threads", OPTION_THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
     {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
-    {"json", 'j', "FILE", 0, "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {"json", 'j', "FILE", 0,
+     "Write the results as JSON too; with '-', to standard output and no table", 0},
     {.doc = "Allocators:"},
 #define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},
     SP_ALLOCATORS(ALLOCATOR_HELP)
@@ -145,15 +148,17 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "TRACE...",
     .doc =
-        "Replays traces of allocations (RMM's log format, plain or gzipped) as fast as it can and prints "
+        "Replays traces of allocations (RMM's log format, plain or gzipped) as fast as it can and "
+        "prints "
         "what "
         "each call cost and how much memory was reserved. docs/replay.md explains the figures.\v"
-        "An allocator that the device lacks is named below the table, and the others run. A trace that can't "
+        "An allocator that the device lacks is named below the table, and the others run. A trace "
+        "that can't "
         "be "
         "read ends the program before anything is replayed.",
 };
 
-// ------------------------------------------------------------------------------------------ the replays
+// ------------------------------------------------------------------------------------- the replays
 
 static bool play_passes(struct replay *replay, struct sp_player *player) {
     for (unsigned pass = 1; pass <= replay->request->passes; pass++)
@@ -185,7 +190,8 @@ static bool play_trace(struct replay *replay, const struct sp_trace *trace, stru
 }
 
 // False only when nothing more can be replayed; an allocator that can't be opened is noted.
-static bool play_start(struct replay *replay, const struct sp_trace *trace, size_t index, unsigned start) {
+static bool play_start(struct replay *replay, const struct sp_trace *trace, size_t index,
+                       unsigned start) {
     const struct sp_allocator *allocator = replay->request->allocators[index];
     struct sp_stage stage = {.device = &replay->device,
                              .threshold = replay->request->threshold,
@@ -215,7 +221,8 @@ static bool play_allocator(struct replay *replay, const struct sp_trace *trace, 
 
 // For each trace.
 static size_t runs_of(const struct request *request) {
-    return request->allocator_count * sp_perturbation_starts(&request->perturbation) * request->passes;
+    return request->allocator_count * sp_perturbation_starts(&request->perturbation) *
+           request->passes;
 }
 
 static bool play_all(struct replay *replay) {
@@ -229,7 +236,7 @@ static bool play_all(struct replay *replay) {
     return true;
 }
 
-// ------------------------------------------------------------------------------------------ the results
+// ------------------------------------------------------------------------------------- the results
 
 static bool is_perturbed(const struct request *request) {
     return request->perturbation.starts > 0;
@@ -244,7 +251,8 @@ static void print_unavailable(const struct replay *replay, FILE *out) {
 
 static void print_perturbation(const struct sp_perturbation *perturbation) {
     printf(
-        "medians of starts, each with a block of up to %d %% of the trace's peak held (%u starts, seed "
+        "medians of starts, each with a block of up to %d %% of the trace's peak held (%u starts, "
+        "seed "
         "%" PRIu64 ")\n\n",
         100 / SP_PERTURBATION_PEAK_SHARE, perturbation->starts, perturbation->seed);
 }
@@ -341,8 +349,8 @@ int sp_command_replay(int argc, char **argv) {
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
     struct replay replay = {.request = &request};
-    bool good =
-        sp_traces_read(&replay.traces, request.paths, request.path_count) && replay_on_device(&replay);
+    bool good = sp_traces_read(&replay.traces, request.paths, request.path_count) &&
+                replay_on_device(&replay);
     sp_traces_release(&replay.traces);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -6,63 +6,65 @@
 
 #include <inttypes.h>
 
-// ---------------------------------------------------------------------------------- columns of one start
+// ---------------------------------------------------------------------------- columns of one start
 
-//   X(first line of the title, second line, what fills the cell of the summary s, whose first start is r)
-#define KEY_COLUMNS(X)                                                                                       \
-    X("", "trace", sp_cell_text(cell, r->trace))                                                             \
-    X("", "allocator", sp_cell_text(cell, r->allocator))                                                     \
+//   X(first line of the title, second line, what fills the cell of the summary s, whose first start
+//       is r)
+#define KEY_COLUMNS(X)                                                                             \
+    X("", "trace", sp_cell_text(cell, r->trace))                                                   \
+    X("", "allocator", sp_cell_text(cell, r->allocator))                                           \
     X("", "pass", sp_cell_count(cell, r->pass))
 
-#define LOAD_COLUMNS(X)                                                                                      \
-    X("", "operations", sp_cell_count(cell, r->operations))                                                  \
-    X("", "streams", sp_cell_count(cell, r->streams))                                                        \
-    X("", "errors", sp_cell_count(cell, r->errors))                                                          \
-    X("peak", "live", sp_cell_bytes(cell, r->live_peak_bytes))                                               \
+#define LOAD_COLUMNS(X)                                                                            \
+    X("", "operations", sp_cell_count(cell, r->operations))                                        \
+    X("", "streams", sp_cell_count(cell, r->streams))                                              \
+    X("", "errors", sp_cell_count(cell, r->errors))                                                \
+    X("peak", "live", sp_cell_bytes(cell, r->live_peak_bytes))                                     \
     X("peak", "reserved", sp_cell_bytes(cell, r->reserved_peak_bytes))
 
-#define CALL_COLUMNS(X)                                                                                      \
-    X("reserved", "/ live", sp_cell_ratio(cell, r->reserved_peak_bytes, r->live_peak_bytes))                 \
-    X("malloc", "mean", sp_cell_time(cell, r->malloc_ns.mean))                                               \
-    X("malloc", "p50", sp_cell_time(cell, (double)r->malloc_ns.p50))                                         \
-    X("malloc", "p99", sp_cell_time(cell, (double)r->malloc_ns.p99))                                         \
-    X("malloc", "max", sp_cell_time(cell, (double)r->malloc_ns.max))                                         \
-    X("free", "mean", sp_cell_time(cell, r->free_ns.mean))                                                   \
-    X("free", "p99", sp_cell_time(cell, (double)r->free_ns.p99))                                             \
+#define CALL_COLUMNS(X)                                                                            \
+    X("reserved", "/ live", sp_cell_ratio(cell, r->reserved_peak_bytes, r->live_peak_bytes))       \
+    X("malloc", "mean", sp_cell_time(cell, r->malloc_ns.mean))                                     \
+    X("malloc", "p50", sp_cell_time(cell, (double)r->malloc_ns.p50))                               \
+    X("malloc", "p99", sp_cell_time(cell, (double)r->malloc_ns.p99))                               \
+    X("malloc", "max", sp_cell_time(cell, (double)r->malloc_ns.max))                               \
+    X("free", "mean", sp_cell_time(cell, r->free_ns.mean))                                         \
+    X("free", "p99", sp_cell_time(cell, (double)r->free_ns.p99))                                   \
     X("calls", "total", sp_cell_time(cell, (double)r->total_ns))
 
-#define WORK_COLUMNS(X)                                                                                      \
-    X("device", "busy", sp_cell_ratio(cell, r->work_ns, r->end_to_end_ns))                                   \
+#define WORK_COLUMNS(X)                                                                            \
+    X("device", "busy", sp_cell_ratio(cell, r->work_ns, r->end_to_end_ns))                         \
     X("end to", "end", sp_cell_time(cell, (double)r->end_to_end_ns))
 
 #define POOL_COLUMNS(X) X("", "growths", fill_growths(cell, s))
 
-#define ALL_COLUMNS(X) KEY_COLUMNS(X) LOAD_COLUMNS(X) CALL_COLUMNS(X) WORK_COLUMNS(X) POOL_COLUMNS(X)
+#define ALL_COLUMNS(X)                                                                             \
+    KEY_COLUMNS(X) LOAD_COLUMNS(X) CALL_COLUMNS(X) WORK_COLUMNS(X) POOL_COLUMNS(X)
 
-// ------------------------------------------------------------------------------ columns of several starts
+// ----------------------------------------------------------------------- columns of several starts
 
-#define STARTS_LOAD_COLUMNS(X)                                                                               \
-    X("", "starts", sp_cell_count(cell, s->start_count))                                                     \
+#define STARTS_LOAD_COLUMNS(X)                                                                     \
+    X("", "starts", sp_cell_count(cell, s->start_count))                                           \
     X("", "errors", sp_cell_count(cell, s->errors))
 
-#define STARTS_CALL_COLUMNS(X)                                                                               \
-    X("reserved", "/ live", fill_ratio(cell, s->ratio.median))                                               \
-    X("", "[least .. most]", fill_ratio_range(cell, &s->ratio))                                              \
-    X("calls", "total", sp_cell_time(cell, s->total_ns.median))                                              \
-    X("", "[least .. most]", fill_time_range(cell, &s->total_ns))                                            \
-    X("malloc", "max", sp_cell_time(cell, s->malloc_max_ns.median))                                          \
+#define STARTS_CALL_COLUMNS(X)                                                                     \
+    X("reserved", "/ live", fill_ratio(cell, s->ratio.median))                                     \
+    X("", "[least .. most]", fill_ratio_range(cell, &s->ratio))                                    \
+    X("calls", "total", sp_cell_time(cell, s->total_ns.median))                                    \
+    X("", "[least .. most]", fill_time_range(cell, &s->total_ns))                                  \
+    X("malloc", "max", sp_cell_time(cell, s->malloc_max_ns.median))                                \
     X("mean of", "max", sp_cell_time(cell, s->malloc_max_ns.mean))
 
 #define STARTS_WORK_COLUMNS(X) X("end to", "end", sp_cell_time(cell, s->end_to_end_ns.median))
 
-#define ALL_STARTS_COLUMNS(X)                                                                                \
-    KEY_COLUMNS(X)                                                                                           \
-    STARTS_LOAD_COLUMNS(X)                                                                                   \
-    STARTS_CALL_COLUMNS(X)                                                                                   \
-    STARTS_WORK_COLUMNS(X)                                                                                   \
+#define ALL_STARTS_COLUMNS(X)                                                                      \
+    KEY_COLUMNS(X)                                                                                 \
+    STARTS_LOAD_COLUMNS(X)                                                                         \
+    STARTS_CALL_COLUMNS(X)                                                                         \
+    STARTS_WORK_COLUMNS(X)                                                                         \
     POOL_COLUMNS(X)
 
-// -------------------------------------------------------------------------------------------- the tables
+// -------------------------------------------------------------------------------------- the tables
 
 enum { TITLE_ROWS = 2, TEXT_COLUMN_COUNT = 2, PASS_COLUMN = TEXT_COLUMN_COUNT };
 
@@ -117,8 +119,8 @@ static void fill_growths(char *cell, const struct sp_summary *summary) {
         fill_statistic(cell, SP_UNIT_COUNT, summary->statistics[SP_STATISTIC_Growths].median);
 }
 
-#define FILL(first, second, fill)                                                                            \
-    cell = sp_table_cell(table, row, column++);                                                              \
+#define FILL(first, second, fill)                                                                  \
+    cell = sp_table_cell(table, row, column++);                                                    \
     fill;
 
 static void fill_row(const struct sp_table *table, size_t row, const struct sp_summary *s) {
@@ -128,7 +130,8 @@ static void fill_row(const struct sp_table *table, size_t row, const struct sp_s
     ALL_COLUMNS(FILL)
 }
 
-static void fill_row_of_starts(const struct sp_table *table, size_t row, const struct sp_summary *s) {
+static void fill_row_of_starts(const struct sp_table *table, size_t row,
+                               const struct sp_summary *s) {
     const struct sp_result *r = sp_summary_first(s);
     size_t column = 0;
     char *cell;
@@ -155,7 +158,8 @@ static const struct layout layout_of_starts = {
     .fill_row = fill_row_of_starts,
     .columns = sizeof titles_of_starts / sizeof titles_of_starts[0],
     .ratio = 0 KEY_COLUMNS(COUNT_COLUMN) STARTS_LOAD_COLUMNS(COUNT_COLUMN),
-    .work = 0 KEY_COLUMNS(COUNT_COLUMN) STARTS_LOAD_COLUMNS(COUNT_COLUMN) STARTS_CALL_COLUMNS(COUNT_COLUMN),
+    .work = 0 KEY_COLUMNS(COUNT_COLUMN) STARTS_LOAD_COLUMNS(COUNT_COLUMN)
+        STARTS_CALL_COLUMNS(COUNT_COLUMN),
 };
 #undef COUNT_COLUMN
 
@@ -191,12 +195,13 @@ static void hide_columns(struct sp_table *table, const struct layout *layout,
         sp_table_hide(table, growths_column);
 }
 
-// --------------------------------------------------------------------------------------------- printing
+// ---------------------------------------------------------------------------------------- printing
 
 void sp_report_device(FILE *out, const struct sp_device *device, enum sp_time_base base) {
     static const char *const notes[] = {
         [SP_TIME_OF_HOST] = "simulated driver: times are those of the host, not of a GPU",
-        [SP_TIME_OF_DEVICE] = "simulated driver: times are those of its virtual clock, not of a GPU",
+        [SP_TIME_OF_DEVICE] =
+            "simulated driver: times are those of its virtual clock, not of a GPU",
     };
     char version[SP_VERSION_TEXT];
     const struct sp_driver *driver = device->driver;
@@ -210,7 +215,8 @@ void sp_report_device(FILE *out, const struct sp_device *device, enum sp_time_ba
 static bool print(FILE *out, const struct layout *layout, const struct sp_summaries *summaries) {
     size_t first_overall = TITLE_ROWS + summaries->count;
     struct sp_table table;
-    if (!sp_table_open(&table, layout->columns, TEXT_COLUMN_COUNT, first_overall + summaries->overall_count))
+    if (!sp_table_open(&table, layout->columns, TEXT_COLUMN_COUNT,
+                       first_overall + summaries->overall_count))
         return false;
     fill_titles(&table, layout);
     for (size_t i = 0; i < summaries->count; i++)
@@ -252,7 +258,8 @@ static bool print_statistics(FILE *out, const struct sp_summary *summary) {
         return false;
     for (size_t i = 0; i < SP_STATISTIC_COUNT; i++) {
         sp_cell_text(sp_table_cell(&table, i, 0), sp_statistics_name(i));
-        fill_statistic(sp_table_cell(&table, i, 1), sp_statistics_unit(i), summary->statistics[i].median);
+        fill_statistic(sp_table_cell(&table, i, 1), sp_statistics_unit(i),
+                       summary->statistics[i].median);
     }
     fputc('\n', out);
     print_name(out, summary);

@@ -1,5 +1,5 @@
-// The results of replays: one table for people, printed whole when all replays are done, and a list for
-// programs.
+// The results of replays: one table for people, printed whole when all replays are done, and a list
+// for programs.
 #ifndef STREAMPOOL_CLI_REPORT_H
 #define STREAMPOOL_CLI_REPORT_H
 
@@ -9,12 +9,14 @@
 
 #include <stdio.h>
 
-// One line about the device and the driver, and on a simulated one a line that says what its times are.
+// One line about the device and the driver, and on a simulated one a line that says what its times
+// are.
 void sp_report_device(FILE *out, const struct sp_device *device, enum sp_time_base base);
 
-// The table of replays with one start. The column `pass` is there when there is more than one pass, `busy` and
-// `end to end` when there was work, and `growths` when an allocator counts them; the last rows have the
-// geometric means over the traces when there is more than one. False without host memory.
+// The table of replays with one start. The column `pass` is there when there is more than one pass,
+// `busy` and `end to end` when there was work, and `growths` when an allocator counts them; the
+// last rows have the geometric means over the traces when there is more than one. False without
+// host memory.
 bool sp_report_print(FILE *out, const struct sp_summaries *summaries);
 
 // The same for replays with several starts: the medians of their figures, and where those lie.
@@ -27,8 +29,8 @@ void sp_report_print_errors(FILE *out, const struct sp_summaries *summaries);
 // memory.
 bool sp_report_print_statistics(FILE *out, const struct sp_summaries *summaries);
 
-// For JSON: the results of replays with one start, and the summaries of several with the results in them.
-// docs/replay.md has the keys.
+// For JSON: the results of replays with one start, and the summaries of several with the results in
+// them. docs/replay.md has the keys.
 struct sp_json_list sp_report_list(const struct sp_result *results, size_t count);
 struct sp_json_list sp_report_list_of_starts(const struct sp_summaries *summaries);
 

@@ -3,13 +3,15 @@
 static bool add_times(cJSON *parent, const char *key, const struct sp_times *times) {
     cJSON *object = cJSON_AddObjectToObject(parent, key);
     return object && sp_json_add_number(object, "mean", times->mean) &&
-           sp_json_add_count(object, "p50", times->p50) && sp_json_add_count(object, "p99", times->p99) &&
+           sp_json_add_count(object, "p50", times->p50) &&
+           sp_json_add_count(object, "p99", times->p99) &&
            sp_json_add_count(object, "max", times->max);
 }
 
 static bool add_work(cJSON *object, const struct sp_result *result) {
-    return result->work_ns == 0 || (sp_json_add_count(object, "work_ns", result->work_ns) &&
-                                    sp_json_add_count(object, "end_to_end_ns", result->end_to_end_ns));
+    return result->work_ns == 0 ||
+           (sp_json_add_count(object, "work_ns", result->work_ns) &&
+            sp_json_add_count(object, "end_to_end_ns", result->end_to_end_ns));
 }
 
 static bool add_statistics(cJSON *object, const struct sp_statistics *statistics) {
@@ -51,7 +53,7 @@ struct sp_json_list sp_report_list(const struct sp_result *results, size_t count
     return (struct sp_json_list){.count = count, .fill = fill_result, .items = results};
 }
 
-// --------------------------------------------------------------------------------------- several starts
+// ---------------------------------------------------------------------------------- several starts
 
 static bool add_spread(cJSON *parent, const char *key, const struct sp_spread *spread) {
     cJSON *object = cJSON_AddObjectToObject(parent, key);
@@ -67,7 +69,8 @@ static bool add_start(cJSON *array, const struct sp_result *result) {
         cJSON_Delete(object);
         return false;
     }
-    return sp_json_add_count(object, "perturbation_bytes", result->held_bytes) && add_figures(object, result);
+    return sp_json_add_count(object, "perturbation_bytes", result->held_bytes) &&
+           add_figures(object, result);
 }
 
 static bool add_starts(cJSON *parent, const struct sp_summary *summary) {
@@ -90,5 +93,6 @@ static bool fill_summary(cJSON *object, const void *items, size_t index) {
 }
 
 struct sp_json_list sp_report_list_of_starts(const struct sp_summaries *summaries) {
-    return (struct sp_json_list){.count = summaries->count, .fill = fill_summary, .items = summaries->list};
+    return (struct sp_json_list){
+        .count = summaries->count, .fill = fill_summary, .items = summaries->list};
 }

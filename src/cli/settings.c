@@ -13,12 +13,13 @@ enum { OPTION_LIMIT = 256, OPTION_SET };
 
 #define PREFIX_LENGTH (sizeof "poolMemPoolAttr" - 1)
 
-// ---------------------------------------------------------------------------------------- the arguments
+// ----------------------------------------------------------------------------------- the arguments
 
 static uint64_t parse_limit(const char *text, struct argp_state *state) {
     uint64_t bytes = 0;
     if (!sp_parse_size(text, &bytes) || bytes == 0)
-        argp_error(state, "--limit is a number of bytes above 0, with K, M, G or T behind it, not '%s'",
+        argp_error(state,
+                   "--limit is a number of bytes above 0, with K, M, G or T behind it, not '%s'",
                    text);
     return bytes;
 }
@@ -41,7 +42,8 @@ static uint64_t most_of(size_t size) {
     return size == sizeof(int) ? INT_MAX : UINT64_MAX;
 }
 
-static void parse_setting(struct sp_settings *settings, const char *text, struct argp_state *state) {
+static void parse_setting(struct sp_settings *settings, const char *text,
+                          struct argp_state *state) {
     size_t length = strcspn(text, "=");
     const struct sp_setting *attribute = find_attribute(text, length);
     uint64_t value = 0;
@@ -50,7 +52,8 @@ static void parse_setting(struct sp_settings *settings, const char *text, struct
     if (text[length] == '\0' || !sp_parse_size(text + length + 1, &value))
         argp_error(state, "--set is NAME=NUMBER, with K, M, G or T behind it, not '%s'", text);
     if (value > most_of(attribute->size))
-        argp_error(state, "%s is a number up to %d, not '%s'", attribute->name, INT_MAX, text + length + 1);
+        argp_error(state, "%s is a number up to %d, not '%s'", attribute->name, INT_MAX,
+                   text + length + 1);
     if (settings->count == SP_SETTINGS_MAX)
         argp_error(state, "--set is there more than %d times", SP_SETTINGS_MAX);
     settings->list[settings->count] = *attribute;
@@ -72,8 +75,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"limit", OPTION_LIMIT, "BYTES", 0, "The most that the pool may reserve (default: what the device has)",
-     0},
+    {"limit", OPTION_LIMIT, "BYTES", 0,
+     "The most that the pool may reserve (default: what the device has)", 0},
     {"set", OPTION_SET, "NAME=NUMBER", 0,
      "Set one of the pool's own attributes, such as UnfencedBytesMax or ContextFence", 0},
     {0},
@@ -81,7 +84,7 @@ static const struct argp_option options[] = {
 
 const struct argp sp_settings_argp = {.options = options, .parser = parse};
 
-// -------------------------------------------------------------------------------------------- the pool
+// ---------------------------------------------------------------------------------------- the pool
 
 // Which numbers are values of an attribute only the library knows, so each is passed on as it is.
 static bool apply(const struct sp_setting *setting, struct sp_stage *stage) {
@@ -89,8 +92,9 @@ static bool apply(const struct sp_setting *setting, struct sp_stage *stage) {
     int small = (int)number;
     void *value = setting->size == sizeof small ? (void *)&small : (void *)&number;
     poolError_t error = poolMemPoolSetAttribute(stage->pool, setting->attribute, value);
-    return error == poolSuccess || sp_stage_fail(stage, "%s=%" PRIu64 " is refused: %s: %s", setting->name,
-                                                 number, poolGetErrorName(error), poolGetLastErrorDetail());
+    return error == poolSuccess ||
+           sp_stage_fail(stage, "%s=%" PRIu64 " is refused: %s: %s", setting->name, number,
+                         poolGetErrorName(error), poolGetLastErrorDetail());
 }
 
 bool sp_settings_apply(const struct sp_settings *settings, struct sp_stage *stage) {

@@ -13,10 +13,14 @@ const char *sp_statistics_name(size_t statistic) {
 // What isn't named here is a count.
 enum sp_unit sp_statistics_unit(size_t statistic) {
     static const enum sp_unit units[SP_STATISTIC_COUNT] = {
-        [SP_STATISTIC_RemappedBytes] = SP_UNIT_BYTES,    [SP_STATISTIC_RemapTime] = SP_UNIT_NANOSECONDS,
-        [SP_STATISTIC_GrowthTime] = SP_UNIT_NANOSECONDS, [SP_STATISTIC_BytesReleasedByReaper] = SP_UNIT_BYTES,
-        [SP_STATISTIC_ReaperTime] = SP_UNIT_NANOSECONDS, [SP_STATISTIC_AddressSpace] = SP_UNIT_BYTES,
-        [SP_STATISTIC_LargestFree] = SP_UNIT_BYTES,      [SP_STATISTIC_LargestRemapped] = SP_UNIT_BYTES,
+        [SP_STATISTIC_RemappedBytes] = SP_UNIT_BYTES,
+        [SP_STATISTIC_RemapTime] = SP_UNIT_NANOSECONDS,
+        [SP_STATISTIC_GrowthTime] = SP_UNIT_NANOSECONDS,
+        [SP_STATISTIC_BytesReleasedByReaper] = SP_UNIT_BYTES,
+        [SP_STATISTIC_ReaperTime] = SP_UNIT_NANOSECONDS,
+        [SP_STATISTIC_AddressSpace] = SP_UNIT_BYTES,
+        [SP_STATISTIC_LargestFree] = SP_UNIT_BYTES,
+        [SP_STATISTIC_LargestRemapped] = SP_UNIT_BYTES,
         [SP_STATISTIC_PinnedBytes] = SP_UNIT_BYTES,
     };
     return units[statistic];
@@ -28,7 +32,8 @@ void sp_statistics_reset(poolMemPool_t pool) {
         poolMemPoolSetAttribute(pool, attributes[i], &reset);
 }
 
-static poolError_t read_from(poolMemPool_t pool, size_t first, size_t end, struct sp_statistics *statistics) {
+static poolError_t read_from(poolMemPool_t pool, size_t first, size_t end,
+                             struct sp_statistics *statistics) {
     poolError_t error = poolSuccess;
     for (size_t i = first; i < end && error == poolSuccess; i++)
         error = poolMemPoolGetAttribute(pool, attributes[i], &statistics->values[i]);

@@ -1,4 +1,5 @@
-// What a pool counts by itself, and how it stood when most was alive: every statistic and gauge of the public header.
+// What a pool counts by itself, and how it stood when most was alive: every statistic and gauge of
+// the public header.
 #ifndef STREAMPOOL_CLI_STATISTICS_H
 #define STREAMPOOL_CLI_STATISTICS_H
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-// ----------------------------------------------------------------------------------------------- figures
+// ----------------------------------------------------------------------------------------- figures
 
 // A figure of a result, as a number; the index is that of a statistic.
 typedef double figure(const struct sp_result *result, size_t index);
@@ -33,14 +33,14 @@ static double statistic_of(const struct sp_result *result, size_t index) {
     return (double)result->statistics.values[index];
 }
 
-static struct sp_spread spread_of(const struct sp_summary *summary, double *values, figure *figure_of,
-                                  size_t index) {
+static struct sp_spread spread_of(const struct sp_summary *summary, double *values,
+                                  figure *figure_of, size_t index) {
     for (size_t i = 0; i < summary->start_count; i++)
         values[i] = figure_of(summary->starts[i], index);
     return sp_spread_of(values, summary->start_count);
 }
 
-// -------------------------------------------------------------------------------------------- the starts
+// -------------------------------------------------------------------------------------- the starts
 
 // Names are compared by their address: the same file may be there twice, as two traces.
 static bool is_same_replay(const struct sp_result *a, const struct sp_result *b) {
@@ -48,8 +48,10 @@ static bool is_same_replay(const struct sp_result *a, const struct sp_result *b)
 }
 
 // The starts of a replay follow each other, each with all of its passes.
-static void gather(struct sp_summary *summary, const struct sp_result *first, const struct sp_result *end) {
-    for (const struct sp_result *result = first; result < end && is_same_replay(first, result); result++)
+static void gather(struct sp_summary *summary, const struct sp_result *first,
+                   const struct sp_result *end) {
+    for (const struct sp_result *result = first; result < end && is_same_replay(first, result);
+         result++)
         if (result->pass == first->pass)
             summary->starts[summary->start_count++] = result;
 }
@@ -74,7 +76,8 @@ static void sum_up(struct sp_summary *summary, double *values) {
         summary->statistics[i] = spread_of(summary, values, statistic_of, i);
 }
 
-static void sum_up_all(struct sp_summaries *summaries, const struct sp_result *results, size_t count) {
+static void sum_up_all(struct sp_summaries *summaries, const struct sp_result *results,
+                       size_t count) {
     const struct sp_result **starts = summaries->starts;
     for (size_t i = 0; i < count; i++) {
         if (results[i].start != 1)
@@ -87,7 +90,7 @@ static void sum_up_all(struct sp_summaries *summaries, const struct sp_result *r
     }
 }
 
-// ------------------------------------------------------------------------------------------- all traces
+// -------------------------------------------------------------------------------------- all traces
 
 static bool is_of(const struct sp_summary *summary, const struct sp_overall *overall) {
     const struct sp_result *first = sp_summary_first(summary);
@@ -101,7 +104,8 @@ static bool is_known(const struct sp_summaries *summaries, const struct sp_summa
     return i < summaries->overall_count;
 }
 
-static size_t gather_ratios(const struct sp_summaries *summaries, const struct sp_overall *overall) {
+static size_t gather_ratios(const struct sp_summaries *summaries,
+                            const struct sp_overall *overall) {
     size_t traces = 0;
     for (size_t i = 0; i < summaries->count; i++)
         if (is_of(&summaries->list[i], overall))
@@ -123,9 +127,10 @@ static void average_traces(struct sp_summaries *summaries) {
     }
 }
 
-// -------------------------------------------------------------------------------------- open and release
+// -------------------------------------------------------------------------------- open and release
 
-bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *results, size_t count) {
+bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *results,
+                       size_t count) {
     *summaries = (struct sp_summaries){
         .list = calloc(count, sizeof *summaries->list),
         .overall = calloc(count, sizeof *summaries->overall),

@@ -1,5 +1,5 @@
-// What the starts of a trace have in common: for each trace, allocator and pass the spread of their figures.
-// A replay with one start is summed up too; then all values of a spread are the same.
+// What the starts of a trace have in common: for each trace, allocator and pass the spread of their
+// figures. A replay with one start is summed up too; then all values of a spread are the same.
 #ifndef STREAMPOOL_CLI_SUMMARY_H
 #define STREAMPOOL_CLI_SUMMARY_H
 
@@ -34,9 +34,10 @@ struct sp_summaries {
     double *values;                  // room for a value of each result
 };
 
-// Sums up results in the order in which they were played; they outlive the summaries. False without host
-// memory; then there is nothing to release.
-bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *results, size_t count);
+// Sums up results in the order in which they were played; they outlive the summaries. False without
+// host memory; then there is nothing to release.
+bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *results,
+                       size_t count);
 void sp_summaries_release(struct sp_summaries *summaries);
 
 // The first start stands for what is the same in all of them.

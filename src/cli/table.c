@@ -29,7 +29,7 @@ void sp_table_hide(struct sp_table *table, size_t column) {
     table->hidden[column] = true;
 }
 
-// --------------------------------------------------------------------------------------------- printing
+// ---------------------------------------------------------------------------------------- printing
 
 // Characters as a terminal counts them: the bytes that don't continue a UTF-8 sequence.
 static int width_of_text(const char *text) {
@@ -48,7 +48,8 @@ static int width_of_column(const struct sp_table *table, size_t column) {
     return widest;
 }
 
-static void print_cell(const struct sp_table *table, FILE *out, size_t row, size_t column, int width) {
+static void print_cell(const struct sp_table *table, FILE *out, size_t row, size_t column,
+                       int width) {
     const char *text = sp_table_cell(table, row, column);
     int padding = width - width_of_text(text);
     const char *gap = column == 0 ? "" : "  ";
@@ -69,7 +70,7 @@ void sp_table_print(const struct sp_table *table, FILE *out) {
     }
 }
 
-// ------------------------------------------------------------------------------------------------ cells
+// ------------------------------------------------------------------------------------------- cells
 
 void sp_cell_text(char *cell, const char *text) {
     snprintf(cell, SP_CELL_TEXT, "%s", text);

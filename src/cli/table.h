@@ -1,5 +1,5 @@
-// A table of text cells, printed whole once all of them are filled, so that every column is as wide as it must
-// be. The caller owns the struct; one thread at a time uses it.
+// A table of text cells, printed whole once all of them are filled, so that every column is as wide
+// as it must be. The caller owns the struct; one thread at a time uses it.
 #ifndef STREAMPOOL_CLI_TABLE_H
 #define STREAMPOOL_CLI_TABLE_H
 

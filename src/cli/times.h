@@ -24,7 +24,8 @@ static inline uint64_t sp_clock_now(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// What two reads of the clock in a row differ by, in ns: the median of many. It is in every measured time.
+// What two reads of the clock in a row differ by, in ns: the median of many. It is in every
+// measured time.
 uint64_t sp_clock_cost(void);
 
 // The difference of two reads without that cost, never below 0.
@@ -33,8 +34,8 @@ static inline uint64_t sp_clock_elapsed(uint64_t begin, uint64_t end, uint64_t c
     return raw > cost ? raw - cost : 0;
 }
 
-// Sorts the samples. A percentile is the smallest sample that at least so many per cent of all samples don't
-// exceed. All figures of no sample are 0.
+// Sorts the samples. A percentile is the smallest sample that at least so many per cent of all
+// samples don't exceed. All figures of no sample are 0.
 struct sp_times sp_times_of(struct sp_samples *samples);
 
 uint64_t sp_samples_sum(const struct sp_samples *samples);

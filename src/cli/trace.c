@@ -1,5 +1,5 @@
-// The parser keeps maps while it reads: live pointers to blocks, stream and thread numbers to indices. They are
-// gone when the trace is handed out.
+// The parser keeps maps while it reads: live pointers to blocks, stream and thread numbers to
+// indices. They are gone when the trace is handed out.
 #include "cli/trace.h"
 
 #include "cli/lines.h"
@@ -25,7 +25,8 @@ struct reader {
 };
 
 // Notes the trouble at the current line. Returns false, so that a caller can return it.
-__attribute__((format(printf, 2, 3))) static bool fail(struct reader *reader, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static bool fail(struct reader *reader, const char *format,
+                                                       ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(reader->error->reason, sizeof reader->error->reason, format, arguments);
@@ -68,7 +69,8 @@ static bool add_block(struct reader *reader, uint64_t size, uint32_t stream, uin
     struct sp_trace *trace = reader->trace;
     if (trace->block_count == SP_TRACE_NO_BLOCK)
         return fail(reader, "more than %u allocations", SP_TRACE_NO_BLOCK);
-    if (!make_room(&trace->blocks, trace->block_count, &reader->block_capacity, sizeof *trace->blocks))
+    if (!make_room(&trace->blocks, trace->block_count, &reader->block_capacity,
+                   sizeof *trace->blocks))
         return fail_without_memory(reader);
     *block = (uint32_t)trace->block_count;
     trace->blocks[trace->block_count++] = (struct sp_trace_block){size, stream};
@@ -81,7 +83,8 @@ static bool stream_index(struct reader *reader, uint64_t number, uint32_t *index
     if (*index != SP_MAP_NONE)
         return true;
     *index = (uint32_t)trace->stream_count;
-    if (!make_room(&trace->streams, trace->stream_count, &reader->stream_capacity, sizeof *trace->streams) ||
+    if (!make_room(&trace->streams, trace->stream_count, &reader->stream_capacity,
+                   sizeof *trace->streams) ||
         !sp_map_insert(&reader->streams, number, *index))
         return fail_without_memory(reader);
     trace->streams[trace->stream_count++] = number;
@@ -141,7 +144,8 @@ static bool read_free(struct reader *reader, const struct sp_record *record, uin
         return add_operation(reader, SP_TRACE_FREE, SP_TRACE_NO_BLOCK, stream);
     uint32_t block = sp_map_remove(&reader->live, record->pointer);
     if (block == SP_MAP_NONE)
-        return fail(reader, "free of 0x%llx, which is not alive", (unsigned long long)record->pointer);
+        return fail(reader, "free of 0x%llx, which is not alive",
+                    (unsigned long long)record->pointer);
     uint64_t size = reader->trace->blocks[block].size;
     if (size != record->size)
         return fail(reader, "free of %llu bytes at 0x%llx, allocated with %llu bytes at line %lu",
@@ -153,7 +157,8 @@ static bool read_free(struct reader *reader, const struct sp_record *record, uin
 
 static bool read_operation(struct reader *reader, const char *text, size_t length) {
     struct sp_record record;
-    if (!sp_record_parse(text, length, &record, reader->error->reason, sizeof reader->error->reason)) {
+    if (!sp_record_parse(text, length, &record, reader->error->reason,
+                         sizeof reader->error->reason)) {
         reader->error->line = reader->lines.number;
         return false;
     }

@@ -1,11 +1,13 @@
-// A recorded trace of allocations, read whole, checked and resolved, so that a replay only walks arrays.
+// A recorded trace of allocations, read whole, checked and resolved, so that a replay only walks
+// arrays.
 //
-// The format is RMM's log (docs/replay.md), plain or gzipped. Each line after the header is one operation, so
-// operation i stands on line i + 2. Pointers are resolved to blocks: each request of the trace is a block of
-// its own, and a free names the block that it frees. Stream and thread numbers are resolved to indices. A free
-// on another stream than its allocation is a *foreign* one.
+// The format is RMM's log (docs/replay.md), plain or gzipped. Each line after the header is one
+// operation, so operation i stands on line i + 2. Pointers are resolved to blocks: each request of
+// the trace is a block of its own, and a free names the block that it frees. Stream and thread
+// numbers are resolved to indices. A free on another stream than its allocation is a *foreign* one.
 //
-// The caller owns the struct; nothing in it is written after sp_trace_read(), so threads may share it.
+// The caller owns the struct; nothing in it is written after sp_trace_read(), so threads may share
+// it.
 #ifndef STREAMPOOL_CLI_TRACE_H
 #define STREAMPOOL_CLI_TRACE_H
 
@@ -17,7 +19,8 @@
 enum sp_trace_action {
     SP_TRACE_ALLOCATE,
     SP_TRACE_FREE,
-    SP_TRACE_FAILURE, // a request that failed when the trace was recorded: it has a block that is never freed
+    SP_TRACE_FAILURE, // a request that failed when the trace was recorded: it has a block that is
+                      // never freed
 };
 
 // The block of a free of a null pointer.
@@ -53,8 +56,8 @@ struct sp_trace_error {
     char reason[256];
 };
 
-// Reads a trace. False, with the place and the reason, when anything in the file is not as it should be; then
-// there is nothing to release.
+// Reads a trace. False, with the place and the reason, when anything in the file is not as it
+// should be; then there is nothing to release.
 bool sp_trace_read(const char *path, struct sp_trace *trace, struct sp_trace_error *error);
 void sp_trace_release(struct sp_trace *trace);
 

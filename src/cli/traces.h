@@ -9,8 +9,8 @@ struct sp_traces {
     size_t count;
 };
 
-// False when one can't be read; standard error has the file, the line and the reason. Release them either
-// way.
+// False when one can't be read; standard error has the file, the line and the reason. Release them
+// either way.
 bool sp_traces_read(struct sp_traces *traces, char *const *paths, size_t count);
 void sp_traces_release(struct sp_traces *traces);
 

@@ -52,8 +52,8 @@ static bool have_input(struct sp_unpack *unpack, size_t wanted) {
     memmove(unpack->input, stream->next_in, stream->avail_in);
     stream->next_in = unpack->input;
     while (stream->avail_in < wanted) {
-        ssize_t got =
-            read(unpack->descriptor, unpack->input + stream->avail_in, INPUT_BUFFER - stream->avail_in);
+        ssize_t got = read(unpack->descriptor, unpack->input + stream->avail_in,
+                           INPUT_BUFFER - stream->avail_in);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -142,7 +142,8 @@ static void go_on(struct sp_unpack *unpack) {
     }
 }
 
-size_t sp_unpack_read(struct sp_unpack *unpack, char *buffer, size_t capacity, const char **trouble) {
+size_t sp_unpack_read(struct sp_unpack *unpack, char *buffer, size_t capacity,
+                      const char **trouble) {
     z_stream *stream = &unpack->stream;
     stream->next_out = (unsigned char *)buffer;
     stream->avail_out = (uInt)capacity;

@@ -16,6 +16,7 @@ void sp_unpack_close(struct sp_unpack *unpack);
 // Fills the buffer as far as the file goes and returns how many bytes came; fewer than `capacity`
 // only at the end. `trouble` is why that came before its time, in words, or null; then what came
 // before it is in the buffer.
-size_t sp_unpack_read(struct sp_unpack *unpack, char *buffer, size_t capacity, const char **trouble);
+size_t sp_unpack_read(struct sp_unpack *unpack, char *buffer, size_t capacity,
+                      const char **trouble);
 
 #endif

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-// ------------------------------------------------------------------------------------- open and close
+// ---------------------------------------------------------------------------------- open and close
 
 // The functions of the simulated driver that are not CUDA's, by the names of its header.
 static bool find_functions(struct sp_work *work) {
@@ -74,7 +74,7 @@ void sp_work_close(struct sp_work *work) {
         work->driver->cuModuleUnload(work->module);
 }
 
-// ------------------------------------------------------------------------------------------- the clock
+// --------------------------------------------------------------------------------------- the clock
 
 uint64_t sp_work_now(const struct sp_work *work) {
     return work->now ? work->now() : sp_clock_now();
@@ -96,17 +96,17 @@ void sp_work_wait_until(const struct sp_work *work, uint64_t time) {
         work->advance(time - now);
 }
 
-// ---------------------------------------------------------------------------------------------- the work
+// ---------------------------------------------------------------------------------------- the work
 
-static CUresult enqueue(const struct sp_work *work, CUstream stream, uint64_t nanoseconds, uint64_t pointer,
-                        uint64_t size) {
+static CUresult enqueue(const struct sp_work *work, CUstream stream, uint64_t nanoseconds,
+                        uint64_t pointer, uint64_t size) {
     simcudaAccess access = {pointer, size, simcudaAccessWrite};
     simcudaWork piece = {"block", nanoseconds, &access, size > 0};
     return (CUresult)work->enqueue(stream, &piece);
 }
 
-CUresult sp_work_launch(const struct sp_work *work, CUstream stream, uint64_t nanoseconds, uint64_t pointer,
-                        uint64_t size) {
+CUresult sp_work_launch(const struct sp_work *work, CUstream stream, uint64_t nanoseconds,
+                        uint64_t pointer, uint64_t size) {
     return work->enqueue ? enqueue(work, stream, nanoseconds, pointer, size)
                          : launch_kernel(work, stream, nanoseconds);
 }

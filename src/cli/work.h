@@ -1,9 +1,10 @@
 // Work for the device's streams, and the clock that the device runs by.
 //
-// On a GPU a piece of work is a kernel that spins for a time, and the clock is the host's. On the simulated
-// driver it is a named piece of work with a duration, which touches the bytes of its block, so that a block
-// that is handed out too early is a reported race; and the clock is the driver's virtual one, which nothing
-// but driver calls and sp_work_wait_until() moves. So there everything depends on the calls alone.
+// On a GPU a piece of work is a kernel that spins for a time, and the clock is the host's. On the
+// simulated driver it is a named piece of work with a duration, which touches the bytes of its
+// block, so that a block that is handed out too early is a reported race; and the clock is the
+// driver's virtual one, which nothing but driver calls and sp_work_wait_until() moves. So there
+// everything depends on the calls alone.
 //
 // The caller owns the struct; any number of threads may use it at a time.
 #ifndef STREAMPOOL_CLI_WORK_H
@@ -36,12 +37,13 @@ void sp_work_close(struct sp_work *work);
 uint64_t sp_work_now(const struct sp_work *work);
 void sp_work_wait_until(const struct sp_work *work, uint64_t time);
 
-// Puts a piece of work of this length on a stream: one that uses the `size` bytes at `pointer`. May block
-// while the stream's queue is full.
-CUresult sp_work_launch(const struct sp_work *work, CUstream stream, uint64_t nanoseconds, uint64_t pointer,
-                        uint64_t size);
+// Puts a piece of work of this length on a stream: one that uses the `size` bytes at `pointer`. May
+// block while the stream's queue is full.
+CUresult sp_work_launch(const struct sp_work *work, CUstream stream, uint64_t nanoseconds,
+                        uint64_t pointer, uint64_t size);
 
-// What the simulated driver found wrong so far, as its first report says it; null for nothing, and on a GPU.
+// What the simulated driver found wrong so far, as its first report says it; null for nothing, and
+// on a GPU.
 const char *sp_work_problem(const struct sp_work *work);
 
 #endif

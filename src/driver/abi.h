@@ -1,10 +1,11 @@
-// The driver's binary interface, as far as this project uses it, declared here so that nothing needs the
-// CUDA toolkit to build.
+// The driver's binary interface, as far as this project uses it, declared here so that nothing
+// needs the CUDA toolkit to build.
 //
-// Names, values and layouts are those of the driver's own header, so that a reader who knows that header
-// knows this one. Where a toolkit is installed, tests/unit/driver/abi_test.c compares every size, offset,
-// value and signature with it. Nothing outside this project may see these declarations: the public header
-// declares only the two handles that callers pass (CUstream, CUevent).
+// Names, values and layouts are those of the driver's own header, so that a reader who knows that
+// header knows this one. Where a toolkit is installed, tests/unit/driver/abi_test.c compares every
+// size, offset, value and signature with it. Nothing outside this project may see these
+// declarations: the public header declares only the two handles that callers pass (CUstream,
+// CUevent).
 #ifndef STREAMPOOL_DRIVER_ABI_H
 #define STREAMPOOL_DRIVER_ABI_H
 
@@ -126,7 +127,10 @@ typedef enum CUmemPool_attribute_enum {
     CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8
 } CUmemPool_attribute;
 
-typedef enum CUstream_flags_enum { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 } CUstream_flags;
+typedef enum CUstream_flags_enum {
+    CU_STREAM_DEFAULT = 0,
+    CU_STREAM_NON_BLOCKING = 1
+} CUstream_flags;
 
 typedef enum CUevent_flags_enum {
     CU_EVENT_DEFAULT = 0,

@@ -8,7 +8,8 @@
 // The linker calls a program by what it was started as, which need not be a path.
 static bool is_program(const Dl_info *file) {
     Dl_info program;
-    return dladdr((void *)getauxval(AT_ENTRY), &program) != 0 && program.dli_fbase == file->dli_fbase;
+    return dladdr((void *)getauxval(AT_ENTRY), &program) != 0 &&
+           program.dli_fbase == file->dli_fbase;
 }
 
 // Links are followed, so that a library that one leads to is looked for where it lies itself.

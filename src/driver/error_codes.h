@@ -1,7 +1,8 @@
-// Every code that a driver call may return, in one list: SP_DRIVER_ERRORS(X) expands X(name, number).
+// Every code that a driver call may return, in one list: SP_DRIVER_ERRORS(X) expands X(name,
+// number).
 //
-// Names and numbers are those of CUresult in the driver's header, as of CUDA 13.0; the runtime's codes have
-// the same numbers. abi.h makes the enumeration of it and errors.c the names.
+// Names and numbers are those of CUresult in the driver's header, as of CUDA 13.0; the runtime's
+// codes have the same numbers. abi.h makes the enumeration of it and errors.c the names.
 #ifndef STREAMPOOL_DRIVER_ERROR_CODES_H
 #define STREAMPOOL_DRIVER_ERROR_CODES_H
 

@@ -1,9 +1,9 @@
 // Finds the driver library and binds the entry points of table.h, once for each process.
 //
-// The thread that comes first loads, under a pthread_once; nothing here is written afterwards. An entry point
-// is looked up only if the driver's version and STREAMPOOL_DRIVER_API both allow it, so that a capped driver
-// looks exactly like an old one: 11.3 brought cuGetProcAddress, 12.0 its form with five parameters, and
-// below that only the symbols that the library exports are used.
+// The thread that comes first loads, under a pthread_once; nothing here is written afterwards. An
+// entry point is looked up only if the driver's version and STREAMPOOL_DRIVER_API both allow it, so
+// that a capped driver looks exactly like an old one: 11.3 brought cuGetProcAddress, 12.0 its form
+// with five parameters, and below that only the symbols that the library exports are used.
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -30,9 +30,10 @@
 #define LEGACY_STREAM_FLAGS 0
 
 typedef CUresult (*driver_get_version)(int *version);
-typedef CUresult (*get_proc_address_11030)(const char *symbol, void **function, int version, uint64_t flags);
-typedef CUresult (*get_proc_address_12000)(const char *symbol, void **function, int version, uint64_t flags,
-                                           CUdriverProcAddressQueryResult *status);
+typedef CUresult (*get_proc_address_11030)(const char *symbol, void **function, int version,
+                                           uint64_t flags);
+typedef CUresult (*get_proc_address_12000)(const char *symbol, void **function, int version,
+                                           uint64_t flags, CUdriverProcAddressQueryResult *status);
 
 // Where entry points are looked for. At most one of the two ask_ functions is set.
 struct source {
@@ -44,7 +45,7 @@ struct source {
 };
 
 const struct sp_driver_entry sp_driver_entries[] = {
-#define SP_DRIVER_ENTRY(name, symbol, version, need, parameters)                                             \
+#define SP_DRIVER_ENTRY(name, symbol, version, need, parameters)                                   \
     {#name, #symbol, version, need, offsetof(struct sp_driver, name)},
     SP_DRIVER_TABLE(SP_DRIVER_ENTRY)
 #undef SP_DRIVER_ENTRY
@@ -58,7 +59,8 @@ static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static struct sp_driver loaded_driver;
 static CUresult load_result;
 
-// The text is complete once problem_known is set. Room for a long path and the name of every entry point.
+// The text is complete once problem_known is set. Room for a long path and the name of every entry
+// point.
 static char problem[16384];
 static size_t problem_length;
 static atomic_bool problem_known;
@@ -112,7 +114,8 @@ static CUresult open_library(struct source *source) {
     return CUDA_ERROR_NOT_FOUND;
 }
 
-// A library that does not even say its version is searched for everything, so that all it lacks is named.
+// A library that does not even say its version is searched for everything, so that all it lacks is
+// named.
 static CUresult read_version(struct source *source) {
     driver_get_version get_version;
     bind(&get_version, dlsym(source->library, "cuDriverGetVersion"));
@@ -122,8 +125,8 @@ static CUresult read_version(struct source *source) {
 
     CUresult error = get_version(&source->version);
     if (error != CUDA_SUCCESS) {
-        tell_problem("cuDriverGetVersion of %s failed: %s (%d)", library_path(), sp_driver_error_name(error),
-                     (int)error);
+        tell_problem("cuDriverGetVersion of %s failed: %s (%d)", library_path(),
+                     sp_driver_error_name(error), (int)error);
         return error;
     }
     int cap = sp_options()->driver_api;
@@ -148,7 +151,8 @@ static void *find_function(const struct source *source, const struct sp_driver_e
     if (entry->version > source->api_version)
         return NULL;
     if (source->ask_12000)
-        error = source->ask_12000(entry->name, &function, entry->version, LEGACY_STREAM_FLAGS, &status);
+        error =
+            source->ask_12000(entry->name, &function, entry->version, LEGACY_STREAM_FLAGS, &status);
     else if (source->ask_11030)
         error = source->ask_11030(entry->name, &function, entry->version, LEGACY_STREAM_FLAGS);
     else
@@ -181,7 +185,8 @@ static CUresult bind_entries(const struct source *source, struct sp_driver *driv
     if (source->api_version < OLDEST_VERSION) {
         tell_problem("driver too old: ");
         tell_version(source);
-        tell_problem(", %d.%d or newer is needed", OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
+        tell_problem(", %d.%d or newer is needed", OLDEST_VERSION / 1000,
+                     OLDEST_VERSION % 1000 / 10);
         if (missing_count > 0)
             tell_problem("; %s", library_path());
     } else if (missing_count > 0) {
@@ -215,7 +220,8 @@ static CUresult start_driver(const struct sp_driver *driver) {
     }
     CUresult error = driver->cuInit(0);
     if (error != CUDA_SUCCESS)
-        tell_problem("cuInit of %s failed: %s (%d)", driver->path, sp_driver_error_name(error), (int)error);
+        tell_problem("cuInit of %s failed: %s (%d)", driver->path, sp_driver_error_name(error),
+                     (int)error);
     return error;
 }
 
@@ -248,8 +254,8 @@ static void load(void) {
     problem_length = 0; // a fork may have cut short an attempt of the parent
     load_result = load_driver(&loaded_driver);
     if (load_result == CUDA_SUCCESS) {
-        sp_log_info("driver %s, CUDA %d, entry points up to %d", loaded_driver.path, loaded_driver.version,
-                    loaded_driver.api_version);
+        sp_log_info("driver %s, CUDA %d, entry points up to %d", loaded_driver.path,
+                    loaded_driver.version, loaded_driver.api_version);
         atomic_store_explicit(&sp_driver, &loaded_driver, memory_order_release);
     } else {
         sp_log_error("%s", problem);

@@ -90,7 +90,7 @@ static void fill(struct sp_block *block, struct sp_chain *chain, uint64_t addres
     sp_block_set_state(block, state);
 }
 
-// ------------------------------------------------------------------------------------- the table of units
+// ------------------------------------------------------------------------------ the table of units
 
 // The entry of a unit in which a block has begun.
 static struct sp_block **entry_of(const struct sp_chain *chain, size_t unit) {
@@ -111,8 +111,8 @@ static bool make_leaf(struct sp_chain *chain, uint64_t address) {
     return *leaf != NULL;
 }
 
-// The chain itself tells which block is the first in its unit: the one before it begins in another. So the table is only touched
-// for these.
+// The chain itself tells which block is the first in its unit: the one before it begins in another.
+// So the table is only touched for these.
 static bool is_first_in_unit(const struct sp_block *block, size_t unit) {
     return !block->prev || sp_unit_of(block->chain, block->prev->address) != unit;
 }
@@ -151,7 +151,7 @@ struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address) {
     return block;
 }
 
-// ----------------------------------------------------------------------------------------------- chains
+// ------------------------------------------------------------------------------------------ chains
 
 static void free_leaves(struct sp_chain *chain) {
     for (size_t i = 0; chain->leaves && i < sp_chain_leaves(chain); i++)
@@ -315,7 +315,8 @@ static bool fits_neighbour(const struct sp_block *block) {
     const struct sp_block *next = block->next;
     if (!next)
         return sp_block_end(block) == block->chain->address + block->chain->size;
-    return next->address == sp_block_end(block) && next->prev == block && next->chain == block->chain &&
+    return next->address == sp_block_end(block) && next->prev == block &&
+           next->chain == block->chain &&
            !(sp_block_state(block) == SP_BLOCK_HOLE && sp_block_state(next) == SP_BLOCK_HOLE);
 }
 

@@ -1,13 +1,15 @@
 // Blocks: how a view's address range is divided, and the order of the pieces.
 //
-// A *chain* covers one range without a gap: every address of it lies in exactly one block, and each block
-// knows its neighbours. What a block is tells its state. Addresses and sizes only: nothing here touches
-// memory behind an address, and nothing calls a driver.
+// A *chain* covers one range without a gap: every address of it lies in exactly one block, and each
+// block knows its neighbours. What a block is tells its state. Addresses and sizes only: nothing
+// here touches memory behind an address, and nothing calls a driver.
 //
-// Who guards what: the chain and every field by the lock of the pool that owns the chain, but for two things.
-// Whoever frees a live block changes its `state` under the lock of its account, so a double free is found by whoever comes
-// second. And a live or cached block is its holder's: he may read and write `requested` and `fences`. Descriptors are never given back to the system, so that a stale pointer
-// from the page map still points to a descriptor, whose state says that it is nobody's.
+// Who guards what: the chain and every field by the lock of the pool that owns the chain, but for
+// two things. Whoever frees a live block changes its `state` under the lock of its account, so a
+// double free is found by whoever comes second. And a live or cached block is its holder's: he may
+// read and write `requested` and `fences`. Descriptors are never given back to the system, so that
+// a stale pointer from the page map still points to a descriptor, whose state says that it is
+// nobody's.
 //
 //   block.address + block.size == block.next->address, up to the chain's end
 //   all sizes and addresses are multiples of SP_ALIGNMENT
@@ -27,16 +29,18 @@ enum sp_block_state {
     SP_BLOCK_FREE,   // memory, in a tier's index
     SP_BLOCK_CACHED, // memory, free, in a lane's quick list: to the chain it is still taken
     SP_BLOCK_LIVE,   // memory, handed out: to a caller, or as the run of a slab
-    SP_BLOCK_BUSY,   // set aside by a thread that maps or unmaps it, or inserts waits for it: in no index
-    SP_BLOCK_LENT,   // memory, part of a live or cached block that lies at another address; see pool/stitch.h
+    SP_BLOCK_BUSY,   // set aside by a thread that maps or unmaps it, or inserts waits for it: in no
+                     // index
+    SP_BLOCK_LENT,   // memory, part of a live or cached block that lies at another address; see
+                     // pool/stitch.h
     SP_BLOCK_VACANT, // address space of a stitched view in which no block lies
 };
 
 struct sp_tier;
 struct sp_slab;
 
-// Blocks of different lanes lie side by side, so each has cache lines of its own: two of them. The first has what a look at a
-// neighbour needs.
+// Blocks of different lanes lie side by side, so each has cache lines of its own: two of them. The
+// first has what a look at a neighbour needs.
 struct sp_block {
     _Alignas(64) uint64_t address;
     uint64_t size;
@@ -52,18 +56,21 @@ struct sp_block {
             uint64_t requested;          // live: the bytes that were asked for
             struct sp_block *quick_next; // cached: in the lane's quick list
             union {
-                struct sp_slab *slab;  // a run: the slab
-                void *_Atomic account; // live, and no run: where `requested` is counted; see pool/figures.h
+                struct sp_slab *slab; // a run: the slab
+                // Live, and no run: where `requested` is counted; see pool/figures.h.
+                void *_Atomic account;
             };
         };
     };
-    struct sp_fence_set fences; // where it was last used; a live block keeps those it was taken with
+    // Where it was last used; a live block keeps those it was taken with.
+    struct sp_fence_set fences;
 };
 static_assert(sizeof(struct sp_block) == 128, "a block descriptor is two cache lines");
 
-// Blocks are found by address through a table with an entry for each *unit* of the range: the first block that
-// begins in the unit, or null. It is in leaves, each made when the first block begins in its part of the range: a range
-// has room for a whole device, and a new pool should not pay for that.
+// Blocks are found by address through a table with an entry for each *unit* of the range: the first
+// block that begins in the unit, or null. It is in leaves, each made when the first block begins in
+// its part of the range: a range has room for a whole device, and a new pool should not pay for
+// that.
 enum { SP_UNIT_SHIFT = 21, SP_LEAF_SHIFT = 9, SP_LEAF_UNITS = 1 << SP_LEAF_SHIFT };
 
 struct sp_leaf {
@@ -77,7 +84,8 @@ struct sp_chain {
     uint64_t size;
     struct sp_block *first;
     struct sp_block
-        *spare; // descriptors at hand for the next splits, so that these need no lock but the chain's own
+        // Descriptors at hand for the next splits, so that these need no lock but the chain's own.
+        *spare;
     uint32_t spare_count;
     struct sp_leaf **leaves; // null: no block has begun there
 };
@@ -134,22 +142,24 @@ struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more);
 // fences; but for them all of a chain. Returns what is left of the block, or null.
 struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less);
 
-// Gives all descriptors back; what the blocks are doesn't matter any more. Nothing of a chain that is all zero.
+// Gives all descriptors back; what the blocks are doesn't matter any more. Nothing of a chain that
+// is all zero.
 void sp_chain_close(struct sp_chain *chain);
 
 // The block that an address of the range lies in.
 struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address);
 
-// Cuts a block that is in no index after `size` bytes, less than its size. The rest, which is returned, has
-// the same state and the same fences. Null without host memory; then nothing has changed.
+// Cuts a block that is in no index after `size` bytes, less than its size. The rest, which is
+// returned, has the same state and the same fences. Null without host memory; then nothing has
+// changed.
 struct sp_block *sp_block_split(struct sp_block *block, uint64_t size);
 
-// Appends the block's next neighbour, both in no index; the fences are joined. False without host memory for
-// those; then nothing has changed.
+// Appends the block's next neighbour, both in no index; the fences are joined. False without host
+// memory for those; then nothing has changed.
 bool sp_block_absorb_next(struct sp_block *block);
 
-// Order, adjacency, the neighbours' agreement, the table of units and that of rows, no two adjacent holes, and that exactly the free blocks and
-// the holes are in a tier. For checks.
+// Order, adjacency, the neighbours' agreement, the table of units and that of rows, no two adjacent
+// holes, and that exactly the free blocks and the holes are in a tier. For checks.
 bool sp_chain_check(const struct sp_chain *chain);
 
 #endif

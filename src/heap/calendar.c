@@ -23,7 +23,8 @@ void sp_calendar_init(struct sp_calendar *calendar) {
 }
 
 void sp_calendar_add(struct sp_calendar *calendar, struct sp_block *block) {
-    sp_list_push_back(&calendar->days[day_of(calendar, sp_calendar_number(block))], &block->fences.link);
+    sp_list_push_back(&calendar->days[day_of(calendar, sp_calendar_number(block))],
+                      &block->fences.link);
 }
 
 // Of numbers that are larger than both, those under the days behind the last that turns differ from

@@ -9,8 +9,8 @@
 // a day that is nearer than its last. So a block is looked at as often as its number has bits, at
 // most, however often `now` rises.
 //
-//   a block's number may have risen since it was put in; so it is over no sooner than on its day, and maybe later
-//   numbers from the last day on are not told apart
+//   a block's number may have risen since it was put in; so it is over no sooner than on its day,
+//   and maybe later numbers from the last day on are not told apart
 //
 // The link stands in the block's fence set, which has one fence alone. Guarded by the lock of the
 // pool that owns the blocks.

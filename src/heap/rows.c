@@ -32,7 +32,8 @@ static size_t unit_at(const struct sp_block *block) {
 }
 
 // Between the units of its ends a row has the units to itself.
-static void set_units_between(const struct sp_chain *chain, size_t first, size_t last, uint8_t number) {
+static void set_units_between(const struct sp_chain *chain, size_t first, size_t last,
+                              uint8_t number) {
     for (size_t unit = first + 1; unit < last; unit++) {
         if (sp_leaf_of(chain, unit))
             sp_leaf_of(chain, unit)->rows[unit & (SP_LEAF_UNITS - 1)] = number;
@@ -158,7 +159,7 @@ bool sp_rows_learn(struct sp_chain *chain, unsigned *looks) {
     return whole;
 }
 
-// ------------------------------------------------------------------------------------------------ the check
+// --------------------------------------------------------------------------------------- the check
 
 static uint8_t number_at(const struct sp_chain *chain, const struct sp_block *seam) {
     size_t unit = sp_unit_of(chain, seam->address);

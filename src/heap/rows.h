@@ -47,8 +47,9 @@ struct sp_rows_search {
     uint64_t least;      // bytes of the rows, or parts of long ones, that are visited
     sp_row_found *visit; // changes nothing
     void *context;
-    unsigned looks; // at so many blocks, about; each search lowers it. UINT_MAX: at all, in whole rows
-    uint64_t from;  // address; behind a search that came to no end: where the next one goes on
+    // At so many blocks, about; each search lowers it. UINT_MAX: at all, in whole rows.
+    unsigned looks;
+    uint64_t from; // address; behind a search that came to no end: where the next one goes on
 };
 
 // Visits rows by address. True when it came to the end of the chain.

@@ -1,11 +1,12 @@
 // Sizes: what a request is rounded to, and where small ends.
 //
-// Every block is a multiple of SP_ALIGNMENT at a multiple of it. A request of at most SP_SMALL_MAX bytes is
-// served from a slab of its size class; a larger one is a block of its own, of at least a page, so that no
-// two large blocks begin in the same page of the page map.
+// Every block is a multiple of SP_ALIGNMENT at a multiple of it. A request of at most SP_SMALL_MAX
+// bytes is served from a slab of its size class; a larger one is a block of its own, of at least a
+// page, so that no two large blocks begin in the same page of the page map.
 //
-// The classes stand 512 bytes apart up to 4 KiB and four to a doubling above: rounding costs less than 512
-// bytes, or less than a fifth. A slab is as many pages as keep its own waste at or under a sixteenth.
+// The classes stand 512 bytes apart up to 4 KiB and four to a doubling above: rounding costs less
+// than 512 bytes, or less than a fifth. A slab is as many pages as keep its own waste at or under a
+// sixteenth.
 #ifndef STREAMPOOL_HEAP_SIZE_CLASS_H
 #define STREAMPOOL_HEAP_SIZE_CLASS_H
 
@@ -40,7 +41,8 @@ struct sp_size_class {
 
 extern const struct sp_size_class sp_size_classes[SP_CLASS_COUNT];
 
-// The index of the block that an offset in a slab lies in. No division: the reciprocal is exact for every one of them.
+// The index of the block that an offset in a slab lies in. No division: the reciprocal is exact for
+// every one of them.
 static inline uint64_t sp_size_class_index(const struct sp_size_class *class, uint64_t offset) {
     return ((offset >> 9) * class->reciprocal) >> 32;
 }

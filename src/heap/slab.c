@@ -14,7 +14,8 @@ static struct {
 } spare;
 
 static size_t bytes_of(unsigned class_index) {
-    size_t bytes = offsetof(struct sp_slab, codes) + sp_size_classes[class_index].blocks * sizeof(uint16_t);
+    size_t bytes =
+        offsetof(struct sp_slab, codes) + sp_size_classes[class_index].blocks * sizeof(uint16_t);
     return sp_round_up(bytes, _Alignof(struct sp_slab));
 }
 

@@ -1,17 +1,18 @@
 // Slabs: a run of pages cut into equal small blocks of one size class.
 //
-// The run is a live block of a chain; the slab's bookkeeping is in host memory and goes by index. For each small
-// block it is a *code* of two bytes, so that a free among many blocks finds all that it needs of its own in one
-// cache line:
+// The run is a live block of a chain; the slab's bookkeeping is in host memory and goes by index.
+// For each small block it is a *code* of two bytes, so that a free among many blocks finds all that
+// it needs of its own in one cache line:
 //
 //   live      the bytes at its end that were not asked for, fewer than SP_SMALL_MAX
-//   not live  SP_SLAB_NOT_LIVE and the next index of the list that it is in, or SP_SLAB_END; so at least SP_SMALL_MAX
+//   not live  SP_SLAB_NOT_LIVE and the next index of the list that it is in, or SP_SLAB_END; so at
+//             least SP_SMALL_MAX
 //
 // Blocks that were never used stand behind `fresh`, so making a slab writes no list.
 //
-// A slab has an owner, the lane that made it, whose lock guards all of it. Blocks freed on the owner's stream
-// are free at once. Blocks freed on another stream are *returned*: they wait until all of `foreign` is
-// complete, for the whole slab at once, which is coarse and safe.
+// A slab has an owner, the lane that made it, whose lock guards all of it. Blocks freed on the
+// owner's stream are free at once. Blocks freed on another stream are *returned*: they wait until
+// all of `foreign` is complete, for the whole slab at once, which is coarse and safe.
 //
 //   live + free (listed or behind fresh) + returned = blocks of the class
 //   the memory was last used at (the owner's stream, last_sequence) and at `foreign`
@@ -26,7 +27,8 @@
 #define SP_SLAB_NOT_LIVE ((uint16_t)0xE000)
 #define SP_SLAB_END      ((uint16_t)0x1FFF)
 
-static_assert(SP_SMALL_MAX <= SP_SLAB_NOT_LIVE, "what a live block has left over is no code of another");
+static_assert(SP_SMALL_MAX <= SP_SLAB_NOT_LIVE,
+              "what a live block has left over is no code of another");
 
 // Slabs of different lanes lie side by side, so each has cache lines of its own.
 struct sp_slab {
@@ -43,16 +45,19 @@ struct sp_slab {
     uint16_t free_head;
     uint16_t returned_head;
     uint16_t returned;
-    uint32_t counted_under; // the number under which its lane counted it whole last; see pool/at_hand.h
+    // The number under which its lane counted it whole last; see pool/at_hand.h.
+    uint32_t counted_under;
 
-    struct sp_list returned_link; // in the owner's list of slabs that have returned blocks, or unlinked
-    struct sp_list owned_link;    // in the owner's list of all its slabs
+    // In the owner's list of slabs that have returned blocks, or unlinked.
+    struct sp_list returned_link;
+    struct sp_list owned_link; // in the owner's list of all its slabs
     struct sp_fence_set foreign;
     struct sp_slab *next_spare;
     _Alignas(64) uint16_t codes[]; // by index
 };
 
-// Null without host memory. The slab has no run yet and owns nothing: the caller sets owner and links.
+// Null without host memory. The slab has no run yet and owns nothing: the caller sets owner and
+// links.
 struct sp_slab *sp_slab_create(unsigned class_index);
 
 // Makes a live block of the class's size the slab's run.
@@ -89,7 +94,8 @@ static inline void sp_slab_set_next(struct sp_slab *slab, uint16_t index, uint16
     slab->codes[index] = next | SP_SLAB_NOT_LIVE;
 }
 
-// Takes a free block, of which there must be one, for a request of so many bytes: at least 1, and no more than a block has.
+// Takes a free block, of which there must be one, for a request of so many bytes: at least 1, and
+// no more than a block has.
 static inline uint64_t sp_slab_take(struct sp_slab *slab, size_t requested) {
     uint32_t block_size = sp_slab_class(slab)->block_size;
     uint16_t index = slab->free_head;
@@ -131,7 +137,8 @@ static inline uint32_t sp_slab_return(struct sp_slab *slab, uint16_t index) {
     return requested;
 }
 
-// Makes all returned blocks free: all of `foreign` is complete, or the owner's stream runs after it.
+// Makes all returned blocks free: all of `foreign` is complete, or the owner's stream runs after
+// it.
 void sp_slab_accept_returned(struct sp_slab *slab);
 
 // The sums above, and that the lists hold what they should. For checks.

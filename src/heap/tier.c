@@ -18,7 +18,8 @@ static int compare(uint64_t size_a, uint64_t address_a, uint64_t size_b, uint64_
 }
 
 static int compare_blocks(const struct sp_tree_node *a, const struct sp_tree_node *b) {
-    return compare(block_of(a)->size, block_of(a)->address, block_of(b)->size, block_of(b)->address);
+    return compare(block_of(a)->size, block_of(a)->address, block_of(b)->size,
+                   block_of(b)->address);
 }
 
 static int compare_size(const void *key, const struct sp_tree_node *node) {
@@ -34,7 +35,7 @@ static int compare_place(const void *key, const struct sp_tree_node *node) {
     return compare(place->size, place->address, block_of(node)->size, block_of(node)->address);
 }
 
-// ------------------------------------------------------------------------------------------------ bins
+// -------------------------------------------------------------------------------------------- bins
 
 static unsigned bin_of(uint64_t size) {
     unsigned bin = sp_size_bin(size);
@@ -63,14 +64,16 @@ void sp_tier_init(struct sp_tier *tier, enum sp_block_state state) {
     *tier = (struct sp_tier){.state = state};
 }
 
-// Where a block is not alone in its bin. Kept apart, so that the common case saves no registers for it.
+// Where a block is not alone in its bin. Kept apart, so that the common case saves no registers for
+// it.
 SP_APART static void add_beside_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
     struct sp_tree tree = tree_at(tier, bin);
     sp_tree_insert(&tree, &block->by_size);
     tier->bins[bin] = tree.root;
 }
 
-SP_APART static void remove_from_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
+SP_APART static void remove_from_others(struct sp_tier *tier, unsigned bin,
+                                        struct sp_block *block) {
     struct sp_tree tree = tree_at(tier, bin);
     sp_tree_remove(&tree, &block->by_size);
     tier->bins[bin] = tree.root;
@@ -108,12 +111,14 @@ void sp_tier_remove(struct sp_block *block) {
     tier->used[bin / 64] &= ~(UINT64_C(1) << bin % 64);
 }
 
-// A block that would be alone in the same bin with another size stays where it is when its size changes.
+// A block that would be alone in the same bin with another size stays where it is when its size
+// changes.
 static bool stays_with(const struct sp_tier *tier, const struct sp_block *block, uint64_t size) {
     return bin_of(size) == block->bin && sp_tree_is_alone(tier->bins[block->bin], &block->by_size);
 }
 
-// Merges a block that is in no index with its next neighbour, if that is the tier's and fences allow.
+// Merges a block that is in no index with its next neighbour, if that is the tier's and fences
+// allow.
 static void merge_next(struct sp_tier *tier, struct sp_block *block) {
     struct sp_block *next = block->next;
     if (!next || next->tier != tier)
@@ -123,7 +128,8 @@ static void merge_next(struct sp_tier *tier, struct sp_block *block) {
         add(tier, next);
 }
 
-// The tier's block, of some other size, with its next neighbour, which is in no index. False when fences don't allow it.
+// The tier's block, of some other size, with its next neighbour, which is in no index. False when
+// fences don't allow it.
 static bool extend(struct sp_tier *tier, struct sp_block *block) {
     uint64_t more = block->next->size;
     if (stays_with(tier, block, block->size + more)) {
@@ -180,7 +186,7 @@ bool sp_tier_take(struct sp_block *block, uint64_t size) {
     return rest != NULL;
 }
 
-// ------------------------------------------------------------------------------------------- the order
+// --------------------------------------------------------------------------------------- the order
 
 struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size) {
     unsigned bin = bin_of(size);
@@ -217,7 +223,7 @@ struct sp_block *sp_tier_from(const struct sp_tier *tier, uint64_t size, uint64_
     return found ? block_of(found) : first_from(tier, bin + 1);
 }
 
-// ------------------------------------------------------------------------------------------- the check
+// --------------------------------------------------------------------------------------- the check
 
 static bool check_bin(const struct sp_tier *tier, unsigned bin) {
     struct sp_tree tree = tree_at(tier, bin);
@@ -230,7 +236,8 @@ static bool check_bin(const struct sp_tier *tier, unsigned bin) {
     return true;
 }
 
-// Pools are checked after each step of some tests, and most bins are empty: so they are looked at all at once.
+// Pools are checked after each step of some tests, and most bins are empty: so they are looked at
+// all at once.
 static bool check_used_bins(const struct sp_tier *tier) {
     struct sp_tier rest = *tier;
     for (unsigned i = 0; i < SP_TIER_BINS / 64; i++) {

@@ -1,16 +1,19 @@
 // Tiers: free blocks that may be used on the same terms, indexed by (size, address).
 //
-// A pool has a tier of ready memory, which anybody may take, one for each lane, whose own stream may take it,
-// one of memory that waits for several streams, and one of holes, which are free address space. Best fit
-// takes the smallest block that is large enough, the lowest address among equals. Neighbours in one tier are
-// always merged, so a tier never holds two adjacent blocks, but when joining their fences found no host
-// memory; then they are merged when next one of them comes back.
+// A pool has a tier of ready memory, which anybody may take, one for each lane, whose own stream
+// may take it, one of memory that waits for several streams, and one of holes, which are free
+// address space. Best fit takes the smallest block that is large enough, the lowest address among
+// equals. Neighbours in one tier are always merged, so a tier never holds two adjacent blocks, but
+// when joining their fences found no host memory; then they are merged when next one of them comes
+// back.
 //
-// The order by (size, address) stands in *bins*, eight to a doubling of the size: each has the blocks of its range of sizes, in a
-// tree, and a bit that says whether it has any. So a block is mostly alone in its bin, or among a few, and is put in and taken out
-// in a few instructions, and with no look at others; and a thousand blocks of one size are a tree of a thousand.
+// The order by (size, address) stands in *bins*, eight to a doubling of the size: each has the
+// blocks of its range of sizes, in a tree, and a bit that says whether it has any. So a block is
+// mostly alone in its bin, or among a few, and is put in and taken out in a few instructions, and
+// with no look at others; and a thousand blocks of one size are a tree of a thousand.
 //
-// Guarded by the lock of the pool that owns the blocks. Nothing here fails but a division, for which there may be no host memory.
+// Guarded by the lock of the pool that owns the blocks. Nothing here fails but a division, for
+// which there may be no host memory.
 //
 //   tier.bytes = sum of the sizes of its blocks; block.tier == tier exactly for these
 //   bins[i] is the root of those with bin i; bit i of `used` is set exactly when there are any
@@ -43,8 +46,8 @@ struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block);
 // Takes a block out of the tier that it is in; its state is BUSY until the caller says otherwise.
 void sp_tier_remove(struct sp_block *block);
 
-// The same with the block's first `size` bytes alone; what is left of it stays in the tier. False without host memory for the
-// division; then nothing has changed.
+// The same with the block's first `size` bytes alone; what is left of it stays in the tier. False
+// without host memory for the division; then nothing has changed.
 bool sp_tier_take(struct sp_block *block, uint64_t size);
 
 // The block that best fits `size` bytes, or null.

@@ -24,21 +24,25 @@ static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
 // destroyed meanwhile.
 bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence) {
     const struct sp_stream *owner = sp_stream_at(fence.slot);
-    return sp_rule_legacy_ordered(kind_of(owner), kind_of(taker), has_acted(owner, fence.sequence)) &&
+    return sp_rule_legacy_ordered(kind_of(owner), kind_of(taker),
+                                  has_acted(owner, fence.sequence)) &&
            sp_stream_is_of(owner, taker->context, taker->context_id);
 }
 
-// An anonymous stream waits for its chain before it is given anything, which is an action. Another thread may have freed there since.
+// An anonymous stream waits for its chain before it is given anything, which is an action. Another
+// thread may have freed there since.
 enum sp_debt sp_stream_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
                                     bool (*is_complete)(struct sp_fence fence)) {
     bool acted = has_acted(taker, sequence);
-    return acted || is_complete((struct sp_fence){taker->slot, sequence}) ? SP_DEBT_NONE : SP_DEBT_OWN;
+    return acted || is_complete((struct sp_fence){taker->slot, sequence}) ? SP_DEBT_NONE
+                                                                          : SP_DEBT_OWN;
 }
 
 // An event behind the other stream's free is no action of this one.
 static enum sp_debt debt_for_others(const struct sp_stream *taker, struct sp_fence fence,
                                     bool (*is_complete)(struct sp_fence fence)) {
-    return sp_stream_is_legacy_ordered(taker, fence) && !is_complete(fence) ? SP_DEBT_OTHERS : SP_DEBT_NONE;
+    return sp_stream_is_legacy_ordered(taker, fence) && !is_complete(fence) ? SP_DEBT_OTHERS
+                                                                            : SP_DEBT_NONE;
 }
 
 enum sp_debt sp_stream_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
@@ -55,7 +59,7 @@ enum sp_debt sp_stream_debt_for(const struct sp_stream *taker, const struct sp_f
     return dearest;
 }
 
-// ------------------------------------------------------------------------------------------------ acting
+// ------------------------------------------------------------------------------------------ acting
 
 typedef CUresult driver_call(CUstream handle, CUevent event);
 
@@ -73,7 +77,8 @@ static CUresult record(CUstream handle, CUevent event) {
 // There is no mark where all that could be marked is complete by now.
 static CUresult act_by_mark(struct sp_stream *stream, enum sp_debt debt) {
     struct sp_mark *mark = NULL;
-    CUresult error = debt == SP_DEBT_OWN ? sp_stream_mark(stream, &mark) : sp_stream_mark_anew(stream, &mark);
+    CUresult error =
+        debt == SP_DEBT_OWN ? sp_stream_mark(stream, &mark) : sp_stream_mark_anew(stream, &mark);
     if (error != CUDA_SUCCESS || !mark)
         return error;
     error = call_relaxed(sp_private_event_wait, stream, mark->event);
@@ -83,8 +88,8 @@ static CUresult act_by_mark(struct sp_stream *stream, enum sp_debt debt) {
     return error;
 }
 
-// The event of a legacy stream's actions, made with the first of them. Where two threads make one, the
-// first to say so has it kept.
+// The event of a legacy stream's actions, made with the first of them. Where two threads make one,
+// the first to say so has it kept.
 static CUresult event_for_actions(struct sp_stream *stream, CUevent *event) {
     CUevent made, none = NULL;
     *event = atomic_load_explicit(&stream->action, memory_order_acquire);

@@ -41,7 +41,7 @@ bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence 
 // What an action is owed for, the dearer one last.
 enum sp_debt {
     SP_DEBT_NONE,
-    SP_DEBT_OWN,    // what the stream freed itself: an event that stands behind that already will do
+    SP_DEBT_OWN, // what the stream freed itself: an event that stands behind that already will do
     SP_DEBT_OTHERS, // what the other side freed: the action comes behind it, so it is a new one
 };
 

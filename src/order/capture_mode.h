@@ -1,5 +1,5 @@
-// The mode in which the library makes its own calls: relaxed, so that a call that a capture elsewhere in the process
-// forbids leaves that capture valid.
+// The mode in which the library makes its own calls: relaxed, so that a call that a capture
+// elsewhere in the process forbids leaves that capture valid.
 //
 // A caller enters before the first of its calls and leaves after the last.
 #ifndef STREAMPOOL_ORDER_CAPTURE_MODE_H

@@ -24,13 +24,14 @@ static CUresult chain_event(struct sp_stream *stream, CUevent *event) {
     return CUDA_SUCCESS;
 }
 
-// A name under which there ever was a non-blocking stream counts as one: a fence doesn't say which stream
-// it was.
+// A name under which there ever was a non-blocking stream counts as one: a fence doesn't say which
+// stream it was.
 static CUresult look_at_kind(struct sp_stream *stream) {
     unsigned int flags = 0;
     if (atomic_load_explicit(&stream->kind, memory_order_relaxed) != SP_STREAM_BLOCKING)
         return CUDA_SUCCESS;
-    CUresult error = sp_native_noted(sp_driver->cuStreamGetFlags(stream->handle, &flags), "cuStreamGetFlags");
+    CUresult error =
+        sp_native_noted(sp_driver->cuStreamGetFlags(stream->handle, &flags), "cuStreamGetFlags");
     if (error == CUDA_SUCCESS && flags & CU_STREAM_NON_BLOCKING)
         atomic_store(&stream->kind, SP_STREAM_NON_BLOCKING);
     return error;

@@ -24,7 +24,9 @@ static uint32_t find(const struct sp_clock *clock, uint32_t slot) {
 
 uint64_t sp_clock_at(const struct sp_clock *clock, uint32_t slot) {
     uint32_t index = find(clock, slot);
-    return index < clock->count && clock->entries[index].slot == slot ? clock->entries[index].sequence : 0;
+    return index < clock->count && clock->entries[index].slot == slot
+               ? clock->entries[index].sequence
+               : 0;
 }
 
 static bool grow(struct sp_clock *clock, uint32_t needed) {

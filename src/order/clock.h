@@ -1,9 +1,9 @@
 // Clocks: what a stream is known to run after.
 //
-// A clock holds, for some streams, the latest sequence number that the clock's owner is ordered behind. It
-// is sparse and sorted by slot, and entries that are known to be complete may be dropped at any time, for
-// they say nothing: so a clock is no larger than the number of streams with work pending. Plain values:
-// nothing here knows a driver or a lock.
+// A clock holds, for some streams, the latest sequence number that the clock's owner is ordered
+// behind. It is sparse and sorted by slot, and entries that are known to be complete may be dropped
+// at any time, for they say nothing: so a clock is no larger than the number of streams with work
+// pending. Plain values: nothing here knows a driver or a lock.
 //
 //   entries[i].slot < entries[i + 1].slot
 #ifndef STREAMPOOL_ORDER_CLOCK_H
@@ -23,8 +23,8 @@ void sp_clock_clear(struct sp_clock *clock);
 // The number that the owner is ordered behind in the stream of a slot; 0 when none is known.
 uint64_t sp_clock_at(const struct sp_clock *clock, uint32_t slot);
 
-// Raises one entry, all entries of another clock, or makes a copy into an empty clock. False without host
-// memory; then the clock says no more than it did, and nothing that isn't so.
+// Raises one entry, all entries of another clock, or makes a copy into an empty clock. False
+// without host memory; then the clock says no more than it did, and nothing that isn't so.
 bool sp_clock_raise(struct sp_clock *clock, struct sp_fence fence);
 bool sp_clock_join(struct sp_clock *clock, const struct sp_clock *from);
 bool sp_clock_copy(struct sp_clock *clock, const struct sp_clock *from);

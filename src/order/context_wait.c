@@ -38,7 +38,7 @@ static uint64_t time_in(uint64_t nanoseconds) {
     return nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
 }
 
-// ------------------------------------------------------------------------------------ the synchronise
+// --------------------------------------------------------------------------------- the synchronise
 
 static CUresult synchronize(CUcontext context) {
     CUcontext popped;
@@ -74,7 +74,7 @@ static struct wait *new_wait(const struct sp_stream *stream) {
     return NULL;
 }
 
-// ----------------------------------------------------------------------------------------- the thread
+// -------------------------------------------------------------------------------------- the thread
 
 static void *run(void *argument) {
     struct wait *wait = argument;
@@ -131,7 +131,7 @@ static bool is_under_way_locked(const struct sp_stream *stream) {
     return false;
 }
 
-// -------------------------------------------------------------------------------------------- waiting
+// ----------------------------------------------------------------------------------------- waiting
 
 // Whether the thread has ended; else it frees the synchronise when it does.
 static bool await_locked(struct wait *wait, uint64_t end) {
@@ -182,7 +182,8 @@ bool sp_context_must_be_awaited(void) {
 CUresult sp_context_await(const struct sp_stream *stream, uint64_t nanoseconds) {
     if (nanoseconds == 0)
         return CUDA_SUCCESS;
-    CUresult error = sp_driver_is_scheduled() ? await_here(stream) : await_by_thread(stream, nanoseconds);
+    CUresult error =
+        sp_driver_is_scheduled() ? await_here(stream) : await_by_thread(stream, nanoseconds);
     return sp_native_noted(error, "cuCtxSynchronize");
 }
 

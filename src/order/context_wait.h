@@ -1,14 +1,14 @@
 // A synchronise of a whole context that is waited for no longer than the caller likes.
 //
 // Before CUDA 12.5 nothing else tells what silent non-blocking streams have completed. It runs on a
-// thread of the library's own, one for each context at a time. Who waits for it leaves when his time
-// is over, so a kernel that never ends can't hang the program. The thread then stays until the work
-// ends, and what it finds is published all the same; a process that exits waits for it for
-// two seconds at most.
+// thread of the library's own, one for each context at a time. Who waits for it leaves when his
+// time is over, so a kernel that never ends can't hang the program. The thread then stays until the
+// work ends, and what it finds is published all the same; a process that exits waits for it for two
+// seconds at most.
 //
 // It breaks every capture in the context: so only a program that says that none does has it made.
-// While the simulated driver schedules the threads the calling one makes it, for the driver knows of
-// no other.
+// While the simulated driver schedules the threads the calling one makes it, for the driver knows
+// of no other.
 #ifndef STREAMPOOL_ORDER_CONTEXT_WAIT_H
 #define STREAMPOOL_ORDER_CONTEXT_WAIT_H
 

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-// The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is no reason
-// to keep the stream. Once the driver has destroyed it, another thread may find a new stream at the handle, and that one
-// may be given the slot.
+// The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is
+// no reason to keep the stream. Once the driver has destroyed it, another thread may find a new
+// stream at the handle, and that one may be given the slot.
 CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
     uint64_t word = stream ? atomic_load(&stream->key.word[0]) : 0;
     if (stream)
@@ -22,7 +22,7 @@ CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
     return CUDA_SUCCESS;
 }
 
-// ------------------------------------------------------------------------------------------ slots
+// ------------------------------------------------------------------------------------------- slots
 
 // The slot's next stream gets the lanes, so what their pools take for complete decides.
 static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence) {
@@ -38,7 +38,8 @@ void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set
     sp_clock_prune(&stream->acquired, is_complete);
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
-        if (fence.slot != stream->slot && !is_complete(fence) && !sp_clock_raise(&stream->acquired, fence))
+        if (fence.slot != stream->slot && !is_complete(fence) &&
+            !sp_clock_raise(&stream->acquired, fence))
             stream->acquired_more = true;
     }
     sp_lock_release(&stream->lock);
@@ -55,8 +56,9 @@ bool sp_stream_is_spent(struct sp_stream *stream) {
     return spent;
 }
 
-// Its spare events serve the next stream, which is of the same context. A mark that isn't complete says
-// what the old stream ran after, and the new one doesn't. Called with the registry's lock held.
+// Its spare events serve the next stream, which is of the same context. A mark that isn't complete
+// says what the old stream ran after, and the new one doesn't. Called with the registry's lock
+// held.
 void sp_stream_forget(struct sp_stream *stream) {
     sp_stream_drop_marks(stream, UINT64_MAX);
     sp_lock_acquire(&stream->lock);
@@ -72,8 +74,8 @@ static void free_spares(struct sp_mark *spare) {
     }
 }
 
-// Marks that others still hold keep an event that nobody may touch: their number is complete, so nobody
-// will. Called with the registry's lock held.
+// Marks that others still hold keep an event that nobody may touch: their number is complete, so
+// nobody will. Called with the registry's lock held.
 void sp_stream_end_with_context(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     bool ended = stream->ended;

@@ -86,7 +86,8 @@ static void grow_locked(void) {
     }
 }
 
-// A few buckets at each call, all in turn: what is over doesn't stay for long, and no call takes long.
+// A few buckets at each call, all in turn: what is over doesn't stay for long, and no call takes
+// long.
 static void sweep_some_locked(struct entry **dropped) {
     for (int i = 0; i < SWEPT_AT_ONCE; i++) {
         struct entry **link = &table.buckets[table.swept++ % table.bucket_count];
@@ -140,8 +141,8 @@ static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *ma
     release(dropped);
 }
 
-// The mark of an event, or null; the reference is the caller's. And the stream that it was recorded in, or
-// null.
+// The mark of an event, or null; the reference is the caller's. And the stream that it was recorded
+// in, or null.
 static struct sp_mark *recall(CUevent event, struct sp_stream **stream) {
     struct sp_mark *mark = NULL;
     *stream = NULL;
@@ -171,19 +172,23 @@ CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handl
     return error;
 }
 
-// The private event of a mark dies with its context, and the user's event may be a new one at the handle of
-// one that died along: so a mark is waited for only where its context is certain to be alive.
+// The private event of a mark dies with its context, and the user's event may be a new one at the
+// handle of one that died along: so a mark is waited for only where its context is certain to be
+// alive.
 static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *mark) {
     return sp_stream_is_of(mark->stream, stream->context, stream->context_id) ||
            sp_stream_is_of_current_context(mark->stream);
 }
 
-// The event may have been recorded in a capture since, by a call that we don't see. Then the wait has made
-// the stream part of that capture, which a wait for an event outside of it would invalidate.
-CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle, unsigned int flags) {
+// The event may have been recorded in a capture since, by a call that we don't see. Then the wait
+// has made the stream part of that capture, which a wait for an event outside of it would
+// invalidate.
+CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
+                       unsigned int flags) {
     struct sp_stream *recorded;
     struct sp_mark *mark = stream ? recall(event, &recorded) : NULL;
-    CUresult error = sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
+    CUresult error =
+        sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
     if (error == CUDA_SUCCESS && mark && !is_over(mark) && may_wait_for(stream, mark) &&
         sp_stream_check_capture(handle) == CUDA_SUCCESS)
         sp_stream_wait_mark(stream, mark);
@@ -191,10 +196,11 @@ CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
     return error;
 }
 
-// The event has completed, so its mark has, if it still is what the table says: that is asked. The mark's
-// stream is in the current context, or what it knows is left for later, since nothing else is certain to be
-// alive.
-static CUresult learn_from(CUevent event, CUresult (*ask)(struct sp_mark *mark), struct sp_stream **stream) {
+// The event has completed, so its mark has, if it still is what the table says: that is asked. The
+// mark's stream is in the current context, or what it knows is left for later, since nothing else
+// is certain to be alive.
+static CUresult learn_from(CUevent event, CUresult (*ask)(struct sp_mark *mark),
+                           struct sp_stream **stream) {
     struct sp_mark *mark = recall(event, stream);
     CUresult error = CUDA_SUCCESS;
     if (mark && !is_over(mark) && sp_stream_is_of_current_context(mark->stream))

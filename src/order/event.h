@@ -1,32 +1,34 @@
 // Users' events: the driver's calls on them, and what they let us learn.
 //
-// A user's event is no evidence by itself: it may be recorded again by a call that we don't see, in a graph
-// or by another process, or be destroyed and its handle come back. So a record here first makes a mark in the
-// stream, or finds one (order/mark.h), and remembers it beside the event; and a wait here also waits for
-// the mark. What is learned is learned of the mark alone. When the table is out of date it leads to a mark
-// that stands for an earlier record: waiting for that one too is harmless, and what it tells is true.
+// A user's event is no evidence by itself: it may be recorded again by a call that we don't see, in
+// a graph or by another process, or be destroyed and its handle come back. So a record here first
+// makes a mark in the stream, or finds one (order/mark.h), and remembers it beside the event; and a
+// wait here also waits for the mark. What is learned is learned of the mark alone. When the table
+// is out of date it leads to a mark that stands for an earlier record: waiting for that one too is
+// harmless, and what it tells is true.
 //
-// The table holds one entry for each event that was recorded here, until it is destroyed here or there is
-// nothing to learn from it any more: each record looks at some of them. Its lock is never held across a
-// driver call.
+// The table holds one entry for each event that was recorded here, until it is destroyed here or
+// there is nothing to learn from it any more: each record looks at some of them. Its lock is never
+// held across a driver call.
 #ifndef STREAMPOOL_ORDER_EVENT_H
 #define STREAMPOOL_ORDER_EVENT_H
 
 #include "order/mark.h"
 
-// `stream` is the one behind the handle, or null when that is capturing: then there is nothing to learn, and
-// even to ask the driver who the stream is would invalidate the capture.
+// `stream` is the one behind the handle, or null when that is capturing: then there is nothing to
+// learn, and even to ask the driver who the stream is would invalidate the capture.
 //
-// Records the event in the stream. A mark that can't be made where the user's own record succeeds is no
-// failure of his.
+// Records the event in the stream. A mark that can't be made where the user's own record succeeds
+// is no failure of his.
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle);
 
-// Makes the stream wait for the event, and learns what the stream runs after from now on. `flags` are the
-// driver's.
-CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle, unsigned int flags);
+// Makes the stream wait for the event, and learns what the stream runs after from now on. `flags`
+// are the driver's.
+CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
+                       unsigned int flags);
 
-// Waits for the event, or asks it, and then asks its mark. Sets the stream that the event was recorded in, or
-// null when that is not known, or its slot is another one's by now.
+// Waits for the event, or asks it, and then asks its mark. Sets the stream that the event was
+// recorded in, or null when that is not known, or its slot is another one's by now.
 CUresult sp_event_synchronize(CUevent event, struct sp_stream **stream);
 CUresult sp_event_query(CUevent event, struct sp_stream **stream);
 

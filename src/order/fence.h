@@ -1,14 +1,16 @@
 // Fences: at which points of which streams a piece of memory was last used.
 //
-// A *fence* is (stream slot, sequence number). A *fence set* holds at most one fence for each stream, the
-// latest; memory gathers several when its pieces were freed on different streams, or when it is freed on
-// one stream while an older fence of another is pending. Plain values: nothing here knows a driver or a lock.
+// A *fence* is (stream slot, sequence number). A *fence set* holds at most one fence for each
+// stream, the latest; memory gathers several when its pieces were freed on different streams, or
+// when it is freed on one stream while an older fence of another is pending. Plain values: nothing
+// here knows a driver or a lock.
 //
-// A stream's sequence number advances at the points from which the host, or another stream, can learn
-// something: at each record of an event and each synchronise. All frees between two such points carry the
-// same number, for nobody could ever tell them apart; see order/stream.h.
+// A stream's sequence number advances at the points from which the host, or another stream, can
+// learn something: at each record of an event and each synchronise. All frees between two such
+// points carry the same number, for nobody could ever tell them apart; see order/stream.h.
 //
-//   fences[i].slot are distinct; count <= capacity; the first SP_FENCE_INLINE stand in the set itself
+//   fences[i].slot are distinct; count <= capacity; the first SP_FENCE_INLINE stand in the set
+//       itself
 #ifndef STREAMPOOL_ORDER_FENCE_H
 #define STREAMPOOL_ORDER_FENCE_H
 
@@ -24,7 +26,8 @@ struct sp_fence {
 
 enum { SP_FENCE_INLINE = 2 };
 
-// A set with one fence at most has room for a link, which is its owner's as long as no other fence is added.
+// A set with one fence at most has room for a link, which is its owner's as long as no other fence
+// is added.
 struct sp_fence_set {
     uint32_t count;
     uint32_t capacity; // of `more`
@@ -37,7 +40,8 @@ struct sp_fence_set {
     };
     struct sp_fence *more;
 };
-static_assert(sizeof(struct sp_list) == sizeof(struct sp_fence), "the link takes the place of one fence");
+static_assert(sizeof(struct sp_list) == sizeof(struct sp_fence),
+              "the link takes the place of one fence");
 
 // A zeroed set is empty. Clearing gives back what the set allocated.
 void sp_fence_set_give_more(struct sp_fence_set *set);
@@ -51,16 +55,17 @@ static inline bool sp_fence_set_empty(const struct sp_fence_set *set) {
     return set->count == 0;
 }
 
-static inline const struct sp_fence *sp_fence_set_at(const struct sp_fence_set *set, uint32_t index) {
+static inline const struct sp_fence *sp_fence_set_at(const struct sp_fence_set *set,
+                                                     uint32_t index) {
     return index < SP_FENCE_INLINE ? &set->some[index] : &set->more[index - SP_FENCE_INLINE];
 }
 
-// Makes room for `extra` more fences, so that as many additions can't fail. False when there is no host
-// memory.
+// Makes room for `extra` more fences, so that as many additions can't fail. False when there is no
+// host memory.
 bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra);
 
-// Adds a fence, or raises the sequence number of its stream's. False, and nothing changed, without host
-// memory.
+// Adds a fence, or raises the sequence number of its stream's. False, and nothing changed, without
+// host memory.
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence);
 
 // The common case: the set is empty, or holds a fence of this stream alone.
@@ -69,20 +74,22 @@ static inline bool sp_fence_set_is_of(const struct sp_fence_set *set, uint32_t s
 }
 
 // Then a fence of the stream is added with no way to fail.
-static inline void sp_fence_set_advance(struct sp_fence_set *set, uint32_t slot, uint64_t sequence) {
+static inline void sp_fence_set_advance(struct sp_fence_set *set, uint32_t slot,
+                                        uint64_t sequence) {
     struct sp_fence *fence = &set->some[0];
     if (set->count == 0 || fence->sequence < sequence)
         *fence = (struct sp_fence){slot, sequence};
     set->count = 1;
 }
 
-// Adds all of `from`: all or nothing. False without host memory. In common there is nothing to add, or one fence to a set that
-// is empty or has but one of the same stream.
+// Adds all of `from`: all or nothing. False without host memory. In common there is nothing to add,
+// or one fence to a set that is empty or has but one of the same stream.
 bool sp_fence_set_join_any(struct sp_fence_set *set, const struct sp_fence_set *from);
 static inline bool sp_fence_set_join(struct sp_fence_set *set, const struct sp_fence_set *from) {
     if (from->count == 0)
         return true;
-    if (from->count > 1 || (set->count != 0 && (set->count > 1 || set->some[0].slot != from->some[0].slot)))
+    if (from->count > 1 ||
+        (set->count != 0 && (set->count > 1 || set->some[0].slot != from->some[0].slot)))
         return sp_fence_set_join_any(set, from);
     if (set->count == 0 || set->some[0].sequence < from->some[0].sequence)
         set->some[0] = from->some[0];
@@ -92,7 +99,8 @@ static inline bool sp_fence_set_join(struct sp_fence_set *set, const struct sp_f
 
 // Removes every fence for which `gone` says so. In common there is one at most.
 void sp_fence_set_prune_any(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence));
-static inline void sp_fence_set_prune(struct sp_fence_set *set, bool (*gone)(struct sp_fence fence)) {
+static inline void sp_fence_set_prune(struct sp_fence_set *set,
+                                      bool (*gone)(struct sp_fence fence)) {
     if (set->count > 1 || set->more)
         sp_fence_set_prune_any(set, gone);
     else if (set->count == 1 && gone(set->some[0]))

@@ -37,14 +37,15 @@ CUresult sp_stream_name_anonymously(CUstream handle, struct sp_stream_name *name
     return error;
 }
 
-// ------------------------------------------------------------------------------------------ describing
+// -------------------------------------------------------------------------------------- describing
 
 static CUresult kind_of(CUstream handle, enum sp_stream_kind *kind) {
     unsigned int flags = 0;
     *kind = SP_STREAM_LEGACY;
     if (sp_stream_is_legacy(handle))
         return CUDA_SUCCESS;
-    CUresult error = sp_native_noted(sp_driver->cuStreamGetFlags(handle, &flags), "cuStreamGetFlags");
+    CUresult error =
+        sp_native_noted(sp_driver->cuStreamGetFlags(handle, &flags), "cuStreamGetFlags");
     *kind = flags & CU_STREAM_NON_BLOCKING ? SP_STREAM_NON_BLOCKING : SP_STREAM_BLOCKING;
     return error;
 }

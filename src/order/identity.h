@@ -1,8 +1,8 @@
 // Who a stream is: what the driver tells of a handle that a caller has just passed to us.
 //
-// A *name* is what a stream is looked up by: the id of an identified stream; context id, handle and, for a
-// per-thread default stream, host thread of an anonymous one: see the top of order/stream.h. A *description*
-// is what else there is to know of a stream that is new to us.
+// A *name* is what a stream is looked up by: the id of an identified stream; context id, handle
+// and, for a per-thread default stream, host thread of an anonymous one: see the top of
+// order/stream.h. A *description* is what else there is to know of a stream that is new to us.
 #ifndef STREAMPOOL_ORDER_IDENTITY_H
 #define STREAMPOOL_ORDER_IDENTITY_H
 
@@ -27,15 +27,16 @@ struct sp_stream_description {
     bool identified;
 };
 
-// Whether the stream takes part in a capture: CUDA_SUCCESS when not, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-// when so, and what the driver says when even asking is an error (the legacy stream beside a capturing one;
-// no context).
+// Whether the stream takes part in a capture: CUDA_SUCCESS when not,
+// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED when so, and what the driver says when even asking is an
+// error (the legacy stream beside a capturing one; no context).
 static inline CUresult sp_stream_check_capture(CUstream handle) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult error = sp_driver->cuStreamIsCapturing(handle, &status);
     if (error != CUDA_SUCCESS)
         return sp_native_noted(error, "cuStreamIsCapturing");
-    return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_SUCCESS
+                                                   : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
 static inline bool sp_stream_is_default(CUstream handle) {

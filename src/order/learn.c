@@ -19,8 +19,8 @@ void sp_stream_join(struct sp_stream *stream, struct sp_fence fence, const struc
     sp_lock_release(&stream->lock);
 }
 
-// What an anonymous stream is ordered behind is not true of a later stream with its handle, but for what
-// stands before the last record of its chain, which that one will wait for.
+// What an anonymous stream is ordered behind is not true of a later stream with its handle, but for
+// what stands before the last record of its chain, which that one will wait for.
 static CUresult cover_join(struct sp_stream *stream) {
     uint64_t closed;
     return stream->identified ? CUDA_SUCCESS : sp_stream_extend_chain(stream, &closed);
@@ -40,8 +40,10 @@ CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
     return error;
 }
 
-// The chain covers every free that there was when it was recorded last, of whichever stream with the handle.
-static CUresult wait_for_chain(struct sp_stream *stream, struct sp_stream *owner, uint64_t sequence) {
+// The chain covers every free that there was when it was recorded last, of whichever stream with
+// the handle.
+static CUresult wait_for_chain(struct sp_stream *stream, struct sp_stream *owner,
+                               uint64_t sequence) {
     sp_lock_acquire(&owner->lock);
     CUevent chain = owner->chain_sequence >= sequence ? owner->chain : NULL;
     uint64_t covered = owner->chain_sequence;
@@ -62,7 +64,8 @@ CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
     struct sp_stream *owner = sp_stream_at(fence.slot);
     struct sp_mark *mark = sp_stream_mark_covering(owner, fence.sequence);
     if (!mark)
-        return sp_fence_is_complete(fence) ? CUDA_SUCCESS : wait_for_chain(stream, owner, fence.sequence);
+        return sp_fence_is_complete(fence) ? CUDA_SUCCESS
+                                           : wait_for_chain(stream, owner, fence.sequence);
     CUresult error = sp_stream_wait_mark(stream, mark);
     sp_mark_release(mark);
     return error;

@@ -8,7 +8,7 @@
 // A program whose marks come and go needs no more of them at hand.
 enum { SPARE_MARKS_MAX = 8 };
 
-// -------------------------------------------------------------------------------------- marks and their lives
+// --------------------------------------------------------------------------- marks and their lives
 
 void sp_mark_keep(struct sp_mark *mark) {
     atomic_fetch_add_explicit(&mark->references, 1, memory_order_relaxed);
@@ -19,9 +19,9 @@ void sp_mark_free(struct sp_mark *mark) {
     free(mark);
 }
 
-// A mark without references goes back to its stream, event and all: whether the event could be destroyed now, in a context that
-// may be gone, is not known here. Of a stream that ended with its context the event is gone, whoever has the slot now. Its clock's memory serves the next
-// record.
+// A mark without references goes back to its stream, event and all: whether the event could be
+// destroyed now, in a context that may be gone, is not known here. Of a stream that ended with its
+// context the event is gone, whoever has the slot now. Its clock's memory serves the next record.
 static void retire_locked(struct sp_stream *stream, struct sp_mark *mark) {
     if (mark->epoch != stream->epoch) {
         sp_mark_free(mark);
@@ -36,8 +36,8 @@ static bool drop_reference(struct sp_mark *mark) {
     return atomic_fetch_sub_explicit(&mark->references, 1, memory_order_acq_rel) == 1;
 }
 
-// The stream's own reference, to a mark that is in none of its entries any more. Others come of the entries, under the lock, or of one
-// that is there: so the only one stays the only one.
+// The stream's own reference, to a mark that is in none of its entries any more. Others come of the
+// entries, under the lock, or of one that is there: so the only one stays the only one.
 static void drop_locked(struct sp_stream *stream, struct sp_mark *mark) {
     if (atomic_load_explicit(&mark->references, memory_order_acquire) == 1 || drop_reference(mark))
         retire_locked(stream, mark);
@@ -94,7 +94,7 @@ static CUresult new_mark(struct sp_stream *stream, struct sp_mark **made) {
     return CUDA_SUCCESS;
 }
 
-// ------------------------------------------------------------------------------------ the newest of a stream
+// -------------------------------------------------------------------------- the newest of a stream
 
 static struct sp_mark *newest_locked(const struct sp_stream *stream) {
     struct sp_mark *newest = NULL;
@@ -110,7 +110,8 @@ static struct sp_mark *newest_locked(const struct sp_stream *stream) {
 static struct sp_mark *current_locked(struct sp_stream *stream) {
     struct sp_mark *mark = newest_locked(stream);
     uint64_t freed = atomic_load(&stream->freed);
-    return mark && mark->sequence >= freed && mark->clock_version == stream->clock_version ? mark : NULL;
+    return mark && mark->sequence >= freed && mark->clock_version == stream->clock_version ? mark
+                                                                                           : NULL;
 }
 
 static void prune_locked(struct sp_stream *stream) {
@@ -124,8 +125,8 @@ static bool has_nothing_to_mark_locked(struct sp_stream *stream) {
     return (last.sequence < stream->first || sp_fence_is_past(last)) && stream->clock.count == 0;
 }
 
-// The entry for a mark to be kept in: an empty one, else the one with the oldest mark, which a newer one
-// covers.
+// The entry for a mark to be kept in: an empty one, else the one with the oldest mark, which a
+// newer one covers.
 static struct sp_mark **entry_locked(struct sp_stream *stream) {
     struct sp_mark **oldest = &stream->marks[0];
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
@@ -192,10 +193,10 @@ struct sp_mark *sp_stream_mark_covering(struct sp_stream *stream, uint64_t seque
     return found;
 }
 
-// ------------------------------------------------------------------------------------------ recording
+// --------------------------------------------------------------------------------------- recording
 
-// The stream's clock as it is now, for a record that is about to be made. Without host memory the mark
-// knows of the stream's own frees only.
+// The stream's clock as it is now, for a record that is about to be made. Without host memory the
+// mark knows of the stream's own frees only.
 static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
     mark->clock.count = 0;
     if (stream->clock.count > 0)
@@ -203,7 +204,8 @@ static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
     mark->clock_version = stream->clock_version;
 }
 
-// What a record will stand for is settled here, before the driver's call: the frees up to the number, and the clock.
+// What a record will stand for is settled here, before the driver's call: the frees up to the
+// number, and the clock.
 static void begin_locked(struct sp_stream *stream, struct sp_mark *mark) {
     snapshot_locked(stream, mark);
     mark->sequence = sp_stream_close_locked(stream);
@@ -217,8 +219,8 @@ static struct sp_mark *begin_spare_locked(struct sp_stream *stream) {
     return mark;
 }
 
-// An event that didn't wait for the chain of an anonymous stream would say nothing of the frees of earlier
-// streams with its handle.
+// An event that didn't wait for the chain of an anonymous stream would say nothing of the frees of
+// earlier streams with its handle.
 static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark, CUevent chain) {
     CUstreamCaptureMode mode = sp_relaxed_mode_enter();
     CUresult error = chain ? sp_private_event_wait(stream->handle, chain) : CUDA_SUCCESS;
@@ -228,7 +230,8 @@ static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark, CUev
     return error;
 }
 
-// Records the mark and has the stream keep it. With one reference, and one more for a caller who wants it.
+// Records the mark and has the stream keep it. With one reference, and one more for a caller who
+// wants it.
 static CUresult record_and_publish(struct sp_stream *stream, struct sp_mark *mark, CUevent chain,
                                    struct sp_mark **wanted) {
     atomic_store_explicit(&mark->references, wanted ? 2 : 1, memory_order_relaxed);
@@ -284,8 +287,8 @@ CUresult sp_stream_record(struct sp_stream *stream) {
     return mark_if_due(stream, NULL);
 }
 
-// No free has a number above the open one, which stays that while the lock is held. So it is noted by a store, and another thread that
-// notes its own at the same time raises it to no more.
+// No free has a number above the open one, which stays that while the lock is held. So it is noted
+// by a store, and another thread that notes its own at the same time raises it to no more.
 static void note_open_locked(struct sp_stream *stream) {
     uint64_t open = atomic_load_explicit(&stream->sequence, memory_order_relaxed);
     atomic_store_explicit(&stream->freed, open, memory_order_release);

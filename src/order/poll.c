@@ -82,7 +82,7 @@ CUresult sp_chain_await(struct sp_stream *stream, uint64_t sequence) {
     return error == CUDA_SUCCESS ? sp_chain_confirm(stream, sequence) : error;
 }
 
-// ------------------------------------------------------------------------------------ streams and contexts
+// ---------------------------------------------------------------------------- streams and contexts
 
 static CUresult poll_mark(struct sp_stream *stream, struct sp_mark *mark) {
     CUresult error = CUDA_SUCCESS;

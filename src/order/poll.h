@@ -1,8 +1,8 @@
 // Questions: asking the events of marks and chains what has completed by now.
 //
-// A mark that is complete completes its number and all that its clock holds. The context of what is asked
-// must be alive: that of a stream that the caller was just passed, or the current one. Each returns a driver's
-// failure that is neither complete nor pending.
+// A mark that is complete completes its number and all that its clock holds. The context of what is
+// asked must be alive: that of a stream that the caller was just passed, or the current one. Each
+// returns a driver's failure that is neither complete nor pending.
 #ifndef STREAMPOOL_ORDER_POLL_H
 #define STREAMPOOL_ORDER_POLL_H
 
@@ -17,13 +17,14 @@ CUresult sp_streams_poll_current_context(void);
 enum { SP_STREAMS_IN_TURN = 8 };
 CUresult sp_streams_poll_some_of(const struct sp_stream *stream);
 
-// One mark; one whose event a synchronise is known to have passed; and one that is waited for, as a synchronise waits.
+// One mark; one whose event a synchronise is known to have passed; and one that is waited for, as a
+// synchronise waits.
 CUresult sp_mark_ask(struct sp_mark *mark);
 CUresult sp_mark_confirm(struct sp_mark *mark);
 CUresult sp_mark_await(struct sp_mark *mark);
 
-// The chain of a stream, of which a synchronise is known to have passed the record that closed this number; and that is waited for,
-// as a synchronise waits. Nothing for the number 0.
+// The chain of a stream, of which a synchronise is known to have passed the record that closed this
+// number; and that is waited for, as a synchronise waits. Nothing for the number 0.
 CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence);
 CUresult sp_chain_await(struct sp_stream *stream, uint64_t sequence);
 

@@ -2,10 +2,12 @@
 
 CUresult sp_private_event_create(const struct sp_stream *stream, CUevent *event) {
     CUcontext popped;
-    CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
+    CUresult error =
+        sp_native_noted(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
     if (error != CUDA_SUCCESS)
         return error;
-    error = sp_native_noted(sp_driver->cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    error =
+        sp_native_noted(sp_driver->cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
     sp_driver->cuCtxPopCurrent(&popped);
     return error;
 }

@@ -1,8 +1,9 @@
-// Private events: the driver's calls on events that nobody else can touch, which are all that order is learned
-// from.
+// Private events: the driver's calls on events that nobody else can touch, which are all that order
+// is learned from.
 //
-// Under the default capture mode a query, or a record in another stream, would invalidate a capture elsewhere in
-// the process. So these calls are made in the relaxed mode (capture_mode.h), which the caller enters and leaves.
+// Under the default capture mode a query, or a record in another stream, would invalidate a capture
+// elsewhere in the process. So these calls are made in the relaxed mode (capture_mode.h), which the
+// caller enters and leaves.
 #ifndef STREAMPOOL_ORDER_PRIVATE_EVENT_H
 #define STREAMPOOL_ORDER_PRIVATE_EVENT_H
 

@@ -19,8 +19,8 @@ bool sp_streams_news_of(uint64_t number, uint32_t *slot) {
     return told >> SLOT_BITS == number + 1;
 }
 
-// Whoever brings news counts them and then looks for a listener; here it is the other way round. So one of the two sees
-// what the other did.
+// Whoever brings news counts them and then looks for a listener; here it is the other way round. So
+// one of the two sees what the other did.
 bool sp_streams_await_news(uint64_t seen, void (*listener)(void)) {
     atomic_store(&awaiting, listener);
     return atomic_load(&news) == seen;
@@ -28,7 +28,8 @@ bool sp_streams_await_news(uint64_t seen, void (*listener)(void)) {
 
 static void bring_news(uint32_t slot) {
     uint64_t number = atomic_fetch_add(&news, 1);
-    atomic_store_explicit(&latest[number % LATEST], (number + 1) << SLOT_BITS | slot, memory_order_release);
+    atomic_store_explicit(&latest[number % LATEST], (number + 1) << SLOT_BITS | slot,
+                          memory_order_release);
     if (!atomic_load(&awaiting))
         return;
     void (*listener)(void) = atomic_exchange(&awaiting, NULL);
@@ -58,7 +59,7 @@ void sp_streams_forget_strict(void) {
     atomic_store(&any_strict, false);
 }
 
-// ------------------------------------------------------------------------------- closing and publishing
+// -------------------------------------------------------------------------- closing and publishing
 
 uint64_t sp_stream_close_sequence(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
@@ -69,8 +70,9 @@ uint64_t sp_stream_close_sequence(struct sp_stream *stream) {
 
 void sp_number_raise(_Atomic uint64_t *number, uint64_t sequence) {
     uint64_t known = atomic_load_explicit(number, memory_order_relaxed);
-    while (known < sequence && !atomic_compare_exchange_weak_explicit(
-                                   number, &known, sequence, memory_order_release, memory_order_relaxed))
+    while (known < sequence &&
+           !atomic_compare_exchange_weak_explicit(number, &known, sequence, memory_order_release,
+                                                  memory_order_relaxed))
         ;
 }
 

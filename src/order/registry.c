@@ -73,7 +73,7 @@ static enum sort sort_of_slot(const struct sp_stream *stream) {
     return sort_of(sp_stream_handle_now(stream));
 }
 
-// --------------------------------------------------------------------------------------------- names
+// ------------------------------------------------------------------------------------------- names
 
 static uint64_t word_of(const struct sp_stream *stream, int index) {
     return atomic_load_explicit(&stream->key.word[index], memory_order_acquire);
@@ -115,7 +115,7 @@ static void unlink_name(struct sp_stream *stream) {
         *link = stream->next_by_name;
 }
 
-// ------------------------------------------------------------------------------------------- handles
+// ----------------------------------------------------------------------------------------- handles
 
 static struct sp_stream **handle_bucket(CUstream handle) {
     return &table.by_handle[sp_stream_hash((uintptr_t)handle) % BUCKETS];
@@ -151,7 +151,7 @@ struct sp_stream *sp_registry_find_known_as(CUstream handle) {
     return stream;
 }
 
-// --------------------------------------------------------------------------------------------- slots
+// ------------------------------------------------------------------------------------------- slots
 
 uint32_t sp_stream_count(void) {
     return atomic_load_explicit(&table.count, memory_order_acquire);
@@ -192,7 +192,8 @@ static void publish_slot(const struct sp_stream *stream) {
 // there.
 static struct sp_stream *take_spent(struct sp_list *slots, struct unused *unused) {
     for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
-        struct sp_stream *stream = SP_CONTAINER_OF(sp_list_pop_front(slots), struct sp_stream, unused);
+        struct sp_stream *stream =
+            SP_CONTAINER_OF(sp_list_pop_front(slots), struct sp_stream, unused);
         if (sp_stream_is_spent(stream))
             return stream;
         sp_list_push_back(sp_stream_has_pending_events(stream) ? &unused->slots : &unused->mute,
@@ -220,7 +221,8 @@ static struct sp_stream *used_slot(struct context *context, enum sort sort) {
 
 static void describe(struct sp_stream *stream, const struct sp_stream_description *fresh) {
     stream->first = atomic_load_explicit(&stream->sequence, memory_order_relaxed);
-    __atomic_store_n(&stream->handle, fresh->handle, __ATOMIC_RELAXED); // others may tell of it just now
+    // Others may tell of it just now.
+    __atomic_store_n(&stream->handle, fresh->handle, __ATOMIC_RELAXED);
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id)) {
         sp_stream_begin_in_context(stream);
         stream->device = fresh->device;
@@ -228,7 +230,8 @@ static void describe(struct sp_stream *stream, const struct sp_stream_descriptio
         stream->context_id = fresh->context_id;
     }
     atomic_store_explicit(&stream->kind, (int)fresh->kind, memory_order_relaxed);
-    atomic_store_explicit(&stream->acts, !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING,
+    atomic_store_explicit(&stream->acts,
+                          !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING,
                           memory_order_relaxed);
     atomic_store_explicit(&stream->gone, false, memory_order_relaxed);
     atomic_store_explicit(&stream->known_as, 0, memory_order_release);
@@ -236,7 +239,7 @@ static void describe(struct sp_stream *stream, const struct sp_stream_descriptio
     set_name(stream, &fresh->name);
 }
 
-// ------------------------------------------------------------------------------------------ contexts
+// ---------------------------------------------------------------------------------------- contexts
 
 static struct context **context_bucket(CUcontext handle) {
     return &table.by_context[sp_stream_hash((uintptr_t)handle) % CONTEXT_BUCKETS];
@@ -297,7 +300,8 @@ static void end_stream_locked(struct sp_stream *stream) {
 // Takes as long as the context has had streams at a time.
 static void end_context_locked(struct context *context) {
     while (!sp_list_empty(&context->streams))
-        end_stream_locked(SP_CONTAINER_OF(sp_list_first(&context->streams), struct sp_stream, of_context));
+        end_stream_locked(
+            SP_CONTAINER_OF(sp_list_first(&context->streams), struct sp_stream, of_context));
     remove_context(context);
 }
 
@@ -312,7 +316,7 @@ static struct context *context_of(const struct sp_stream_description *fresh) {
     return context ? context : add_context(fresh);
 }
 
-// ------------------------------------------------------------------------------------- going and coming
+// -------------------------------------------------------------------------------- going and coming
 
 static void set_gone_locked(struct sp_stream *stream) {
     atomic_store_explicit(&stream->known_as, 0, memory_order_release);
@@ -428,7 +432,8 @@ static CUresult describe_handle(CUstream handle, struct sp_stream_description *f
     return sp_context_device(fresh->context, &fresh->device);
 }
 
-CUresult sp_registry_add(CUstream handle, const struct sp_stream_name *name, struct sp_stream **stream) {
+CUresult sp_registry_add(CUstream handle, const struct sp_stream_name *name,
+                         struct sp_stream **stream) {
     struct sp_stream_description fresh = {.name = *name};
     CUresult error = describe_handle(handle, &fresh);
     if (error != CUDA_SUCCESS)
@@ -458,7 +463,7 @@ struct sp_stream *sp_registry_find(const struct sp_stream_name *name) {
     return stream;
 }
 
-// ------------------------------------------------------------------------------------------ gone contexts
+// ----------------------------------------------------------------------------------- gone contexts
 
 // A context by its name: it may be gone when it is looked up again.
 struct context_name {
@@ -469,7 +474,8 @@ struct context_name {
 static bool has_pending_frees(const struct context *context) {
     SP_LIST_FOR_EACH(link, &context->streams) {
         const struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, of_context);
-        if (atomic_load_explicit(&stream->freed, memory_order_relaxed) > sp_stream_completed(stream))
+        if (atomic_load_explicit(&stream->freed, memory_order_relaxed) >
+            sp_stream_completed(stream))
             return true;
     }
     return false;
@@ -477,11 +483,12 @@ static bool has_pending_frees(const struct context *context) {
 
 // Names up to `most` contexts but that of `alive`, and puts those that it has looked at behind all
 // others; the ones with frees pending alone, or any.
-static uint32_t name_contexts(struct context_name *names, uint32_t most, const struct sp_stream *alive,
-                              bool pending) {
+static uint32_t name_contexts(struct context_name *names, uint32_t most,
+                              const struct sp_stream *alive, bool pending) {
     uint32_t count = 0;
     sp_lock_acquire(&table.lock);
-    for (uint32_t left = most < table.context_count ? most : table.context_count; left > 0; left--) {
+    for (uint32_t left = most < table.context_count ? most : table.context_count; left > 0;
+         left--) {
         struct sp_list *link = sp_list_pop_front(&table.contexts);
         const struct context *context = SP_CONTAINER_OF(link, struct context, link);
         sp_list_push_back(&table.contexts, link);
@@ -528,7 +535,7 @@ bool sp_streams_end_with_some_gone_contexts(const struct sp_stream *alive) {
     return end_those_gone(names, name_contexts(names, LOOKS, alive, false));
 }
 
-// ------------------------------------------------------------------------------------------ for tests
+// --------------------------------------------------------------------------------------- for tests
 
 static void close_slot(struct sp_stream *stream) {
     sp_stream_destroy_events(stream);

@@ -3,11 +3,12 @@
 // A stream has a *slot*, a small number that fences name it by. The slot of one that is gone is
 // used again, so there are as many slots as streams were alive, or had work pending, at a time:
 //
-//   gone    it was destroyed through the library, its handle came back with another id, or the thread whose default
-//           stream it is has ended. Its slot goes to the next stream of the same context, once nothing of
-//           it is pending. A stream that registers asks the events of a few that are gone.
-//   ended   with its context, which was destroyed or reset: that completed its work and took its events along. Its
-//           slot goes to the next stream of any context.
+//   gone    it was destroyed through the library, its handle came back with another id, or the
+//           thread whose default stream it is has ended. Its slot goes to the next stream of the
+//           same context, once nothing of it is pending. A stream that registers asks the events of
+//           a few that are gone.
+//   ended   with its context, which was destroyed or reset: that completed its work and took its
+//           events along. Its slot goes to the next stream of any context.
 //
 // A slot keeps its sort: created, legacy, or a thread's own default stream. Pools leave more to
 // lanes whose streams can be borrowed, and threads remember default streams by handles that all of
@@ -25,7 +26,8 @@
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 
 // The same, made known if it is new: the handle was just passed to us.
-CUresult sp_registry_add(CUstream handle, const struct sp_stream_name *name, struct sp_stream **stream);
+CUresult sp_registry_add(CUstream handle, const struct sp_stream_name *name,
+                         struct sp_stream **stream);
 
 // A stream that is told by the handle with no question (see sp_stream_remember), or null.
 struct sp_stream *sp_registry_find_known_as(CUstream handle);

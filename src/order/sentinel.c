@@ -8,10 +8,11 @@
 
 enum { BUCKETS = 64, SIZE = 64 };
 
-// That of the latest context at a handle. It stays when the context is gone, until another one takes its place.
+// That of the latest context at a handle. It stays when the context is gone, until another one
+// takes its place.
 //
-// A reader may see the id of the one before with the memory of the next one. These two never belong together, so what it
-// concludes is that the context of that id is gone; and it is.
+// A reader may see the id of the one before with the memory of the next one. These two never belong
+// together, so what it concludes is that the context of that id is gone; and it is.
 struct sentinel {
     struct sentinel *next;
     CUcontext context;
@@ -25,7 +26,7 @@ static struct {
     struct sentinel *_Atomic buckets[BUCKETS];
 } table;
 
-// ------------------------------------------------------------------------------------------- the table
+// --------------------------------------------------------------------------------------- the table
 
 static struct sentinel *_Atomic *bucket_of(CUcontext context) {
     return &table.buckets[((uintptr_t)context * 0x9E3779B97F4A7C15u >> 32) % BUCKETS];
@@ -49,8 +50,8 @@ static struct sentinel *add_locked(CUcontext context) {
     return sentinel;
 }
 
-// Puts the memory into the place of the sentinel with the id `before` (0: there was none). When another thread was
-// faster, its id is the context's, and the memory stays the caller's.
+// Puts the memory into the place of the sentinel with the id `before` (0: there was none). When
+// another thread was faster, its id is the context's, and the memory stays the caller's.
 static CUresult keep(CUcontext context, uint64_t before, void **memory, uint64_t *id) {
     sp_lock_acquire(&table.lock);
     struct sentinel *sentinel = find(context);
@@ -68,7 +69,7 @@ static CUresult keep(CUcontext context, uint64_t before, void **memory, uint64_t
     return sentinel ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// ------------------------------------------------------------------------------------------- the driver
+// -------------------------------------------------------------------------------------- the driver
 
 // The number of the allocation at an address, 0 when there is none.
 static CUresult ask(void *memory, uint64_t *id) {
@@ -76,7 +77,8 @@ static CUresult ask(void *memory, uint64_t *id) {
     CUresult error = sp_driver->cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_BUFFER_ID,
                                                       (CUdeviceptr)(uintptr_t)memory);
     *id = error == CUDA_SUCCESS ? value : 0;
-    return error == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : sp_native_noted(error, "cuPointerGetAttribute");
+    return error == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS
+                                             : sp_native_noted(error, "cuPointerGetAttribute");
 }
 
 // The id of the latest context that is known at a handle, 0 for none, and whether it is alive.
@@ -117,7 +119,7 @@ static CUresult make(CUcontext context, uint64_t before, uint64_t *id) {
     return error;
 }
 
-// ------------------------------------------------------------------------------------------- contexts
+// ---------------------------------------------------------------------------------------- contexts
 
 CUresult sp_sentinel_id(CUcontext context, uint64_t *id) {
     bool alive;

@@ -1,11 +1,13 @@
-// Sentinels: what tells a context from an earlier one at its handle where the driver has no cuCtxGetId.
+// Sentinels: what tells a context from an earlier one at its handle where the driver has no
+// cuCtxGetId.
 //
-// A sentinel is a few bytes of pinned host memory that the library allocates in a context when it first meets one of
-// its streams. They belong to the context and go with it. The driver numbers its allocations (the attribute
-// CU_POINTER_ATTRIBUTE_BUFFER_ID) and no number comes back, though handles and addresses do: so the sentinel's number is
-// the context's id. While the driver has that number for the address, the context is alive. When it has another one,
-// or knows no such memory, the context is gone. Any other answer tells nothing. On an H200 the question costs 26 ns,
-// needs no current context, and does no harm whatever has become of the memory.
+// A sentinel is a few bytes of pinned host memory that the library allocates in a context when it
+// first meets one of its streams. They belong to the context and go with it. The driver numbers its
+// allocations (the attribute CU_POINTER_ATTRIBUTE_BUFFER_ID) and no number comes back, though
+// handles and addresses do: so the sentinel's number is the context's id. While the driver has that
+// number for the address, the context is alive. When it has another one, or knows no such memory,
+// the context is gone. Any other answer tells nothing. On an H200 the question costs 26 ns, needs
+// no current context, and does no harm whatever has become of the memory.
 //
 // Thread safe. Looking one up takes no lock, and no lock is held across a driver call.
 #ifndef STREAMPOOL_ORDER_SENTINEL_H
@@ -16,8 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The id of a context that is alive, one question to the driver. The first time, and when its handle stood for another
-// one before, it gets a sentinel, and the driver may wait for work of the device.
+// The id of a context that is alive, one question to the driver. The first time, and when its
+// handle stood for another one before, it gets a sentinel, and the driver may wait for work of the
+// device.
 CUresult sp_sentinel_id(CUcontext context, uint64_t *id);
 
 // The same, and 0 for a context that has no sentinel: then no stream of it is known.

@@ -7,7 +7,7 @@
 // so a question is asked more than once.
 enum { QUESTIONS = 64 };
 
-// ------------------------------------------------------------------------------------ asking, waiting
+// --------------------------------------------------------------------------------- asking, waiting
 
 static bool begin_closing(struct sp_closing *closing, const struct sp_stream *of,
                           sp_closing_filter *is_about) {
@@ -18,7 +18,8 @@ static bool begin_closing(struct sp_closing *closing, const struct sp_stream *of
 typedef CUresult question(const struct sp_stream *stream, bool *complete);
 
 // Without host memory nothing is asked, and nothing learned.
-static CUresult ask(const struct sp_stream *stream, sp_closing_filter *is_about, question *ask_driver) {
+static CUresult ask(const struct sp_stream *stream, sp_closing_filter *is_about,
+                    question *ask_driver) {
     bool complete = false;
     struct sp_closing closing;
     if (!begin_closing(&closing, stream, is_about))
@@ -41,8 +42,8 @@ static CUresult record_and_wait(const struct sp_stream *stream, recording *recor
     return error;
 }
 
-static CUresult wait_and_join(struct sp_stream *stream, sp_closing_filter *is_about, recording *record,
-                              CUevent event) {
+static CUresult wait_and_join(struct sp_stream *stream, sp_closing_filter *is_about,
+                              recording *record, CUevent event) {
     struct sp_closing closing;
     if (!begin_closing(&closing, stream, is_about))
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -53,7 +54,8 @@ static CUresult wait_and_join(struct sp_stream *stream, sp_closing_filter *is_ab
     return error;
 }
 
-static CUresult wait_behind(struct sp_stream *stream, sp_closing_filter *is_about, recording *record) {
+static CUresult wait_behind(struct sp_stream *stream, sp_closing_filter *is_about,
+                            recording *record) {
     CUevent event;
     CUresult error = sp_private_event_create(stream, &event);
     if (error != CUDA_SUCCESS)
@@ -63,7 +65,7 @@ static CUresult wait_behind(struct sp_stream *stream, sp_closing_filter *is_abou
     return error;
 }
 
-// --------------------------------------------------------------------------------- the legacy stream
+// ------------------------------------------------------------------------------- the legacy stream
 
 bool sp_silent_is_seen_by_legacy(const struct sp_stream *stream) {
     return stream->identified &&
@@ -91,7 +93,8 @@ static CUresult query_legacy(const struct sp_stream *stream, bool *complete) {
 
 static CUresult record_legacy(const struct sp_stream *stream, CUevent event) {
     (void)stream;
-    return may_pass_legacy() ? sp_private_event_record(event, CU_STREAM_LEGACY) : CUDA_ERROR_NOT_READY;
+    return may_pass_legacy() ? sp_private_event_record(event, CU_STREAM_LEGACY)
+                             : CUDA_ERROR_NOT_READY;
 }
 
 static CUresult ask_legacy(struct sp_stream *stream) {
@@ -105,7 +108,8 @@ static CUresult wait_legacy(struct sp_stream *stream) {
 // The legacy stream is that of the current context.
 static CUresult in_context(struct sp_stream *stream, CUresult (*act)(struct sp_stream *stream)) {
     CUcontext popped;
-    CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
+    CUresult error =
+        sp_native_noted(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
     if (error != CUDA_SUCCESS)
         return error;
     error = act(stream);
@@ -121,7 +125,7 @@ CUresult sp_silent_wait_legacy(struct sp_stream *stream) {
     return stream->identified ? in_context(stream, wait_legacy) : CUDA_ERROR_NOT_READY;
 }
 
-// --------------------------------------------------------------------------------------- the context
+// ------------------------------------------------------------------------------------- the context
 
 static CUresult record_context(const struct sp_stream *stream, CUevent event) {
     return sp_native_noted(sp_driver->cuCtxRecordEvent(stream->context, event), "cuCtxRecordEvent");
@@ -147,9 +151,11 @@ static CUresult query_context(const struct sp_stream *stream, bool *complete) {
 }
 
 CUresult sp_silent_ask_context(struct sp_stream *stream) {
-    return sp_driver->cuCtxRecordEvent ? ask(stream, NULL, query_context) : CUDA_ERROR_NOT_SUPPORTED;
+    return sp_driver->cuCtxRecordEvent ? ask(stream, NULL, query_context)
+                                       : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult sp_silent_wait_context(struct sp_stream *stream) {
-    return sp_driver->cuCtxRecordEvent ? wait_behind(stream, NULL, record_context) : CUDA_ERROR_NOT_SUPPORTED;
+    return sp_driver->cuCtxRecordEvent ? wait_behind(stream, NULL, record_context)
+                                       : CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -1,7 +1,7 @@
 // Silent streams: those that freed memory, left no event behind it, and are named by no call any
 // more. They were destroyed by the driver's own call, or were the default stream of a thread that
-// has ended, or the program just doesn't use them. Nobody may pass their handles to the driver. What
-// they freed is asked about in other ways, before an allocation is refused:
+// has ended, or the program just doesn't use them. Nobody may pass their handles to the driver.
+// What they freed is asked about in other ways, before an allocation is refused:
 //
 //   the legacy stream   A query of it sees all work of its context's blocking streams, per-thread
 //                       streams among them, also of those that are gone (measured on an H200).
@@ -28,8 +28,8 @@ bool sp_silent_is_seen_by_legacy(const struct sp_stream *stream);
 CUresult sp_silent_ask_legacy(struct sp_stream *stream);
 CUresult sp_silent_ask_context(struct sp_stream *stream);
 
-// Makes the stream wait for an event behind all that those streams were given so far, and joins that
-// to its clock. After the first, later work of blocking streams waits for it, too;
+// Makes the stream wait for an event behind all that those streams were given so far, and joins
+// that to its clock. After the first, later work of blocking streams waits for it, too;
 // CUDA_ERROR_NOT_READY, and nothing was done, beside such a capture. The second as above.
 CUresult sp_silent_wait_legacy(struct sp_stream *stream);
 CUresult sp_silent_wait_context(struct sp_stream *stream);

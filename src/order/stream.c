@@ -10,9 +10,10 @@
 _Thread_local struct sp_stream *sp_streams_by_id[SP_STREAMS_BY_ID];
 _Thread_local struct sp_stream *sp_streams_by_handle[SP_STREAMS_BY_HANDLE];
 
-// --------------------------------------------------------------------------------------- behind a handle
+// --------------------------------------------------------------------------------- behind a handle
 
-static CUresult find_or_add(CUstream handle, const struct sp_stream_name *name, struct sp_stream **stream) {
+static CUresult find_or_add(CUstream handle, const struct sp_stream_name *name,
+                            struct sp_stream **stream) {
     *stream = sp_registry_find(name);
     CUresult error = *stream ? CUDA_SUCCESS : sp_registry_add(handle, name, stream);
     if (error != CUDA_SUCCESS)
@@ -32,9 +33,10 @@ CUresult sp_stream_resolve_id(CUstream handle, uint64_t id, struct sp_stream **s
     return find_or_add(handle, &(struct sp_stream_name){{id, 0, 0}}, stream);
 }
 
-// The legacy streams that this thread has named last, by the id of the context that was current then. A context has one such stream
-// as long as it lives, so its id, which the driver tells in two thirds of the time, stands for the stream's. Green contexts, too, have an
-// id each: see the conformance program's group gpu.
+// The legacy streams that this thread has named last, by the id of the context that was current
+// then. A context has one such stream as long as it lives, so its id, which the driver tells in two
+// thirds of the time, stands for the stream's. Green contexts, too, have an id each: see the
+// conformance program's group gpu.
 enum { LEGACY_STREAMS = 4 }; // ids are counted by the driver, one by one
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct legacy {
     unsigned long long context_id; // 0: none
@@ -48,8 +50,8 @@ static bool is_legacy_of(const struct legacy *legacy, unsigned long long context
 }
 
 // By the stream's own id. Kept where the context's is known, which is never 0.
-static CUresult ask_for_legacy(CUstream handle, unsigned long long context_id, struct legacy *legacy,
-                               struct sp_stream **stream) {
+static CUresult ask_for_legacy(CUstream handle, unsigned long long context_id,
+                               struct legacy *legacy, struct sp_stream **stream) {
     unsigned long long id = 0;
     CUresult error = sp_stream_resolve_by_id(handle, &id, stream);
     if (error == CUDA_SUCCESS && context_id != 0)
@@ -74,16 +76,18 @@ CUresult sp_stream_resolve_anonymous(CUstream handle, struct sp_stream **stream)
     if (error != CUDA_SUCCESS)
         return error;
     *stream = sp_streams_by_id[sp_stream_name_hash(&name) % SP_STREAMS_BY_ID];
-    return *stream && sp_stream_has_name(*stream, &name) ? CUDA_SUCCESS : find_or_add(handle, &name, stream);
+    return *stream && sp_stream_has_name(*stream, &name) ? CUDA_SUCCESS
+                                                         : find_or_add(handle, &name, stream);
 }
 
 bool sp_stream_is_of_current_context(const struct sp_stream *stream) {
     CUcontext context = NULL;
     uint64_t id;
-    return sp_context_current(&context, &id) == CUDA_SUCCESS && sp_stream_is_of(stream, context, id);
+    return sp_context_current(&context, &id) == CUDA_SUCCESS &&
+           sp_stream_is_of(stream, context, id);
 }
 
-// ------------------------------------------------------------------------------------ remembered handles
+// ------------------------------------------------------------------------------ remembered handles
 
 static _Atomic bool remembers; // any
 

@@ -47,7 +47,8 @@ static void mark_frees(struct sp_stream *stream, struct view *view) {
 }
 
 // Of an identified stream: what the driver's answer alone has shown.
-static void publish_answer(struct sp_stream *stream, const struct view *view, enum sp_knowledge how) {
+static void publish_answer(struct sp_stream *stream, const struct view *view,
+                           enum sp_knowledge how) {
     if (!stream->identified)
         return;
     sp_clock_publish(&view->clock, how);
@@ -59,8 +60,8 @@ static void publish_answer(struct sp_stream *stream, const struct view *view, en
 // handle; the chain does, and is asked. Where the same stream made the chain's last record the
 // answer is certain, so what it shows is what the synchronise has shown.
 static CUresult await_chain(struct sp_stream *stream, uint64_t end) {
-    CUresult error =
-        answers_for_itself_alone(stream) ? sp_chain_await(stream, end) : sp_chain_confirm(stream, end);
+    CUresult error = answers_for_itself_alone(stream) ? sp_chain_await(stream, end)
+                                                      : sp_chain_confirm(stream, end);
     sp_stream_poll(stream);
     sp_stream_trim_spares(stream);
     return error;
@@ -93,7 +94,8 @@ static bool has_pending_frees(const struct sp_stream *stream, const struct view 
     if (!answers_for_itself_alone(stream))
         return false;
     return stream->identified
-               ? view->mark && !sp_fence_is_complete((struct sp_fence){stream->slot, view->mark->sequence})
+               ? view->mark &&
+                     !sp_fence_is_complete((struct sp_fence){stream->slot, view->mark->sequence})
                : sp_stream_has_pending_events(stream);
 }
 

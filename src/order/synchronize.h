@@ -1,7 +1,7 @@
 // The program's synchronises and queries: the driver's calls, and what they have shown.
 //
-// What a synchronise shows depends on the program alone, so it counts as synchronised; what a query shows
-// depends on the device as well, and counts as found.
+// What a synchronise shows depends on the program alone, so it counts as synchronised; what a query
+// shows depends on the device as well, and counts as found.
 #ifndef STREAMPOOL_ORDER_SYNCHRONIZE_H
 #define STREAMPOOL_ORDER_SYNCHRONIZE_H
 
@@ -11,7 +11,8 @@
 CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle);
 CUresult sp_stream_query(struct sp_stream *stream, CUstream handle);
 
-// The same as a question of ours, inside a call that was made with the stream: no capture is touched by it.
+// The same as a question of ours, inside a call that was made with the stream: no capture is
+// touched by it.
 CUresult sp_stream_ask(struct sp_stream *stream);
 
 // Of the current context.

@@ -15,8 +15,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; // of a thread that has some: only that its end is told
 static bool has_key;
 
-// The program's own destructors, which may use the streams, come in the first round. So this acts in
-// the second: what a later one uses is told in the round behind that. The last round stays free,
+// The program's own destructors, which may use the streams, come in the first round. So this acts
+// in the second: what a later one uses is told in the round behind that. The last round stays free,
 // since a lock taken there leaves state of its own behind, and the thread sanitizer takes none.
 enum { ROUND = 2 };
 

@@ -24,7 +24,7 @@ struct change {
     size_t count;
 };
 
-// ---------------------------------------------------------------------------------------------- the walk
+// ---------------------------------------------------------------------------------------- the walk
 
 // The first `most` mappings in the order in which a walk finds them. One that undoes what another
 // has done leaves none of them out, and counts those that the driver refuses.
@@ -76,12 +76,13 @@ static CUresult set_all(struct walk *walk, const struct sp_pool *pool) {
     return error;
 }
 
-// ---------------------------------------------------------------------------------------------- the change
+// -------------------------------------------------------------------------------------- the change
 
 static struct change what_was(const struct sp_pool *pool, const struct change *change) {
     struct change before = *change;
     for (size_t i = 0; i < before.count; i++)
-        before.descriptors[i].flags = sp_access_of(&pool->access, before.descriptors[i].location.id);
+        before.descriptors[i].flags =
+            sp_access_of(&pool->access, before.descriptors[i].location.id);
     return before;
 }
 
@@ -108,18 +109,21 @@ static CUresult change_locked(struct sp_pool *pool, const struct change *change)
         return error;
     }
     for (size_t i = 0; i < change->count; i++)
-        sp_access_note(&pool->access, change->descriptors[i].location.id, change->descriptors[i].flags);
+        sp_access_note(&pool->access, change->descriptors[i].location.id,
+                       change->descriptors[i].flags);
     return CUDA_SUCCESS;
 }
 
-// ------------------------------------------------------------------------------------------------ checking
+// ---------------------------------------------------------------------------------------- checking
 
 static poolError_t check_own(const struct sp_pool *pool, enum poolMemAccessFlags flags) {
     int own = pool->device->vmm.ordinal;
     if (flags == poolMemAccessFlagsProtNone)
-        return sp_fail(poolErrorInvalidDevice, "device %d can't be denied the memory of its own pool", own);
+        return sp_fail(poolErrorInvalidDevice,
+                       "device %d can't be denied the memory of its own pool", own);
     if (flags == poolMemAccessFlagsProtRead)
-        return sp_fail(poolErrorNotSupported, "device %d writes to the memory of its own pool", own);
+        return sp_fail(poolErrorNotSupported, "device %d writes to the memory of its own pool",
+                       own);
     return poolSuccess;
 }
 
@@ -132,8 +136,8 @@ static poolError_t check_peer(const struct sp_pool *pool, int peer, enum poolMem
         return sp_fail_driver(error, "asking whether a device can access another's memory");
     return possible ? poolSuccess
                     : sp_fail(poolErrorInvalidDevice,
-                              "device %d can't access memory of device %d (cuDeviceCanAccessPeer)", peer,
-                              pool->device->vmm.ordinal);
+                              "device %d can't access memory of device %d (cuDeviceCanAccessPeer)",
+                              peer, pool->device->vmm.ordinal);
 }
 
 static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessDesc *desc) {
@@ -143,7 +147,8 @@ static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessD
                        (int)location->type);
     if (desc->flags != poolMemAccessFlagsProtNone && desc->flags != poolMemAccessFlagsProtRead &&
         desc->flags != poolMemAccessFlagsProtReadWrite)
-        return sp_fail(poolErrorInvalidValue, "%d is not one of poolMemAccessFlags", (int)desc->flags);
+        return sp_fail(poolErrorInvalidValue, "%d is not one of poolMemAccessFlags",
+                       (int)desc->flags);
     if (!sp_device_exists(location->id))
         return sp_fail(poolErrorInvalidDevice, "there is no device %d", location->id);
     return location->id == pool->device->vmm.ordinal ? check_own(pool, desc->flags)
@@ -156,13 +161,14 @@ static void enter(struct change *change, const struct poolMemAccessDesc *desc) {
     while (at < change->count && change->descriptors[at].location.id != desc->location.id)
         at++;
     change->count += at == change->count;
-    change->descriptors[at] =
-        (CUmemAccessDesc){{CU_MEM_LOCATION_TYPE_DEVICE, desc->location.id}, (CUmemAccess_flags)desc->flags};
+    change->descriptors[at] = (CUmemAccessDesc){{CU_MEM_LOCATION_TYPE_DEVICE, desc->location.id},
+                                                (CUmemAccess_flags)desc->flags};
 }
 
-// ------------------------------------------------------------------------------------------------ the calls
+// --------------------------------------------------------------------------------------- the calls
 
-poolError_t sp_pool_set_access(struct sp_pool *pool, const struct poolMemAccessDesc *list, size_t count) {
+poolError_t sp_pool_set_access(struct sp_pool *pool, const struct poolMemAccessDesc *list,
+                               size_t count) {
     struct change change = {.count = 0};
     for (size_t i = 0; i < count; i++) {
         poolError_t error = check(pool, &list[i]);
@@ -182,8 +188,8 @@ poolError_t sp_pool_set_access(struct sp_pool *pool, const struct poolMemAccessD
 poolError_t sp_pool_get_access(const struct sp_pool *pool, const struct poolMemLocation *location,
                                enum poolMemAccessFlags *flags) {
     if (location->type != poolMemLocationTypeDevice || !sp_device_exists(location->id))
-        return sp_fail(poolErrorInvalidValue, "(%d, %d) is not the location of a device", (int)location->type,
-                       location->id);
+        return sp_fail(poolErrorInvalidValue, "(%d, %d) is not the location of a device",
+                       (int)location->type, location->id);
     *flags = location->id == pool->device->vmm.ordinal
                  ? poolMemAccessFlagsProtReadWrite
                  : (enum poolMemAccessFlags)sp_access_of(&pool->access, location->id);

@@ -4,7 +4,8 @@
 #include "order/poll.h"
 #include "order/silent.h"
 
-// A stream of the context that has freed memory of which the legacy stream alone would tell, or null.
+// A stream of the context that has freed memory of which the legacy stream alone would tell, or
+// null.
 static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, uint64_t id) {
     struct sp_stream *found = NULL;
     sp_lock_acquire(&pool->lock);
@@ -25,6 +26,7 @@ CUresult sp_pool_ask_current_context(struct sp_pool *pool) {
     if (error != CUDA_SUCCESS || !sp_pool_may_ask(pool))
         return error;
     error = sp_context_current(&context, &id);
-    struct sp_stream *silent = error == CUDA_SUCCESS && context ? silent_stream(pool, context, id) : NULL;
+    struct sp_stream *silent =
+        error == CUDA_SUCCESS && context ? silent_stream(pool, context, id) : NULL;
     return silent ? sp_silent_ask_legacy(silent) : error;
 }

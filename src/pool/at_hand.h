@@ -1,8 +1,10 @@
-// The common pair, whole: an allocation that the stream's lane has at hand, and the free of one back to where it came from. One
-// critical section of the lane each, on lines that its thread alone writes; no driver call, no host memory, no division.
+// The common pair, whole: an allocation that the stream's lane has at hand, and the free of one
+// back to where it came from. One critical section of the lane each, on lines that its thread alone
+// writes; no driver call, no host memory, no division.
 //
-// What isn't common is left to malloc.c and free.c, before anything is changed: a free changes all or nothing here. It looks at
-// everything under the lane's lock, which is what a block's double free is told by.
+// What isn't common is left to malloc.c and free.c, before anything is changed: a free changes all
+// or nothing here. It looks at everything under the lane's lock, which is what a block's double
+// free is told by.
 #ifndef STREAMPOOL_POOL_AT_HAND_H
 #define STREAMPOOL_POOL_AT_HAND_H
 
@@ -13,11 +15,12 @@
 #include "pool/owner.h"
 #include "pool/quick.h"
 
-// ------------------------------------------------------------------------------------------------- malloc
+// ------------------------------------------------------------------------------------------ malloc
 
-// A slab of the class with a free block that the flags allow: one behind the first, or one with blocks that other streams
-// returned. Null when there is none.
-struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index, unsigned int flags);
+// A slab of the class with a free block that the flags allow: one behind the first, or one with
+// blocks that other streams returned. Null when there is none.
+struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index,
+                                         unsigned int flags);
 
 // A free that leaves a slab empty counts all of it: all is held back from others. Any other free
 // counts the block. Nobody else could have that while the slab is in use; but the sooner an event
@@ -26,8 +29,8 @@ static inline uint32_t sp_slab_counts(const struct sp_slab *slab, bool whole) {
     return whole ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
 }
 
-// A slab counts whole once under each number, however often its stream uses it again. Of two numbers
-// that are equal in these bits one has long had an event behind it.
+// A slab counts whole once under each number, however often its stream uses it again. Of two
+// numbers that are equal in these bits one has long had an event behind it.
 static inline bool sp_slab_is_counted(const struct sp_slab *slab, uint64_t sequence) {
     return slab->counted_under == (uint32_t)sequence;
 }
@@ -39,7 +42,8 @@ static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t siz
     return address;
 }
 
-// `freed`, where the caller wants it, is the last number under which the lane's stream freed what is taken.
+// `freed`, where the caller wants it, is the last number under which the lane's stream freed what
+// is taken.
 static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags,
                                             uint64_t *freed) {
     unsigned class_index = sp_size_class_of(size);
@@ -65,7 +69,8 @@ static inline uint64_t sp_hand_out(struct sp_lane *lane, struct sp_block *block,
     return block->address;
 }
 
-// From the lane's quick list; 0 when there is none of the size. It may be one that can't even be rounded.
+// From the lane's quick list; 0 when there is none of the size. It may be one that can't even be
+// rounded.
 static inline uint64_t sp_take_quick_locked(struct sp_lane *lane, size_t size, uint64_t *freed) {
     if (SP_UNLIKELY(size > SIZE_MAX / 2))
         return 0;
@@ -82,8 +87,8 @@ static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
 }
 
 // What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
-static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_stream *stream, size_t size,
-                                       unsigned int flags, uint64_t *freed) {
+static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_stream *stream,
+                                       size_t size, unsigned int flags, uint64_t *freed) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
     uint64_t address = 0;
     bool covered = true;
@@ -103,30 +108,33 @@ static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_str
     return address;
 }
 
-// --------------------------------------------------------------------------------------------------- free
+// -------------------------------------------------------------------------------------------- free
 
-// So many bytes more that no event stands behind; false, and nothing changed, where that is the first under a number, or too
-// many.
-static inline bool sp_lane_add_unfenced_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+// So many bytes more that no event stands behind; false, and nothing changed, where that is the
+// first under a number, or too many.
+static inline bool sp_lane_add_unfenced_locked(struct sp_lane *lane, uint64_t sequence,
+                                               uint64_t bytes) {
     uint64_t unfenced = atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) + bytes;
-    if (SP_UNLIKELY(atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) != sequence ||
+    if (SP_UNLIKELY(atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) !=
+                        sequence ||
                     unfenced > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed)))
         return false;
     atomic_store_explicit(&lane->unfenced_bytes, unfenced, memory_order_relaxed);
     return true;
 }
 
-// The same where `over` is null. Else the free may begin a number, and may be too many: it is told that, and recorded by the caller.
-static SP_HOT bool sp_lane_count_free_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes,
-                                             bool *over) {
+// The same where `over` is null. Else the free may begin a number, and may be too many: it is told
+// that, and recorded by the caller.
+static SP_HOT bool sp_lane_count_free_locked(struct sp_lane *lane, uint64_t sequence,
+                                             uint64_t bytes, bool *over) {
     if (!over)
         return sp_lane_add_unfenced_locked(lane, sequence, bytes);
     *over = sp_lane_count_unfenced(lane, sequence, bytes);
     return true;
 }
 
-// A free that leaves a slab empty has more to do where another slab of its class is listed: this one
-// is given up then. At hand it also leaves the slab to the near way where it is to count whole.
+// A free that leaves a slab empty has more to do where another slab of its class is listed: this
+// one is given up then. At hand it also leaves the slab to the near way where it is to count whole.
 static inline bool sp_leaves_more_to_do(const struct sp_list *slabs, const struct sp_slab *slab,
                                         uint64_t sequence, const bool *over) {
     if (SP_LIKELY(slab->live > 1))
@@ -155,11 +163,12 @@ static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *sla
     return true;
 }
 
-static SP_HOT bool sp_put_large_locked(struct sp_lane *lane, struct sp_block *block, uint64_t address,
-                                       uint64_t sequence, bool *over) {
+static SP_HOT bool sp_put_large_locked(struct sp_lane *lane, struct sp_block *block,
+                                       uint64_t address, uint64_t sequence, bool *over) {
     uint32_t slot = lane->stream->slot;
     if (SP_UNLIKELY(block->address != address || !sp_block_is_live_of(block, lane) ||
-                    !sp_fence_set_is_of(&block->fences, slot) || !sp_quick_has_room(lane, block->size) ||
+                    !sp_fence_set_is_of(&block->fences, slot) ||
+                    !sp_quick_has_room(lane, block->size) ||
                     !sp_lane_count_free_locked(lane, sequence, block->size, over)))
         return false;
     sp_fence_set_advance(&block->fences, slot, sequence);
@@ -168,9 +177,10 @@ static SP_HOT bool sp_put_large_locked(struct sp_lane *lane, struct sp_block *bl
     return true;
 }
 
-// A block of the stream's own lane goes back to its slab or quick list, and nothing is left to do for the pool. `owner` is the
-// address's word in the page map. False: nothing was done.
-static SP_HOT bool sp_put_at_hand(uintptr_t owner, uint64_t address, const struct sp_stream *stream) {
+// A block of the stream's own lane goes back to its slab or quick list, and nothing is left to do
+// for the pool. `owner` is the address's word in the page map. False: nothing was done.
+static SP_HOT bool sp_put_at_hand(uintptr_t owner, uint64_t address,
+                                  const struct sp_stream *stream) {
     struct sp_lane *lane = sp_owner_lane(owner);
     uint64_t sequence;
     if (SP_UNLIKELY(!lane || lane->stream != stream || !sp_stream_is_noted(stream, &sequence)))
@@ -184,11 +194,13 @@ static SP_HOT bool sp_put_at_hand(uintptr_t owner, uint64_t address, const struc
     return put;
 }
 
-// --------------------------------------------------------------------------------------------- what the API calls
+// ------------------------------------------------------------------------------ what the API calls
 
-// From the pool that has this handle, or had it a moment ago. SP_POOL_GONE when another thread has given it up meanwhile.
-static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                         size_t size, unsigned int flags, void **pointer) {
+// From the pool that has this handle, or had it a moment ago. SP_POOL_GONE when another thread has
+// given it up meanwhile.
+static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle,
+                                         struct sp_stream *stream, size_t size, unsigned int flags,
+                                         void **pointer) {
     if (SP_UNLIKELY(sp_stream_acts(stream) || flags & poolMallocFixed))
         return sp_pool_malloc_slowly(pool, handle, stream, size, flags, pointer);
     uint64_t address = sp_take_at_hand(pool, stream, size, flags, NULL);
@@ -200,7 +212,8 @@ static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t han
     return poolSuccess;
 }
 
-// On a stream, whose capture state has been checked. `owner` is what the page map says of the pointer.
+// On a stream, whose capture state has been checked. `owner` is what the page map says of the
+// pointer.
 static SP_HOT poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream) {
     return SP_LIKELY(sp_put_at_hand(owner, (uint64_t)(uintptr_t)pointer, stream))
                ? poolSuccess

@@ -1,4 +1,5 @@
-// Attributes: one function that reads and one that writes; what each means is said in the public header.
+// Attributes: one function that reads and one that writes; what each means is said in the public
+// header.
 #include "pool/figures.h"
 #include "pool/given_up.h"
 #include "pool/keep.h"
@@ -101,8 +102,8 @@ static bool read_int(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
 // The index of a statistic, or SP_STATISTIC_COUNT for any other attribute.
 static enum sp_statistic statistic_of(enum poolMemPoolAttr attribute) {
     switch (attribute) {
-#define STATISTIC_CASE(name, number, text)                                                                   \
-    case poolMemPoolStat##name:                                                                              \
+#define STATISTIC_CASE(name, number, text)                                                         \
+    case poolMemPoolStat##name:                                                                    \
         return SP_STATISTIC_##name;
         STREAMPOOL_POOL_STATISTICS(STATISTIC_CASE)
 #undef STATISTIC_CASE
@@ -121,7 +122,8 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
     return statistic < SP_STATISTIC_COUNT ? names[statistic] : sp_gauge_name(attribute);
 }
 
-// What the lanes served from their own lists, and what their frees recorded, is counted by each of them.
+// What the lanes served from their own lists, and what their frees recorded, is counted by each of
+// them.
 static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic statistic) {
     switch (statistic) {
     case SP_STATISTIC_ReuseSameStream:
@@ -137,19 +139,21 @@ static uint64_t counted_by_lanes(struct sp_pool *pool, enum sp_statistic statist
     uint64_t sum = 0;
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes)
-    sum += counted_by_lane(SP_CONTAINER_OF(link, struct sp_lane, link), statistic);
+        sum += counted_by_lane(SP_CONTAINER_OF(link, struct sp_lane, link), statistic);
     sp_lock_release(&pool->lock);
     return sum;
 }
 
-// A record that a lane had counted when counting began anew, and that failed then, would leave less than none.
+// A record that a lane had counted when counting began anew, and that failed then, would leave less
+// than none.
 static uint64_t read_statistic(struct sp_pool *pool, enum sp_statistic statistic) {
     uint64_t count = read_figure(&pool->statistics[statistic]) + counted_by_lanes(pool, statistic);
     return (int64_t)count < 0 ? 0 : count;
 }
 
 // Counting anew begins at what has been counted: the lanes' own counts are never written by others.
-static poolError_t reset_statistic(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
+static poolError_t reset_statistic(struct sp_pool *pool, enum sp_statistic statistic,
+                                   uint64_t number) {
     if (number != 0)
         return sp_fail(poolErrorInvalidValue, "a statistic can only be set to 0");
     atomic_store_explicit(&pool->statistics[statistic], 0 - counted_by_lanes(pool, statistic),
@@ -157,7 +161,8 @@ static poolError_t reset_statistic(struct sp_pool *pool, enum sp_statistic stati
     return poolSuccess;
 }
 
-poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value) {
+poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                                  void *value) {
     uint64_t number;
     int flag;
     enum sp_statistic statistic = statistic_of(attribute);
@@ -178,13 +183,15 @@ poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
 }
 
 static poolError_t check_reset(uint64_t number) {
-    return number == 0 ? poolSuccess : sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
+    return number == 0 ? poolSuccess
+                       : sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
 }
 
 static poolError_t reset_reserved_high(struct sp_pool *pool, uint64_t number) {
     poolError_t error = check_reset(number);
     if (error == poolSuccess)
-        atomic_store_explicit(&pool->reserved_high, read_figure(&pool->reserved), memory_order_relaxed);
+        atomic_store_explicit(&pool->reserved_high, read_figure(&pool->reserved),
+                              memory_order_relaxed);
     return error;
 }
 
@@ -212,7 +219,8 @@ static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
     sp_pool_close_lanes(pool);
     sp_lock_acquire(&pool->lock);
     atomic_store(&pool->deterministic, deterministic);
-    atomic_store(&pool->is_complete, deterministic ? sp_fence_is_synchronized : sp_fence_is_complete);
+    atomic_store(&pool->is_complete,
+                 deterministic ? sp_fence_is_synchronized : sp_fence_is_complete);
     pool->settled = UINT64_MAX;
     SP_LIST_FOR_EACH(link, &pool->lanes) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
@@ -251,8 +259,10 @@ void sp_pool_set_promises(struct sp_pool *pool, int promises) {
         atomic_fetch_sub(&sp_pools_promised, 1);
 }
 
-// A stream that is remembered for the sake of a promise that has ended may be destroyed in any way now, and a default stream may be
-// another context's. It isn't known which those are, so all are forgotten. No open lane's stream can be borrowed then before its next call, so what it has freed gets an event.
+// A stream that is remembered for the sake of a promise that has ended may be destroyed in any way
+// now, and a default stream may be another context's. It isn't known which those are, so all are
+// forgotten. No open lane's stream can be borrowed then before its next call, so what it has freed
+// gets an event.
 void sp_promises_end(void) {
     for (struct sp_device *device = sp_runtime_next_device(NULL); device;
          device = sp_runtime_next_device(device)) {
@@ -265,14 +275,17 @@ void sp_promises_end(void) {
 
 enum {
     REMEMBERED_BY = poolPromiseStreamDestroy | poolPromiseOneContext,
-    ALL_PROMISES = REMEMBERED_BY | poolPromiseNoCapture | poolPromiseNeverCapture | poolPromiseNoLegacyOrder
+    ALL_PROMISES =
+        REMEMBERED_BY | poolPromiseNoCapture | poolPromiseNeverCapture | poolPromiseNoLegacyOrder
 };
 
-// A call that is under way when a promise ends may remember its stream once more; so it is forgotten when one is made, too. And
-// what was left without an event while that was promised gets one as long as it is.
+// A call that is under way when a promise ends may remember its stream once more; so it is
+// forgotten when one is made, too. And what was left without an event while that was promised gets
+// one as long as it is.
 static poolError_t set_promises(struct sp_pool *pool, int promises) {
     if (promises & ~ALL_PROMISES)
-        return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise", promises);
+        return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise",
+                       promises);
     int changed = (sp_pool_promises(pool) ^ promises) & REMEMBERED_BY;
     sp_pool_close_lanes(pool);
     sp_lock_acquire(&pool->lock);
@@ -297,7 +310,8 @@ static poolError_t set_reaper(struct sp_pool *pool, bool reaper) {
     return poolSuccess;
 }
 
-poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, const void *value) {
+poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                                  const void *value) {
     enum sp_statistic statistic = statistic_of(attribute);
     if (statistic < SP_STATISTIC_COUNT)
         return reset_statistic(pool, statistic, number_at(value));
@@ -344,6 +358,7 @@ poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr att
     case poolMemPoolAttrUsedMemHigh:
         return reset_used_high(pool, number_at(value));
     default:
-        return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set", (int)attribute);
+        return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set",
+                       (int)attribute);
     }
 }

@@ -22,12 +22,12 @@ struct check {
     uint64_t borrowed; // bytes of stitched blocks
 };
 
-#define REQUIRE(check, condition, ...)                                                                       \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            snprintf((check)->why, (check)->length, __VA_ARGS__);                                            \
-            return false;                                                                                    \
-        }                                                                                                    \
+#define REQUIRE(check, condition, ...)                                                             \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            snprintf((check)->why, (check)->length, __VA_ARGS__);                                  \
+            return false;                                                                          \
+        }                                                                                          \
     } while (0)
 
 // A live large block is found by its address; a run's pages lead to its slab.
@@ -40,7 +40,8 @@ static bool check_live(struct check *check, const struct sp_block *block) {
                     (unsigned long long)block->address);
         return true;
     }
-    REQUIRE(check, sp_owner_block(owner) == block, "the page map does not lead to the live block at %#llx",
+    REQUIRE(check, sp_owner_block(owner) == block,
+            "the page map does not lead to the live block at %#llx",
             (unsigned long long)block->address);
     REQUIRE(check, block->requested > 0 && block->requested <= block->size,
             "a live block of %llu bytes was asked for %llu", (unsigned long long)block->size,
@@ -63,7 +64,8 @@ static uint64_t end_of(const struct sp_extent *extent) {
     return extent ? extent->address + extent->size : 0;
 }
 
-static bool check_hole(struct check *check, const struct sp_view *view, const struct sp_block *block) {
+static bool check_hole(struct check *check, const struct sp_view *view,
+                       const struct sp_block *block) {
     const struct sp_extent *extent = sp_view_extent_from(view, block->address);
     REQUIRE(check, end_of(extent_before(view, block->address)) <= block->address,
             "an extent reaches into the hole at %#llx", (unsigned long long)block->address);
@@ -73,7 +75,8 @@ static bool check_hole(struct check *check, const struct sp_view *view, const st
 }
 
 // Memory is covered by extents without a gap.
-static bool check_memory(struct check *check, const struct sp_view *view, const struct sp_block *block) {
+static bool check_memory(struct check *check, const struct sp_view *view,
+                         const struct sp_block *block) {
     const struct sp_extent *extent = sp_view_extent_from(view, block->address);
     uint64_t covered = end_of(extent_before(view, block->address));
     if (covered < block->address)
@@ -82,8 +85,8 @@ static bool check_memory(struct check *check, const struct sp_view *view, const 
          extent = sp_view_extent_next(extent))
         covered += extent->size;
     REQUIRE(check, covered >= sp_block_end(block),
-            "the block at %#llx has memory that is not mapped at %#llx", (unsigned long long)block->address,
-            (unsigned long long)covered);
+            "the block at %#llx has memory that is not mapped at %#llx",
+            (unsigned long long)block->address, (unsigned long long)covered);
     return true;
 }
 
@@ -93,15 +96,19 @@ static bool check_backing(struct check *check, const struct sp_segment *segment,
                                                   : check_memory(check, &segment->view, block);
 }
 
-static bool check_block(struct check *check, const struct sp_segment *segment, const struct sp_block *block) {
+static bool check_block(struct check *check, const struct sp_segment *segment,
+                        const struct sp_block *block) {
     enum sp_block_state state = sp_block_state(block);
     check->busy_blocks += state == SP_BLOCK_BUSY;
     check->cached_blocks += state == SP_BLOCK_CACHED;
     check->lent += state == SP_BLOCK_LENT ? block->size : 0;
-    REQUIRE(check, state != SP_BLOCK_NONE && state != SP_BLOCK_VACANT, "a spare descriptor is in a chain");
-    REQUIRE(check, state != SP_BLOCK_BUSY, "the block at %#llx is set aside while nothing is going on",
+    REQUIRE(check, state != SP_BLOCK_NONE && state != SP_BLOCK_VACANT,
+            "a spare descriptor is in a chain");
+    REQUIRE(check, state != SP_BLOCK_BUSY,
+            "the block at %#llx is set aside while nothing is going on",
             (unsigned long long)block->address);
-    return check_backing(check, segment, block) && (state != SP_BLOCK_LIVE || check_live(check, block));
+    return check_backing(check, segment, block) &&
+           (state != SP_BLOCK_LIVE || check_live(check, block));
 }
 
 static bool check_segment(struct check *check, const struct sp_segment *segment) {
@@ -109,12 +116,16 @@ static bool check_segment(struct check *check, const struct sp_segment *segment)
     REQUIRE(check, sp_chain_check(&segment->chain), "the chain at %#llx is not in order",
             (unsigned long long)segment->chain.address);
     REQUIRE(check,
-            segment->chain.address == segment->view.address && segment->chain.size == segment->view.size,
+            segment->chain.address == segment->view.address &&
+                segment->chain.size == segment->view.size,
             "the chain at %#llx is not the view's", (unsigned long long)segment->chain.address);
-    for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e; e = sp_view_extent_next(e))
+    for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e;
+         e = sp_view_extent_next(e))
         mapped += e->size;
-    REQUIRE(check, mapped == segment->view.mapped, "a view's extents are not what it says is mapped");
-    REQUIRE(check, sp_tree_check(&segment->view.extents), "a view's tree of extents is not in order");
+    REQUIRE(check, mapped == segment->view.mapped,
+            "a view's extents are not what it says is mapped");
+    REQUIRE(check, sp_tree_check(&segment->view.extents),
+            "a view's tree of extents is not in order");
     check->reserved += mapped;
     for (const struct sp_block *block = segment->chain.first; block; block = block->next) {
         if (!check_block(check, segment, block))
@@ -146,11 +157,12 @@ static bool check_borrowed(struct check *check, const struct sp_stitch *stitch,
     for (size_t i = 0; i < stitch->count; i++) {
         const struct sp_run *run = &stitch->runs[i];
         uint64_t begin = run->address > block->address ? run->address : block->address;
-        uint64_t end =
-            run->address + run->size < sp_block_end(block) ? run->address + run->size : sp_block_end(block);
+        uint64_t end = run->address + run->size < sp_block_end(block) ? run->address + run->size
+                                                                      : sp_block_end(block);
         if (begin >= end)
             continue;
-        const struct sp_block *piece = sp_chain_find(run->chain, run->home + (begin - run->address));
+        const struct sp_block *piece =
+            sp_chain_find(run->chain, run->home + (begin - run->address));
         REQUIRE(check, run->valid, "a stitched block lies on an extent that was released");
         REQUIRE(check,
                 sp_block_state(piece) == SP_BLOCK_LENT && piece->size == end - begin &&
@@ -164,16 +176,19 @@ static bool check_borrowed(struct check *check, const struct sp_stitch *stitch,
 
 static bool check_stitch(struct check *check, const struct sp_stitch *stitch) {
     uint32_t blocks = 0;
-    REQUIRE(check, sp_chain_check(&stitch->segment.chain), "the chain of a stitched view is not in order");
+    REQUIRE(check, sp_chain_check(&stitch->segment.chain),
+            "the chain of a stitched view is not in order");
     for (const struct sp_block *block = stitch->segment.chain.first; block; block = block->next) {
         enum sp_block_state state = sp_block_state(block);
         check->cached_blocks += state == SP_BLOCK_CACHED;
-        REQUIRE(check, state == SP_BLOCK_LIVE || state == SP_BLOCK_CACHED || state == SP_BLOCK_VACANT,
+        REQUIRE(check,
+                state == SP_BLOCK_LIVE || state == SP_BLOCK_CACHED || state == SP_BLOCK_VACANT,
                 "a block of a stitched view is in no state that it can be in");
         if (state == SP_BLOCK_VACANT)
             continue;
         blocks++;
-        if (!check_borrowed(check, stitch, block) || (state == SP_BLOCK_LIVE && !check_live(check, block)))
+        if (!check_borrowed(check, stitch, block) ||
+            (state == SP_BLOCK_LIVE && !check_live(check, block)))
             return false;
     }
     REQUIRE(check, blocks == stitch->blocks, "a stitched view counts its blocks wrongly");
@@ -205,7 +220,8 @@ static bool check_stitches(struct check *check) {
     return true;
 }
 
-static bool check_slab(struct check *check, const struct sp_lane *lane, const struct sp_slab *slab) {
+static bool check_slab(struct check *check, const struct sp_lane *lane,
+                       const struct sp_slab *slab) {
     REQUIRE(check, sp_slab_check(slab), "the slab at %#llx is not in order",
             (unsigned long long)slab->address);
     REQUIRE(check, slab->owner == lane, "a slab is in the list of another lane than its owner");
@@ -235,16 +251,18 @@ static bool check_quick(struct check *check, const struct sp_lane *lane, uint64_
 static bool check_account(struct check *check, const struct sp_lane *lane) {
     uint64_t used = sp_figure(&lane->used);
     uint64_t allowance = sp_figure(&lane->allowance);
-    REQUIRE(check, used <= allowance, "a lane uses %llu bytes and is allowed %llu", (unsigned long long)used,
-            (unsigned long long)allowance);
+    REQUIRE(check, used <= allowance, "a lane uses %llu bytes and is allowed %llu",
+            (unsigned long long)used, (unsigned long long)allowance);
     check->allowed += allowance;
     return true;
 }
 
-static bool check_lanes_tier(struct check *check, const struct sp_lane *lane, const struct sp_tier *tier) {
+static bool check_lanes_tier(struct check *check, const struct sp_lane *lane,
+                             const struct sp_tier *tier) {
     REQUIRE(check, sp_tier_check(tier), "a lane's tier is not in order");
     for (const struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b))
-        REQUIRE(check, b->fences.count == 1 && sp_fence_set_at(&b->fences, 0)->slot == lane->stream->slot,
+        REQUIRE(check,
+                b->fences.count == 1 && sp_fence_set_at(&b->fences, 0)->slot == lane->stream->slot,
                 "a lane's tier holds a block that is not its own");
     return true;
 }
@@ -276,19 +294,24 @@ static bool check_lane(struct check *check, const struct sp_lane *lane, uint64_t
         if (!check_slab(check, lane, SP_CONTAINER_OF(link, struct sp_slab, owned_link)))
             return false;
     }
-    return check_calendars(check, lane) && check_account(check, lane) && check_quick(check, lane, cached);
+    return check_calendars(check, lane) && check_account(check, lane) &&
+           check_quick(check, lane, cached);
 }
 
 static bool check_figures(struct check *check, uint64_t cached) {
     const struct sp_pool *pool = check->pool;
-    REQUIRE(check, cached == check->cached_blocks, "%llu blocks are cached, %llu are in quick lists",
+    REQUIRE(check, cached == check->cached_blocks,
+            "%llu blocks are cached, %llu are in quick lists",
             (unsigned long long)check->cached_blocks, (unsigned long long)cached);
-    REQUIRE(check, check->reserved == atomic_load(&pool->reserved), "reserved is %llu, the views hold %llu",
+    REQUIRE(check, check->reserved == atomic_load(&pool->reserved),
+            "reserved is %llu, the views hold %llu",
             (unsigned long long)atomic_load(&pool->reserved), (unsigned long long)check->reserved);
-    REQUIRE(check, check->used == sp_figures_used(pool), "used is %llu, the live blocks were asked for %llu",
+    REQUIRE(check, check->used == sp_figures_used(pool),
+            "used is %llu, the live blocks were asked for %llu",
             (unsigned long long)sp_figures_used(pool), (unsigned long long)check->used);
-    REQUIRE(check, check->allowed == sp_figure(&pool->used_high), "lanes are allowed %llu, used_high is %llu",
-            (unsigned long long)check->allowed, (unsigned long long)sp_figure(&pool->used_high));
+    REQUIRE(check, check->allowed == sp_figure(&pool->used_high),
+            "lanes are allowed %llu, used_high is %llu", (unsigned long long)check->allowed,
+            (unsigned long long)sp_figure(&pool->used_high));
     REQUIRE(check, check->used <= check->reserved && check->reserved <= pool->limit,
             "used <= reserved <= limit");
     REQUIRE(check, sp_figure(&pool->reserved_high) >= check->reserved,
@@ -311,7 +334,8 @@ static bool check_all(struct check *check) {
     return check_figures(check, cached);
 }
 
-// The program stands still; the reaper, which sets aside what it works on, is kept off by the map lock.
+// The program stands still; the reaper, which sets aside what it works on, is kept off by the map
+// lock.
 bool sp_pool_check(poolMemPool_t handle, char *why, size_t length) {
     struct check check = {.pool = sp_pool_from_handle(handle), .why = why, .length = length};
     REQUIRE(&check, check.pool, "not a pool");

@@ -7,8 +7,9 @@
 
 #include <streampool/streampool.h>
 
-// Walks the whole pool and compares it with the invariants that the headers state. False, and the first one
-// that does not hold in `why`, when one doesn't. No other thread may use the pool meanwhile.
+// Walks the whole pool and compares it with the invariants that the headers state. False, and the
+// first one that does not hold in `why`, when one doesn't. No other thread may use the pool
+// meanwhile.
 bool sp_pool_check(poolMemPool_t handle, char *why, size_t length);
 
 #endif

@@ -4,7 +4,8 @@
 #include "pool/settle.h"
 #include "pool/stitch.h"
 
-void sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
+void sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks,
+                                  sp_insert *insert) {
     while (blocks) {
         struct sp_block *next = blocks->quick_next;
         blocks->quick_next = NULL;
@@ -25,7 +26,8 @@ void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_ins
 }
 
 // Takes blocks from the front of a bin, up to so many. Returns where the list of them ends.
-static struct sp_block **detach_front(struct sp_quick_bin *bin, struct sp_block **list, unsigned *left) {
+static struct sp_block **detach_front(struct sp_quick_bin *bin, struct sp_block **list,
+                                      unsigned *left) {
     *list = bin->head;
     while (*list && *left > 0) {
         list = &(*list)->quick_next;
@@ -81,7 +83,8 @@ static struct sp_block *detach_surplus_locked(struct sp_lane *lane) {
     return blocks;
 }
 
-void sp_lane_shorten_quick(struct sp_lane *lane, struct sp_pool *pool, const struct sp_stream *stream) {
+void sp_lane_shorten_quick(struct sp_lane *lane, struct sp_pool *pool,
+                           const struct sp_stream *stream) {
     struct sp_block *blocks;
     do {
         sp_biased_acquire(&lane->lock);
@@ -106,10 +109,10 @@ void sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert) {
         ;
 }
 
-// ------------------------------------------------------------------------------------------------ slabs
+// ------------------------------------------------------------------------------------------- slabs
 
-// The run carries what the slab was last used at. There is room for it: a live block has one free place, and
-// the join of the others is made first, so it fails before anything is changed.
+// The run carries what the slab was last used at. There is room for it: a live block has one free
+// place, and the join of the others is made first, so it fails before anything is changed.
 static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
     struct sp_fence fence = {lane->stream->slot, slab->last_sequence};
     if (!sp_fence_set_join(&slab->run->fences, &slab->foreign) ||
@@ -147,8 +150,8 @@ void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_
     sp_lock_release(&pool->lock);
 }
 
-// Unlinks the empty slabs of a lane. What was returned to an empty slab needs no separate wait: its fences go
-// along with the run.
+// Unlinks the empty slabs of a lane. What was returned to an empty slab needs no separate wait: its
+// fences go along with the run.
 static void detach_empty_slabs_locked(struct sp_lane *lane, struct sp_list *empty) {
     SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
@@ -168,17 +171,19 @@ static void collect_slabs(struct sp_lane *lane) {
     detach_empty_slabs_locked(lane, &empty);
     sp_biased_release(&lane->lock);
     while (!sp_list_empty(&empty)) {
-        struct sp_slab *slab = SP_CONTAINER_OF(sp_list_pop_front(&empty), struct sp_slab, owned_link);
+        struct sp_slab *slab =
+            SP_CONTAINER_OF(sp_list_pop_front(&empty), struct sp_slab, owned_link);
         sp_pool_release_slab(lane->pool, lane, slab);
     }
 }
 
-// Lanes are only ever added at the end, and freed with the pool, so the walk needs the lock for each step
-// alone.
+// Lanes are only ever added at the end, and freed with the pool, so the walk needs the lock for
+// each step alone.
 static struct sp_lane *next_lane(struct sp_pool *pool, const struct sp_lane *lane) {
     sp_lock_acquire(&pool->lock);
     const struct sp_list *next = lane ? lane->link.next : pool->lanes.next;
-    struct sp_lane *found = next == &pool->lanes ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
+    struct sp_lane *found =
+        next == &pool->lanes ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
     sp_lock_release(&pool->lock);
     return found;
 }

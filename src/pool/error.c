@@ -47,7 +47,8 @@ poolError_t sp_fail_driver(CUresult error, const char *what) {
             error == CUDA_ERROR_OUT_OF_MEMORY ? "out of host memory" : sp_driver_error_name(error);
         return sp_fail(sp_error_of(error), "%s: %s", what, why);
     }
-    sp_fail(sp_error_of(error), "%s: %s returned %s", what, entry_point, sp_driver_error_name(error));
+    sp_fail(sp_error_of(error), "%s: %s returned %s", what, entry_point,
+            sp_driver_error_name(error));
     sp_fail_of_driver(native, entry_point);
     return sp_error_of(error);
 }

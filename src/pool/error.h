@@ -12,10 +12,12 @@
 enum { SP_ERROR_DETAIL = 1024 };
 
 // Notes the sentence and returns the error. The driver had no part in it.
-poolError_t sp_fail(poolError_t error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+poolError_t sp_fail(poolError_t error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-// The same for an error that came up from the driver, or from the layers that speak its codes: returns our
-// code for it. The sentence is "<what>: <entry point> returned <name>", or "<what>: out of host memory".
+// The same for an error that came up from the driver, or from the layers that speak its codes:
+// returns our code for it. The sentence is "<what>: <entry point> returned <name>", or "<what>: out
+// of host memory".
 poolError_t sp_fail_driver(CUresult error, const char *what);
 
 // After sp_fail(): the driver had a part in it.

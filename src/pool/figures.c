@@ -1,13 +1,15 @@
 #include "pool/figures.h"
 
-// A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when the walk began.
+// A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when
+// the walk began.
 static struct sp_lane *lane_at(const struct sp_lane_table *table, uint32_t slot) {
     return atomic_load_explicit(&table->lanes[slot], memory_order_acquire);
 }
 
 static const struct sp_lane_table *lanes_of(const struct sp_pool *pool) {
     static const struct sp_lane_table none = {NULL, 0};
-    const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    const struct sp_lane_table *table =
+        atomic_load_explicit(&pool->lane_table, memory_order_acquire);
     return table ? table : &none;
 }
 
@@ -69,7 +71,7 @@ void sp_figures_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes) 
         sp_figures_cover(pool, lane);
 }
 
-// ------------------------------------------------------------------------------------------- allowances
+// -------------------------------------------------------------------------------------- allowances
 
 // What a lane leaves unused of its allowance. Without its lock, a hint.
 static uint64_t unused(const struct sp_lane *lane) {
@@ -90,19 +92,22 @@ static uint64_t take_over(struct sp_lane *lane, uint64_t most) {
         return 0;
     sp_biased_acquire(&lane->lock);
     uint64_t taken = unused(lane) < most ? unused(lane) : most;
-    atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) - taken, memory_order_relaxed);
+    atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) - taken,
+                          memory_order_relaxed);
     sp_biased_release(&lane->lock);
     return taken;
 }
 
 static void allow(struct sp_lane *lane, uint64_t more) {
     sp_biased_acquire(&lane->lock);
-    atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more, memory_order_relaxed);
+    atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more,
+                          memory_order_relaxed);
     sp_biased_release(&lane->lock);
 }
 
-// How many lanes are looked at. Where a look at very many has found too little, others follow at a few until
-// they have been as many together: so a pool that grows on thousands of streams looks at a few each time.
+// How many lanes are looked at. Where a look at very many has found too little, others follow at a
+// few until they have been as many together: so a pool that grows on thousands of streams looks at
+// a few each time.
 static uint32_t looks_locked(struct sp_pool *pool, uint32_t lanes) {
     if (lanes <= SP_LANES_LOOKED_AT || pool->short_looks == 0)
         return lanes;
@@ -110,8 +115,8 @@ static uint32_t looks_locked(struct sp_pool *pool, uint32_t lanes) {
     return SP_LANES_LOOKED_AT;
 }
 
-// From the others, the lane that was covered last before all: a program that goes round its streams finds there what it
-// needs. With the lock of the allowances held.
+// From the others, the lane that was covered last before all: a program that goes round its streams
+// finds there what it needs. With the lock of the allowances held.
 static void take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane) {
     const struct sp_lane_table *table = lanes_of(pool);
     uint32_t looks = looks_locked(pool, table->count);
@@ -134,7 +139,8 @@ static void raise_high(struct sp_pool *pool, struct sp_lane *lane) {
     uint64_t more = missing(lane);
     if (more > 0) {
         atomic_fetch_add_explicit(&pool->used_high, more, memory_order_relaxed);
-        atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more, memory_order_relaxed);
+        atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more,
+                              memory_order_relaxed);
     }
     sp_biased_release(&lane->lock);
 }

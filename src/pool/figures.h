@@ -1,22 +1,25 @@
 // A pool's four figures: how they are counted, here and in figures.c, and nowhere else.
 //
-// Reserved bytes change when something is mapped, so they are two numbers of the pool. Used bytes change with each
-// call, so they are counted where the call is anyway: in the lane that the block was allocated on, under its lock,
-// by whichever stream it is freed. That lane is the block's *account*. What all lanes use is summed when somebody asks.
+// Reserved bytes change when something is mapped, so they are two numbers of the pool. Used bytes
+// change with each call, so they are counted where the call is anyway: in the lane that the block
+// was allocated on, under its lock, by whichever stream it is freed. That lane is the block's
+// *account*. What all lanes use is summed when somebody asks.
 //
-// The highest sum there ever was can't be told from one lane. So each has an *allowance*: what it may use with no look at the
-// others.
+// The highest sum there ever was can't be told from one lane. So each has an *allowance*: what it
+// may use with no look at the others.
 //
 //   a lane's used  <= its allowance, whenever no call on it is under way
 //   the sum of all allowances == used_high
 //
-// An allocation that its lane's allowance covers can't raise the sum above used_high, and writes nothing that other lanes read. One
-// that it doesn't cover takes over what others leave unused of theirs; only what is missing then raises used_high. So while
-// one thread at a time allocates, used_high is exactly the highest sum. A thread that finds another one at this very
-// thing doesn't wait: it raises used_high at once, and then its lane keeps what it has come to need. So with
-// several threads used_high may count what one has freed while another allocated; but no lane's allowance ever exceeds the most that the
-// lane itself has used, so used_high never exceeds the sum of those. It may also do so where more than 64 streams have
-// used the pool, for an allocation doesn't look at all of thousands of lanes each time.
+// An allocation that its lane's allowance covers can't raise the sum above used_high, and writes
+// nothing that other lanes read. One that it doesn't cover takes over what others leave unused of
+// theirs; only what is missing then raises used_high. So while one thread at a time allocates,
+// used_high is exactly the highest sum. A thread that finds another one at this very thing doesn't
+// wait: it raises used_high at once, and then its lane keeps what it has come to need. So with
+// several threads used_high may count what one has freed while another allocated; but no lane's
+// allowance ever exceeds the most that the lane itself has used, so used_high never exceeds the sum
+// of those. It may also do so where more than 64 streams have used the pool, for an allocation
+// doesn't look at all of thousands of lanes each time.
 #ifndef STREAMPOOL_POOL_FIGURES_H
 #define STREAMPOOL_POOL_FIGURES_H
 
@@ -26,18 +29,17 @@ static inline uint64_t sp_figure(const _Atomic uint64_t *figure) {
     return atomic_load_explicit(figure, memory_order_relaxed);
 }
 
-// ---- used: by lane
-
-// With the lane's lock held: so much more was allocated on it. False when the allowance doesn't cover that: then
-// sp_figures_cover() is to follow, without the lock. The block is live by then, so its pool stays.
+// With the lane's lock held: so much more was allocated on it. False when the allowance doesn't
+// cover that: then sp_figures_cover() is to follow, without the lock. The block is live by then, so
+// its pool stays.
 static inline bool sp_figures_use_locked(struct sp_lane *lane, uint64_t bytes) {
     uint64_t used = sp_figure(&lane->used) + bytes;
     atomic_store_explicit(&lane->used, used, memory_order_relaxed);
     return used <= sp_figure(&lane->allowance);
 }
 
-// With the lane's lock held, as the last thing that a free does with the pool but to look whether that was given up: then it may
-// be taken apart right after.
+// With the lane's lock held, as the last thing that a free does with the pool but to look whether
+// that was given up: then it may be taken apart right after.
 static inline void sp_figures_return_locked(struct sp_lane *lane, uint64_t bytes) {
     atomic_store_explicit(&lane->used, sp_figure(&lane->used) - bytes, memory_order_relaxed);
 }
@@ -52,23 +54,22 @@ void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane);
 // The sum. Exact when no other thread is in a call.
 uint64_t sp_figures_used(const struct sp_pool *pool);
 
-// The same for who needs it often and not exactly. Of more than 64 lanes it is a sum of some while ago:
-// made anew after so many calls that each has cost as much as a look at 64.
+// The same for who needs it often and not exactly. Of more than 64 lanes it is a sum of some while
+// ago: made anew after so many calls that each has cost as much as a look at 64.
 uint64_t sp_figures_used_lately(struct sp_pool *pool);
 
-// Something is live. With each lane's lock taken in turn: a free that was counted after its lane was looked at sees what the
-// caller wrote before, namely that the pool is given up.
+// Something is live. With each lane's lock taken in turn: a free that was counted after its lane
+// was looked at sees what the caller wrote before, namely that the pool is given up.
 bool sp_figures_any_used(struct sp_pool *pool);
 
 // Sets used_high to the sum.
 void sp_figures_reset_used_high(struct sp_pool *pool);
 
-// ---- reserved: of the pool
-
 static inline void sp_figure_raise(_Atomic uint64_t *high, uint64_t current) {
     uint64_t known = atomic_load_explicit(high, memory_order_relaxed);
-    while (known < current && !atomic_compare_exchange_weak_explicit(
-                                  high, &known, current, memory_order_relaxed, memory_order_relaxed))
+    while (known < current &&
+           !atomic_compare_exchange_weak_explicit(high, &known, current, memory_order_relaxed,
+                                                  memory_order_relaxed))
         ;
 }
 

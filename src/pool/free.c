@@ -1,9 +1,11 @@
 // Freeing: to the lane of the stream, with a fence where another stream may want the memory.
 //
 //   at hand   the common free (pool/at_hand.h): one section of the lane, and nothing else
-//   near      the same where the free is the first under its number, or is to record: a record comes after
-//   slow      all else. Something of the pool is left to be done after the block is back (a slab that is given up, another
-//             lane), so the account is settled last: a pool that was given up may be taken apart once nothing is used
+//   near      the same where the free is the first under its number, or is to record: a record
+//             comes after
+//   slow      all else. Something of the pool is left to be done after the block is back (a slab
+//             that is given up, another lane), so the account is settled last: a pool that was
+//             given up may be taken apart once nothing is used
 #include "order/foreign.h"
 #include "order/mark.h"
 #include "pool/at_hand.h"
@@ -19,8 +21,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-// Memory of the driver's own allocators goes back to the driver; what is at no pool's address and none of that either, is the driver's to
-// refuse.
+// Memory of the driver's own allocators goes back to the driver; what is at no pool's address and
+// none of that either, is the driver's to refuse.
 SP_COLD static poolError_t free_foreign(const void *pointer, const struct sp_stream *stream) {
     if (stream && !sp_foreign_frees_in_order())
         return sp_fail(
@@ -40,12 +42,12 @@ SP_COLD static poolError_t not_live(const void *pointer) {
     struct sp_location location = sp_locate((uint64_t)(uintptr_t)pointer);
     if (location.place == SP_PLACE_INSIDE)
         return sp_fail(poolErrorInvalidValue,
-                       "%p lies %" PRIu64 " bytes into a live allocation of %" PRIu64 " bytes", pointer,
-                       location.offset, location.size);
+                       "%p lies %" PRIu64 " bytes into a live allocation of %" PRIu64 " bytes",
+                       pointer, location.offset, location.size);
     return sp_fail(poolErrorInvalidValue, "%p was freed already, or is no allocation", pointer);
 }
 
-// ----------------------------------------------------------------------------------------- near at hand
+// ------------------------------------------------------------------------------------ near at hand
 
 static void count_record_locked(struct sp_lane *lane, uint64_t more) {
     atomic_store_explicit(&lane->records, sp_figure(&lane->records) + more, memory_order_relaxed);
@@ -77,9 +79,10 @@ SP_COLD static void shorten_quick(struct sp_lane *lane, struct sp_pool *pool, po
     sp_pool_unpin(pool);
 }
 
-// A free that records is noted by its record, and any other before another thread can find the memory.
-static bool put_near_locked(struct sp_lane *lane, uintptr_t owner, uint64_t address, uint64_t sequence,
-                            bool *over) {
+// A free that records is noted by its record, and any other before another thread can find the
+// memory.
+static bool put_near_locked(struct sp_lane *lane, uintptr_t owner, uint64_t address,
+                            uint64_t sequence, bool *over) {
     struct sp_slab *slab = sp_owner_slab(owner);
     bool put = slab ? sp_put_small_locked(lane, slab, address, sequence, over)
                     : sp_put_large_locked(lane, sp_owner_block(owner), address, sequence, over);
@@ -90,9 +93,10 @@ static bool put_near_locked(struct sp_lane *lane, uintptr_t owner, uint64_t addr
     return put;
 }
 
-// The account is settled with the rest, and the record that may follow looks at the stream alone. A pool that was given up is left to
-// the slow way, whose last free looks whether it can be taken apart. Whoever gives a pool up takes each lane's lock afterwards, to
-// see what is used: so a free whose section is a later one sees that it was.
+// The account is settled with the rest, and the record that may follow looks at the stream alone. A
+// pool that was given up is left to the slow way, whose last free looks whether it can be taken
+// apart. Whoever gives a pool up takes each lane's lock afterwards, to see what is used: so a free
+// whose section is a later one sees that it was.
 static bool put_near(uintptr_t owner, uint64_t address, struct sp_stream *stream) {
     struct sp_lane *lane = sp_owner_lane(owner);
     uint64_t sequence = sp_stream_number(stream);
@@ -120,9 +124,10 @@ poolError_t sp_pool_free_near(void *pointer, uintptr_t owner, struct sp_stream *
                : sp_pool_free_slowly(pointer, owner, stream);
 }
 
-// ------------------------------------------------------------------------------------- all that there is to a free
+// --------------------------------------------------------------------- all that there is to a free
 
-// A free under way. Without a stream there is no lane and no fence: the caller vouches for his own work.
+// A free under way. Without a stream there is no lane and no fence: the caller vouches for his own
+// work.
 struct release {
     struct sp_stream *stream;
     uint64_t sequence; // of the fence
@@ -134,7 +139,7 @@ struct release {
     bool shorten; // the lane's quick lists may have become long
 };
 
-// ----------------------------------------------------------------------------------------- small blocks
+// ------------------------------------------------------------------------------------ small blocks
 
 // The block goes back to its slab, which lists itself again if it had none free.
 static uint32_t put_own_locked(struct sp_lane *owner, struct sp_slab *slab, uint16_t index,
@@ -148,12 +153,13 @@ static uint32_t put_own_locked(struct sp_lane *owner, struct sp_slab *slab, uint
     return requested;
 }
 
-// The block waits in its slab with the other streams' fences. CUDA_ERROR_OUT_OF_MEMORY when there is no host memory for
-// this one.
+// The block waits in its slab with the other streams' fences. CUDA_ERROR_OUT_OF_MEMORY when there
+// is no host memory for this one.
 SP_COLD static CUresult return_locked(struct sp_lane *owner, struct sp_slab *slab, uint16_t index,
                                       struct release *release) {
     sp_fence_set_prune(&slab->foreign, sp_pool_measure(owner->pool));
-    if (!sp_fence_set_add(&slab->foreign, (struct sp_fence){release->stream->slot, release->sequence}))
+    if (!sp_fence_set_add(&slab->foreign,
+                          (struct sp_fence){release->stream->slot, release->sequence}))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (sp_list_empty(&slab->returned_link))
         sp_list_push_back(&owner->returned_slabs[slab->class_index], &slab->returned_link);
@@ -178,9 +184,11 @@ static inline bool unlink_if_surplus_locked(struct sp_lane *owner, struct sp_sla
 
 // What can't be had before an event stands behind the free. A slab that is given up counts whole in
 // any case: its stream has it no more.
-static void count_locked(struct sp_lane *owner, struct sp_slab *slab, struct release *release, bool surplus) {
+static void count_locked(struct sp_lane *owner, struct sp_slab *slab, struct release *release,
+                         bool surplus) {
     bool own = release->stream == owner->stream;
-    bool whole = slab->live == 0 && (!own || surplus || !sp_slab_is_counted(slab, release->sequence));
+    bool whole =
+        slab->live == 0 && (!own || surplus || !sp_slab_is_counted(slab, release->sequence));
     release->held_back = sp_slab_counts(slab, whole);
     if (!own)
         return;
@@ -208,7 +216,8 @@ static CUresult free_small_locked(struct sp_lane *owner, struct sp_slab *slab, u
     return CUDA_SUCCESS;
 }
 
-SP_COLD static bool count_unfenced(struct sp_lane *lane, const struct release *release, uint64_t bytes) {
+SP_COLD static bool count_unfenced(struct sp_lane *lane, const struct release *release,
+                                   uint64_t bytes) {
     sp_biased_acquire(&lane->lock);
     bool over = sp_lane_count_unfenced(lane, release->sequence, bytes);
     sp_biased_release(&lane->lock);
@@ -228,7 +237,8 @@ static poolError_t free_small(void *pointer, struct sp_slab *slab, struct releas
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     sp_biased_acquire(&owner->lock);
-    CUresult error = free_small_locked(owner, slab, (uint64_t)(uintptr_t)pointer, release, &surplus);
+    CUresult error =
+        free_small_locked(owner, slab, (uint64_t)(uintptr_t)pointer, release, &surplus);
     sp_biased_release(&owner->lock);
     if (error == CUDA_ERROR_INVALID_VALUE)
         return not_live(pointer);
@@ -241,9 +251,10 @@ static poolError_t free_small(void *pointer, struct sp_slab *slab, struct releas
     return poolSuccess;
 }
 
-// ----------------------------------------------------------------------------------------- large blocks
+// ------------------------------------------------------------------------------------ large blocks
 
-// The first one to free a live block wins; a second one finds that it isn't live, or has become another one meanwhile.
+// The first one to free a live block wins; a second one finds that it isn't live, or has become
+// another one meanwhile.
 static bool claim(struct sp_block *block, struct sp_lane *account, uint64_t address) {
     sp_biased_acquire(&account->lock);
     bool claimed = sp_block_is_live_of(block, account) && block->address == address;
@@ -253,9 +264,10 @@ static bool claim(struct sp_block *block, struct sp_lane *account, uint64_t addr
     return claimed;
 }
 
-// What the block carries from here on: this free's fence, and those of its earlier owners that neither have
-// completed nor are covered by it. There is room: every live block has it.
-static void stamp(const struct sp_pool *pool, struct sp_block *block, const struct release *release) {
+// What the block carries from here on: this free's fence, and those of its earlier owners that
+// neither have completed nor are covered by it. There is room: every live block has it.
+static void stamp(const struct sp_pool *pool, struct sp_block *block,
+                  const struct release *release) {
     if (release->stream && sp_fence_set_is_of(&block->fences, release->stream->slot)) {
         sp_fence_set_advance(&block->fences, release->stream->slot, release->sequence);
         return;
@@ -271,9 +283,11 @@ static bool is_of_stream_alone(const struct sp_block *block, const struct sp_str
     return block->fences.count == 1 && sp_fence_set_at(&block->fences, 0)->slot == stream->slot;
 }
 
-// Into the lane's quick list, unless blocks of another size stand there: some of these are returned, and have to go to the tiers.
-// There may be more of them, and then the block isn't filed yet.
-static struct sp_block *put_quick_locked(struct sp_lane *lane, struct sp_block *block, bool *filed) {
+// Into the lane's quick list, unless blocks of another size stand there: some of these are
+// returned, and have to go to the tiers. There may be more of them, and then the block isn't filed
+// yet.
+static struct sp_block *put_quick_locked(struct sp_lane *lane, struct sp_block *block,
+                                         bool *filed) {
     struct sp_block *out = sp_lane_detach_other_locked(lane, block->size);
     *filed = sp_quick_has_room(lane, block->size);
     if (*filed)
@@ -289,7 +303,8 @@ static struct sp_block *file_locked(struct sp_lane *lane, struct sp_block *block
     return block;
 }
 
-static void count_large_locked(struct sp_lane *lane, const struct sp_block *block, struct release *release) {
+static void count_large_locked(struct sp_lane *lane, const struct sp_block *block,
+                               struct release *release) {
     release->over_unfenced = sp_lane_count_unfenced(lane, release->sequence, block->size);
     release->shorten = release->over_unfenced && is_shortening_due(lane);
 }
@@ -335,7 +350,7 @@ static poolError_t free_large(void *pointer, struct sp_block *block, struct rele
     return poolSuccess;
 }
 
-// ------------------------------------------------------------------------------------------------- both
+// -------------------------------------------------------------------------------------------- both
 
 struct sp_pool *sp_pool_of_address(uint64_t address) {
     return sp_owner_pool(sp_owner_of(address), address);
@@ -346,21 +361,24 @@ static void record(struct sp_pool *pool, struct sp_stream *stream) {
         sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
 }
 
-// What there is to do besides: the record that makes the free known, and the account. The free itself has been done, so a driver
-// that fails here only delays reuse.
+// What there is to do besides: the record that makes the free known, and the account. The free
+// itself has been done, so a driver that fails here only delays reuse.
 static void finish(const struct release *release) {
     struct sp_stream *stream = release->stream;
     if (stream && !stream->identified)
         sp_pool_count(release->pool, SP_STATISTIC_EventsRecorded); // its free point was one
     if (stream && stream->identified &&
-        (release->over_unfenced || atomic_load_explicit(&release->pool->destroyed, memory_order_acquire)))
+        (release->over_unfenced ||
+         atomic_load_explicit(&release->pool->destroyed, memory_order_acquire)))
         record(release->pool, stream);
     if (release->shorten)
-        sp_lane_shorten_quick(sp_pool_find_lane(release->pool, stream->slot), release->pool, stream);
+        sp_lane_shorten_quick(sp_pool_find_lane(release->pool, stream->slot), release->pool,
+                              stream);
     sp_figures_return(release->account, release->requested);
 }
 
-// Of a pool that was given up. The struct may be another one's by now, which does no harm: whoever reaps looks again.
+// Of a pool that was given up. The struct may be another one's by now, which does no harm: whoever
+// reaps looks again.
 SP_COLD static void reap_if_last(struct sp_pool *pool) {
     if (sp_figures_any_used(pool))
         sp_device_wake_pool(pool->device, pool);
@@ -379,8 +397,8 @@ SP_COLD poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct s
             return sp_fail_driver(fenced, "recording the point of the free");
     }
     struct sp_slab *slab = sp_owner_slab(owner);
-    poolError_t error =
-        slab ? free_small(pointer, slab, &release) : free_large(pointer, sp_owner_block(owner), &release);
+    poolError_t error = slab ? free_small(pointer, slab, &release)
+                             : free_large(pointer, sp_owner_block(owner), &release);
     if (error != poolSuccess)
         return error;
     finish(&release);

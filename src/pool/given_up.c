@@ -6,7 +6,7 @@
 
 #include "order/progress.h"
 
-// ---------------------------------------------------------------------- what is awaited
+// --------------------------------------------------------------------------------- what is awaited
 
 enum { COMPLETION, SYNCHRONIZE };
 
@@ -76,13 +76,14 @@ static bool note_all(struct sp_pool *pool) {
                 note_tier(pool, &pool->regions[kind].unfenced);
         SP_LIST_FOR_EACH(link, &pool->lanes) {
             const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-            noted = noted && note_tier(pool, &lane->tiers[kind]) && note_tier(pool, &lane->unfenced[kind]);
+            noted = noted && note_tier(pool, &lane->tiers[kind]) &&
+                    note_tier(pool, &lane->unfenced[kind]);
         }
     }
     return noted;
 }
 
-// --------------------------- due, waiting, resting: with the device's lock held
+// ---------------------------------------------- due, waiting, resting: with the device's lock held
 
 static bool is_due(const struct sp_pool *pool) {
     return !sp_list_empty(&pool->due);
@@ -195,7 +196,7 @@ void sp_given_up_forget(struct sp_pool *pool) {
     sp_lock_release(&pool->device->lock);
 }
 
-// ---------------------------------------------------------------------- taking apart
+// ------------------------------------------------------------------------------------ taking apart
 
 // So that one thread at a time takes it apart. No walk finds it, for none stands on it.
 static bool claim_locked(struct sp_pool *pool) {
@@ -242,7 +243,8 @@ static void take_apart(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     bool was_live = sp_figures_any_used(pool);
     CUresult error = sp_pool_trim(pool, 0);
-    if (!sp_figures_any_used(pool) && atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0) {
+    if (!sp_figures_any_used(pool) &&
+        atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0) {
         bool promised = (sp_pool_promises(pool) & poolPromiseStreamDestroy) != 0;
         atomic_fetch_sub(&device->given_up, 1);
         sp_pool_dispose(pool);

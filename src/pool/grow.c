@@ -1,13 +1,13 @@
 // Growing: mapping new memory where it joins free memory best.
 //
-// Under the pool's lock a plan is made: the hole to map into, and the free block in front of it that the lane
-// may use. Both are set aside (BUSY), cut as they will be needed, with room for every fence; the lock is
-// given back, the driver is called, and the result is published, which can't fail any more. The map lock,
-// held all the while, keeps other mappers out.
+// Under the pool's lock a plan is made: the hole to map into, and the free block in front of it
+// that the lane may use. Both are set aside (BUSY), cut as they will be needed, with room for every
+// fence; the lock is given back, the driver is called, and the result is published, which can't
+// fail any more. The map lock, held all the while, keeps other mappers out.
 //
 //        front      hole                rest
 //      |=========|------------------|----------|      free | used part | free, ready for anybody
-//      '---- the new block ---------'                 ^ mapped from here to the end, in one or more extents
+//      '---- the new block ---------'                 ^ mapped from here to the end
 //
 // A new segment is a last choice: memory in many segments can't join. So one is extended where it
 // can be (pool/segment.h), and a plan counts on that.
@@ -24,7 +24,8 @@
 
 #include <stdlib.h>
 
-// So many address spaces with no memory are compared. More than a program comes to that trims now and then.
+// So many address spaces with no memory are compared. More than a program comes to that trims now
+// and then.
 enum { HOLES_LOOKED_AT = 1024 };
 
 struct plan {
@@ -55,8 +56,9 @@ bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
     return reserved + size <= need + (slack > SP_SLACK_MIN ? slack : SP_SLACK_MIN);
 }
 
-// The size of extents that befits a pool of so many bytes. A call costs about the same for a large extent as for a small
-// one, but only whole free extents can be mapped again elsewhere; so an extent is a small part of the pool.
+// The size of extents that befits a pool of so many bytes. A call costs about the same for a large
+// extent as for a small one, but only whole free extents can be mapped again elsewhere; so an
+// extent is a small part of the pool.
 static uint64_t extent_of_pool(uint64_t bytes) {
     uint64_t size = SP_EXTENT_MIN;
     while (size < bytes / SP_EXTENTS_OF_POOL && size < SP_EXTENT_MAX)
@@ -71,8 +73,9 @@ static bool is_fair(const struct sp_pool *pool, uint64_t bytes) {
     return pools < SP_MANY_POOLS || bytes <= pool->device->vmm.total_memory / 4 / pools;
 }
 
-// What is mapped when less is needed: a whole extent as long as the pool may have one that it doesn't need yet, else as much
-// as it may have. A request that is large enough for an extent of its own gets just that.
+// What is mapped when less is needed: a whole extent as long as the pool may have one that it
+// doesn't need yet, else as much as it may have. A request that is large enough for an extent of
+// its own gets just that.
 static uint64_t large_unit(struct sp_pool *pool, uint64_t need) {
     if (need >= SP_EXTENT_OWN_MIN)
         return 0;
@@ -82,8 +85,9 @@ static uint64_t large_unit(struct sp_pool *pool, uint64_t need) {
     return sp_round_up(unit, granule_of(pool));
 }
 
-// What one growth maps when less is needed. Pages grow with what they hold, so that a program with few small
-// blocks holds few; the segments of the fixed region have one extent each and grow by nothing else.
+// What one growth maps when less is needed. Pages grow with what they hold, so that a program with
+// few small blocks holds few; the segments of the fixed region have one extent each and grow by
+// nothing else.
 static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     if (kind == SP_REGION_FIXED)
         return 0;
@@ -95,7 +99,7 @@ static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint
     return unit < SP_GROWTH_UNIT ? unit : SP_GROWTH_UNIT;
 }
 
-// ------------------------------------------------------------------------------------------- the plan
+// ---------------------------------------------------------------------------------------- the plan
 
 static struct plan plan_for_hole(const struct sp_request *request, struct sp_block *hole) {
     struct plan plan = {.hole = hole, .need = request->size, .ahead = !request->lane};
@@ -112,15 +116,16 @@ static struct plan plan_for_hole(const struct sp_request *request, struct sp_blo
     return plan;
 }
 
-static bool keep_better_plan(const struct sp_request *request, struct sp_block *hole, struct plan *best) {
+static bool keep_better_plan(const struct sp_request *request, struct sp_block *hole,
+                             struct plan *best) {
     struct plan plan = plan_for_hole(request, hole);
     if (plan.need <= hole->size && plan.need < best->need)
         *best = plan;
     return best->hole != NULL;
 }
 
-// The plan that maps least, among the smallest holes, of which a pool has few unless trims have torn it to pieces. If none of these
-// will do, any that does.
+// The plan that maps least, among the smallest holes, of which a pool has few unless trims have
+// torn it to pieces. If none of these will do, any that does.
 static struct plan best_plan(const struct sp_request *request) {
     struct plan best = {.need = UINT64_MAX};
     const struct sp_tier *holes = &request->pool->regions[request->kind].holes;
@@ -129,7 +134,8 @@ static struct plan best_plan(const struct sp_request *request) {
         keep_better_plan(request, b, &best);
     if (!b || best.hole)
         return best;
-    struct sp_block *fit = sp_tier_best_fit(holes, sp_round_up(request->size, granule_of(request->pool)));
+    struct sp_block *fit =
+        sp_tier_best_fit(holes, sp_round_up(request->size, granule_of(request->pool)));
     if (fit && keep_better_plan(request, fit, &best))
         return best;
     while (b && !keep_better_plan(request, b, &best))
@@ -144,7 +150,8 @@ static struct plan plan_behind(const struct sp_request *request, struct sp_segme
     if (sp_block_state(last) == SP_BLOCK_HOLE)
         plan = plan_for_hole(request, last);
     else if (sp_block_usable(request, last) && last->size < request->size)
-        plan = (struct plan){.front = last, .need = request->size - last->size, .ahead = !request->lane};
+        plan = (struct plan){
+            .front = last, .need = request->size - last->size, .ahead = !request->lane};
     plan.need = sp_round_up(plan.need, granule_of(request->pool));
     plan.behind = segment;
     return plan;
@@ -162,7 +169,8 @@ static struct plan plan_for(const struct sp_request *request) {
 }
 
 uint64_t sp_growth_least(const struct sp_request *request) {
-    uint64_t alone = sp_round_up(request->size, granule_of(request->pool)); // in a segment of its own
+    // In a segment of its own.
+    uint64_t alone = sp_round_up(request->size, granule_of(request->pool));
     uint64_t least = plan_for(request).need;
     return least < alone ? least : alone;
 }
@@ -189,7 +197,8 @@ static void insert_hole(struct sp_pool *pool, struct sp_block *hole) {
     sp_tier_insert(&pool->regions[sp_segment_of(hole)->kind].holes, hole);
 }
 
-// Everything of a plan back to where it was. Nothing here needs memory: holes have no fences to join.
+// Everything of a plan back to where it was. Nothing here needs memory: holes have no fences to
+// join.
 static void undo_locked(struct sp_pool *pool, const struct plan *plan) {
     if (plan->hole)
         insert_hole(pool, plan->hole);
@@ -275,9 +284,10 @@ static CUresult prepare_in_new_segment(const struct sp_request *request, struct 
     return error == CUDA_SUCCESS ? prepare(request, plan) : error;
 }
 
-// ------------------------------------------------------------------------------------------ growing
+// ----------------------------------------------------------------------------------------- growing
 
-// Gives back of the mapped part what is not needed. False when all of it is, or without host memory.
+// Gives back of the mapped part what is not needed. False when all of it is, or without host
+// memory.
 static bool reduce_to_need(struct sp_pool *pool, struct plan *plan) {
     uint64_t kept = plan->need - plan->hole->size; // of the rest
     struct sp_block *surplus = plan->rest;
@@ -300,10 +310,10 @@ static bool is_of_its_own(uint64_t amount) {
     return amount >= SP_EXTENT_OWN_MIN && amount <= SP_EXTENT_OWN_MAX;
 }
 
-// The size of the extents that a growth is made of: what befits the pool, or a part of the request, whichever is more; or
-// the whole request, where that is no larger than extents are anyway. A
-// request that is larger than all that the pool has gets one extent: it is what the pool mostly consists of from then on.
-// Not so memory for requests to come, which will divide it.
+// The size of the extents that a growth is made of: what befits the pool, or a part of the request,
+// whichever is more; or the whole request, where that is no larger than extents are anyway. A
+// request that is larger than all that the pool has gets one extent: it is what the pool mostly
+// consists of from then on. Not so memory for requests to come, which will divide it.
 static uint64_t extent_size(const struct sp_pool *pool, const struct plan *plan) {
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE || is_of_its_own(plan->amount) ||
@@ -319,7 +329,8 @@ static void count_mapped(struct sp_pool *pool, const struct sp_block *block, uin
     sp_figures_reserved_add(pool, bytes);
 }
 
-// Memory that was mapped for a growth that then failed, and could not be unmapped again, is free memory.
+// Memory that was mapped for a growth that then failed, and could not be unmapped again, is free
+// memory.
 static void keep_mapped(struct sp_pool *pool, struct plan *plan, uint64_t mapped) {
     struct sp_block *unmapped = NULL;
     sp_lock_acquire(&pool->lock);
@@ -341,8 +352,8 @@ static void keep_mapped(struct sp_pool *pool, struct plan *plan, uint64_t mapped
 static CUresult map_amount(struct sp_pool *pool, struct plan *plan, uint64_t *mapped) {
     struct sp_view *view = &sp_segment_of(plan->hole)->view;
     uint64_t begin = sp_time_now();
-    CUresult error =
-        sp_view_map_pieces(view, plan->hole->address, plan->amount, extent_size(pool, plan), mapped);
+    CUresult error = sp_view_map_pieces(view, plan->hole->address, plan->amount,
+                                        extent_size(pool, plan), mapped);
     sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
     return error;
 }
@@ -410,7 +421,7 @@ CUresult sp_grow(struct sp_request *request, struct sp_block **block) {
     return error;
 }
 
-// ------------------------------------------------------------------------------------- growing ahead of need
+// --------------------------------------------------------------------------- growing ahead of need
 
 CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
     struct sp_request nobodys = {
@@ -425,7 +436,7 @@ CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
     return CUDA_SUCCESS;
 }
 
-// ------------------------------------------------------------------------------- memory for a stitched view
+// ---------------------------------------------------------------------- memory for a stitched view
 
 // Sets a hole of `bytes` aside: of the smallest that have as much the lowest one.
 static CUresult set_hole_aside(struct sp_pool *pool, uint64_t bytes, struct plan *plan) {

@@ -41,14 +41,14 @@ uint64_t sp_keep_at_synchronize(const struct sp_pool *pool) {
     return rounded_up(pool, larger(keep_beside(pool, occupied(pool)), pool->keep.held));
 }
 
-// A used byte is occupied; without priming it doesn't matter how many are. What the delay holds is not counted, for its
-// time must run.
+// A used byte is occupied; without priming it doesn't matter how many are. What the delay holds is
+// not counted, for its time must run.
 uint64_t sp_keep_at_least(const struct sp_pool *pool) {
     uint64_t used = read_relaxed(&pool->keep.primed) > 0 ? sp_figures_used(pool) : 0;
     return rounded_up(pool, keep_beside(pool, used));
 }
 
-// ------------------------------------------------------------------------------------------- the release delay
+// ------------------------------------------------------------------------------- the release delay
 
 void sp_keep_raise_peak(struct sp_pool *pool) {
     pool->keep.peak = larger(pool->keep.peak, occupied(pool));
@@ -60,8 +60,9 @@ static void hold(struct sp_keep *keep, uint64_t bytes) {
     keep->left = read_relaxed(&keep->release_delay);
 }
 
-// What was needed is held until so many synchronises have seen less, and then as much as those have seen. If another thread has
-// set the delay to 0 meanwhile nothing is held: no further interval would end that.
+// What was needed is held until so many synchronises have seen less, and then as much as those have
+// seen. If another thread has set the delay to 0 meanwhile nothing is held: no further interval
+// would end that.
 void sp_keep_end_interval(struct sp_pool *pool) {
     struct sp_keep *keep = &pool->keep;
     if (!sp_keep_delays(pool))
@@ -100,11 +101,12 @@ void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
     sp_lock_release(&pool->lock);
 }
 
-// ------------------------------------------------------------------------------------------------- priming
+// ----------------------------------------------------------------------------------------- priming
 
 void sp_keep_primed(struct sp_pool *pool, uint64_t bytes) {
     struct sp_keep *keep = &pool->keep;
-    atomic_store_explicit(&keep->primed, larger(read_relaxed(&keep->primed), bytes), memory_order_relaxed);
+    atomic_store_explicit(&keep->primed, larger(read_relaxed(&keep->primed), bytes),
+                          memory_order_relaxed);
     atomic_store_explicit(&keep->primed_until,
                           larger(read_relaxed(&keep->primed_until), read_relaxed(&pool->reserved)),
                           memory_order_relaxed);
@@ -112,7 +114,8 @@ void sp_keep_primed(struct sp_pool *pool, uint64_t bytes) {
 
 void sp_keep_no_more_than(struct sp_pool *pool, uint64_t bytes) {
     struct sp_keep *keep = &pool->keep;
-    atomic_store_explicit(&keep->primed, smaller(read_relaxed(&keep->primed), bytes), memory_order_relaxed);
+    atomic_store_explicit(&keep->primed, smaller(read_relaxed(&keep->primed), bytes),
+                          memory_order_relaxed);
     atomic_store_explicit(&keep->primed_until, smaller(read_relaxed(&keep->primed_until), bytes),
                           memory_order_relaxed);
 }

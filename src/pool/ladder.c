@@ -21,7 +21,8 @@ static CUresult within_reach(struct sp_request *request, struct sp_block **block
     return CUDA_SUCCESS;
 }
 
-// Memory that was mapped ahead serves small blocks too: pages are cut from it, with nothing asked and nothing mapped.
+// Memory that was mapped ahead serves small blocks too: pages are cut from it, with nothing asked
+// and nothing mapped.
 static CUresult primed(struct sp_request *request, struct sp_block **block) {
     if (request->kind != SP_REGION_PAGES)
         return CUDA_SUCCESS;
@@ -33,7 +34,8 @@ static CUresult primed(struct sp_request *request, struct sp_block **block) {
     return CUDA_SUCCESS;
 }
 
-// What was freed in a context that was destroyed is complete, under every policy. Nobody tells, so it is looked for.
+// What was freed in a context that was destroyed is complete, under every policy. Nobody tells, so
+// it is looked for.
 static CUresult of_gone_contexts(struct sp_request *request, struct sp_block **block) {
     if (sp_streams_end_with_some_gone_contexts(request->lane->stream))
         *block = sp_take(request);
@@ -58,8 +60,8 @@ static CUresult found_complete(struct sp_request *request, struct sp_block **blo
     return error;
 }
 
-// What the lanes hold back comes after the question: what has completed is ready by then, and the lanes'
-// latest frees don't join it.
+// What the lanes hold back comes after the question: what has completed is ready by then, and the
+// lanes' latest frees don't join it.
 static CUresult collected(struct sp_request *request, struct sp_block **block) {
     struct sp_lane *at = NULL;
     bool whole = false;
@@ -79,8 +81,8 @@ static CUresult collected_from_some(struct sp_request *request, struct sp_block 
     return CUDA_SUCCESS;
 }
 
-// What was left by a request that had no patience for so much, before memory is taken from others or
-// waited for. From here on it looks at all that there is.
+// What was left by a request that had no patience for so much, before memory is taken from others
+// or waited for. From here on it looks at all that there is.
 static CUresult brought_in(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     sp_lock_acquire(&pool->lock);
@@ -100,13 +102,14 @@ static CUresult out_of_memory_is_no_error(CUresult error) {
     return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
 }
 
-// Growing comes before remapping as long as the program is known to need the memory, if it may grow at all.
+// Growing comes before remapping as long as the program is known to need the memory, if it may grow
+// at all.
 static bool grows_first(const struct sp_request *request) {
     return !(request->flags & poolMallocNoGrowth) && sp_growth_is_due(request->pool, request->size);
 }
 
-static CUresult remap_if(struct sp_request *request, enum poolDefragmentation least, uint64_t time_max,
-                         struct sp_block **block) {
+static CUresult remap_if(struct sp_request *request, enum poolDefragmentation least,
+                         uint64_t time_max, struct sp_block **block) {
     int policy = atomic_load_explicit(&request->pool->defragmentation, memory_order_relaxed);
     if (request->kind != SP_REGION_LARGE || policy < (int)least)
         return CUDA_SUCCESS;
@@ -131,7 +134,8 @@ static bool is_idle(struct sp_pool *pool) {
     sp_pool_settle(pool);
     for (int kind = 0; kind < SP_REGION_COUNT && idle; kind++) {
         idle = pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes == 0;
-        for (const struct sp_list *link = pool->lanes.next; idle && link != &pool->lanes; link = link->next) {
+        for (const struct sp_list *link = pool->lanes.next; idle && link != &pool->lanes;
+             link = link->next) {
             const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
             idle = lane->tiers[kind].bytes + lane->unfenced[kind].bytes == 0;
         }
@@ -155,17 +159,19 @@ static bool could_grow(const struct sp_request *request) {
            sp_device_could_have(pool->device, sp_request_context(request), needed);
 }
 
-// CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own calls nothing is heard, so
-// the threshold is applied here, if the stream turns out to be idle and nothing of the pool is pending: when it was
-// synchronised it looks like that. Only before a growth, for which none of the memory that goes was of any use, and that can succeed: a
-// request that fails leaves the caches as they were.
+// CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own
+// calls nothing is heard, so the threshold is applied here, if the stream turns out to be idle and
+// nothing of the pool is pending: when it was synchronised it looks like that. Only before a
+// growth, for which none of the memory that goes was of any use, and that can succeed: a request
+// that fails leaves the caches as they were.
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     if (sp_runtime_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
         atomic_load_explicit(&pool->reserved, memory_order_relaxed) <=
             atomic_load_explicit(&pool->release_threshold, memory_order_relaxed))
         return;
-    if (sp_stream_ask(request->lane->stream) == CUDA_SUCCESS && is_idle(pool) && could_grow(request))
+    if (sp_stream_ask(request->lane->stream) == CUDA_SUCCESS && is_idle(pool) &&
+        could_grow(request))
         sp_pool_trim_to_threshold(pool);
 }
 
@@ -179,7 +185,8 @@ static void set_short(struct sp_pool *pool, bool is_short) {
     sp_lock_release(&pool->lock);
 }
 
-// Who had no memory for a growth that has just failed: the driver's entry point, "" for the host, null when it was the pool's limit.
+// Who had no memory for a growth that has just failed: the driver's entry point, "" for the host,
+// null when it was the pool's limit.
 static const char *lacking(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     CUresult native;
@@ -193,7 +200,8 @@ static const char *lacking(const struct sp_request *request) {
     return beyond ? NULL : "";
 }
 
-// Grows, and keeps in mind what a growth has failed for: later calls of the driver are noted over it.
+// Grows, and keeps in mind what a growth has failed for: later calls of the driver are noted over
+// it.
 static CUresult grow(struct sp_request *request, struct sp_block **block) {
     sp_native_error_note(CUDA_SUCCESS, "");
     CUresult error = sp_grow(request, block);
@@ -222,8 +230,8 @@ static bool make_room(const struct sp_request *request, size_t more) {
     return sp_device_make_room(pool->device, sp_request_context(request), needed, more) || over > 0;
 }
 
-// With nothing else to release the last growth stands. The driver needs some memory for its own ends, and can't give all that it says
-// is free: so more is released each time.
+// With nothing else to release the last growth stands. The driver needs some memory for its own
+// ends, and can't give all that it says is free: so more is released each time.
 static CUresult grown_after_trim(struct sp_request *request, struct sp_block **block) {
     static const size_t more[] = {0, (size_t)64 << 20, SIZE_MAX / 2};
     struct sp_device *device = request->pool->device;
@@ -267,7 +275,8 @@ static CUresult from_other_region(struct sp_request *request, struct sp_block **
 }
 
 // By which rule memory within reach has come, told from the fences that it still carries.
-static enum sp_statistic rule_statistic(const struct sp_request *request, const struct sp_block *block) {
+static enum sp_statistic rule_statistic(const struct sp_request *request,
+                                        const struct sp_block *block) {
     switch (sp_request_rule(request, &block->fences)) {
     case SP_RULE_SAME_STREAM:
         return SP_STATISTIC_ReuseSameStream;
@@ -295,13 +304,14 @@ static CUresult climb(const struct step *steps, size_t count, struct sp_request 
             continue;
         sp_stream_note_acquired(request->lane->stream, &(*block)->fences);
         enum sp_statistic counts = steps[i].counts;
-        sp_pool_count(request->pool, counts == SP_STATISTIC_COUNT ? rule_statistic(request, *block) : counts);
+        sp_pool_count(request->pool,
+                      counts == SP_STATISTIC_COUNT ? rule_statistic(request, *block) : counts);
         return CUDA_SUCCESS;
     }
     return CUDA_SUCCESS;
 }
 
-// ------------------------------------------------------------------------------- before a request is refused
+// --------------------------------------------------------------------- before a request is refused
 
 // Of many streams, lanes and contexts the rungs so far have looked at some.
 static CUresult look_at_all(struct sp_request *request, struct sp_block **block) {
@@ -321,8 +331,9 @@ static CUresult look_at_all(struct sp_request *request, struct sp_block **block)
 // A question for all that may be pending in the way of the request. It publishes what it finds.
 typedef CUresult question(struct sp_request *request);
 
-// What the caller's own stream has freed is its own in this pool; but other pools, and those that were given up, keep what it freed
-// there. Where work is pending an event is left behind it, for whoever asks next.
+// What the caller's own stream has freed is its own in this pool; but other pools, and those that
+// were given up, keep what it freed there. Where work is pending an event is left behind it, for
+// whoever asks next.
 static CUresult ask_own_stream(struct sp_request *request) {
     struct sp_stream *stream = request->lane->stream;
     CUresult error = sp_stream_ask(stream);
@@ -333,7 +344,8 @@ static CUresult ask_legacy_stream(struct sp_request *request) {
     return sp_silent_ask_legacy(request->lane->stream);
 }
 
-// The stream may be of another context than the current one, which is alive, too. Where the driver can't tell, nothing is asked.
+// The stream may be of another context than the current one, which is alive, too. Where the driver
+// can't tell, nothing is asked.
 static CUresult ask_current_context(struct sp_request *request) {
     CUcontext context = NULL;
     uint64_t id;
@@ -350,8 +362,10 @@ static CUresult ask_context(struct sp_request *request) {
     return error == CUDA_ERROR_NOT_SUPPORTED ? CUDA_SUCCESS : error;
 }
 
-// The legacy stream comes first: the question to a blocking stream records an event there, which the legacy stream would see.
-static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_current_context, ask_context};
+// The legacy stream comes first: the question to a blocking stream records an event there, which
+// the legacy stream would see.
+static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_current_context,
+                                      ask_context};
 
 // What is tried again once something was found to be complete.
 static const struct step again[] = {
@@ -369,7 +383,8 @@ CUresult sp_climb_again(struct sp_request *request, struct sp_block **block) {
 
 CUresult sp_ask_and_climb(struct sp_request *request, struct sp_block **block) {
     CUresult error = CUDA_SUCCESS;
-    for (size_t i = 0; i < sizeof questions / sizeof questions[0] && error == CUDA_SUCCESS && !*block; i++) {
+    for (size_t i = 0;
+         i < sizeof questions / sizeof questions[0] && error == CUDA_SUCCESS && !*block; i++) {
         uint64_t before = sp_streams_news();
         sp_pool_count(request->pool, SP_STATISTIC_LastQuestions);
         error = questions[i](request);
@@ -381,7 +396,7 @@ CUresult sp_ask_and_climb(struct sp_request *request, struct sp_block **block) {
     return error;
 }
 
-// ------------------------------------------------------------------------------------------------ the ladder
+// -------------------------------------------------------------------------------------- the ladder
 
 // What needs no more than a question to events that are there.
 static const struct step at_once[] = {
@@ -414,7 +429,8 @@ static void note_refusal(const struct sp_request *request) {
                          request->lacking ? request->lacking : "");
 }
 
-// A rung other than a growth has failed: where the driver didn't say that memory was lacking, it was the host's.
+// A rung other than a growth has failed: where the driver didn't say that memory was lacking, it
+// was the host's.
 static void note_failure(CUresult error) {
     CUresult native;
     const char *entry_point;

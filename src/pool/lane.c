@@ -16,9 +16,10 @@ static struct {
     struct sp_list lanes; // linked by `link`
 } spare = {.lanes = {&spare.lanes, &spare.lanes}};
 
-// What was counted so far is fenced once a record, or a completion that the pool goes by, covers the latest number among it.
-// That a number was closed says nothing: a query of a pending stream and a record that failed close theirs too. But what covers
-// a number has closed it, so frees under one and the same number needn't look.
+// What was counted so far is fenced once a record, or a completion that the pool goes by, covers
+// the latest number among it. That a number was closed says nothing: a query of a pending stream
+// and a record that failed close theirs too. But what covers a number has closed it, so frees under
+// one and the same number needn't look.
 static bool is_fenced(const struct sp_lane *lane, uint64_t sequence) {
     const struct sp_stream *stream = lane->stream;
     return atomic_load_explicit(&stream->recorded, memory_order_relaxed) >= sequence ||
@@ -57,8 +58,8 @@ static void give_spare(struct sp_lane *lane) {
     sp_lock_release(&spare.lock);
 }
 
-// A used lane has no slabs, no quick blocks and empty tiers: its pool had no memory left, unless it was
-// demolished.
+// A used lane has no slabs, no quick blocks and empty tiers: its pool had no memory left, unless it
+// was demolished.
 static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_stream *stream) {
     lane->pool = pool;
     lane->stream = stream;
@@ -129,17 +130,19 @@ uint64_t sp_pool_unfenced_max(const struct sp_pool *pool) {
     return is_set || most > part ? most : part;
 }
 
-// Each lane may hold back an equal part of what the pool may. A stream that is gone keeps what it held back, so the n-th of streams
-// that come and go may hold back an n-th: together they do so little more than one.
+// Each lane may hold back an equal part of what the pool may. A stream that is gone keeps what it
+// held back, so the n-th of streams that come and go may hold back an n-th: together they do so
+// little more than one.
 static uint64_t unfenced_share(const struct sp_pool *pool) {
     uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
     uint64_t most = sp_pool_unfenced_max(pool);
     return lanes > 1 ? most / lanes : most;
 }
 
-// In a pool that is short of memory others wait for what is freed; one that was given up goes when all of
-// it is free and complete. Of a program that makes and destroys pools, each may hold back some memory when it
-// is given up: where several wait for that already, the next ones leave an event.
+// In a pool that is short of memory others wait for what is freed; one that was given up goes when
+// all of it is free and complete. Of a program that makes and destroys pools, each may hold back
+// some memory when it is given up: where several wait for that already, the next ones leave an
+// event.
 static bool records_each_free(const struct sp_pool *pool) {
     enum { WAITING_MOST = 4 };
     return atomic_load_explicit(&pool->is_short, memory_order_relaxed) ||
@@ -154,7 +157,8 @@ static bool promises_open_lanes(const struct sp_pool *pool) {
 
 // A pool that goes by synchronises alone learns of no other thing.
 static bool is_open(const struct sp_pool *pool, const struct sp_stream *stream) {
-    return promises_open_lanes(pool) && sp_stream_can_be_borrowed(stream) && !sp_pool_is_deterministic(pool);
+    return promises_open_lanes(pool) && sp_stream_can_be_borrowed(stream) &&
+           !sp_pool_is_deterministic(pool);
 }
 
 static void set_share(struct sp_lane *lane, uint64_t share, bool closed) {
@@ -166,7 +170,7 @@ static void set_share(struct sp_lane *lane, uint64_t share, bool closed) {
 static void share_unfenced(struct sp_pool *pool, bool closed) {
     pool->shared = unfenced_share(pool);
     SP_LIST_FOR_EACH(link, &pool->lanes)
-    set_share(SP_CONTAINER_OF(link, struct sp_lane, link), pool->shared, closed);
+        set_share(SP_CONTAINER_OF(link, struct sp_lane, link), pool->shared, closed);
 }
 
 void sp_pool_share_unfenced(struct sp_pool *pool) {
@@ -180,7 +184,7 @@ void sp_pool_share_unfenced_again(struct sp_pool *pool) {
         share_unfenced(pool, false);
 }
 
-// ----------------------------------------------------------------------------------------- open lanes
+// -------------------------------------------------------------------------------------- open lanes
 
 // Has freed more than any lane may that records, and nothing stands behind it.
 static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
@@ -190,8 +194,9 @@ static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
                sp_stream_covered(lane->stream);
 }
 
-// A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream that is busy would make the later work
-// of all blocking streams wait for what they have pending, so that is for who needs an event and can't do with an answer.
+// A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream
+// that is busy would make the later work of all blocking streams wait for what they have pending,
+// so that is for who needs an event and can't do with an answer.
 static CUresult ask_or_record(struct sp_lane *lane, bool may_ask) {
     CUresult error = may_ask ? sp_stream_ask(lane->stream) : CUDA_ERROR_NOT_READY;
     if (error != CUDA_ERROR_NOT_READY)
@@ -225,15 +230,18 @@ static CUresult fence_open_of(const struct sp_lane_table *table, uint32_t from, 
     return first;
 }
 
-CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask) {
-    const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *caller,
+                                  bool may_ask) {
+    const struct sp_lane_table *table =
+        atomic_load_explicit(&pool->lane_table, memory_order_acquire);
     if (!table || !promises_open_lanes(pool))
         return CUDA_SUCCESS;
     return fence_open_of(table, 0, table->count, caller, may_ask, unfenced_share(pool));
 }
 
 CUresult sp_pool_ask_some_open_lanes(struct sp_pool *pool, const struct sp_lane *caller) {
-    const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    const struct sp_lane_table *table =
+        atomic_load_explicit(&pool->lane_table, memory_order_acquire);
     if (!table || !promises_open_lanes(pool))
         return CUDA_SUCCESS;
     uint32_t count = table->count < FIRST_TABLE ? table->count : FIRST_TABLE;
@@ -243,7 +251,8 @@ CUresult sp_pool_ask_some_open_lanes(struct sp_pool *pool, const struct sp_lane 
 
 // A free that found its lane open is counted when the lane's lock can be had.
 static void await_frees(const struct sp_pool *pool) {
-    const struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    const struct sp_lane_table *table =
+        atomic_load_explicit(&pool->lane_table, memory_order_acquire);
     for (uint32_t slot = 0; table && slot < table->count; slot++) {
         struct sp_lane *lane = atomic_load_explicit(&table->lanes[slot], memory_order_acquire);
         if (!lane)
@@ -263,15 +272,16 @@ void sp_pool_close_lanes(struct sp_pool *pool) {
     sp_pool_fence_open_lanes(pool, NULL, false);
 }
 
-// --------------------------------------------------------------------------------------- a lane's life
+// ----------------------------------------------------------------------------------- a lane's life
 
-// Publishes a lane unless another thread was faster. Returns the one in the table, or null without host
-// memory.
+// Publishes a lane unless another thread was faster. Returns the one in the table, or null without
+// host memory.
 static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     struct sp_lane_table *table = table_for_locked(pool, lane->stream->slot);
     if (!table)
         return NULL;
-    struct sp_lane *known = atomic_load_explicit(&table->lanes[lane->stream->slot], memory_order_relaxed);
+    struct sp_lane *known =
+        atomic_load_explicit(&table->lanes[lane->stream->slot], memory_order_relaxed);
     if (known)
         return known;
     if (sp_pool_is_deterministic(pool))

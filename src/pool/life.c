@@ -1,10 +1,11 @@
 // A pool from its creation to the day its last memory is gone, and its handle.
 //
-// A handle is not a pointer but (serial number, index) packed into one: a handle that was never given out or
-// whose pool was given up is recognised, whatever stands in memory. Pools are type-stable: a struct is used
-// again for another pool of its device, never given back to the system, so that a thread that comes late may
-// still look at it. What such a thread can come to is its own pool's end, or the struct's next pool: so it reads
-// nothing but the device, which stays, and atomics; and the handle tells it which pool it is.
+// A handle is not a pointer but (serial number, index) packed into one: a handle that was never
+// given out or whose pool was given up is recognised, whatever stands in memory. Pools are
+// type-stable: a struct is used again for another pool of its device, never given back to the
+// system, so that a thread that comes late may still look at it. What such a thread can come to is
+// its own pool's end, or the struct's next pool: so it reads nothing but the device, which stays,
+// and atomics; and the handle tells it which pool it is.
 #include "pool/ask.h"
 #include "pool/figures.h"
 #include "pool/given_up.h"
@@ -76,8 +77,8 @@ static bool publish(struct sp_pool *pool) {
     return published;
 }
 
-// True for the one caller that takes the handle back. The handle is the caller's: the struct may be another
-// pool's by now.
+// True for the one caller that takes the handle back. The handle is the caller's: the struct may be
+// another pool's by now.
 static bool withdraw(struct sp_pool *pool, poolMemPool_t handle) {
     size_t index = (uintptr_t)handle & (MAX_POOLS - 1);
     sp_lock_acquire(&registry.lock);
@@ -123,7 +124,8 @@ static struct sp_pool *take_struct_locked(struct sp_device *device) {
     memset(pool, 0, sizeof *pool);
     pool->device = device;
     sp_list_init(
-        &pool->reaper_link); // once: the reaper may come late, and look at the struct's next pool then
+        // Once: the reaper may come late, and look at the struct's next pool then.
+        &pool->reaper_link);
     return pool;
 }
 
@@ -137,12 +139,13 @@ static void give_struct(struct sp_pool *pool) {
 
 static size_t limit_of(const struct poolMemPoolProps *props) {
     size_t limit;
-    return props->maxSize > 0 && sp_checked_round_up(props->maxSize, SP_GROWTH_UNIT, &limit) ? limit
-                                                                                             : SIZE_MAX;
+    return props->maxSize > 0 && sp_checked_round_up(props->maxSize, SP_GROWTH_UNIT, &limit)
+               ? limit
+               : SIZE_MAX;
 }
 
-// A struct that was a pool before has no memory and no lanes; its locks are free, its lane table is empty
-// and stays. With the device's lock held, under which late threads look for a pin.
+// A struct that was a pool before has no memory and no lanes; its locks are free, its lane table is
+// empty and stays. With the device's lock held, under which late threads look for a pin.
 static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *props) {
     pool->props = *props;
     atomic_store(&pool->handle, NULL);
@@ -229,7 +232,7 @@ poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolPro
     return poolSuccess;
 }
 
-// -------------------------------------------------------------------------------------------- the end
+// ----------------------------------------------------------------------------------------- the end
 
 void sp_pool_dispose(struct sp_pool *pool) {
     sp_pool_set_promises(pool, poolPromiseNothing);
@@ -262,8 +265,9 @@ void sp_pool_unpin(struct sp_pool *pool) {
         sp_device_reap_pool(device, pool);
 }
 
-// With the device's lock held nobody takes the pool apart yet. A lane in which nothing may stay without an event leaves each of its
-// frees to free.c, which looks whether it was the last: all that come after their lane was looked at by sp_figures_any_used.
+// With the device's lock held nobody takes the pool apart yet. A lane in which nothing may stay
+// without an event leaves each of its frees to free.c, which looks whether it was the last: all
+// that come after their lane was looked at by sp_figures_any_used.
 static void give_up(struct sp_pool *pool) {
     sp_lock_acquire(&pool->device->lock);
     atomic_store_explicit(&pool->destroyed, true, memory_order_release);
@@ -318,7 +322,8 @@ static void free_lane_tables(struct sp_lane_table *table) {
 
 void sp_device_free_pool_structs(struct sp_device *device) {
     while (!sp_list_empty(&device->spare_pools)) {
-        struct sp_pool *pool = SP_CONTAINER_OF(sp_list_pop_front(&device->spare_pools), struct sp_pool, link);
+        struct sp_pool *pool =
+            SP_CONTAINER_OF(sp_list_pop_front(&device->spare_pools), struct sp_pool, link);
         free_lane_tables(atomic_load(&pool->lane_table));
         free(pool);
     }

@@ -12,7 +12,8 @@ static struct sp_location inside(uint64_t offset, uint64_t size) {
 static struct sp_location in_slab_locked(const struct sp_slab *slab, uint64_t address) {
     const struct sp_size_class *class = sp_slab_class(slab);
     uint64_t offset = address - slab->address, index = offset / class->block_size;
-    if (address < slab->address || index >= class->blocks || !sp_slab_is_live(slab, (uint32_t)index))
+    if (address < slab->address || index >= class->blocks ||
+        !sp_slab_is_live(slab, (uint32_t)index))
         return (struct sp_location){.place = SP_PLACE_FREE};
     return inside(offset % class->block_size, sp_slab_requested(slab, (uint32_t)index));
 }

@@ -1,4 +1,5 @@
-// Allocating what the lane doesn't have at hand (pool/at_hand.h): blocks that others returned to its slabs, and behind them the ladder.
+// Allocating what the lane doesn't have at hand (pool/at_hand.h): blocks that others returned to
+// its slabs, and behind them the ladder.
 #include "order/chain.h"
 #include "order/end.h"
 #include "order/mark.h"
@@ -11,7 +12,7 @@
 #include "base/checked.h"
 #include "base/cold.h"
 
-// ----------------------------------------------------------------------------------------- small blocks
+// ------------------------------------------------------------------------------------ small blocks
 
 // Nothing of the streams that returned blocks of the slab is pending.
 SP_COLD static bool is_return_complete(struct sp_lane *lane, struct sp_slab *slab) {
@@ -19,17 +20,19 @@ SP_COLD static bool is_return_complete(struct sp_lane *lane, struct sp_slab *sla
     return sp_fence_set_empty(&slab->foreign);
 }
 
-// Nothing of other streams is pending on the slab's free blocks, nor of those that had its pages before.
+// Nothing of other streams is pending on the slab's free blocks, nor of those that had its pages
+// before.
 static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
     struct sp_fence_set *before = &slab->run->fences;
     sp_fence_set_prune(before, sp_pool_measure(lane->pool));
-    bool of_owner =
-        before->count == 0 || (before->count == 1 && sp_fence_set_at(before, 0)->slot == lane->stream->slot);
+    bool of_owner = before->count == 0 ||
+                    (before->count == 1 && sp_fence_set_at(before, 0)->slot == lane->stream->slot);
     return of_owner && is_return_complete(lane, slab);
 }
 
 // The first slab of the class with a free block that the flags allow.
-static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_index, unsigned int flags) {
+static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_index,
+                                          unsigned int flags) {
     SP_LIST_FOR_EACH(link, &lane->slabs[class_index]) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, link);
         if (!(flags & poolMallocSameStreamOnly) || is_of_owner_alone(lane, slab))
@@ -38,9 +41,10 @@ static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_i
     return NULL;
 }
 
-// An action that is owed for memory of a slab is owed for each of its blocks until it is done. So it is told by the slab's last
-// number, as if the lane's stream had freed a block there just now.
-static void note_debt_locked(struct sp_lane *lane, struct sp_slab *slab, const struct sp_fence_set *fences) {
+// An action that is owed for memory of a slab is owed for each of its blocks until it is done. So
+// it is told by the slab's last number, as if the lane's stream had freed a block there just now.
+static void note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
+                             const struct sp_fence_set *fences) {
     if (!sp_stream_acts(lane->stream) ||
         sp_stream_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
         return;
@@ -58,9 +62,9 @@ static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
         sp_list_push_front(&lane->slabs[slab->class_index], &slab->link);
 }
 
-// Takes back what other streams returned to the lane's slabs of the class, where that has completed by now
-// or the lane's stream runs after it. The slab keeps the fences that are pending: whoever gets its run
-// needs them.
+// Takes back what other streams returned to the lane's slabs of the class, where that has completed
+// by now or the lane's stream runs after it. The slab keeps the fences that are pending: whoever
+// gets its run needs them.
 static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     struct sp_request request;
     if (sp_list_empty(&lane->returned_slabs[class_index]))
@@ -68,7 +72,8 @@ static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
     sp_request_open(&request, lane->pool, lane, SP_REGION_PAGES, 0, poolMallocDefault);
     SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
         struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        if (is_return_complete(lane, slab) || sp_request_rule(&request, &slab->foreign) <= request.reach)
+        if (is_return_complete(lane, slab) ||
+            sp_request_rule(&request, &slab->foreign) <= request.reach)
             accept_locked(lane, slab);
     }
     sp_request_close(&request);
@@ -114,8 +119,8 @@ SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane 
     return address;
 }
 
-// Blocks that other streams returned, and that only a question can bring back: whether their contexts are gone, and,
-// where the policy allows it, whether the recorded events are complete.
+// Blocks that other streams returned, and that only a question can bring back: whether their
+// contexts are gone, and, where the policy allows it, whether the recorded events are complete.
 static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                     unsigned int flags) {
     uint64_t address = 0;
@@ -129,8 +134,8 @@ static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, 
     return address;
 }
 
-static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
-                      unsigned int flags, struct sp_block **block) {
+static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
+                      uint64_t size, unsigned int flags, struct sp_block **block) {
     struct sp_request request;
     sp_request_open(&request, pool, lane, kind, size, flags);
     CUresult error = sp_climb(&request, block);
@@ -143,8 +148,8 @@ static uint64_t run_size(size_t size) {
     return sp_size_classes[sp_size_class_of(size)].pages * SP_PAGE_SIZE;
 }
 
-// A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't grow for a
-// slab that can't be had.
+// A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't
+// grow for a slab that can't be had.
 SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                            unsigned int flags, uint64_t *address) {
     unsigned class_index = sp_size_class_of(size);
@@ -177,7 +182,7 @@ static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, 
     return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, size, flags, address);
 }
 
-// ----------------------------------------------------------------------------------------- large blocks
+// ------------------------------------------------------------------------------------ large blocks
 
 // One miss in so many goes the long way, on which the others are asked.
 static bool is_turn_of_others(const struct sp_lane *lane) {
@@ -193,9 +198,9 @@ static void count_miss(struct sp_lane *lane) {
                           memory_order_relaxed); // a hint: one of two at once may be lost
 }
 
-// What a lane that misses does for the others, where there are others: now and then all events are asked, so that the streams share
-// what has completed before each has taken memory of its own. This request doesn't need it, so a driver that fails here is heard by
-// the next call that does.
+// What a lane that misses does for the others, where there are others: now and then all events are
+// asked, so that the streams share what has completed before each has taken memory of its own. This
+// request doesn't need it, so a driver that fails here is heard by the next call that does.
 static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     bool ask = is_turn_of_others(lane) && sp_pool_may_ask(pool);
     count_miss(lane);
@@ -230,10 +235,11 @@ static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, bool
     return block;
 }
 
-// What makes a hit safe with no pin makes this safe: the lane is the stream's in this pool as long as its lock is held, a pool with
-// a live block isn't taken apart, and one that is has nothing in its tiers by then.
-static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane, const struct sp_stream *stream,
-                               size_t size, bool *unfenced) {
+// What makes a hit safe with no pin makes this safe: the lane is the stream's in this pool as long
+// as its lock is held, a pool with a live block isn't taken apart, and one that is has nothing in
+// its tiers by then.
+static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
+                               const struct sp_stream *stream, size_t size, bool *unfenced) {
     struct sp_block *block = NULL;
     bool covered = true;
     bool again;
@@ -259,8 +265,9 @@ static void record_to_join(struct sp_pool *pool, struct sp_stream *stream) {
         sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
 }
 
-// Where nothing fits, the lane may have it on both sides of where its last event stands: what has no event behind it doesn't join
-// what has. The pool may be at its end, and its struct another one's: a record that this one counts does no harm.
+// Where nothing fits, the lane may have it on both sides of where its last event stands: what has
+// no event behind it doesn't join what has. The pool may be at its end, and its struct another
+// one's: a record that this one counts does no harm.
 static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
     struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
     bool unfenced;
@@ -287,9 +294,10 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
     return CUDA_SUCCESS;
 }
 
-// ------------------------------------------------------------------------------------------ owed actions
+// ------------------------------------------------------------------------------------ owed actions
 
-// Of a large block all fences count. Of a slab's block what was freed there last on the lane's own stream: the slab is its own lane's.
+// Of a large block all fences count. Of a slab's block what was freed there last on the lane's own
+// stream: the slab is its own lane's.
 static enum sp_debt debt_locked(const struct sp_lane *lane, uintptr_t owner) {
     const struct sp_slab *slab = sp_owner_slab(owner);
     bool (*is_complete)(struct sp_fence fence) = sp_pool_measure(lane->pool);
@@ -312,9 +320,11 @@ static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
 }
 
 // The same for what the lane had at hand, which its stream alone had freed.
-static enum sp_debt debt_at_hand(const struct sp_pool *pool, const struct sp_stream *stream, uint64_t freed) {
-    return sp_pool_follows_legacy(pool) ? sp_stream_debt_for_own(stream, freed, sp_pool_measure(pool))
-                                        : SP_DEBT_NONE;
+static enum sp_debt debt_at_hand(const struct sp_pool *pool, const struct sp_stream *stream,
+                                 uint64_t freed) {
+    return sp_pool_follows_legacy(pool)
+               ? sp_stream_debt_for_own(stream, freed, sp_pool_measure(pool))
+               : SP_DEBT_NONE;
 }
 
 static poolError_t act(struct sp_pool *pool, struct sp_stream *stream, enum sp_debt debt) {
@@ -325,13 +335,14 @@ static poolError_t act(struct sp_pool *pool, struct sp_stream *stream, enum sp_d
     return poolSuccess;
 }
 
-// ------------------------------------------------------------------------------------------------- both
+// -------------------------------------------------------------------------------------------- both
 
 static bool is_small(size_t size, unsigned int flags) {
     return size <= SP_SMALL_MAX && !(flags & poolMallocFixed);
 }
 
-static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned int flags, CUresult error) {
+static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned int flags,
+                                    CUresult error) {
     if (error != CUDA_ERROR_OUT_OF_MEMORY)
         return sp_fail_driver(error, "allocating");
     enum sp_region_kind large = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
@@ -340,16 +351,17 @@ static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned 
 }
 
 // With the pool pinned.
-SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream, size_t size,
-                                         unsigned int flags, uint64_t *address) {
+SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
+                                         size_t size, unsigned int flags, uint64_t *address) {
     struct sp_lane *lane = sp_pool_lane(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     sp_native_error_note(CUDA_SUCCESS, "");
     *address = is_small(size, flags) ? take_small_again(pool, lane, size, flags) : 0;
     if (!*address) {
-        CUresult error = is_small(size, flags) ? malloc_small_slowly(pool, lane, size, flags, address)
-                                               : malloc_large_slowly(pool, lane, size, flags, address);
+        CUresult error = is_small(size, flags)
+                             ? malloc_small_slowly(pool, lane, size, flags, address)
+                             : malloc_large_slowly(pool, lane, size, flags, address);
         if (error != CUDA_SUCCESS)
             return describe_failure(lane, size, flags, error);
         sp_figures_use(pool, lane, size);
@@ -365,12 +377,13 @@ static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, 
         return poolSuccess;
     if (sp_pool_is_another_now(pool, handle))
         return SP_POOL_GONE;
-    return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)", size,
-                   most);
+    return sp_fail(poolErrorMemoryAllocation,
+                   "%zu bytes are more than the pool can ever hold (%zu)", size, most);
 }
 
-SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                         size_t size, unsigned int flags, uint64_t *address) {
+SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle,
+                                         struct sp_stream *stream, size_t size, unsigned int flags,
+                                         uint64_t *address) {
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
@@ -388,8 +401,9 @@ static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t 
     if (error != poolSuccess)
         return error;
     CUresult ordered = sp_stream_before_reuse(stream);
-    return ordered == CUDA_SUCCESS ? poolSuccess
-                                   : sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
+    return ordered == CUDA_SUCCESS
+               ? poolSuccess
+               : sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
 }
 
 static void give_back(uint64_t address, struct sp_stream *stream) {
@@ -397,8 +411,9 @@ static void give_back(uint64_t address, struct sp_stream *stream) {
 }
 
 // Unless the pool has become another one meanwhile. With the action that is owed.
-SP_APART poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                       uint64_t address, enum sp_debt debt, void **pointer) {
+SP_APART poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle,
+                                       struct sp_stream *stream, uint64_t address,
+                                       enum sp_debt debt, void **pointer) {
     if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle))) {
         give_back(address, stream);
         return SP_POOL_GONE;
@@ -412,8 +427,8 @@ SP_APART poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handl
 }
 
 SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t handle,
-                                            struct sp_stream *stream, size_t size, unsigned int flags,
-                                            void **pointer) {
+                                            struct sp_stream *stream, size_t size,
+                                            unsigned int flags, void **pointer) {
     uint64_t address = 0;
     poolError_t error = malloc_pinned(pool, handle, stream, size, flags, &address);
     if (error != poolSuccess)
@@ -421,8 +436,9 @@ SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t 
     return sp_pool_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
 }
 
-SP_APART poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                         size_t size, unsigned int flags, void **pointer) {
+SP_APART poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle,
+                                         struct sp_stream *stream, size_t size, unsigned int flags,
+                                         void **pointer) {
     uint64_t address = size > SP_SMALL_MAX ? take_near(pool, stream, size) : 0;
     if (SP_UNLIKELY(!address))
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
@@ -430,9 +446,10 @@ SP_APART poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t han
 }
 
 SP_APART poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
-                                           struct sp_stream *stream, size_t size, unsigned int flags,
-                                           void **pointer) {
-    poolError_t error = stream->identified ? poolSuccess : order_behind_chain(pool, handle, stream, size);
+                                           struct sp_stream *stream, size_t size,
+                                           unsigned int flags, void **pointer) {
+    poolError_t error =
+        stream->identified ? poolSuccess : order_behind_chain(pool, handle, stream, size);
     if (error != poolSuccess)
         return error;
     if (flags & poolMallocFixed)
@@ -441,5 +458,6 @@ SP_APART poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t h
     uint64_t address = sp_take_at_hand(pool, stream, size, flags, &freed);
     if (!address)
         return sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
-    return sp_pool_hand_over(pool, handle, stream, address, debt_at_hand(pool, stream, freed), pointer);
+    return sp_pool_hand_over(pool, handle, stream, address, debt_at_hand(pool, stream, freed),
+                             pointer);
 }

@@ -1,8 +1,10 @@
-// What the page map says: the word for a page is a slab, or the large block that began in it last. A word that is out of
-// date points to a descriptor that says so itself: it has another address or isn't live.
+// What the page map says: the word for a page is a slab, or the large block that began in it last.
+// A word that is out of date points to a descriptor that says so itself: it has another address or
+// isn't live.
 //
-// A slab's word also has its class, in the bits that its alignment leaves: the lowest bit tells a slab from a block, and those
-// above it are the class. So the word tells where a block's code is before the slab's first cache line has come.
+// A slab's word also has its class, in the bits that its alignment leaves: the lowest bit tells a
+// slab from a block, and those above it are the class. So the word tells where a block's code is
+// before the slab's first cache line has come.
 #ifndef STREAMPOOL_POOL_OWNER_H
 #define STREAMPOOL_POOL_OWNER_H
 
@@ -35,8 +37,8 @@ static inline bool sp_block_is_live_and_large(const struct sp_block *block) {
     return sp_block_state(block) == SP_BLOCK_LIVE && !block->is_run;
 }
 
-// The lane that a large block was allocated on, or null: a block that isn't live has something else in that place, so it is looked at
-// before and behind.
+// The lane that a large block was allocated on, or null: a block that isn't live has something else
+// in that place, so it is looked at before and behind.
 static inline struct sp_lane *sp_block_lane(const struct sp_block *block) {
     if (!sp_block_is_live_and_large(block))
         return NULL;
@@ -44,7 +46,8 @@ static inline struct sp_lane *sp_block_lane(const struct sp_block *block) {
     return sp_block_is_live_and_large(block) ? lane : NULL;
 }
 
-// The lane that a live allocation was made on, by the address's word; null where none begins there, as far as the word tells.
+// The lane that a live allocation was made on, by the address's word; null where none begins there,
+// as far as the word tells.
 static inline struct sp_lane *sp_owner_lane(uintptr_t owner) {
     struct sp_slab *slab = sp_owner_slab(owner);
     struct sp_block *block = sp_owner_block(owner);
@@ -59,15 +62,18 @@ static inline bool sp_block_is_live_of(const struct sp_block *block, const struc
            atomic_load_explicit(&block->account, memory_order_relaxed) == lane;
 }
 
-// A place in the cache line that has the code of the slab's block at an address; the slab is not looked at. A slab of one page has it
-// at the index. One of several has few blocks, whose codes are all in one line, so the index within the page leads to it too.
+// A place in the cache line that has the code of the slab's block at an address; the slab is not
+// looked at. A slab of one page has it at the index. One of several has few blocks, whose codes are
+// all in one line, so the index within the page leads to it too.
 static inline const uint16_t *sp_owner_code_line(uintptr_t owner, uint64_t address) {
-    const struct sp_size_class *class = &sp_size_classes[(owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT];
+    const struct sp_size_class *class =
+        &sp_size_classes[(owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT];
     return &sp_owner_slab(owner)->codes[sp_size_class_index(class, address % SP_PAGE_SIZE)];
 }
 
-// The word for an address that is to be freed. Has the cache lines fetched that the free will look at, both at once: they lie apart, and
-// among many blocks neither is at hand. (gcc 12 takes a function that does nothing else for one without an effect.)
+// The word for an address that is to be freed. Has the cache lines fetched that the free will look
+// at, both at once: they lie apart, and among many blocks neither is at hand. (gcc 12 takes a
+// function that does nothing else for one without an effect.)
 static inline uintptr_t sp_owner_of_freed(uint64_t address) {
     uintptr_t owner = sp_owner_of(address);
     if (SP_LIKELY(owner & SP_OWNER_SLAB)) {
@@ -77,8 +83,8 @@ static inline uintptr_t sp_owner_of_freed(uint64_t address) {
     return owner;
 }
 
-// The pool that the live allocation at an address is of, by the address's word; null when none begins there. In a slab, the pool
-// of the slab. For a caller that holds the allocation.
+// The pool that the live allocation at an address is of, by the address's word; null when none
+// begins there. In a slab, the pool of the slab. For a caller that holds the allocation.
 static inline struct sp_pool *sp_owner_pool(uintptr_t owner, uint64_t address) {
     struct sp_slab *slab = sp_owner_slab(owner);
     struct sp_block *block = sp_owner_block(owner);

@@ -24,7 +24,7 @@ struct choice {
     struct sp_pieces pieces; // one more than candidates at most
 };
 
-// ------------------------------------------------------------------------------------------- candidates
+// -------------------------------------------------------------------------------------- candidates
 
 static uint64_t whole(const struct candidate *candidate) {
     return candidate->last > candidate->first ? candidate->last - candidate->first : 0;
@@ -39,7 +39,8 @@ static uint64_t tail(const struct candidate *candidate) {
     return candidate->last > candidate->begin ? candidate->last - candidate->begin : 0;
 }
 
-// What of the front lies in the extent behind the whole ones, so that it is there even when those are used.
+// What of the front lies in the extent behind the whole ones, so that it is there even when those
+// are used.
 static uint64_t front_behind_whole(const struct candidate *candidate) {
     return candidate->last >= candidate->first && candidate->end > candidate->last
                ? candidate->end - candidate->last
@@ -54,7 +55,8 @@ static uint64_t mean_extent_size(const struct sp_view *view, const struct candid
     return count > 0 ? whole(candidate) / count : 0;
 }
 
-// A handle that was released already, in a trim that the driver didn't let end, can't be mapped again.
+// A handle that was released already, in a trim that the driver didn't let end, can't be mapped
+// again.
 static bool has_released_extent(const struct sp_extent *extent, uint64_t end) {
     while (extent && extent->address < end && !extent->handle_released)
         extent = sp_view_extent_next(extent);
@@ -70,7 +72,8 @@ static void add_candidate(struct choice *choice, struct sp_block *first, uint64_
     candidate.first = low->address == candidate.begin ? candidate.begin : low->address + low->size;
     candidate.last = high->address + high->size == candidate.end ? candidate.end : high->address;
     candidate.extent_size = mean_extent_size(view, &candidate);
-    if ((front(&candidate) == 0 && tail(&candidate) == 0) || has_released_extent(low, candidate.end))
+    if ((front(&candidate) == 0 && tail(&candidate) == 0) ||
+        has_released_extent(low, candidate.end))
         return;
     if (choice->candidate_count == choice->candidate_capacity) {
         size_t capacity = choice->candidate_capacity ? choice->candidate_capacity * 2 : 64;
@@ -87,7 +90,8 @@ static void add_candidate(struct choice *choice, struct sp_block *first, uint64_
 }
 
 // The row that a block within reach is in. Returns its end.
-static uint64_t add_row_of(const struct sp_request *request, struct choice *choice, struct sp_block *block) {
+static uint64_t add_row_of(const struct sp_request *request, struct choice *choice,
+                           struct sp_block *block) {
     struct sp_block *first = block;
     struct sp_block *last = block;
     while (first->prev && sp_block_usable(request, first->prev))
@@ -98,11 +102,12 @@ static uint64_t add_row_of(const struct sp_request *request, struct choice *choi
     return sp_block_end(last);
 }
 
-// The rows on both sides of an address where an extent begins or ends, but for those that end at `seen` or before. Returns up to
-// where all are seen by now.
+// The rows on both sides of an address where an extent begins or ends, but for those that end at
+// `seen` or before. Returns up to where all are seen by now.
 static uint64_t add_rows_at(const struct sp_request *request, struct choice *choice,
                             const struct sp_chain *chain, uint64_t address, uint64_t seen) {
-    struct sp_block *behind = address < chain->address + chain->size ? sp_chain_find(chain, address) : NULL;
+    struct sp_block *behind =
+        address < chain->address + chain->size ? sp_chain_find(chain, address) : NULL;
     struct sp_block *before = behind ? behind->prev : sp_chain_find(chain, address - 1);
     if (behind && behind->address < address)
         before = NULL; // it is on both sides
@@ -113,13 +118,14 @@ static uint64_t add_rows_at(const struct sp_request *request, struct choice *cho
     return seen;
 }
 
-// A row is of use if an extent begins or ends in it. So the extents are looked through and not the rows, of which there may be any
-// number more.
+// A row is of use if an extent begins or ends in it. So the extents are looked through and not the
+// rows, of which there may be any number more.
 static void add_rows_of(const struct sp_request *request, struct choice *choice,
                         const struct sp_segment *segment) {
     uint64_t seen = 0; // all rows that end here or before
     uint64_t end = 0;  // of the last extent
-    for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e; e = sp_view_extent_next(e)) {
+    for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e;
+         e = sp_view_extent_next(e)) {
         if (end != e->address && end > 0)
             seen = add_rows_at(request, choice, &segment->chain, end, seen);
         seen = add_rows_at(request, choice, &segment->chain, e->address, seen);
@@ -131,11 +137,11 @@ static void add_rows_of(const struct sp_request *request, struct choice *choice,
 
 static void add_rows(const struct sp_request *request, struct choice *choice) {
     SP_LIST_FOR_EACH(link, &request->pool->regions[request->kind].segments)
-    add_rows_of(request, choice, SP_CONTAINER_OF(link, struct sp_segment, link));
+        add_rows_of(request, choice, SP_CONTAINER_OF(link, struct sp_segment, link));
 }
 
-// The largest whole extents first, for each costs a call; then the most of them; then by address, so that equal pools
-// choose alike.
+// The largest whole extents first, for each costs a call; then the most of them; then by address,
+// so that equal pools choose alike.
 static int compare_candidates(const void *a, const void *b) {
     const struct candidate *left = a;
     const struct candidate *right = b;
@@ -146,19 +152,21 @@ static int compare_candidates(const void *a, const void *b) {
     return left->begin < right->begin ? -1 : left->begin > right->begin;
 }
 
-// --------------------------------------------------------------------------------------------- the choice
+// -------------------------------------------------------------------------------------- the choice
 
 static void use(struct choice *choice, struct candidate *candidate, uint64_t begin, uint64_t end) {
     candidate->used = true;
     choice->pieces.list[choice->pieces.count++] = (struct sp_piece){candidate->segment, begin, end};
 }
 
-// The candidate whose front fits best. Asked again and again while a request is longer than any, so that costs nothing.
+// The candidate whose front fits best. Asked again and again while a request is longer than any, so
+// that costs nothing.
 static struct candidate *best_last(const struct choice *choice, uint64_t size) {
     struct candidate *best = NULL;
     for (size_t i = 0; i < choice->candidate_count && size <= choice->longest_front; i++) {
         struct candidate *candidate = &choice->candidates[i];
-        if (!candidate->used && front(candidate) >= size && (!best || front(candidate) < front(best)))
+        if (!candidate->used && front(candidate) >= size &&
+            (!best || front(candidate) < front(best)))
             best = candidate;
     }
     return best;
@@ -195,7 +203,8 @@ static bool end_with_front_alone(struct choice *choice, uint64_t left) {
     return true;
 }
 
-// Behind the new memory, which is of whole extents then, the front of an old one takes the rest, if that saves a granule.
+// Behind the new memory, which is of whole extents then, the front of an old one takes the rest, if
+// that saves a granule.
 static void end_with_front(struct choice *choice) {
     struct sp_pieces *pieces = &choice->pieces;
     struct candidate *last = longest_front_behind_whole(choice);
@@ -208,8 +217,8 @@ static void end_with_front(struct choice *choice) {
     use(choice, last, last->last, last->last + (left - missing));
 }
 
-// Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is null. What could
-// not be found is missing.
+// Chooses pieces of `size` bytes together, the first of which is the tail of `begin` unless that is
+// null. What could not be found is missing.
 static void choose_behind(struct choice *choice, struct candidate *begin, uint64_t size) {
     for (size_t i = 0; i < choice->candidate_count; i++)
         choice->candidates[i].used = false;
@@ -217,7 +226,8 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
     uint64_t left = size;
     if (begin) {
         uint64_t taken =
-            tail(begin) < size ? tail(begin) : size; // a row that is enough by itself could not be joined
+            // A row that is enough by itself could not be joined.
+            tail(begin) < size ? tail(begin) : size;
         use(choice, begin, begin->last - taken, begin->last);
         left -= taken;
     }
@@ -244,9 +254,10 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
     choice->pieces.missing = left;
 }
 
-// Where the free memory is not enough, it is put together with new memory if that saves much of what growing alone would
-// take; a call's time is not spent on little. The front behind the new memory doesn't count: what it saves is welcome, but
-// with it nearly everything would be worth a remap.
+// Where the free memory is not enough, it is put together with new memory if that saves much of
+// what growing alone would take; a call's time is not spent on little. The front behind the new
+// memory doesn't count: what it saves is welcome, but with it nearly everything would be worth a
+// remap.
 //
 // Of memory that is had by waiting all is welcome: growing alone was tried before.
 static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
@@ -262,7 +273,8 @@ static bool is_worth_it(const struct sp_request *request, const struct choice *c
 }
 
 static void choose(struct choice *choice, uint64_t size) {
-    qsort(choice->candidates, choice->candidate_count, sizeof *choice->candidates, compare_candidates);
+    qsort(choice->candidates, choice->candidate_count, sizeof *choice->candidates,
+          compare_candidates);
     choose_behind(choice, NULL, size);
     struct candidate *begin = choice->pieces.missing > 0 ? best_begin(choice) : NULL;
     if (begin)

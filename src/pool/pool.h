@@ -1,26 +1,30 @@
 // A pool, its lanes and its memory: the types that all of pool/ shares, and who guards what.
 //
-//   pool     has three *regions*: for large blocks, for the pages that slabs are cut from, and for fixed
-//            blocks. A region has segments (a view and the chain of blocks over it) and the tiers of its free
-//            blocks.
-//   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were freed, and
-//            the tiers of the memory that was last freed on it.
+//   pool     has three *regions*: for large blocks, for the pages that slabs are cut from, and for
+//            fixed blocks. A region has segments (a view and the chain of blocks over it) and the
+//            tiers of its free blocks.
+//   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were
+//            freed, and the tiers of the memory that was last freed on it.
 //
 // Locks, in the order in which they are taken:
 //
 //   device.lock   the list of the device's pools. Never held across a driver call.
-//   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time for each
-//                 pool. Whoever finds memory without them never waits for it. The reaper alone gives it back
-//                 after each extent or view, and makes way for others that want it.
+//   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time
+//                 for each pool. Whoever finds memory without them never waits for it. The reaper
+//                 alone gives it back after each extent or view, and makes way for others that want
+//                 it.
 //   allowances    who may take what over from another lane's; see pool/figures.h.
-//   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions, or while a large
-//                 block is taken near at hand; never across a driver call, never together with another lane's.
-//   pool.lock     chains, tiers, and the lane table's growth. Short, or given back now and then; never across a driver call.
+//   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions, or
+//                 while a large block is taken near at hand; never across a driver call, never
+//                 together with another lane's.
+//   pool.lock     chains, tiers, and the lane table's growth. Short, or given back now and then;
+//                 never across a driver call.
 //   device.holders_lock  the lists of pools that have memory. For a few instructions.
 //   the reaper's  its queue; see pool/reaper.h. Nothing is taken while it is held.
 //
-// A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache line that another
-// stream's does: what is written often stands in lines of its own, apart from what is only read.
+// A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache
+// line that another stream's does: what is written often stands in lines of its own, apart from
+// what is only read.
 #ifndef STREAMPOOL_POOL_POOL_H
 #define STREAMPOOL_POOL_POOL_H
 
@@ -38,8 +42,9 @@
 #define SP_EXTENT_OWN_MIN ((uint64_t)8 << 20)
 #define SP_EXTENT_OWN_MAX ((uint64_t)48 << 20)
 
-// How the large region grows; see pool/grow.c, and docs/benchmarks.md for what was tried. Extents are powers of two
-// between the bounds, at most this part of the pool, but never less than that part of the request.
+// How the large region grows; see pool/grow.c, and docs/benchmarks.md for what was tried. Extents
+// are powers of two between the bounds, at most this part of the pool, but never less than that
+// part of the request.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
 #define SP_EXTENT_MAX         ((uint64_t)1 << 30)
 #define SP_EXTENTS_OF_POOL    64
@@ -48,7 +53,8 @@
 // So many pools with memory are many; see is_fair() in pool/grow.c.
 #define SP_MANY_POOLS 64
 
-// The pool grows, rather than to remap, up to a part more than the most that was ever in use at once.
+// The pool grows, rather than to remap, up to a part more than the most that was ever in use at
+// once.
 #define SP_SLACK_SHARE 25
 #define SP_SLACK_MIN   ((uint64_t)8 << 20)
 
@@ -63,15 +69,18 @@
 #define SP_KEPT_VIEWS_MAX    64
 #define SP_KEPT_MAPPINGS_MAX 8192
 
-// The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it is more. See docs/benchmarks.md.
+// The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it
+// is more. See docs/benchmarks.md.
 #define SP_UNFENCED_MAX  ((uint64_t)8 << 20)
 #define SP_UNFENCED_PART 64
 
-// A lane asks what other streams have completed once in so many misses of its quick lists, while the pool is shared.
+// A lane asks what other streams have completed once in so many misses of its quick lists, while
+// the pool is shared.
 #define SP_MISSES_PER_POLL 32
 
-// Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each segment
-// having one at most. Stitched views belong to no region, for they have no memory of their own.
+// Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each
+// segment having one at most. Stitched views belong to no region, for they have no memory of their
+// own.
 enum sp_region_kind {
     SP_REGION_LARGE,
     SP_REGION_PAGES,
@@ -84,7 +93,8 @@ struct sp_segment {
     struct sp_list link; // in the region
     struct sp_pool *pool;
     enum sp_region_kind kind;
-    bool extends; // as far as is known there is address space behind it; guarded by the pool's lock, as is
+    // As far as is known there is address space behind it; guarded by the pool's lock, as is.
+    bool extends;
     struct sp_view view;
     struct sp_chain chain;
 };
@@ -108,8 +118,8 @@ struct sp_quick_bin {
 };
 
 struct sp_lane {
-    // What each malloc and free needs, two cache lines. The atomics but unfenced_most are written under the lock alone, so by a
-    // load and a store, and read by whoever asks for a figure.
+    // What each malloc and free needs, two cache lines. The atomics but unfenced_most are written
+    // under the lock alone, so by a load and a store, and read by whoever asks for a figure.
     _Alignas(64) struct sp_biased_lock lock;
     struct sp_pool *pool;
     struct sp_stream *stream;
@@ -117,8 +127,10 @@ struct sp_lane {
     _Atomic uint64_t allowance; // see pool/figures.h
     _Atomic uint64_t unfenced_bytes;
     _Atomic uint64_t unfenced_sequence; // the latest number under which they were freed
-    _Atomic uint64_t unfenced_most;     // more than so many, and a free records; see sp_pool_share_unfenced
-    _Atomic uint64_t hits;    // allocations out of the slabs, the quick lists and the lane's own tier
+    // More than so many, and a free records; see sp_pool_share_unfenced.
+    _Atomic uint64_t unfenced_most;
+    // Allocations out of the slabs, the quick lists and the lane's own tier.
+    _Atomic uint64_t hits;
     _Atomic uint64_t records; // events that were recorded behind frees
     uint32_t quick_used;      // a bit for each bin that is not empty
 
@@ -129,13 +141,16 @@ struct sp_lane {
     _Atomic uint32_t misses;  // of the quick lists
     uint64_t freed_unchecked; // bytes, since it was seen how long these are
     // Guarded by the pool's lock:
-    struct sp_list link;                   // in pool.lanes
-    struct sp_list legacy_link;            // in pool.legacy_lanes, if its stream is one
-    struct sp_tier tiers[SP_REGION_COUNT]; // all fences are of this stream, and an event stands behind each
-    struct sp_tier unfenced[SP_REGION_COUNT]; // likewise, and no event did when they were last looked through
-    struct sp_calendar due;                   // of `tiers`: what is known complete
-    struct sp_calendar covered;               // of `unfenced`: what has an event behind it
-    bool was_open;          // and isn't any longer, with what it has filed meanwhile not looked through
+    struct sp_list link;        // in pool.lanes
+    struct sp_list legacy_link; // in pool.legacy_lanes, if its stream is one
+    // All fences are of this stream, and an event stands behind each.
+    struct sp_tier tiers[SP_REGION_COUNT];
+    // Likewise, and no event did when they were last looked through.
+    struct sp_tier unfenced[SP_REGION_COUNT];
+    struct sp_calendar due;     // of `tiers`: what is known complete
+    struct sp_calendar covered; // of `unfenced`: what has an event behind it
+    // And isn't any longer, with what it has filed meanwhile not looked through.
+    bool was_open;
     uint64_t holds_back[2]; // pending, unfenced: for pool/shortage.c, while it looks
     // Guarded by the device's lock, of a pool that was given up; see pool/given_up.h:
     struct sp_tree_node awaited; // in device.awaited
@@ -186,11 +201,12 @@ struct sp_pool {
     bool (*_Atomic is_complete)(
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
     _Atomic int promises;       // enum poolStreamPromise
-    _Atomic bool is_short; // the last growth found no memory: each free is recorded, since others wait for it
+    // The last growth found no memory: each free is recorded, since others wait for it.
+    _Atomic bool is_short;
     _Atomic bool destroyed;
 
-    // Set when the pool is made. A thread that comes late reads those of the struct's next pool, and tells by the handle
-    // that they are.
+    // Set when the pool is made. A thread that comes late reads those of the struct's next pool,
+    // and tells by the handle that they are.
     _Atomic(poolMemPool_t) handle;
     _Atomic size_t limit;          // of reserved bytes
     struct poolMemPoolProps props; // read by threads that hold a pin or a live allocation
@@ -214,7 +230,8 @@ struct sp_pool {
     // Figures; what is used is counted by the lanes.
     _Alignas(64) _Atomic uint64_t used_high; // the sum of the lanes' allowances
     struct sp_lock allowances;
-    uint32_t covered_last;                  // the slot of the lane whose allowance was brought up last
+    // The slot of the lane whose allowance was brought up last.
+    uint32_t covered_last;
     uint32_t short_looks;                   // see pool/figures.c
     _Atomic uint64_t used_lately;           // see sp_figures_used_lately
     _Atomic uint32_t used_calls;            // that may still have it
@@ -234,9 +251,10 @@ struct sp_pool {
     uint32_t kept_views_max;       // a test may set fewer
     size_t kept_mappings_max;
     struct sp_list lanes;
-    uint64_t shared;                 // what each lane was last allowed to hold back
-    struct sp_list legacy_lanes;     // those of legacy streams
-    const struct sp_list *in_turn;   // the lane that was collected from last, in `lanes`; null: none
+    uint64_t shared;             // what each lane was last allowed to hold back
+    struct sp_list legacy_lanes; // those of legacy streams
+    // The lane that was collected from last, in `lanes`; null: none.
+    const struct sp_list *in_turn;
     const struct sp_list *looked_at; // likewise the one whose memory was looked at last
     _Atomic uint32_t open_in_turn;   // the slot of the open lane that is asked next
     _Atomic uint32_t lane_count;     // written under `lock`
@@ -283,12 +301,14 @@ static inline bool sp_pool_knows(const struct sp_pool *pool, struct sp_fence fen
 
 // Whether free memory in pieces may be mapped side by side.
 static inline bool sp_pool_remaps(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->defragmentation, memory_order_relaxed) != poolDefragmentNever;
+    return atomic_load_explicit(&pool->defragmentation, memory_order_relaxed) !=
+           poolDefragmentNever;
 }
 
 // A pool whose doings must not depend on the answers asks nothing.
 static inline bool sp_pool_may_ask(const struct sp_pool *pool) {
-    return sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) && !sp_pool_is_deterministic(pool);
+    return sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) &&
+           !sp_pool_is_deterministic(pool);
 }
 
 static inline void sp_pool_add(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
@@ -321,13 +341,12 @@ static inline bool sp_pool_is_shared(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->lane_count, memory_order_relaxed) > 1;
 }
 
-// ---- lane.c
-
 // The lane of a stream in a pool, or null when it has none yet.
 static inline struct sp_lane *sp_pool_find_lane(const struct sp_pool *pool, uint32_t slot) {
     struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
-    return table && slot < table->count ? atomic_load_explicit(&table->lanes[slot], memory_order_acquire)
-                                        : NULL;
+    return table && slot < table->count
+               ? atomic_load_explicit(&table->lanes[slot], memory_order_acquire)
+               : NULL;
 }
 
 // The same, made if need be; null without host memory.
@@ -340,16 +359,16 @@ static inline struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_strea
 // Takes the lanes away from a pool that has no memory left.
 void sp_pool_free_lanes(struct sp_pool *pool);
 
-// With the lane's lock held: the lane still is the one of this pool and stream. A thread that found it may
-// come late: the pool can be given up and taken apart in between, and the lane be used again for another
-// one.
+// With the lane's lock held: the lane still is the one of this pool and stream. A thread that found
+// it may come late: the pool can be given up and taken apart in between, and the lane be used again
+// for another one.
 static inline bool sp_lane_is(const struct sp_lane *lane, const struct sp_pool *pool,
                               const struct sp_stream *stream) {
     return lane->pool == pool && lane->stream == stream;
 }
 
-// Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool allows. Lane's
-// lock held.
+// Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool
+// allows. Lane's lock held.
 void sp_lane_begin_unfenced(struct sp_lane *lane, uint64_t sequence);
 static inline bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
     if (atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) != sequence)
@@ -359,23 +378,27 @@ static inline bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequenc
     return bytes > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
 }
 
-// What its own stream takes again is held back from nobody. Of bytes that were counted under an older number nobody knows
-// whether they still are.
-static inline void sp_lane_uncount_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+// What its own stream takes again is held back from nobody. Of bytes that were counted under an
+// older number nobody knows whether they still are.
+static inline void sp_lane_uncount_unfenced(struct sp_lane *lane, uint64_t sequence,
+                                            uint64_t bytes) {
     uint64_t counted = atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
     if (sequence != atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed))
         return;
-    atomic_store_explicit(&lane->unfenced_bytes, counted > bytes ? counted - bytes : 0, memory_order_relaxed);
+    atomic_store_explicit(&lane->unfenced_bytes, counted > bytes ? counted - bytes : 0,
+                          memory_order_relaxed);
 }
 
 // The value of poolMemPoolAttrUnfencedBytesMax now.
 uint64_t sp_pool_unfenced_max(const struct sp_pool *pool);
 
-// Computes anew what each lane may hold back, when something that this depends on has changed: the pool's attribute, what it has
-// reserved, the number of its lanes, that it is short of memory or given up. With the pool's lock held.
+// Computes anew what each lane may hold back, when something that this depends on has changed: the
+// pool's attribute, what it has reserved, the number of its lanes, that it is short of memory or
+// given up. With the pool's lock held.
 void sp_pool_share_unfenced(struct sp_pool *pool);
 
-// The same where the equal part has changed alone: not for each lane of many, as long as it has changed by less than an eighth.
+// The same where the equal part has changed alone: not for each lane of many, as long as it has
+// changed by less than an eighth.
 void sp_pool_share_unfenced_again(struct sp_pool *pool);
 
 // Something that was freed on the lane may be pending, and no event stands behind it.
@@ -386,47 +409,53 @@ static inline bool sp_lane_is_open(const struct sp_lane *lane) {
     return atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed) == UINT64_MAX;
 }
 
-// Records a mark behind the lane's frees. For a call that was made with the lane's stream, or has borrowed it.
+// Records a mark behind the lane's frees. For a call that was made with the lane's stream, or has
+// borrowed it.
 void sp_lane_record(struct sp_lane *lane);
 
-// Finds out for others what the frees of the pool's open lanes have come to, where they have recorded nothing: asks the stream if
-// the caller `may_ask`, and else, or where work is pending, records. An open lane is one whose stream the program has promised to
-// destroy through the library and never to capture; the caller's own, which may be null, is left out.
+// Finds out for others what the frees of the pool's open lanes have come to, where they have
+// recorded nothing: asks the stream if the caller `may_ask`, and else, or where work is pending,
+// records. An open lane is one whose stream the program has promised to destroy through the library
+// and never to capture; the caller's own, which may be null, is left out.
 CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask);
 
 // The same with questions, for a request that asks some of very many lanes by turns.
 CUresult sp_pool_ask_some_open_lanes(struct sp_pool *pool, const struct sp_lane *caller);
 
-// Before a promise ends, the measure of completion changes, or the pool is given up: no open lane leaves a free without an event any
-// more, and what was left gets one. Whoever makes the change opens the lanes again with sp_pool_share_unfenced().
+// Before a promise ends, the measure of completion changes, or the pool is given up: no open lane
+// leaves a free without an event any more, and what was left gets one. Whoever makes the change
+// opens the lanes again with sp_pool_share_unfenced().
 void sp_pool_close_lanes(struct sp_pool *pool);
 
-// ---- malloc.c and free.c: what the API calls
-
-// What pool/at_hand.h has no memory at hand for; and what it doesn't try: fixed memory, and streams that act (order/action.h).
-// SP_POOL_GONE when another thread has given the pool of the handle up meanwhile.
+// What pool/at_hand.h has no memory at hand for; and what it doesn't try: fixed memory, and streams
+// that act (order/action.h). SP_POOL_GONE when another thread has given the pool of the handle up
+// meanwhile.
 #define SP_POOL_GONE ((poolError_t)-1)
-poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                size_t size, unsigned int flags, void **pointer);
-poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                                  size_t size, unsigned int flags, void **pointer);
+poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle,
+                                struct sp_stream *stream, size_t size, unsigned int flags,
+                                void **pointer);
+poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
+                                  struct sp_stream *stream, size_t size, unsigned int flags,
+                                  void **pointer);
 
-// A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of it live that pool
-// stays, so its handle can be looked at.
+// A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of
+// it live that pool stays, so its handle can be looked at.
 static inline bool sp_pool_is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
     return atomic_load_explicit(&pool->handle, memory_order_acquire) != handle;
 }
 
-// What was taken with no pin goes to the caller, once the action that is owed for it is done, or back to its pool.
+// What was taken with no pin goes to the caller, once the action that is owed for it is done, or
+// back to its pool.
 poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                               uint64_t address, enum sp_debt debt, void **pointer);
 
-// What pool/at_hand.h has left to do, on a stream whose capture state has been checked. And the free of anything, or without a stream,
-// null. `owner` is what the page map says of the pointer.
+// What pool/at_hand.h has left to do, on a stream whose capture state has been checked. And the
+// free of anything, or without a stream, null. `owner` is what the page map says of the pointer.
 poolError_t sp_pool_free_near(void *pointer, uintptr_t owner, struct sp_stream *stream);
 poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct sp_stream *stream);
 
-// So many pools have a promise. While none has, a free needn't find out whose memory it is before it asks the driver.
+// So many pools have a promise. While none has, a free needn't find out whose memory it is before
+// it asks the driver.
 extern _Atomic uint32_t sp_pools_promised;
 void sp_pool_set_promises(struct sp_pool *pool, int promises);
 
@@ -446,18 +475,18 @@ static inline bool sp_pool_follows_legacy(const struct sp_pool *pool) {
     return !(sp_pool_promises(pool) & poolPromiseNoLegacyOrder);
 }
 
-// Whether an address is the start of a live allocation, and of which pool; null when not. For a caller that
-// holds it.
+// Whether an address is the start of a live allocation, and of which pool; null when not. For a
+// caller that holds it.
 struct sp_pool *sp_pool_of_address(uint64_t address);
 
-// ---- collect.c: from the lanes back to the regions
-
-// Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions, and settles these, so that who takes the
-// map lock next has little to settle while others wait for it. Takes each lane's lock in turn.
+// Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions, and
+// settles these, so that who takes the map lock next has little to settle while others wait for it.
+// Takes each lane's lock in turn.
 void sp_pool_collect(struct sp_pool *pool);
 
-// Puts it back up to a pause, from the lane on that an earlier call has left in `at`, at first null; or of a few of many lanes, by
-// turns, for a lane of the pool, whose caller keeps it. True when that was all that these have.
+// Puts it back up to a pause, from the lane on that an earlier call has left in `at`, at first
+// null; or of a few of many lanes, by turns, for a lane of the pool, whose caller keeps it. True
+// when that was all that these have.
 bool sp_pool_collect_part(struct sp_pool *pool, struct sp_lane **at);
 bool sp_pool_collect_some(struct sp_pool *pool);
 
@@ -467,70 +496,70 @@ typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block)
 // The same for the quick lists of one lane.
 void sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert);
 
-// Takes blocks out of the quick lists, with the lane's lock held: a chain of cached blocks, linked by quick_next. It is so many at
-// most, for which nobody waits long; quick_used tells whether there are more. The second takes those of another size that stand in
-// the way of a block of this one.
+// Takes blocks out of the quick lists, with the lane's lock held: a chain of cached blocks, linked
+// by quick_next. It is so many at most, for which nobody waits long; quick_used tells whether there
+// are more. The second takes those of another size that stand in the way of a block of this one.
 enum { SP_DETACHED_AT_ONCE = 256 };
 struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane);
 struct sp_block *sp_lane_detach_other_locked(struct sp_lane *lane, uint64_t size);
 
-// A quick list keeps so many blocks, for who frees more than that looks at each of them again before his next miss is served; the
-// oldest go to the tiers. With no lock held, and the lane may be another's by now.
+// A quick list keeps so many blocks, for who frees more than that looks at each of them again
+// before his next miss is served; the oldest go to the tiers. With no lock held, and the lane may
+// be another's by now.
 enum { SP_QUICK_KEPT = 2048 };
-void sp_lane_shorten_quick(struct sp_lane *lane, struct sp_pool *pool, const struct sp_stream *stream);
+void sp_lane_shorten_quick(struct sp_lane *lane, struct sp_pool *pool,
+                           const struct sp_stream *stream);
 
 // Puts such a chain, or none, into the regions. The second with the pool's lock held.
 void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
 void sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
 
-// Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of the slab.
+// Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of
+// the slab.
 void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
 
 // For tests: gives back the slabs of a pool whose memory is gone.
 void sp_pool_free_slabs(struct sp_pool *pool);
 
-// ---- trim.c
-
-// Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved, and buries zombies.
+// Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved,
+// and buries zombies.
 CUresult sp_pool_trim(struct sp_pool *pool, size_t keep);
 
-// What a synchronise does to a pool: it is trimmed to the release threshold if it holds more, and zombies are buried; or
-// the reaper is told to.
+// What a synchronise does to a pool: it is trimmed to the release threshold if it holds more, and
+// zombies are buried; or the reaper is told to.
 void sp_pool_trim_to_threshold(struct sp_pool *pool);
 
 // The first for the program, which then needs no more than `keep` of what it had primed.
 CUresult sp_pool_trim_for_program(struct sp_pool *pool, size_t keep);
 
-// With the map lock held: releases one extent of what a trim to the threshold would release now. How many bytes that was, 0
-// for none. The pool was `synchronized` since the last time.
+// With the map lock held: releases one extent of what a trim to the threshold would release now.
+// How many bytes that was, 0 for none. The pool was `synchronized` since the last time.
 CUresult sp_pool_trim_extent(struct sp_pool *pool, bool synchronized, uint64_t *released);
 
-// Releases whole free extents of `bytes` or more together, if there are as many; else does nothing. True when
-// something was released.
+// Releases whole free extents of `bytes` or more together, if there are as many; else does nothing.
+// True when something was released.
 bool sp_pool_make_room(struct sp_pool *pool, size_t bytes);
 
 // The bytes that a trim to 0 would release now.
 size_t sp_pool_releasable(struct sp_pool *pool);
 
-// ---- prime.c
-
 // Maps what is missing to `bytes` of free memory, and has synchronises leave it. All or nothing.
 poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes);
-
-// ---- life.c
 
 poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props,
                            struct sp_pool **pool);
 
-// Makes the pool behind a handle its device's current one. False, and nothing changed, when another thread has given it up.
+// Makes the pool behind a handle its device's current one. False, and nothing changed, when another
+// thread has given it up.
 bool sp_pool_make_current(struct sp_pool *pool, poolMemPool_t handle);
 
-// Marks the pool behind a handle as given up, and takes it apart if that is possible now. False when
-// another thread has done so already.
+// Marks the pool behind a handle as given up, and takes it apart if that is possible now. False
+// when another thread has done so already.
 bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle);
 
-// Keeps the pool of a handle from being taken apart while the caller works on it outside its lists. False when it is
-// given up: then it must not be touched. A pool with a live allocation that the caller holds needs no pin.
+// Keeps the pool of a handle from being taken apart while the caller works on it outside its lists.
+// False when it is given up: then it must not be touched. A pool with a live allocation that the
+// caller holds needs no pin.
 bool sp_pool_pin(struct sp_pool *pool, poolMemPool_t handle);
 void sp_pool_unpin(struct sp_pool *pool);
 
@@ -541,29 +570,24 @@ struct sp_pool *sp_pool_from_handle(poolMemPool_t handle);
 // mapped.
 void sp_pool_dispose(struct sp_pool *pool);
 
-// For tests: unmaps everything of the pool, whatever is live; and then gives the device's structs back to the system.
+// For tests: unmaps everything of the pool, whatever is live; and then gives the device's structs
+// back to the system.
 void sp_pool_demolish(struct sp_pool *pool);
 void sp_device_free_pool_structs(struct sp_device *device);
-
-// ---- runtime.c
 
 // With the pool's lock held, after it has got memory where it had none: walks find it from now on.
 void sp_pool_note_memory(struct sp_pool *pool);
 
-// ---- attributes.c
-
-poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value);
-poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute, const void *value);
+poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                                  void *value);
+poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                                  const void *value);
 
 // The name of a statistic, or null when the attribute is none.
 const char *sp_statistic_name(enum poolMemPoolAttr attribute);
 
-// ---- survey.c
-
 // The value of a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute.
 bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
 const char *sp_gauge_name(enum poolMemPoolAttr attribute);
-
-// ---- figures.h has the counting
 
 #endif

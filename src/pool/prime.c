@@ -1,9 +1,10 @@
 // Priming: memory that is mapped before it is needed.
 //
-// What is wanted is one free block, so that any requests up to its size can be cut from it, whatever theirs are. It is
-// ready memory of the large region like any other, joined with what lies free beside it; pages for small blocks are
-// cut from its end. Where the device or the pool's limit has no room for that, but has free memory in pieces, they
-// count, and only what is missing is mapped.
+// What is wanted is one free block, so that any requests up to its size can be cut from it,
+// whatever theirs are. It is ready memory of the large region like any other, joined with what lies
+// free beside it; pages for small blocks are cut from its end. Where the device or the pool's limit
+// has no room for that, but has free memory in pieces, they count, and only what is missing is
+// mapped.
 #include "order/context.h"
 #include "order/end.h"
 #include "pool/ask.h"
@@ -85,8 +86,8 @@ static CUcontext current_context_of(const struct sp_pool *pool) {
     return device == pool->device->vmm.ordinal ? context : NULL;
 }
 
-// What other pools keep and what is complete by now makes room on the device; it makes none below the pool's limit. A pool whose doings
-// must not depend on the answer asks nothing.
+// What other pools keep and what is complete by now makes room on the device; it makes none below
+// the pool's limit. A pool whose doings must not depend on the answer asks nothing.
 static CUresult prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
     if (bytes > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -105,8 +106,8 @@ poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes) {
     if (bytes == 0)
         return poolSuccess;
     if (!sp_checked_round_up(bytes, pool->device->vmm.granule, &rounded) || rounded > most)
-        return sp_fail(poolErrorMemoryAllocation, "%zu bytes are more than the pool can ever hold (%zu)",
-                       bytes, most);
+        return sp_fail(poolErrorMemoryAllocation,
+                       "%zu bytes are more than the pool can ever hold (%zu)", bytes, most);
     sp_native_error_note(CUDA_SUCCESS, "");
     sp_streams_end_with_gone_contexts(NULL);
     CUresult error = prime(pool, rounded);

@@ -1,9 +1,9 @@
 // Quick lists: large blocks as they were freed on a lane, by exact size.
 //
-// A program that repeats itself asks for the sizes that it has freed. So a freed large block is kept whole,
-// and a request of the same size takes it back with no search and no splitting or merging. To its chain such
-// a block is taken; whoever finds no fit in a lane's lists puts them all back first, so no memory is
-// overlooked. All under the lane's lock.
+// A program that repeats itself asks for the sizes that it has freed. So a freed large block is
+// kept whole, and a request of the same size takes it back with no search and no splitting or
+// merging. To its chain such a block is taken; whoever finds no fit in a lane's lists puts them all
+// back first, so no memory is overlooked. All under the lane's lock.
 #ifndef STREAMPOOL_POOL_QUICK_H
 #define STREAMPOOL_POOL_QUICK_H
 

@@ -12,13 +12,15 @@
 #define PAUSE_MIN (SP_SECOND / 1024)
 #define PAUSE_MAX SP_SECOND
 
-// So long with nothing to do, and the thread ends: a process whose own threads have all ended must not live on for this one.
+// So long with nothing to do, and the thread ends: a process whose own threads have all ended must
+// not live on for this one.
 #define IDLE_MAX SP_SECOND
 
 // What a process that ends waits for the reaper's last driver call at most.
 #define PATIENCE_AT_EXIT_S 2
 
-// What a visit of a pool, or a round, came to. The last of these that one visit came to is what the round did.
+// What a visit of a pool, or a round, came to. The last of these that one visit came to is what the
+// round did.
 enum outcome {
     IDLE,    // nothing is left to do
     PENDING, // for zombies whose work isn't known to have completed
@@ -47,7 +49,7 @@ static struct {
     .pools = {&reaper.pools, &reaper.pools},
 };
 
-// ------------------------------------------------------------------------------------------------- a visit
+// ----------------------------------------------------------------------------------------- a visit
 
 static enum outcome bury_one(struct sp_pool *pool) {
     bool buried;
@@ -81,7 +83,8 @@ static bool begin_work(struct sp_pool *pool) {
         sp_lock_acquire(&pool->map_lock);
         return true;
     }
-    return atomic_load_explicit(&pool->mappers, memory_order_relaxed) == 0 && sp_lock_try(&pool->map_lock);
+    return atomic_load_explicit(&pool->mappers, memory_order_relaxed) == 0 &&
+           sp_lock_try(&pool->map_lock);
 }
 
 static enum outcome work_on(struct sp_pool *pool) {
@@ -97,7 +100,8 @@ static enum outcome work_on(struct sp_pool *pool) {
     return most;
 }
 
-// A pool that was given up is seen to by its end; and one that comes late in its struct, if it has anything to do.
+// A pool that was given up is seen to by its end; and one that comes late in its struct, if it has
+// anything to do.
 static enum outcome visit(struct sp_pool *pool) {
     poolMemPool_t handle = atomic_load_explicit(&pool->handle, memory_order_acquire);
     if (!sp_pool_pin(pool, handle))
@@ -111,17 +115,17 @@ static enum outcome visit(struct sp_pool *pool) {
     return outcome;
 }
 
-// -------------------------------------------------------------------------------------------------- a round
+// ----------------------------------------------------------------------------------------- a round
 
 static size_t count_pools(void) {
     size_t count = 0;
     SP_LIST_FOR_EACH(link, &reaper.pools)
-    count++;
+        count++;
     return count;
 }
 
-// Visits the pools that are in the queue, and leaves in it those that have more to do. A pool that is called for during its
-// visit is in it already.
+// Visits the pools that are in the queue, and leaves in it those that have more to do. A pool that
+// is called for during its visit is in it already.
 static enum outcome round_locked(void) {
     enum outcome most = IDLE;
     for (size_t left = count_pools(); left > 0 && !reaper.ending; left--) {
@@ -156,7 +160,8 @@ static void hear_news(void) {
     pthread_mutex_unlock(&reaper.lock);
 }
 
-// Even what is new waits for the pause's end, so that no program can keep the reaper busy with nothing.
+// Even what is new waits for the pause's end, so that no program can keep the reaper busy with
+// nothing.
 static void pause_locked(uint64_t nanoseconds) {
     uint64_t end = sp_time_now() + nanoseconds;
     while (!reaper.ending && sp_condition_wait_until(&reaper.changed, &reaper.lock, end))
@@ -214,7 +219,7 @@ static void *run(void *unused) {
     return unused;
 }
 
-// ------------------------------------------------------------------------------------------ its life and end
+// -------------------------------------------------------------------------------- its life and end
 
 static bool end(void) {
     pthread_mutex_lock(&reaper.lock);
@@ -225,9 +230,9 @@ static bool end(void) {
     return started;
 }
 
-// The handler is registered behind those of the driver, which was loaded before, so it runs first. A thread that called exit
-// in the middle of a driver call may hold what the reaper waits for, so there is a limit. A library that is linked into one
-// that gets unloaded ends its thread here, too.
+// The handler is registered behind those of the driver, which was loaded before, so it runs first.
+// A thread that called exit in the middle of a driver call may hold what the reaper waits for, so
+// there is a limit. A library that is linked into one that gets unloaded ends its thread here, too.
 static void end_at_exit(void) {
     struct timespec until;
     if (sp_process_is_forked() || !end() || clock_gettime(CLOCK_REALTIME, &until) != 0)
@@ -282,11 +287,11 @@ void sp_reaper_rest(void) {
     pthread_mutex_unlock(&reaper.lock);
 }
 
-// ------------------------------------------------------------------------------------------- what is left to it
+// ------------------------------------------------------------------------------ what is left to it
 
 bool sp_reaper_serves(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->reaper, memory_order_relaxed) && !sp_pool_is_deterministic(pool) &&
-           !sp_driver_is_scheduled();
+    return atomic_load_explicit(&pool->reaper, memory_order_relaxed) &&
+           !sp_pool_is_deterministic(pool) && !sp_driver_is_scheduled();
 }
 
 bool sp_reaper_call(struct sp_pool *pool) {
@@ -302,9 +307,11 @@ bool sp_reaper_call(struct sp_pool *pool) {
     return started;
 }
 
-// A trim that is due already needs no call: the pool is in the queue then, or visited and put back, until nothing is due.
+// A trim that is due already needs no call: the pool is in the queue then, or visited and put back,
+// until nothing is due.
 bool sp_reaper_take_trim(struct sp_pool *pool) {
-    if (!atomic_load_explicit(&pool->trim_by_reaper, memory_order_relaxed) || !sp_reaper_serves(pool))
+    if (!atomic_load_explicit(&pool->trim_by_reaper, memory_order_relaxed) ||
+        !sp_reaper_serves(pool))
         return false;
     atomic_store(&pool->synchronized, true);
     if (atomic_exchange(&pool->trim_due, true))

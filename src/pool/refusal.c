@@ -20,7 +20,7 @@ static bool fits_ordered(const struct sp_shortage *shortage, unsigned parts) {
     return fits && sp_shortage_is_near(shortage, parts);
 }
 
-// ------------------------------------------------------------------------------------- the words
+// --------------------------------------------------------------------------------------- the words
 
 struct text {
     char buffer[SP_ERROR_DETAIL];
@@ -66,7 +66,7 @@ static struct words name_of(const struct sp_stream *stream) {
     return words;
 }
 
-// --------------------------------------------------------------------- the cause and the figures
+// ----------------------------------------------------------------------- the cause and the figures
 
 static void say_cause(const struct sp_shortage *shortage, const char *call, struct text *text) {
     struct words growth = in_units(shortage->least);
@@ -112,7 +112,7 @@ static void say_figures(const struct sp_shortage *shortage, struct text *text) {
         add(text, ", free on the device %s", in_units(shortage->on_device).text);
 }
 
-// -------------------------------------------------------------------------------- advice: to wait
+// --------------------------------------------------------------------------------- advice: to wait
 
 static bool is_of_flags(const struct sp_shortage *shortage, unsigned flags) {
     return (shortage->request->flags & flags) != 0;
@@ -151,7 +151,8 @@ static bool can_be_synchronized(const struct sp_stream *stream) {
     bool is_gone = atomic_load_explicit(&stream->gone, memory_order_relaxed);
     if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD || is_gone)
         return false;
-    return !sp_stream_is_legacy(sp_stream_handle_now(stream)) || sp_stream_is_of_current_context(stream);
+    return !sp_stream_is_legacy(sp_stream_handle_now(stream)) ||
+           sp_stream_is_of_current_context(stream);
 }
 
 // One stream is named where it alone holds all of it back, and nothing else is needed.
@@ -235,7 +236,7 @@ static void advise_for_others(const struct sp_shortage *shortage, struct text *t
         add(text, ", or HostWaitMax lets an allocation wait for it");
 }
 
-// -------------------------------------------------------------------------------- advice: to grow
+// --------------------------------------------------------------------------------- advice: to grow
 
 // Other threads may have freed memory since the request was refused.
 static void advise_larger_limit(const struct sp_shortage *shortage, struct text *text) {
@@ -320,7 +321,7 @@ static void advise_another_try(const struct sp_shortage *shortage, struct text *
         add(text, "what is free is enough for that by now: another try may do");
 }
 
-// ------------------------------------------------------------------------- advice: to use pieces
+// --------------------------------------------------------------------------- advice: to use pieces
 
 // What is free here and isn't fixed can't be had for a fixed block. True when it was told.
 static bool advise_not_fixed(const struct sp_shortage *shortage, struct text *text) {
@@ -351,7 +352,7 @@ static void advise_for_pieces(const struct sp_shortage *shortage, struct text *t
         add(text, "what is free is in pieces beside blocks in use, so nothing but freeing helps");
 }
 
-// ------------------------------------------------------------------------------------------- all
+// --------------------------------------------------------------------------------------------- all
 
 static void advise(const struct sp_shortage *shortage, struct text *text) {
     if (shortage->lack == SP_LACK_HOST)

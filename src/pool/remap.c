@@ -1,8 +1,9 @@
 // Remapping: free memory in pieces, made one block by mapping its extents a second time.
 //
-// Under the pool's lock the pieces are chosen (pool/pieces.h) and set aside (BUSY), cut as they will be needed; the lock is
-// given back, the driver is called, and the result is published. What becomes of the pieces is said in pool/stitch.h. The
-// map lock, held all the while, keeps other mappers out; whoever finds memory without mapping never waits.
+// Under the pool's lock the pieces are chosen (pool/pieces.h) and set aside (BUSY), cut as they
+// will be needed; the lock is given back, the driver is called, and the result is published. What
+// becomes of the pieces is said in pool/stitch.h. The map lock, held all the while, keeps other
+// mappers out; whoever finds memory without mapping never waits.
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/pieces.h"
@@ -36,7 +37,7 @@ static void free_plan(struct plan *plan) {
     free(plan->blocks);
 }
 
-// ------------------------------------------------------------------------------------------ setting aside
+// ----------------------------------------------------------------------------------- setting aside
 
 static size_t count_extents(const struct plan *plan) {
     size_t count = 0;
@@ -62,8 +63,8 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
     struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
     for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent)) {
         uint64_t begin = extent->address > piece->begin ? extent->address : piece->begin;
-        uint64_t end =
-            extent->address + extent->size < piece->end ? extent->address + extent->size : piece->end;
+        uint64_t end = extent->address + extent->size < piece->end ? extent->address + extent->size
+                                                                   : piece->end;
         uint64_t size = end - begin;
         struct sp_block *block = sp_home_take(request, &piece->segment->chain, begin, size);
         if (!block)
@@ -95,16 +96,18 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
     return true;
 }
 
-// Takes memory that others freed while this thread waited for the map lock, or sets aside what a view can be made of.
+// Takes memory that others freed while this thread waited for the map lock, or sets aside what a
+// view can be made of.
 static bool prepare(struct sp_request *request, struct plan *plan, struct sp_block **block) {
     sp_lock_acquire(&request->pool->lock);
     *block = sp_take_locked(request);
-    bool prepared = !*block && sp_pieces_choose(request, &plan->pieces) && set_aside_locked(request, plan);
+    bool prepared =
+        !*block && sp_pieces_choose(request, &plan->pieces) && set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);
     return prepared;
 }
 
-// ------------------------------------------------------------------------------------------- new memory
+// -------------------------------------------------------------------------------------- new memory
 
 static void insert_new(struct plan *plan, struct sp_extent *extent, struct sp_block *block) {
     size_t at = plan->new_at + plan->new_count++;
@@ -115,7 +118,8 @@ static void insert_new(struct plan *plan, struct sp_extent *extent, struct sp_bl
     plan->blocks[at] = block;
 }
 
-// Cuts the new memory by extents; what is left of the last one is the block behind. False without host memory.
+// Cuts the new memory by extents; what is left of the last one is the block behind. False without
+// host memory.
 static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t left) {
     struct sp_extent *extent = sp_view_extent_at(&sp_segment_of(block)->view, block->address);
     for (; left > 0; extent = sp_view_extent_next(extent)) {
@@ -156,7 +160,7 @@ static CUresult add_fresh(struct sp_pool *pool, struct plan *plan) {
     return cut ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// ------------------------------------------------------------------------------------------------ the view
+// ---------------------------------------------------------------------------------------- the view
 
 static void describe_runs(struct sp_stitch *stitch, const struct plan *plan) {
     for (size_t i = 0; i < plan->extent_count; i++) {
@@ -170,16 +174,18 @@ static void describe_runs(struct sp_stitch *stitch, const struct plan *plan) {
 }
 
 // A view over the extents, in which all is vacant.
-static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struct sp_stitch **made) {
-    struct sp_stitch *stitch = calloc(1, sizeof *stitch + plan->extent_count * sizeof stitch->runs[0]);
+static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan,
+                            struct sp_stitch **made) {
+    struct sp_stitch *stitch =
+        calloc(1, sizeof *stitch + plan->extent_count * sizeof stitch->runs[0]);
     if (!stitch)
         return CUDA_ERROR_OUT_OF_MEMORY;
     stitch->segment.pool = pool;
     stitch->segment.kind = SP_STITCHED;
     stitch->count = plan->extent_count;
     sp_list_init(&stitch->by_use);
-    CUresult error = sp_alias_open(&stitch->alias, stitch, &pool->device->space, &pool->access, plan->extents,
-                                   plan->extent_count);
+    CUresult error = sp_alias_open(&stitch->alias, stitch, &pool->device->space, &pool->access,
+                                   plan->extents, plan->extent_count);
     *made = stitch;
     if (error != CUDA_SUCCESS)
         return error;
@@ -190,7 +196,8 @@ static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan, struc
     return CUDA_SUCCESS;
 }
 
-static CUresult make_stitch_counted(struct sp_pool *pool, const struct plan *plan, struct sp_stitch **made) {
+static CUresult make_stitch_counted(struct sp_pool *pool, const struct plan *plan,
+                                    struct sp_stitch **made) {
     uint64_t begin = sp_time_now();
     CUresult error = make_stitch(pool, plan, made);
     sp_pool_add(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
@@ -207,7 +214,8 @@ static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) 
         return;
     sp_grow_count(pool, plan->fresh, plan->fresh_size);
     if (plan->fresh_size > plan->pieces.missing)
-        sp_pool_insert(pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->pieces.missing));
+        sp_pool_insert(
+            pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->pieces.missing));
 }
 
 // The block in the new view. Null without host memory; then nothing is published.
@@ -225,8 +233,8 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
     return block;
 }
 
-static CUresult publish(const struct sp_request *request, const struct plan *plan, struct sp_stitch *stitch,
-                        struct sp_block **block) {
+static CUresult publish(const struct sp_request *request, const struct plan *plan,
+                        struct sp_stitch *stitch, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     sp_lock_acquire(&pool->lock);
     *block = publish_locked(pool, request, plan, stitch);
@@ -234,7 +242,8 @@ static CUresult publish(const struct sp_request *request, const struct plan *pla
     return *block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// A view that was not used yet goes at once; what the driver doesn't unmap is tried again as a zombie.
+// A view that was not used yet goes at once; what the driver doesn't unmap is tried again as a
+// zombie.
 static void discard(struct sp_pool *pool, struct sp_stitch *stitch) {
     if (stitch->alias && sp_alias_unmap_all(stitch->alias) != CUDA_SUCCESS) {
         sp_lock_acquire(&pool->lock);
@@ -257,7 +266,8 @@ static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stit
     give_fresh_back(pool, plan);
 }
 
-static CUresult stitch_mapping(const struct sp_request *request, struct plan *plan, struct sp_block **block) {
+static CUresult stitch_mapping(const struct sp_request *request, struct plan *plan,
+                               struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     struct sp_stitch *stitch = NULL;
     CUresult error = add_fresh(pool, plan);
@@ -270,9 +280,11 @@ static CUresult stitch_mapping(const struct sp_request *request, struct plan *pl
     return error;
 }
 
-static CUresult remap_mapping(struct sp_request *request, uint64_t time_max, struct sp_block **block) {
+static CUresult remap_mapping(struct sp_request *request, uint64_t time_max,
+                              struct sp_block **block) {
     struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
-    CUresult error = prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
+    CUresult error =
+        prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
     free_plan(&plan);
     return error;
 }
@@ -299,7 +311,7 @@ CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block
     return error;
 }
 
-// ------------------------------------------------------------------------------------------- behind waits
+// ------------------------------------------------------------------------------------ behind waits
 
 static bool may_remap(const struct sp_request *request) {
     return request->kind == SP_REGION_LARGE &&
@@ -317,7 +329,8 @@ static bool prepare_pending(const struct sp_request *request, struct plan *plan)
     sp_pool_begin_mapping(request->pool);
     sp_lock_acquire(&request->pool->lock);
     bool prepared = sp_pieces_choose(request, &plan->pieces) &&
-                    has_room_for(request->pool, plan->pieces.missing) && set_aside_locked(request, plan);
+                    has_room_for(request->pool, plan->pieces.missing) &&
+                    set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);
     sp_pool_end_mapping(request->pool);
     return prepared;
@@ -328,14 +341,16 @@ static CUresult wait_for_pieces(struct sp_request *request, const struct plan *p
     struct sp_fence_set all = {0};
     CUresult error = CUDA_SUCCESS;
     for (size_t i = 0; i < plan->extent_count && error == CUDA_SUCCESS; i++)
-        error = sp_fence_set_join(&all, &plan->blocks[i]->fences) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+        error = sp_fence_set_join(&all, &plan->blocks[i]->fences) ? CUDA_SUCCESS
+                                                                  : CUDA_ERROR_OUT_OF_MEMORY;
     if (error == CUDA_SUCCESS)
         error = sp_request_wait_for(request, &all);
     sp_fence_set_clear(&all);
     return error;
 }
 
-// A wait can block, so the map lock is given back for it: what is set aside stays so, and its extents with it.
+// A wait can block, so the map lock is given back for it: what is set aside stays so, and its
+// extents with it.
 CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
     struct plan plan = {.extents_max = UINT64_MAX};
     CUresult error = CUDA_SUCCESS;

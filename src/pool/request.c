@@ -32,7 +32,8 @@ void sp_request_refresh(struct sp_request *request) {
 bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy) {
     if (request->flags & poolMallocSameStreamOnly)
         return false;
-    if (policy == poolMemPoolReuseAllowInternalDependencies && request->flags & poolMallocNoInsertedWaits)
+    if (policy == poolMemPoolReuseAllowInternalDependencies &&
+        request->flags & poolMallocNoInsertedWaits)
         return false;
     return sp_pool_policy(request->pool, policy);
 }
@@ -42,8 +43,8 @@ CUcontext sp_request_context(const struct sp_request *request) {
     return stream->device == request->pool->device->vmm.ordinal ? stream->context : NULL;
 }
 
-// Up to where an event stands behind the stream's frees that the taker can wait for: events die with their
-// context, and only the taker's own is certain to be alive.
+// Up to where an event stands behind the stream's frees that the taker can wait for: events die
+// with their context, and only the taker's own is certain to be alive.
 static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stream *taker) {
     return sp_stream_is_of(owner, taker->context, taker->context_id)
                ? atomic_load_explicit(&owner->recorded, memory_order_acquire)
@@ -59,10 +60,12 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
         .known_completed = sp_pool_knows(request->pool, fence) ? fence.sequence : 0,
         .ordered_until = sp_clock_at(&request->clock, fence.slot),
         .fenced_until = fenced_until(owner, taker),
-        .legacy_ordered = sp_pool_follows_legacy(request->pool) && sp_stream_is_legacy_ordered(taker, fence),
-        .follow_dependencies =
-            request->made_order || sp_request_allows(request, poolMemPoolReuseFollowEventDependencies),
-        .insert_dependencies = sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies),
+        .legacy_ordered =
+            sp_pool_follows_legacy(request->pool) && sp_stream_is_legacy_ordered(taker, fence),
+        .follow_dependencies = request->made_order ||
+                               sp_request_allows(request, poolMemPoolReuseFollowEventDependencies),
+        .insert_dependencies =
+            sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies),
     };
     return sp_rule_decide(fence, &facts);
 }

@@ -1,8 +1,8 @@
 // A request on its way up the ladder: what is wanted, for whom, and what that stream may take.
 //
-// The stream's clock is copied once, when the request is opened, and again after each wait that the request
-// itself has inserted; so the search looks at plain values and takes no stream's lock. A clock that is a
-// little old only finds less.
+// The stream's clock is copied once, when the request is opened, and again after each wait that the
+// request itself has inserted; so the search looks at plain values and takes no stream's lock. A
+// clock that is a little old only finds less.
 #ifndef STREAMPOOL_POOL_REQUEST_H
 #define STREAMPOOL_POOL_REQUEST_H
 
@@ -13,14 +13,15 @@ struct sp_request {
     struct sp_lane *lane; // null: nobody's, which reaches ready memory alone; see sp_grow_ahead
     enum sp_region_kind kind;
     uint64_t size;
-    unsigned int flags;    // poolMallocSameStreamOnly, ...
-    enum sp_rule reach;    // the dearest rule by which memory may be taken now: 2, 3 or 5
-    bool brought_news;     // its question has shown something to be complete
-    bool left_some;        // in the lanes, of very much: see sp_request_patience
-    bool thorough;         // it looks at all that there is: the last time before it is refused
-    bool cut_short;        // a look at rows of free neighbours, or at lanes, has not come to an end
-    unsigned looks;        // at blocks in such rows, that are left to it
-    bool made_order;       // by a wait of its own, so the order that the clock tells of needs no policy
+    unsigned int flags; // poolMallocSameStreamOnly, ...
+    enum sp_rule reach; // the dearest rule by which memory may be taken now: 2, 3 or 5
+    bool brought_news;  // its question has shown something to be complete
+    bool left_some;     // in the lanes, of very much: see sp_request_patience
+    bool thorough;      // it looks at all that there is: the last time before it is refused
+    bool cut_short;     // a look at rows of free neighbours, or at lanes, has not come to an end
+    unsigned looks;     // at blocks in such rows, that are left to it
+    // By a wait of its own, so the order that the clock tells of needs no policy.
+    bool made_order;
     const char *lacking;   // see pool/refusal.h: who had no memory for the last growth
     struct sp_clock clock; // what the lane's stream runs after
 };
@@ -46,8 +47,9 @@ static inline bool sp_request_shares_context(const struct sp_request *request,
     return sp_stream_is_of(stream, taker->context, taker->context_id);
 }
 
-// So many parts (pool/settle.h, pool/pool.h) of what has completed, or lies in the lanes, a request brings in before it looks for
-// memory elsewhere: more than most programs ever have, and more for a larger request, which is worth more of them.
+// So many parts (pool/settle.h, pool/pool.h) of what has completed, or lies in the lanes, a request
+// brings in before it looks for memory elsewhere: more than most programs ever have, and more for a
+// larger request, which is worth more of them.
 static inline uint64_t sp_request_patience(const struct sp_request *request) {
     return 8 + (request->size >> 22);
 }
@@ -59,91 +61,92 @@ CUcontext sp_request_context(const struct sp_request *request);
 // The dearest rule that one of the fences needs. The pool's lock is held.
 enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences);
 
-// ---- take.c: free memory, without mapping any and without waiting
-
-// Takes memory within the request's reach: from the lane's own, from what is ready, from other lanes' where
-// the rule allows, and from free neighbours of all these kinds together. The block is live, has room for
-// one more fence, and keeps its fences. Null when there is none. Takes the pool's lock.
+// Takes memory within the request's reach: from the lane's own, from what is ready, from other
+// lanes' where the rule allows, and from free neighbours of all these kinds together. The block is
+// live, has room for one more fence, and keeps its fences. Null when there is none. Takes the
+// pool's lock.
 struct sp_block *sp_take(struct sp_request *request);
 struct sp_block *sp_take_locked(
-    struct sp_request *request); // with the pool's lock held, which may be given back and taken again
+    // With the pool's lock held, which may be given back and taken again.
+    struct sp_request *request);
 
 // The same out of what is ready and the lane's own as it is, in one block. Takes the pool's lock.
 struct sp_block *sp_take_ready(const struct sp_request *request);
 
-// Takes a large block, BUSY, for the lane's stream with no look at other streams: out of the ready memory and the lane's own, its
-// quick lists included, which are put back first. Else as above. `unfenced` tells whether the lane has memory that no event stands
-// behind. With the lane's lock held; takes the pool's. Where there were too many in the quick lists some are still in them, and nothing
-// is taken: both locks are to be given back, and then it goes on.
+// Takes a large block, BUSY, for the lane's stream with no look at other streams: out of the ready
+// memory and the lane's own, its quick lists included, which are put back first. Else as above.
+// `unfenced` tells whether the lane has memory that no event stands behind. With the lane's lock
+// held; takes the pool's. Where there were too many in the quick lists some are still in them, and
+// nothing is taken: both locks are to be given back, and then it goes on.
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced);
 
-// A large block or a run of pages out of another region than its own: a last resort, for it mixes what is kept apart.
+// A large block or a run of pages out of another region than its own: a last resort, for it mixes
+// what is kept apart.
 struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind);
 
 // With the pool's lock held: true when the block is free and within the request's reach.
 bool sp_block_usable(const struct sp_request *request, const struct sp_block *block);
 
-// With the pool's lock held, which may be given back and taken again: takes the best free memory within reach out of the tiers, in
-// one piece that is BUSY and at least as large as asked for. Null when there is none.
+// With the pool's lock held, which may be given back and taken again: takes the best free memory
+// within reach out of the tiers, in one piece that is BUSY and at least as large as asked for. Null
+// when there is none.
 struct sp_block *sp_take_aside(struct sp_request *request);
 
-// ---- remap.c
-
-// Takes memory out of a kept view, or by mapping free memory that lies in pieces once more, side by side. Sets null
-// when there is not enough of it, or when that would count for more than `time_max` nanoseconds.
+// Takes memory out of a kept view, or by mapping free memory that lies in pieces once more, side by
+// side. Sets null when there is not enough of it, or when that would count for more than `time_max`
+// nanoseconds.
 CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block);
 
-// The same with memory that is within reach once the stream has been made to wait for it, whatever it costs; where the pool's
-// policy lets memory be remapped at all. CUDA_ERROR_NOT_FOUND when an event that it needs is there no more.
+// The same with memory that is within reach once the stream has been made to wait for it, whatever
+// it costs; where the pool's policy lets memory be remapped at all. CUDA_ERROR_NOT_FOUND when an
+// event that it needs is there no more.
 CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **block);
 
-// ---- grow.c
-
-// Takes memory by mapping new one, next to free memory where that saves some. CUDA_ERROR_OUT_OF_MEMORY when
-// the device, the host, the address space or the pool's limit has no more; then nothing has changed.
+// Takes memory by mapping new one, next to free memory where that saves some.
+// CUDA_ERROR_OUT_OF_MEMORY when the device, the host, the address space or the pool's limit has no
+// more; then nothing has changed.
 CUresult sp_grow(struct sp_request *request, struct sp_block **block);
 
-// Whether the pool may hold `size` bytes more without going far beyond the most that its program is known to need.
+// Whether the pool may hold `size` bytes more without going far beyond the most that its program is
+// known to need.
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);
 
-// What sp_grow would have to map at least, next to free memory where that saves some. The pool's lock is held.
+// What sp_grow would have to map at least, next to free memory where that saves some. The pool's
+// lock is held.
 uint64_t sp_growth_least(const struct sp_request *request);
 
-// For a caller who holds the map lock. Maps what is missing to a free block of `bytes` in one piece, a multiple of the
-// granule, next to ready memory where that saves some. Errors as above.
+// For a caller who holds the map lock. Maps what is missing to a free block of `bytes` in one
+// piece, a multiple of the granule, next to ready memory where that saves some. Errors as above.
 CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes);
 
-// For a caller who holds the map lock. Maps `bytes` (rounded up to the granule) more as one large block that is BUSY, and
-// neither counted nor published yet; counts it; unmaps it again.
+// For a caller who holds the map lock. Maps `bytes` (rounded up to the granule) more as one large
+// block that is BUSY, and neither counted nor published yet; counts it; unmaps it again.
 CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block);
 void sp_grow_count(struct sp_pool *pool, const struct sp_block *block,
                    uint64_t bytes); // with the pool's lock
 void sp_grow_back(struct sp_pool *pool, struct sp_block *block);
 
-// ---- wait.c: memory that a wait brings within reach
-
-// Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no event
-// behind it any more.
+// Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no
+// event behind it any more.
 CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences);
 
-// Makes the stream wait for what stands between it and some free memory, and takes that. Sets null when
-// there is none that events stand behind.
+// Makes the stream wait for what stands between it and some free memory, and takes that. Sets null
+// when there is none that events stand behind.
 CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **block);
 
-// The same for memory with no event behind it: that of silent streams of which the legacy stream can tell; and any, where the driver
-// can record the whole context.
+// The same for memory with no event behind it: that of silent streams of which the legacy stream
+// can tell; and any, where the driver can record the whole context.
 CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **block);
 CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block);
 
-// Waits on the host, for as long as the pool's attribute allows, until something within reach is large
-// enough; and likewise for the whole context, before CUDA 12.5.
+// Waits on the host, for as long as the pool's attribute allows, until something within reach is
+// large enough; and likewise for the whole context, before CUDA 12.5.
 CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **block);
 CUresult sp_take_after_context_wait(struct sp_request *request, struct sp_block **block);
 
-// ---- ladder.c
-
-// Every rung from the cheapest to the dearest; those that may give memory now that something was found to be complete; and these after
-// each question that brings news, out of all that can be asked before a request is refused.
+// Every rung from the cheapest to the dearest; those that may give memory now that something was
+// found to be complete; and these after each question that brings news, out of all that can be
+// asked before a request is refused.
 CUresult sp_climb(struct sp_request *request, struct sp_block **block);
 CUresult sp_climb_again(struct sp_request *request, struct sp_block **block);
 CUresult sp_ask_and_climb(struct sp_request *request, struct sp_block **block);

@@ -22,7 +22,7 @@ static struct {
     _Atomic bool hears_synchronizes;
 } runtime;
 
-// ------------------------------------------------------------------------------------------------ start
+// ------------------------------------------------------------------------------------------- start
 
 static poolError_t describe_load_failure(CUresult error) {
     poolError_t code = error == CUDA_ERROR_NOT_FOUND || error == CUDA_ERROR_NOT_SUPPORTED
@@ -57,24 +57,25 @@ static poolError_t start_locked(void) {
 
 poolError_t sp_runtime_start(void) {
     if (sp_process_is_forked())
-        return sp_fail(poolErrorInitializationError,
-                       "this process was forked from one that uses the device, which a child can't do");
+        return sp_fail(
+            poolErrorInitializationError,
+            "this process was forked from one that uses the device, which a child can't do");
     sp_lock_acquire(&runtime.lock);
     poolError_t error = start_locked();
     sp_lock_release(&runtime.lock);
     return error;
 }
 
-// ---------------------------------------------------------------------------------------------- devices
+// ----------------------------------------------------------------------------------------- devices
 
 static poolError_t describe_open_failure(int ordinal, CUresult error) {
     if (error != CUDA_ERROR_NOT_SUPPORTED)
         return sp_fail_driver(error, "opening the device");
-    return sp_fail(
-        poolErrorNotSupported,
-        "device %d has no virtual memory management "
-        "(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0), which every pool is built on",
-        ordinal);
+    return sp_fail(poolErrorNotSupported,
+                   "device %d has no virtual memory management "
+                   "(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0), which every "
+                   "pool is built on",
+                   ordinal);
 }
 
 static poolError_t make_default_pool(struct sp_device *device, int ordinal) {
@@ -128,7 +129,7 @@ struct sp_device *sp_runtime_next_device(const struct sp_device *device) {
     return ordinal < runtime.device_count ? &sp_devices[ordinal] : NULL;
 }
 
-// ----------------------------------------------------------------------------- the pools of a device
+// --------------------------------------------------------------------------- the pools of a device
 
 //
 // A pool is in the list of those that have memory from its first byte on. It is taken out when a
@@ -140,7 +141,8 @@ static struct sp_pool *holder_of(struct sp_list *link) {
 }
 
 static bool holds_nothing(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0 && !sp_pool_has_zombies(pool);
+    return atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0 &&
+           !sp_pool_has_zombies(pool);
 }
 
 // With both locks held. Pools in use count, whichever way they come and go.
@@ -184,12 +186,13 @@ void sp_device_show_given_up_locked(struct sp_pool *pool) {
 }
 
 // The pool behind another, or the first; null at the end. With both locks held.
-static struct sp_pool *next_locked(struct sp_device *device, const struct sp_pool *pool, bool in_use_alone) {
+static struct sp_pool *next_locked(struct sp_device *device, const struct sp_pool *pool,
+                                   bool in_use_alone) {
     struct sp_list *link = pool ? pool->holds.next : device->holders[SP_HOLDERS_IN_USE].next;
     if (link == &device->holders[SP_HOLDERS_IN_USE])
         link = device->holders[SP_HOLDERS_GIVEN_UP].next;
-    bool ends =
-        link == &device->holders[SP_HOLDERS_GIVEN_UP] || (in_use_alone && holder_of(link)->listed_given_up);
+    bool ends = link == &device->holders[SP_HOLDERS_GIVEN_UP] ||
+                (in_use_alone && holder_of(link)->listed_given_up);
     return ends ? NULL : holder_of(link);
 }
 
@@ -282,7 +285,7 @@ bool sp_device_bury(struct sp_device *device) {
     return sum > 0;
 }
 
-// ------------------------------------------------------------------------------------ after a synchronise
+// ----------------------------------------------------------------------------- after a synchronise
 
 static void after_synchronize_on(struct sp_device *device, const struct sp_stream *stream) {
     struct sp_pool *pool = NULL;
@@ -305,7 +308,7 @@ void sp_runtime_after_synchronize(const struct sp_stream *stream) {
         after_synchronize_on(device, stream);
 }
 
-// ------------------------------------------------------------------------------------------- for tests
+// --------------------------------------------------------------------------------------- for tests
 
 static void close_device(struct sp_device *device) {
     while (!sp_list_empty(&device->pools))

@@ -1,11 +1,12 @@
 // The process: the driver, its devices, and the pools of each device.
 //
-// Started by the first call that needs it, and never stopped: at exit the driver takes its memory back by
-// itself, and code that runs then must not touch it. A forked child finds the runtime unusable.
+// Started by the first call that needs it, and never stopped: at exit the driver takes its memory
+// back by itself, and code that runs then must not touch it. A forked child finds the runtime
+// unusable.
 //
-// A device is opened at its first use. Its default pool is made then and lives for ever; `current` is the
-// pool that poolMallocAsync uses. Opening is guarded by the device's open_lock, the lists of pools by its
-// lock.
+// A device is opened at its first use. Its default pool is made then and lives for ever; `current`
+// is the pool that poolMallocAsync uses. Opening is guarded by the device's open_lock, the lists of
+// pools by its lock.
 #ifndef STREAMPOOL_POOL_RUNTIME_H
 #define STREAMPOOL_POOL_RUNTIME_H
 
@@ -48,8 +49,9 @@ poolError_t sp_runtime_start(void);
 
 // To be called first by every API call that needs the driver.
 static inline poolError_t sp_runtime_enter(void) {
-    if (__builtin_expect(
-            atomic_load_explicit(&sp_runtime_started, memory_order_acquire) && !sp_process_is_forked(), 1))
+    if (__builtin_expect(atomic_load_explicit(&sp_runtime_started, memory_order_acquire) &&
+                             !sp_process_is_forked(),
+                         1))
         return poolSuccess;
     return sp_runtime_start();
 }
@@ -68,9 +70,10 @@ static inline struct sp_device *sp_device_at(int ordinal) {
     return SP_LIKELY(atomic_load_explicit(&device->open, memory_order_acquire)) ? device : NULL;
 }
 
-// The device's current pool, and its handle. A pool that is current now had its handle when that was read: had the struct become
-// another pool's in between, that one would have to be current.
-static inline struct sp_pool *sp_device_current_pool(const struct sp_device *device, poolMemPool_t *handle) {
+// The device's current pool, and its handle. A pool that is current now had its handle when that
+// was read: had the struct become another pool's in between, that one would have to be current.
+static inline struct sp_pool *sp_device_current_pool(const struct sp_device *device,
+                                                     poolMemPool_t *handle) {
     struct sp_pool *pool;
     do {
         pool = atomic_load_explicit(&device->current, memory_order_acquire);
@@ -96,26 +99,28 @@ struct sp_device *sp_runtime_next_device(const struct sp_device *device);
 // What the device's pools have reserved together.
 uint64_t sp_device_reserved(struct sp_device *device);
 
-// Takes given-up pools apart, and gives caches of the others back until `bytes` are free on the device, if that can be reached, and
-// then `more`, or all that there are. True when something of the caches was given back. `context` is one of the device that is alive,
-// or null: then nobody knows what is free there.
+// Takes given-up pools apart, and gives caches of the others back until `bytes` are free on the
+// device, if that can be reached, and then `more`, or all that there are. True when something of
+// the caches was given back. `context` is one of the device that is alive, or null: then nobody
+// knows what is free there.
 bool sp_device_make_room(struct sp_device *device, CUcontext context, size_t bytes, size_t more);
 
-// Whether the device would have `bytes` if all caches were given back; true where nobody knows. `context` as above.
+// Whether the device would have `bytes` if all caches were given back; true where nobody knows.
+// `context` as above.
 bool sp_device_could_have(struct sp_device *device, CUcontext context, size_t bytes);
 
 // Buries the zombies of the device's pools whose work has completed. True when there were such.
 bool sp_device_bury(struct sp_device *device);
 
-// After a synchronise of a stream (null: of a whole context): applies release thresholds, takes given-up
-// pools apart.
+// After a synchronise of a stream (null: of a whole context): applies release thresholds, takes
+// given-up pools apart.
 void sp_runtime_after_synchronize(const struct sp_stream *stream);
 
 // Whether the program synchronises through the library at all.
 bool sp_runtime_hears_synchronizes(void);
 
-// For tests, with no other thread about: unmaps and frees everything that the library holds, address ranges
-// and events included, and is as it was before the first call.
+// For tests, with no other thread about: unmaps and frees everything that the library holds,
+// address ranges and events included, and is as it was before the first call.
 void sp_runtime_teardown(void);
 
 #endif

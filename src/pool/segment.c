@@ -68,7 +68,7 @@ uint64_t sp_segment_room_behind(const struct sp_block *block) {
     return is_hole ? next->size : 0;
 }
 
-// ---------------------------------------------------------------------- a segment more
+// ---------------------------------------------------------------------------------- a segment more
 
 struct wish {
     enum sp_span_place place;
@@ -88,8 +88,8 @@ static struct wish wish_for(const struct sp_pool *pool, enum sp_region_kind kind
 static CUresult open_segment(struct sp_segment *segment, uint64_t bytes) {
     struct sp_pool *pool = segment->pool;
     struct wish wish = wish_for(pool, segment->kind, bytes);
-    CUresult error = sp_view_open(&segment->view, &pool->device->space, wish.place, bytes, wish.size,
-                                  (CUmemAllocationHandleType)pool->props.handleTypes,
+    CUresult error = sp_view_open(&segment->view, &pool->device->space, wish.place, bytes,
+                                  wish.size, (CUmemAllocationHandleType)pool->props.handleTypes,
                                   segment->kind == SP_REGION_FIXED ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
     if (error != CUDA_SUCCESS)
         return error;
@@ -132,7 +132,8 @@ static bool extend_chain(struct sp_segment *segment, uint64_t more) {
 static uint64_t wanted_more(const struct sp_segment *segment, uint64_t least) {
     uint64_t size = segment->view.size;
     uint64_t most = segment->pool->device->vmm.total_memory;
-    uint64_t doubled = sp_round_up(2 * size < most ? 2 * size : most, segment->pool->device->vmm.granule);
+    uint64_t doubled =
+        sp_round_up(2 * size < most ? 2 * size : most, segment->pool->device->vmm.granule);
     return doubled > size ? larger(least, doubled - size) : least;
 }
 
@@ -157,7 +158,7 @@ CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// ---------------------------------------------------------------------- shorter
+// ----------------------------------------------------------------------------------------- shorter
 
 // So long may a segment be whose memory ends there. What is behind a fixed block is of no use.
 static uint64_t most_size(const struct sp_segment *segment, uint64_t reach) {

@@ -1,12 +1,14 @@
 #include "pool/settle.h"
 
 // The lane that all fences of a block are of, or null.
-static inline struct sp_lane *lane_of(const struct sp_pool *pool, const struct sp_fence_set *fences) {
+static inline struct sp_lane *lane_of(const struct sp_pool *pool,
+                                      const struct sp_fence_set *fences) {
     return fences->count == 1 ? sp_pool_find_lane(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
 }
 
-// What has no event behind it never joins what has: others could have that, and the fences of a block are those of all that has joined
-// it. An open lane has no need to tell them apart: whoever wants its memory can have an event recorded.
+// What has no event behind it never joins what has: others could have that, and the fences of a
+// block are those of all that has joined it. An open lane has no need to tell them apart: whoever
+// wants its memory can have an event recorded.
 static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind,
                                            uint64_t sequence) {
     bool fenced = sequence <= lane->covered.now || sp_lane_is_open(lane);
@@ -15,7 +17,8 @@ static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_
 
 static bool is_fenced(const struct sp_pool *pool, struct sp_fence fence) {
     const struct sp_lane *lane = sp_pool_find_lane(pool, fence.slot);
-    return fence.sequence <= sp_stream_covered(sp_stream_at(fence.slot)) || (lane && sp_lane_is_open(lane));
+    return fence.sequence <= sp_stream_covered(sp_stream_at(fence.slot)) ||
+           (lane && sp_lane_is_open(lane));
 }
 
 // The same for what is no lane's.
@@ -27,7 +30,8 @@ static struct sp_tier *tier_of_region(struct sp_pool *pool, enum sp_region_kind 
     return fenced ? &pool->regions[kind].waiting : &pool->regions[kind].unfenced;
 }
 
-// The tier that a block with these fences belongs to: ready without any; a lane's when all are of its stream.
+// The tier that a block with these fences belongs to: ready without any; a lane's when all are of
+// its stream.
 static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
                                        const struct sp_fence_set *fences, struct sp_lane *lane) {
     if (sp_fence_set_empty(fences))
@@ -36,7 +40,8 @@ static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind
                 : tier_of_region(pool, kind, fences);
 }
 
-// Files a free block again where its fences, less those that are complete, say. False when that is where it is.
+// Files a free block again where its fences, less those that are complete, say. False when that is
+// where it is.
 static bool refile(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     struct sp_tier *tier =
@@ -48,12 +53,14 @@ static bool refile(struct sp_pool *pool, struct sp_block *block) {
     return true;
 }
 
-static void refile_neighbour(struct sp_pool *pool, const struct sp_tier *tier, struct sp_block *neighbour) {
+static void refile_neighbour(struct sp_pool *pool, const struct sp_tier *tier,
+                             struct sp_block *neighbour) {
     if (neighbour && neighbour->tier == tier)
         refile(pool, neighbour);
 }
 
-// Among unfenced blocks that have not been looked through since: a neighbour with an event behind it by now doesn't stay there.
+// Among unfenced blocks that have not been looked through since: a neighbour with an event behind
+// it by now doesn't stay there.
 SP_APART static struct sp_block *insert_beside_late(struct sp_pool *pool, struct sp_tier *tier,
                                                     struct sp_block *block) {
     refile_neighbour(pool, tier, block->prev);
@@ -64,12 +71,13 @@ SP_APART static struct sp_block *insert_beside_late(struct sp_pool *pool, struct
 static inline bool may_have_late(const struct sp_pool *pool, const struct sp_tier *tier,
                                  const struct sp_block *block, const struct sp_lane *lane) {
     enum sp_region_kind kind = sp_segment_of(block)->kind;
-    return lane ? SP_UNLIKELY(sp_calendar_is_behind(&lane->covered)) && tier == &lane->unfenced[kind]
-                : tier == &pool->regions[kind].unfenced;
+    return lane
+               ? SP_UNLIKELY(sp_calendar_is_behind(&lane->covered)) && tier == &lane->unfenced[kind]
+               : tier == &pool->regions[kind].unfenced;
 }
 
-// A block whose fences have been pruned, and the lane that they are of. What lies among the unfenced blocks and has an event behind it by
-// now is moved before another one can join it.
+// A block whose fences have been pruned, and the lane that they are of. What lies among the
+// unfenced blocks and has an event behind it by now is moved before another one can join it.
 static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_block *block,
                                              struct sp_lane *lane) {
     if (lane)
@@ -84,12 +92,13 @@ struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
     return insert_pruned(pool, block, lane_of(pool, &block->fences));
 }
 
-// The neighbour as ready memory that a block of a lane may swallow, or null. What is swallowed counts as held back, so there is as much
-// of it at most as the lane may hold back.
+// The neighbour as ready memory that a block of a lane may swallow, or null. What is swallowed
+// counts as held back, so there is as much of it at most as the lane may hold back.
 static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_block *block,
                                     struct sp_block *neighbour) {
     enum sp_region_kind kind = sp_segment_of(block)->kind;
-    if (!neighbour || neighbour->tier != &lane->pool->regions[kind].ready || neighbour->size > block->size)
+    if (!neighbour || neighbour->tier != &lane->pool->regions[kind].ready ||
+        neighbour->size > block->size)
         return NULL;
     uint64_t most = atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
     return lane->unfenced[kind].bytes + neighbour->size <= most ? neighbour : NULL;
@@ -114,9 +123,10 @@ struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_bloc
     return insert_pruned(pool, block, lane);
 }
 
-// ----------------------------------------------------------------------------------------------- settling
+// ---------------------------------------------------------------------------------------- settling
 
-// Of the blocks that are over by a calendar, as many as there are looks for. False when some may be left.
+// Of the blocks that are over by a calendar, as many as there are looks for. False when some may be
+// left.
 static bool refile_over(struct sp_pool *pool, struct sp_calendar *calendar, unsigned *looks) {
     struct sp_block *block;
     while ((block = sp_calendar_next_over(calendar, looks))) {
@@ -126,8 +136,8 @@ static bool refile_over(struct sp_pool *pool, struct sp_calendar *calendar, unsi
     return !sp_calendar_is_behind(calendar);
 }
 
-// A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So the next
-// one stays valid.
+// A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So
+// the next one stays valid.
 static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
     struct sp_block *block = sp_tier_first(tier);
     while (block) {
@@ -183,7 +193,8 @@ static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
     return true;
 }
 
-// Whether it is known which streams have brought the news since, and there are fewer of them than lanes.
+// Whether it is known which streams have brought the news since, and there are fewer of them than
+// lanes.
 static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news) {
     uint32_t slot;
     if (seen > news || news - seen > atomic_load_explicit(&pool->lane_count, memory_order_relaxed))
@@ -208,8 +219,8 @@ static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, u
     return true;
 }
 
-// What waits for several streams is all looked at: no number says when it is over. The next block may be another one when the lock
-// was given back meanwhile.
+// What waits for several streams is all looked at: no number says when it is over. The next block
+// may be another one when the lock was given back meanwhile.
 static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
     unsigned looks = SP_SETTLED_AT_ONCE;
     struct sp_block *block = sp_tier_first(tier);
@@ -227,7 +238,8 @@ static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
     }
 }
 
-// Where several threads are at it at once, and when the pool's measure changes meanwhile, the next call looks again.
+// Where several threads are at it at once, and when the pool's measure changes meanwhile, the next
+// call looks again.
 bool sp_pool_settle_part(struct sp_pool *pool) {
     enum { AT_WORK = -2 };
     unsigned looks = SP_SETTLED_AT_ONCE;
@@ -237,8 +249,8 @@ bool sp_pool_settle_part(struct sp_pool *pool) {
         return true;
     if (seen > news)
         pool->settled = seen = (uint64_t)AT_WORK;
-    bool settled =
-        knows_news(pool, seen, news) ? settle_by_news(pool, seen, news, &looks) : settle_lanes(pool, &looks);
+    bool settled = knows_news(pool, seen, news) ? settle_by_news(pool, seen, news, &looks)
+                                                : settle_lanes(pool, &looks);
     if (!settled)
         return false;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
@@ -258,10 +270,11 @@ void sp_pool_settle(struct sp_pool *pool) {
 bool sp_block_is_unfenced(const struct sp_pool *pool, const struct sp_block *block) {
     enum sp_region_kind kind = sp_segment_of(block)->kind;
     const struct sp_lane *lane = lane_of(pool, &block->fences);
-    return block->tier == &pool->regions[kind].unfenced || (lane && block->tier == &lane->unfenced[kind]);
+    return block->tier == &pool->regions[kind].unfenced ||
+           (lane && block->tier == &lane->unfenced[kind]);
 }
 
-// ------------------------------------------------------------------------------------------ cutting blocks
+// ---------------------------------------------------------------------------------- cutting blocks
 
 bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
     if (!sp_fence_set_reserve(&block->fences, 1))

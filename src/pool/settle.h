@@ -9,16 +9,18 @@
 
 #include "base/cold.h"
 
-// Puts a block that is in no index into the tier that its fences, less those that are complete, allow.
-// Returns the block that it became part of. The second, for a lane that is about to allocate, lets a lane's
-// block swallow ready neighbours of its size or less: joined memory places better than pieces side by side,
-// but what is swallowed is held back from others until the lane's fences complete.
+// Puts a block that is in no index into the tier that its fences, less those that are complete,
+// allow. Returns the block that it became part of. The second, for a lane that is about to
+// allocate, lets a lane's block swallow ready neighbours of its size or less: joined memory places
+// better than pieces side by side, but what is swallowed is held back from others until the lane's
+// fences complete.
 sp_insert sp_pool_insert;
 sp_insert sp_pool_insert_and_swallow;
 
-// Moves memory whose fences have completed since the last look to the ready tiers; and what of a lane's has an event behind it now to
-// what others can have. The work is in proportion to what has moved, but for memory that waits for several streams, and is all done
-// when it returns; meanwhile the lock is given back now and then. The second does no more than others can wait for, and tells
+// Moves memory whose fences have completed since the last look to the ready tiers; and what of a
+// lane's has an event behind it now to what others can have. The work is in proportion to what has
+// moved, but for memory that waits for several streams, and is all done when it returns; meanwhile
+// the lock is given back now and then. The second does no more than others can wait for, and tells
 // whether that was all.
 void sp_pool_settle(struct sp_pool *pool);
 bool sp_pool_settle_part(struct sp_pool *pool);
@@ -28,8 +30,9 @@ static inline bool sp_pool_is_settled(const struct sp_pool *pool) {
     return pool->settled == sp_streams_news();
 }
 
-// The latter for one lane, with the lock held throughout: some hundred blocks at most, and the rest at later calls. Who puts a block
-// among the unfenced ones moves its neighbours there himself, if they are late.
+// The latter for one lane, with the lock held throughout: some hundred blocks at most, and the rest
+// at later calls. Who puts a block among the unfenced ones moves its neighbours there himself, if
+// they are late.
 enum { SP_SETTLED_AT_ONCE = 256, SP_SETTLED_LATER = 4 };
 void sp_lane_refile_unfenced(struct sp_lane *lane, uint64_t covered);
 static inline void sp_lane_settle_fenced(struct sp_lane *lane) {
@@ -41,8 +44,8 @@ static inline void sp_lane_settle_fenced(struct sp_lane *lane) {
 // Whether a free block is filed among those that no event stood behind.
 bool sp_block_is_unfenced(const struct sp_pool *pool, const struct sp_block *block);
 
-// Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and makes it
-// live. False without host memory; then the block is as it was.
+// Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and
+// makes it live. False without host memory; then the block is as it was.
 bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);
 
 #endif

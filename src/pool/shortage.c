@@ -25,7 +25,7 @@ static bool is_own(const struct look *look) {
     return look->pool == look->request->pool;
 }
 
-// ------------------------------------------------------------------------------------- the parts
+// --------------------------------------------------------------------------------------- the parts
 
 // A wait on the host asks the events of the taker's context, and the legacy stream.
 static bool can_be_awaited(const struct look *look, struct sp_fence fence) {
@@ -57,7 +57,7 @@ static unsigned part_of(const struct look *look, const struct sp_block *block) {
     return sp_block_is_unfenced(look->pool, block) ? SP_UNFENCED : SP_PENDING;
 }
 
-// --------------------------------------------------------------------------- who holds them back
+// ----------------------------------------------------------------------------- who holds them back
 
 // Other pools' memory is held back until it is complete; so is what the stream has by its order.
 static bool holds_back(const struct look *look, unsigned part, struct sp_fence fence) {
@@ -103,7 +103,7 @@ static void note_holders(const struct look *look, unsigned part, const struct sp
     }
 }
 
-// --------------------------------------------------------------------------- what they amount to
+// ----------------------------------------------------------------------------- what they amount to
 
 static void raise(uint64_t *most, uint64_t value) {
     if (value > *most)
@@ -156,7 +156,7 @@ static void add_row(const struct look *look, unsigned set, const struct sp_block
     }
 }
 
-// ------------------------------------------------------------------------------- the look itself
+// --------------------------------------------------------------------------------- the look itself
 
 // At a block of this part, or at the end (null), rows end of the sets without it, and others begin.
 static void turn(struct look *look, unsigned part, const struct sp_block *last,
@@ -190,7 +190,7 @@ static void look_through_locked(struct look *look) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         look->of_kind.kind = (enum sp_region_kind)kind;
         SP_LIST_FOR_EACH(link, &look->pool->regions[kind].segments)
-        look_through_chain(look, &SP_CONTAINER_OF(link, struct sp_segment, link)->chain);
+            look_through_chain(look, &SP_CONTAINER_OF(link, struct sp_segment, link)->chain);
     }
 }
 
@@ -253,7 +253,7 @@ struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_la
     return shortage;
 }
 
-// --------------------------------------------------------------------------------- what would do
+// ----------------------------------------------------------------------------------- what would do
 
 bool sp_shortage_may_grow(const struct sp_shortage *shortage) {
     return shortage->lack == SP_LACK_LIMIT || shortage->lack == SP_LACK_DEVICE;

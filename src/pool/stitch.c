@@ -28,17 +28,18 @@ static size_t run_at(const struct sp_stitch *stitch, uint64_t address) {
     return i;
 }
 
-// --------------------------------------------------------------------------------------------- the home
+// ---------------------------------------------------------------------------------------- the home
 
-static bool are_usable(const struct sp_request *request, const struct sp_chain *chain, uint64_t home,
-                       uint64_t size) {
+static bool are_usable(const struct sp_request *request, const struct sp_chain *chain,
+                       uint64_t home, uint64_t size) {
     const struct sp_block *block = sp_chain_find(chain, home);
     while (block && block->address < home + size && sp_block_usable(request, block))
         block = block->next;
     return !block || block->address >= home + size;
 }
 
-// Cuts what stands before `address` off a BUSY block and files it. Returns the rest, or null without host memory.
+// Cuts what stands before `address` off a BUSY block and files it. Returns the rest, or null
+// without host memory.
 static struct sp_block *cut_front(struct sp_pool *pool, struct sp_block *block, uint64_t address) {
     if (block->address == address)
         return block;
@@ -71,8 +72,8 @@ static bool join_until(struct sp_block *block, uint64_t end) {
     return true;
 }
 
-struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain *chain, uint64_t home,
-                              uint64_t size) {
+struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain *chain,
+                              uint64_t home, uint64_t size) {
     struct sp_pool *pool = request->pool;
     if (!are_usable(request, chain, home, size))
         return NULL;
@@ -89,7 +90,7 @@ struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain 
     return NULL;
 }
 
-// ------------------------------------------------------------------------------------- blocks that borrow
+// ------------------------------------------------------------------------------ blocks that borrow
 
 static struct sp_block *cut_vacant(struct sp_stitch *stitch, uint64_t address, uint64_t size) {
     struct sp_block *vacant = sp_chain_find(&stitch->segment.chain, address);
@@ -119,8 +120,9 @@ static bool gather_fences(struct sp_block *block, struct sp_block *const *pieces
     return sp_fence_set_reserve(&block->fences, 1);
 }
 
-// Giving back mustn't fail, so each piece has room for what the block can carry then: what it carries now, or the fence
-// of the one stream in whose quick list it was, and in either case one free more.
+// Giving back mustn't fail, so each piece has room for what the block can carry then: what it
+// carries now, or the fence of the one stream in whose quick list it was, and in either case one
+// free more.
 static bool make_room(const struct sp_block *block, struct sp_block *const *pieces, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (!sp_fence_set_reserve(&pieces[i]->fences, block->fences.count + 2))
@@ -159,7 +161,8 @@ uint64_t sp_stitch_dissolve(struct sp_pool *pool, struct sp_block *block) {
     struct sp_stitch *stitch = sp_stitch_of(block);
     uint64_t size = block->size;
     uint64_t end = sp_block_end(block);
-    for (size_t i = run_at(stitch, block->address); i < stitch->count && stitch->runs[i].address < end; i++) {
+    for (size_t i = run_at(stitch, block->address);
+         i < stitch->count && stitch->runs[i].address < end; i++) {
         struct part part = part_of(&stitch->runs[i], block->address, end);
         struct sp_block *piece = sp_chain_find(stitch->runs[i].chain, part.home);
         sp_fence_set_join(&piece->fences, &block->fences); // there is room: see make_room
@@ -171,22 +174,24 @@ uint64_t sp_stitch_dissolve(struct sp_pool *pool, struct sp_block *block) {
     return size;
 }
 
-// ---------------------------------------------------------------------------------------------- kept views
+// -------------------------------------------------------------------------------------- kept views
 
-// The begin of the first `size` bytes of a vacant block under which all memory is usable; 0 when there are none.
+// The begin of the first `size` bytes of a vacant block under which all memory is usable; 0 when
+// there are none.
 static uint64_t find_in_vacant(const struct sp_request *request, const struct sp_stitch *stitch,
                                const struct sp_block *vacant) {
     uint64_t begin = vacant->address;
     uint64_t end = sp_block_end(vacant);
-    for (size_t i = run_at(stitch, begin); i < stitch->count && stitch->runs[i].address < end; i++) {
+    for (size_t i = run_at(stitch, begin); i < stitch->count && stitch->runs[i].address < end;
+         i++) {
         const struct sp_run *run = &stitch->runs[i];
         struct part part = part_of(run, vacant->address, end);
         const struct sp_block *home = run->valid ? sp_chain_find(run->chain, part.home) : NULL;
         if (!home)
             begin = run->address + run->size;
         for (; home && home->address < part.home + part.size; home = home->next) {
-            uint64_t home_end =
-                sp_block_end(home) < part.home + part.size ? sp_block_end(home) : part.home + part.size;
+            uint64_t home_end = sp_block_end(home) < part.home + part.size ? sp_block_end(home)
+                                                                           : part.home + part.size;
             uint64_t reached = run->address + (home_end - run->home);
             if (!sp_block_usable(request, home))
                 begin = reached;
@@ -208,13 +213,14 @@ static uint64_t find_in(const struct sp_request *request, const struct sp_stitch
     return 0;
 }
 
-// Takes the home memory under a range, run by run. Returns how many pieces it is; 0, and nothing changed, when it can't be
-// had.
-static size_t take_pieces(const struct sp_request *request, const struct sp_stitch *stitch, uint64_t address,
-                          struct sp_block **pieces) {
+// Takes the home memory under a range, run by run. Returns how many pieces it is; 0, and nothing
+// changed, when it can't be had.
+static size_t take_pieces(const struct sp_request *request, const struct sp_stitch *stitch,
+                          uint64_t address, struct sp_block **pieces) {
     uint64_t end = address + request->size;
     size_t taken = 0;
-    for (size_t i = run_at(stitch, address); i < stitch->count && stitch->runs[i].address < end; i++) {
+    for (size_t i = run_at(stitch, address); i < stitch->count && stitch->runs[i].address < end;
+         i++) {
         struct part part = part_of(&stitch->runs[i], address, end);
         pieces[taken] = sp_home_take(request, stitch->runs[i].chain, part.home, part.size);
         if (!pieces[taken]) {
@@ -232,7 +238,8 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
     if (!pieces)
         return NULL;
     size_t taken = take_pieces(request, stitch, address, pieces);
-    struct sp_block *block = taken > 0 ? sp_stitch_lend(stitch, address, request->size, pieces) : NULL;
+    struct sp_block *block =
+        taken > 0 ? sp_stitch_lend(stitch, address, request->size, pieces) : NULL;
     if (!block)
         give_back(request->pool, pieces, taken);
     free(pieces);
@@ -243,7 +250,8 @@ struct sp_block *sp_kept_take(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     SP_LIST_FOR_EACH(link, &pool->kept) {
         struct sp_stitch *stitch = stitch_at(link);
-        uint64_t address = stitch->segment.chain.size >= request->size ? find_in(request, stitch) : 0;
+        uint64_t address =
+            stitch->segment.chain.size >= request->size ? find_in(request, stitch) : 0;
         struct sp_block *block = address ? take_from(request, stitch, address) : NULL;
         if (!block)
             continue; // what was found can't be had where an extent is in the view twice
@@ -303,14 +311,15 @@ void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings) {
     }
 }
 
-// ------------------------------------------------------------------------------------------------ the end
+// ----------------------------------------------------------------------------------------- the end
 
 static bool is_over(struct sp_stitch *stitch) {
     sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
     return sp_fence_set_empty(&stitch->used) && !stitch->used_more;
 }
 
-// A zombie whose work has completed, out of the list, or null. Without host memory for its fences it is never certain.
+// A zombie whose work has completed, out of the list, or null. Without host memory for its fences
+// it is never certain.
 static struct sp_stitch *next_to_bury(struct sp_pool *pool) {
     struct sp_stitch *found = NULL;
     sp_lock_acquire(&pool->lock);

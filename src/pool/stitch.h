@@ -1,27 +1,30 @@
 // Stitched views: free memory in pieces as one contiguous block, with no byte copied.
 //
-// The segments of a region are the *home* of its memory: every extent is mapped there once, and stays. The chain
-// over them says, for each byte, whether it is free; that is the only account there is. A *stitched view* maps
-// extents that are somewhere in the segments a second time (vmm/alias.h), in an order in which free memory lies side
-// by side:
+// The segments of a region are the *home* of its memory: every extent is mapped there once, and
+// stays. The chain over them says, for each byte, whether it is free; that is the only account
+// there is. A *stitched view* maps extents that are somewhere in the segments a second time
+// (vmm/alias.h), in an order in which free memory lies side by side:
 //
-//      home      |##......|........|..######|........|....####|      one extent between two bars, # is in use
+//      home      |##......|........|..######|........|....####|      one extent between two bars, #
+//                is in use
 //                   `--1---'---2----'          `--3----'--4-'
 //      stitched       |...1....|...2....|...3....|..4.....|
 //                        '---- the new block -------'
 //
-// A block that lies in such a view *borrows* the home memory under it: for each extent that it touches there is one
-// block at home that is LENT as long as the stitched one is live or in a quick list. So the first extent may be in use
-// up to the block's begin, and the last one behind its end; the two users share no byte. When the block is freed for
-// good the pieces are free at home again, each with the block's fences, and what was left over of the last extent was
-// never anything but free memory at home.
+// A block that lies in such a view *borrows* the home memory under it: for each extent that it
+// touches there is one block at home that is LENT as long as the stitched one is live or in a quick
+// list. So the first extent may be in use up to the block's begin, and the last one behind its end;
+// the two users share no byte. When the block is freed for good the pieces are free at home again,
+// each with the block's fences, and what was left over of the last extent was never anything but
+// free memory at home.
 //
-// The view is *kept*: the same request, or any that finds enough free memory side by side in it, is served again
-// with no driver call. Kept views are limited in number and in mappings; the one that was used longest ago goes first. It
-// becomes a *zombie* until all work through it has completed, and is unmapped then.
+// The view is *kept*: the same request, or any that finds enough free memory side by side in it, is
+// served again with no driver call. Kept views are limited in number and in mappings; the one that
+// was used longest ago goes first. It becomes a *zombie* until all work through it has completed,
+// and is unmapped then.
 //
-//   a view's blocks are live, cached or VACANT; under each that is not vacant every run is valid and its part of the
-//   home is LENT, with the same boundaries
+//   a view's blocks are live, cached or VACANT; under each that is not vacant every run is valid
+//   and its part of the home is LENT, with the same boundaries
 #ifndef STREAMPOOL_POOL_STITCH_H
 #define STREAMPOOL_POOL_STITCH_H
 
@@ -60,29 +63,30 @@ static inline struct sp_stitch *sp_stitch_of(const struct sp_block *block) {
     return SP_CONTAINER_OF(sp_segment_of(block), struct sp_stitch, segment);
 }
 
-// ---- all with the pool's lock held
+// Takes a part of the home that is free and within the request's reach out of the tiers, as one
+// block of exactly that range, BUSY. Null, and nothing changed, where it is not, or without host
+// memory.
+struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain *chain,
+                              uint64_t home, uint64_t size);
 
-// Takes a part of the home that is free and within the request's reach out of the tiers, as one block of exactly that
-// range, BUSY. Null, and nothing changed, where it is not, or without host memory.
-struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain *chain, uint64_t home,
-                              uint64_t size);
-
-// Makes a block of `size` bytes at `address` in a stitched view live, which borrows the pieces: one for each run that
-// it touches, in order, BUSY. Null without host memory; then the pieces are what they were.
+// Makes a block of `size` bytes at `address` in a stitched view live, which borrows the pieces: one
+// for each run that it touches, in order, BUSY. Null without host memory; then the pieces are what
+// they were.
 struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint64_t size,
                                 struct sp_block *const *pieces);
 
 // Ends a block that is no longer live: gives its pieces back to their tiers. Returns its size.
 uint64_t sp_stitch_dissolve(struct sp_pool *pool, struct sp_block *block);
 
-// Takes a block out of a kept view in which enough memory within the request's reach lies side by side. Null when
-// there is none.
+// Takes a block out of a kept view in which enough memory within the request's reach lies side by
+// side. Null when there is none.
 struct sp_block *sp_kept_take(const struct sp_request *request);
 
 // The view, which is in no list and has all its runs, is kept.
 void sp_kept_add(struct sp_pool *pool, struct sp_stitch *stitch);
 
-// No view counts on the extent any more: it is about to be released. A view that counts on no other isn't kept.
+// No view counts on the extent any more: it is about to be released. A view that counts on no other
+// isn't kept.
 void sp_stitches_invalidate(struct sp_extent *extent);
 
 // Makes zombies of kept views until at most so many views and mappings are kept.
@@ -91,17 +95,14 @@ void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings);
 // The view, which is in no list, is to be buried.
 void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch);
 
-// ---- with no lock held
-
 // There are zombies. A hint.
 static inline bool sp_pool_has_zombies(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->zombie_count, memory_order_relaxed) > 0;
 }
 
-// Buries, which is to unmap and close, the zombies whose work has completed, and tells how many. The first error.
+// Buries, which is to unmap and close, the zombies whose work has completed, and tells how many.
+// The first error.
 CUresult sp_zombies_bury(struct sp_pool *pool, size_t *buried);
-
-// ---- with the map lock held, and not the pool's
 
 // The same for one zombie.
 CUresult sp_zombies_bury_one(struct sp_pool *pool, bool *buried);

@@ -4,18 +4,18 @@
 #include "pool/settle.h"
 #include "pool/stitch.h"
 
-// ------------------------------------------------------------------------------------------- free memory
+// ------------------------------------------------------------------------------------- free memory
 
 static uint64_t address_space(const struct sp_pool *pool) {
     uint64_t sum = 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH(link, &pool->regions[kind].segments)
-        sum += SP_CONTAINER_OF(link, struct sp_segment, link)->view.size;
+            sum += SP_CONTAINER_OF(link, struct sp_segment, link)->view.size;
     }
     SP_LIST_FOR_EACH(link, &pool->kept)
-    sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
+        sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
     SP_LIST_FOR_EACH(link, &pool->zombies)
-    sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
+        sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
     return sum;
 }
 
@@ -59,9 +59,11 @@ static uint64_t free_bytes(const struct sp_pool *pool) {
 }
 
 // Of the extents of a region, which are fewer than its blocks can be.
-typedef void extent_visit(void *context, const struct sp_chain *chain, const struct sp_extent *extent);
+typedef void extent_visit(void *context, const struct sp_chain *chain,
+                          const struct sp_extent *extent);
 
-static void for_each_extent(const struct sp_pool *pool, int kind, extent_visit *visit, void *context) {
+static void for_each_extent(const struct sp_pool *pool, int kind, extent_visit *visit,
+                            void *context) {
     SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
         const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
         for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e;
@@ -94,7 +96,8 @@ static uint64_t largest_ready(const struct sp_pool *pool) {
     return last ? last->size : 0;
 }
 
-// What a view of ready memory could be made of: all whole extents, and the largest free ends of two others.
+// What a view of ready memory could be made of: all whole extents, and the largest free ends of two
+// others.
 struct ends {
     const struct sp_tier *ready;
     uint64_t whole;
@@ -125,9 +128,10 @@ static uint64_t largest_remapped(const struct sp_pool *pool) {
     return sum > largest ? sum : largest;
 }
 
-// ------------------------------------------------------------------------------------------------ gauges
+// ------------------------------------------------------------------------------------------ gauges
 
-static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
+static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                        uint64_t *value) {
     size_t zombies = 0;
     switch (attribute) {
     case poolMemPoolStatKeptViews:
@@ -138,7 +142,7 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
         return true;
     case poolMemPoolStatZombies:
         SP_LIST_FOR_EACH(link, &pool->zombies)
-        zombies++;
+            zombies++;
         *value = zombies;
         return true;
     case poolMemPoolStatAddressSpace:
@@ -174,8 +178,8 @@ bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64
 
 const char *sp_gauge_name(enum poolMemPoolAttr attribute) {
     switch (attribute) {
-#define GAUGE_NAME(name, number, text)                                                                       \
-    case poolMemPoolStat##name:                                                                              \
+#define GAUGE_NAME(name, number, text)                                                             \
+    case poolMemPoolStat##name:                                                                    \
         return #name;
         STREAMPOOL_POOL_GAUGES(GAUGE_NAME)
 #undef GAUGE_NAME

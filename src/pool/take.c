@@ -1,5 +1,5 @@
-// Taking free memory without mapping any: the lane's own, what is ready, what other lanes have within
-// reach, and all of these side by side.
+// Taking free memory without mapping any: the lane's own, what is ready, what other lanes have
+// within reach, and all of these side by side.
 #include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/settle.h"
@@ -9,12 +9,12 @@
 
 #include <limits.h>
 
-// Who looks for rows looks at so many blocks before others that wait for the pool's lock have it; and
-// so many lanes are looked at by turns.
+// Who looks for rows looks at so many blocks before others that wait for the pool's lock have it;
+// and so many lanes are looked at by turns.
 enum { ROWS_AT_ONCE = 2048, LANES_AT_ONCE = 64 };
 
-// Whether other lanes can have anything for it: not for a non-blocking stream that runs after no other one. What they have that
-// is complete is ready memory once it is settled.
+// Whether other lanes can have anything for it: not for a non-blocking stream that runs after no
+// other one. What they have that is complete is ready memory once it is settled.
 static bool reaches_others(const struct sp_request *request) {
     if (request->reach <= SP_RULE_COMPLETE || !request->lane)
         return request->reach > SP_RULE_COMPLETE;
@@ -27,44 +27,47 @@ bool sp_block_usable(const struct sp_request *request, const struct sp_block *bl
     if (!tier || tier->state != SP_BLOCK_FREE)
         return false;
     if (tier == &request->pool->regions[request->kind].ready ||
-        (request->lane &&
-         (tier == &request->lane->tiers[request->kind] || tier == &request->lane->unfenced[request->kind])))
+        (request->lane && (tier == &request->lane->tiers[request->kind] ||
+                           tier == &request->lane->unfenced[request->kind])))
         return true;
     return reaches_others(request) && sp_request_rule(request, &block->fences) <= request->reach;
 }
 
-// ------------------------------------------------------------------------------------------ single blocks
+// ----------------------------------------------------------------------------------- single blocks
 
 // The better fit of `best` and a tier's; `best` among equals.
-static inline struct sp_block *better_of(struct sp_block *best, const struct sp_tier *tier, uint64_t size) {
+static inline struct sp_block *better_of(struct sp_block *best, const struct sp_tier *tier,
+                                         uint64_t size) {
     if (tier->bytes < size)
         return best;
     struct sp_block *fit = sp_tier_best_fit(tier, size);
     return fit && (!best || fit->size < best->size) ? fit : best;
 }
 
-// The best fit of the lane's own memory and the ready one. Among equals its own, and of that the one with no event behind it: nobody
-// else can have that.
-static struct sp_block *best_at_hand(const struct sp_lane *lane, enum sp_region_kind kind, uint64_t size) {
+// The best fit of the lane's own memory and the ready one. Among equals its own, and of that the
+// one with no event behind it: nobody else can have that.
+static struct sp_block *best_at_hand(const struct sp_lane *lane, enum sp_region_kind kind,
+                                     uint64_t size) {
     struct sp_block *best = better_of(NULL, &lane->unfenced[kind], size);
     best = better_of(best, &lane->tiers[kind], size);
     return better_of(best, &lane->pool->regions[kind].ready, size);
 }
 
-// Any of a tier's blocks may be within reach. Of one stream's those with the lowest numbers are before all others: no rule allows a
-// higher number and not a lower one.
+// Any of a tier's blocks may be within reach. Of one stream's those with the lowest numbers are
+// before all others: no rule allows a higher number and not a lower one.
 static bool may_reach(const struct sp_request *request, const struct sp_tier *tier,
                       const struct sp_block *block) {
     struct sp_fence_set earliest = {.count = 1};
     if (!tier->calendar)
         return true;
-    earliest.alone = (struct sp_fence){block->fences.alone.slot, sp_calendar_earliest(tier->calendar)};
+    earliest.alone =
+        (struct sp_fence){block->fences.alone.slot, sp_calendar_earliest(tier->calendar)};
     return sp_request_rule(request, &earliest) <= request->reach;
 }
 
 // The better fit of `best` and the blocks of a tier that are within reach.
-static struct sp_block *better_in_reach(const struct sp_request *request, const struct sp_tier *tier,
-                                        struct sp_block *best) {
+static struct sp_block *better_in_reach(const struct sp_request *request,
+                                        const struct sp_tier *tier, struct sp_block *best) {
     struct sp_block *b = sp_tier_best_fit(tier, request->size);
     if (b && !sp_block_usable(request, b) && !may_reach(request, tier, b))
         return best;
@@ -86,7 +89,7 @@ static struct sp_block *better_of_lane(const struct sp_request *request, const s
 static struct sp_block *best_of_all_lanes(const struct sp_request *request) {
     struct sp_block *best = NULL;
     SP_LIST_FOR_EACH(link, &request->pool->lanes)
-    best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, link), best);
+        best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, link), best);
     return best;
 }
 
@@ -118,7 +121,7 @@ static struct sp_block *best_of_lanes_before(const struct sp_request *request) {
         best = better_of_lane(request, sp_pool_find_lane(request->pool, slot), best);
     }
     SP_LIST_FOR_EACH(link, &request->pool->legacy_lanes)
-    best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link), best);
+        best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link), best);
     return best;
 }
 
@@ -131,14 +134,14 @@ static bool reaches_lanes_before_alone(const struct sp_request *request) {
 static struct sp_block *best_of_others(struct sp_request *request) {
     if (request->reach <= SP_RULE_COMPLETE)
         return NULL;
-    struct sp_block *best =
-        reaches_lanes_before_alone(request) ? best_of_lanes_before(request) : best_of_some_lanes(request);
+    struct sp_block *best = reaches_lanes_before_alone(request) ? best_of_lanes_before(request)
+                                                                : best_of_some_lanes(request);
     const struct sp_region *region = &request->pool->regions[request->kind];
     best = better_in_reach(request, &region->waiting, best);
     return better_in_reach(request, &region->unfenced, best);
 }
 
-// --------------------------------------------------------------------------------------- side by side
+// ------------------------------------------------------------------------------------ side by side
 
 // A row of neighbouring free blocks within reach.
 struct row {
@@ -190,9 +193,10 @@ static uint64_t bytes_of_lane(const struct sp_request *request, const struct sp_
 static uint64_t bytes_of_lanes_before(const struct sp_request *request) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < request->clock.count; i++)
-        sum += bytes_of_lane(request, sp_pool_find_lane(request->pool, request->clock.entries[i].slot));
+        sum += bytes_of_lane(request,
+                             sp_pool_find_lane(request->pool, request->clock.entries[i].slot));
     SP_LIST_FOR_EACH(link, &request->pool->legacy_lanes)
-    sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
+        sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
     return sum;
 }
 
@@ -233,7 +237,8 @@ static struct row best_row(struct sp_request *request) {
     return search.best;
 }
 
-// Looks at rows of which nothing is known, at no more than others can wait for. True when all are known.
+// Looks at rows of which nothing is known, at no more than others can wait for. True when all are
+// known.
 static bool learn_some_rows(const struct sp_request *request) {
     unsigned looks = ROWS_AT_ONCE;
     SP_LIST_FOR_EACH(link, &request->pool->regions[request->kind].segments) {
@@ -253,8 +258,8 @@ static bool learn_rows(const struct sp_request *request) {
     return gave_way;
 }
 
-// Joins as many of the row's blocks into its first as it takes. Stops early without host memory, so the caller looks at
-// the size again.
+// Joins as many of the row's blocks into its first as it takes. Stops early without host memory, so
+// the caller looks at the size again.
 static struct sp_block *join_row(struct sp_pool *pool, struct row row, uint64_t size) {
     uint64_t joined = row.first->size;
     sp_tier_remove(row.first);
@@ -296,7 +301,7 @@ struct sp_block *sp_take_aside(struct sp_request *request) {
     return block;
 }
 
-// ------------------------------------------------------------------------------------------------ taking
+// ------------------------------------------------------------------------------------------ taking
 
 // Cuts a block that was set aside. Null without host memory.
 static struct sp_block *finish(const struct sp_request *request, struct sp_block *block) {
@@ -310,9 +315,11 @@ static struct sp_block *finish(const struct sp_request *request, struct sp_block
     return NULL;
 }
 
-// The better fit of the lane's own memory and the ready one, cut to size: what is left of it stays where it is. It has one fence at most, so
-// there is room for another. BUSY; null when there is none.
-static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind kind, uint64_t size) {
+// The better fit of the lane's own memory and the ready one, cut to size: what is left of it stays
+// where it is. It has one fence at most, so there is room for another. BUSY; null when there is
+// none.
+static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind kind,
+                                     uint64_t size) {
     struct sp_block *block = best_at_hand(lane, kind, size);
     if (!block || !sp_tier_take(block, size))
         return NULL;
@@ -350,8 +357,8 @@ static struct sp_block *take_row_at_hand(struct sp_request *request) {
     return block;
 }
 
-// Where very much has completed, the request needn't wait until all of it is settled: the next one goes on with it, and before one
-// is refused all is done.
+// Where very much has completed, the request needn't wait until all of it is settled: the next one
+// goes on with it, and before one is refused all is done.
 struct sp_block *sp_take_locked(struct sp_request *request) {
     struct sp_block *block = take_at_hand_live(request);
     uint64_t parts = sp_request_patience(request);
@@ -378,14 +385,14 @@ struct sp_block *sp_take(struct sp_request *request) {
     return block;
 }
 
-// ------------------------------------------------------------------------------------ from another region
+// ----------------------------------------------------------------------------- from another region
 
 static uint64_t last_pages_at(const struct sp_block *block, uint64_t size) {
     return sp_round_down(sp_block_end(block), SP_PAGE_SIZE) - size;
 }
 
-// Cuts off what stands before the block's last `size` bytes that end at a page boundary: large blocks are taken from the
-// front, so runs and they meet in the middle. Null without host memory.
+// Cuts off what stands before the block's last `size` bytes that end at a page boundary: large
+// blocks are taken from the front, so runs and they meet in the middle. Null without host memory.
 static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
     uint64_t begin = last_pages_at(block, size);
     if (begin == block->address)
@@ -395,7 +402,8 @@ static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block,
     return rest;
 }
 
-// The best fit, unless it holds fewer whole pages; then one that holds enough of them wherever it begins.
+// The best fit, unless it holds fewer whole pages; then one that holds enough of them wherever it
+// begins.
 static struct sp_block *room_for_run(const struct sp_request *large) {
     struct sp_block *block = best_at_hand(large->lane, large->kind, large->size);
     if (!block || last_pages_at(block, large->size) >= block->address)
@@ -424,8 +432,8 @@ static struct sp_block *take_large_of(const struct sp_request *request, enum sp_
 
 struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind) {
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block =
-        request->kind == SP_REGION_PAGES ? take_run_of(request, kind) : take_large_of(request, kind);
+    struct sp_block *block = request->kind == SP_REGION_PAGES ? take_run_of(request, kind)
+                                                              : take_large_of(request, kind);
     sp_lock_release(&request->pool->lock);
     return block;
 }

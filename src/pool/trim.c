@@ -1,12 +1,13 @@
-// Trimming: giving whole free extents back to the device, and none whose memory may still be in use.
+// Trimming: giving whole free extents back to the device, and none whose memory may still be in
+// use.
 //
-// Under the pool's lock the extents that lie wholly in ready memory are sorted by size, and as many as are
-// wanted are set aside (BUSY); then, without the lock, each is unmapped and becomes a hole. An extent that
-// the driver doesn't take stays what it was, ready memory.
+// Under the pool's lock the extents that lie wholly in ready memory are sorted by size, and as many
+// as are wanted are set aside (BUSY); then, without the lock, each is unmapped and becomes a hole.
+// An extent that the driver doesn't take stays what it was, ready memory.
 //
-// Extents differ in size, so taking them whole can overshoot. What is kept must be at least what was asked to
-// be kept, as with CUDA's pool; so when the last extent is larger than what is still to go, it goes and the
-// difference is mapped anew.
+// Extents differ in size, so taking them whole can overshoot. What is kept must be at least what
+// was asked to be kept, as with CUDA's pool; so when the last extent is larger than what is still
+// to go, it goes and the difference is mapped anew.
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/reaper.h"
@@ -55,15 +56,17 @@ static int compare_size(const void *key, const struct sp_tree_node *node) {
     return compare(*(const uint64_t *)key, 0, extent->size, extent->address);
 }
 
-// ---------------------------------------------------------------------------------------- what is free
+// ------------------------------------------------------------------------------------ what is free
 
-// The smallest ready block that an extent may lie in. However many smaller ones there are, nobody looks at them.
+// The smallest ready block that an extent may lie in. However many smaller ones there are, nobody
+// looks at them.
 static struct sp_block *first_with_extents(const struct sp_pool *pool, int kind) {
     return sp_tier_best_fit(&pool->regions[kind].ready, pool->device->vmm.granule);
 }
 
 // Calls `visit` for each extent that lies wholly in ready memory. The pool's lock is held.
-static void for_each_free_extent(struct sp_pool *pool, void (*visit)(void *context, struct sp_extent *extent),
+static void for_each_free_extent(struct sp_pool *pool,
+                                 void (*visit)(void *context, struct sp_extent *extent),
                                  void *context) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         for (struct sp_block *b = first_with_extents(pool, kind); b; b = sp_tier_next(b)) {
@@ -83,7 +86,7 @@ static void add_to_tree(void *tree, struct sp_extent *extent) {
     sp_tree_insert(tree, &extent->by_size);
 }
 
-// ------------------------------------------------------------------------------------------ setting aside
+// ----------------------------------------------------------------------------------- setting aside
 
 static bool push(struct work *work, struct sp_block *block, struct sp_extent *extent) {
     if (work->count == work->capacity) {
@@ -110,10 +113,11 @@ static struct sp_extent *chosen_in(const struct sp_block *block) {
     return reaches_into(extent, block) ? extent : NULL;
 }
 
-// Cuts an extent out of a BUSY block. What stands before it goes back to the tier; what stands behind it is
-// left in `rest`. False without host memory; then what is left of the block is in `rest`.
-static bool cut_out(struct sp_pool *pool, struct sp_block *block, struct sp_extent *extent, struct work *work,
-                    struct sp_block **rest) {
+// Cuts an extent out of a BUSY block. What stands before it goes back to the tier; what stands
+// behind it is left in `rest`. False without host memory; then what is left of the block is in
+// `rest`.
+static bool cut_out(struct sp_pool *pool, struct sp_block *block, struct sp_extent *extent,
+                    struct work *work, struct sp_block **rest) {
     *rest = block;
     if (block->address < extent->address) {
         struct sp_block *from = sp_block_split(block, extent->address - block->address);
@@ -154,7 +158,8 @@ static void set_aside(struct sp_pool *pool, struct sp_block *block, struct work 
         sp_pool_insert(pool, block);
 }
 
-// The blocks of a tier don't touch each other, so what set_aside puts back never merges with the next one.
+// The blocks of a tier don't touch each other, so what set_aside puts back never merges with the
+// next one.
 static void set_all_aside(struct sp_pool *pool, struct work *work) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         struct sp_block *block = first_with_extents(pool, kind);
@@ -166,15 +171,16 @@ static void set_all_aside(struct sp_pool *pool, struct work *work) {
     }
 }
 
-// The last extent, by address, of the largest size that is at most `size`; null when all are larger.
+// The last extent, by address, of the largest size that is at most `size`; null when all are
+// larger.
 static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t size) {
     uint64_t above = size + 1;
     struct sp_tree_node *larger = sp_tree_lower_bound(extents, &above, compare_size);
     return extent_of(larger ? sp_tree_prev(larger) : sp_tree_last(extents));
 }
 
-// The largest extent of at most `excess` bytes; if all are larger, the smallest. Of equal ones the last, so that what
-// is kept lies together.
+// The largest extent of at most `excess` bytes; if all are larger, the smallest. Of equal ones the
+// last, so that what is kept lies together.
 static struct sp_extent *next_victim(const struct sp_tree *extents, uint64_t excess) {
     struct sp_extent *fitting = last_of_at_most(extents, excess);
     return fitting ? fitting : last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
@@ -190,7 +196,8 @@ static uint64_t choose(struct work *work, struct sp_extent *extent, uint64_t exc
     return 0;
 }
 
-// Chooses extents of `excess` bytes together and sets them aside. With less host memory than it takes, fewer.
+// Chooses extents of `excess` bytes together and sets them aside. With less host memory than it
+// takes, fewer.
 static void choose_all_locked(struct sp_pool *pool, uint64_t excess, struct work *work) {
     struct sp_tree extents;
     sp_tree_init(&extents, compare_extents);
@@ -232,7 +239,7 @@ static void choose_one_locked(struct sp_pool *pool, uint64_t excess, struct work
     set_all_aside(pool, work);
 }
 
-// -------------------------------------------------------------------------------------------- releasing
+// --------------------------------------------------------------------------------------- releasing
 
 // Nothing of the extent is pending, so neither is anything that went through a stitched view of it.
 static CUresult unmap(struct sp_segment *segment, struct sp_extent *extent) {
@@ -262,8 +269,8 @@ static CUresult release(struct sp_pool *pool, const struct victim *victim) {
     return error;
 }
 
-// Releases an extent and maps its first `kept` bytes anew. A driver that refuses this leaves the pool with
-// less than it might have kept.
+// Releases an extent and maps its first `kept` bytes anew. A driver that refuses this leaves the
+// pool with less than it might have kept.
 static CUresult release_but(struct sp_pool *pool, const struct victim *victim, uint64_t kept) {
     struct sp_segment *segment = sp_segment_of(victim->block);
     struct sp_block *front = victim->block;
@@ -282,9 +289,10 @@ static CUresult release_but(struct sp_pool *pool, const struct victim *victim, u
         pool->regions[segment->kind].mapped -= released;
         sp_figures_reserved_subtract(pool, released);
     }
-    sp_tier_insert(mapped ? &pool->regions[segment->kind].ready : &pool->regions[segment->kind].holes, front);
-    sp_tier_insert(unmapped ? &pool->regions[segment->kind].holes : &pool->regions[segment->kind].ready,
-                   rest);
+    sp_tier_insert(
+        mapped ? &pool->regions[segment->kind].ready : &pool->regions[segment->kind].holes, front);
+    sp_tier_insert(
+        unmapped ? &pool->regions[segment->kind].holes : &pool->regions[segment->kind].ready, rest);
     sp_lock_release(&pool->lock);
     sp_segment_tidy(segment);
     return error;
@@ -347,8 +355,8 @@ CUresult sp_pool_trim(struct sp_pool *pool, size_t keep) {
     size_t rounded, buried;
     CUresult first = sp_zombies_bury(pool, &buried);
     CUresult error = CUDA_SUCCESS;
-    if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) && has_more_than(pool, rounded) &&
-        may_release(pool)) {
+    if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
+        has_more_than(pool, rounded) && may_release(pool)) {
         make_ready(pool);
         error = release_down_to(pool, &rounded);
     }
@@ -363,7 +371,8 @@ CUresult sp_pool_trim_for_program(struct sp_pool *pool, size_t keep) {
     return sp_pool_trim(pool, keep);
 }
 
-// The pool was synchronised: with a release delay an interval ends, before what was in use is made ready, and another begins.
+// The pool was synchronised: with a release delay an interval ends, before what was in use is made
+// ready, and another begins.
 static void hear_synchronize(struct sp_pool *pool) {
     if (!sp_keep_delays(pool)) {
         make_ready(pool);
@@ -383,7 +392,8 @@ void sp_pool_trim_to_threshold(struct sp_pool *pool) {
     size_t buried;
     if (!sp_reaper_serves(pool))
         sp_zombies_bury(pool, &buried);
-    if (!has_more_than(pool, sp_keep_at_least(pool)) || !(may_release(pool) || sp_keep_delays(pool)))
+    if (!has_more_than(pool, sp_keep_at_least(pool)) ||
+        !(may_release(pool) || sp_keep_delays(pool)))
         return;
     bool delays = sp_keep_delays(pool);
     if (delays)

@@ -1,4 +1,5 @@
-// The last rungs of the ladder: memory that is free and pending, and a wait that brings it within reach.
+// The last rungs of the ladder: memory that is free and pending, and a wait that brings it within
+// reach.
 #include "order/context_wait.h"
 #include "order/learn.h"
 #include "order/poll.h"
@@ -32,7 +33,8 @@ CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_s
     return CUDA_SUCCESS;
 }
 
-// No more than is asked for, so that others find the rest while this one waits. Without host memory it is the whole block.
+// No more than is asked for, so that others find the rest while this one waits. Without host memory
+// it is the whole block.
 static void cut_locked(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
     struct sp_block *rest = block->size > size ? sp_block_split(block, size) : NULL;
     if (rest)
@@ -58,7 +60,8 @@ static bool finish(const struct sp_request *request, struct sp_block *block, boo
     return taken;
 }
 
-// While the waits are inserted the memory is set aside, so nobody else takes it, and no lock is held.
+// While the waits are inserted the memory is set aside, so nobody else takes it, and no lock is
+// held.
 static CUresult take_behind_waits(struct sp_request *request, struct sp_block **block) {
     struct sp_block *aside = set_aside(request);
     if (!aside)
@@ -81,7 +84,8 @@ CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **bloc
 }
 
 // What the stream has been made to wait for is ordered, and needs no further wait.
-static CUresult take_ordered(struct sp_request *request, enum sp_statistic counts, struct sp_block **block) {
+static CUresult take_ordered(struct sp_request *request, enum sp_statistic counts,
+                             struct sp_block **block) {
     enum sp_rule reach = request->reach;
     sp_pool_count(request->pool, counts);
     sp_request_refresh(request);
@@ -103,7 +107,7 @@ static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, 
     bool any = false;
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes)
-    any = any || is_one(request, SP_CONTAINER_OF(link, struct sp_lane, link));
+        any = any || is_one(request, SP_CONTAINER_OF(link, struct sp_lane, link));
     sp_lock_release(&pool->lock);
     return any;
 }
@@ -111,7 +115,8 @@ static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, 
 // The legacy stream can tell of its frees, and no event stands behind them.
 static bool is_silent(const struct sp_request *request, const struct sp_lane *lane) {
     return lane != request->lane && lane->unfenced[request->kind].bytes > 0 &&
-           sp_silent_is_seen_by_legacy(lane->stream) && sp_request_shares_context(request, lane->stream);
+           sp_silent_is_seen_by_legacy(lane->stream) &&
+           sp_request_shares_context(request, lane->stream);
 }
 
 CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **block) {
@@ -125,7 +130,8 @@ CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **blo
 
 CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
-    if (!trusts_context(request) || !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
+    if (!trusts_context(request) ||
+        !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
         sp_silent_wait_context(request->lane->stream) != CUDA_SUCCESS)
         return CUDA_SUCCESS; // this driver can't: the request goes on without
     return take_ordered(request, SP_STATISTIC_ContextFences, block);
@@ -140,7 +146,8 @@ static bool may_complete(const struct sp_request *request, const struct sp_lane 
     const struct sp_stream *stream = lane->stream;
     if (sp_request_shares_context(request, stream) && sp_stream_has_pending_events(stream))
         return true;
-    return is_unfenced(request, lane) && (sp_silent_is_seen_by_legacy(stream) || trusts_context(request));
+    return is_unfenced(request, lane) &&
+           (sp_silent_is_seen_by_legacy(stream) || trusts_context(request));
 }
 
 // Other pools of the device can give memory back, where it was the device that had too little.
@@ -184,7 +191,8 @@ CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **b
     sp_pool_count(request->pool, SP_STATISTIC_HostWaits);
     uint64_t begin = sp_time_now();
     bool pending =
-        true; // as of the last look: what another thread has found complete since then is taken, too
+        // As of the last look: what another thread has found complete since then is taken, too.
+        true;
     CUresult error = poll_and_climb(request, block);
     while (error == CUDA_SUCCESS && !*block && pending && sp_time_now() - begin < limit) {
         nanosleep(&pause, NULL);
@@ -203,5 +211,6 @@ CUresult sp_take_after_context_wait(struct sp_request *request, struct sp_block 
         return CUDA_SUCCESS;
     sp_pool_count(request->pool, SP_STATISTIC_ContextWaits);
     CUresult error = sp_context_await(request->lane->stream, limit);
-    return error == CUDA_SUCCESS && sp_streams_news() != before ? sp_climb_again(request, block) : error;
+    return error == CUDA_SUCCESS && sp_streams_news() != before ? sp_climb_again(request, block)
+                                                                : error;
 }

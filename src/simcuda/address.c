@@ -18,8 +18,8 @@ static uint64_t next_address = FIRST_ADDRESS;
 
 // Near `address` if that is free and not 0. 0 when the host has no room.
 static uint64_t map(uint64_t address, uint64_t size) {
-    void *memory =
-        mmap((void *)(uintptr_t)address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap((void *)(uintptr_t)address, size, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? 0 : (uintptr_t)memory;
 }
 

@@ -1,8 +1,9 @@
 // Device address space: the ranges that cuMemAddressReserve gave out.
 //
-// A device address is a reserved host address that the host can't read or write, so a range that the host
-// refuses is out of memory here as well, and touching a device address from the host faults. Ranges are
-// placed upwards from a fixed address while that works, so that a program run twice sees the same addresses.
+// A device address is a reserved host address that the host can't read or write, so a range that
+// the host refuses is out of memory here as well, and touching a device address from the host
+// faults. Ranges are placed upwards from a fixed address while that works, so that a program run
+// twice sees the same addresses.
 //
 //   ranges are sorted and disjoint
 #ifndef STREAMPOOL_SIMCUDA_ADDRESS_H
@@ -19,12 +20,13 @@ struct sim_range {
     uint64_t size;
 };
 
-// Takes `size` bytes of host address space, aligned, near `hint` if that is not 0. 0 when there are none.
+// Takes `size` bytes of host address space, aligned, near `hint` if that is not 0. 0 when there are
+// none.
 uint64_t sim_address_take(uint64_t size, uint64_t alignment, uint64_t hint);
 void sim_address_give(uint64_t address, uint64_t size);
 
-// The ranges of cuMemAddressReserve, on top of it. OUT_OF_MEMORY when the host or the configured limit has no
-// more.
+// The ranges of cuMemAddressReserve, on top of it. OUT_OF_MEMORY when the host or the configured
+// limit has no more.
 CUresult sim_range_reserve(uint64_t size, uint64_t alignment, uint64_t hint, uint64_t *address);
 // False when that is no range as it was reserved.
 bool sim_range_exists(uint64_t address, uint64_t size);

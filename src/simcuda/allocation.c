@@ -97,7 +97,8 @@ static uint64_t take_span(uint64_t size) {
     return address;
 }
 
-CUresult sim_allocation_create(const struct sim_context *context, uint64_t size, CUdeviceptr *result) {
+CUresult sim_allocation_create(const struct sim_context *context, uint64_t size,
+                               CUdeviceptr *result) {
     struct sim_extent *extent;
     if (size == 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -107,8 +108,8 @@ CUresult sim_allocation_create(const struct sim_context *context, uint64_t size,
     uint64_t address = take_span(room);
     if (address == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult failure =
-        sim_extent_create(SIM_EXTENT_OF_ALLOCATION, context->device, sp_round_up(size, STEP), false, &extent);
+    CUresult failure = sim_extent_create(SIM_EXTENT_OF_ALLOCATION, context->device,
+                                         sp_round_up(size, STEP), false, &extent);
     if (failure != CUDA_SUCCESS) {
         give_span(address, room);
         return failure;
@@ -125,14 +126,14 @@ CUresult sim_allocation_create(const struct sim_context *context, uint64_t size,
 // Null for one that is being freed, too.
 static struct sim_mapping *find(CUdeviceptr address) {
     struct sim_mapping *mapping = sim_mapping_at(address);
-    if (!mapping || mapping->address != address || mapping->extent->kind != SIM_EXTENT_OF_ALLOCATION ||
-        mapping->extent->is_being_freed)
+    if (!mapping || mapping->address != address ||
+        mapping->extent->kind != SIM_EXTENT_OF_ALLOCATION || mapping->extent->is_being_freed)
         return NULL;
     return mapping;
 }
 
-// Whether the driver ever gave the address out. Any other one is refused with no report: who hands a pointer on that he doesn't
-// know asks for the answer.
+// Whether the driver ever gave the address out. Any other one is refused with no report: who hands
+// a pointer on that he doesn't know asks for the answer.
 static bool is_of_device(CUdeviceptr address) {
     for (size_t i = 0; i < arena_count; i++) {
         if (address - arenas[i].begin < arenas[i].size)
@@ -196,7 +197,8 @@ void sim_allocation_set_being_freed(CUdeviceptr address, bool is_being_freed) {
 void sim_allocation_free_all(const struct sim_context *context) {
     SP_LIST_FOR_EACH_SAFE(link, &sim_mappings) {
         struct sim_mapping *mapping = SP_CONTAINER_OF(link, struct sim_mapping, link);
-        if (mapping->extent->kind == SIM_EXTENT_OF_ALLOCATION && mapping->extent->context == context)
+        if (mapping->extent->kind == SIM_EXTENT_OF_ALLOCATION &&
+            mapping->extent->context == context)
             destroy(mapping);
     }
 }

@@ -1,33 +1,34 @@
-// The bridge: the driver's entry points, with the driver's binary interface. Each one checks its pointers,
-// asks the engine, and does nothing else. What every call has in common is in SIM_BEGIN and SIM_END:
+// The bridge: the driver's entry points, with the driver's binary interface. Each one checks its
+// pointers, asks the engine, and does nothing else. What every call has in common is in SIM_BEGIN
+// and SIM_END:
 //
 //     CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 //         SIM_BEGIN(cuMemRelease);
 //         SIM_END(cuMemRelease, sim_virtual_release(handle));
 //     }
 //
-// Between them the engine's lock is held. A query (SIM_QUERY) reads atomic state or the thread's own, with no
-// lock.
+// Between them the engine's lock is held. A query (SIM_QUERY) reads atomic state or the thread's
+// own, with no lock.
 #ifndef STREAMPOOL_SIMCUDA_BRIDGE_H
 #define STREAMPOOL_SIMCUDA_BRIDGE_H
 
 #include "simcuda/engine.h"
 #include "simcuda/entry.h"
 
-#define SIM_BEGIN(name)                                                                                      \
-    do {                                                                                                     \
-        CUresult refused = sim_call_begin(SIM_ENTRY_##name);                                                 \
-        if (refused != CUDA_SUCCESS)                                                                         \
-            return refused;                                                                                  \
+#define SIM_BEGIN(name)                                                                            \
+    do {                                                                                           \
+        CUresult refused = sim_call_begin(SIM_ENTRY_##name);                                       \
+        if (refused != CUDA_SUCCESS)                                                               \
+            return refused;                                                                        \
     } while (0)
 
 #define SIM_END(name, result) return sim_call_end(SIM_ENTRY_##name, (result))
 
-#define SIM_QUERY(name)                                                                                      \
-    do {                                                                                                     \
-        CUresult refused = sim_query_begin(SIM_ENTRY_##name);                                                \
-        if (refused != CUDA_SUCCESS)                                                                         \
-            return refused;                                                                                  \
+#define SIM_QUERY(name)                                                                            \
+    do {                                                                                           \
+        CUresult refused = sim_query_begin(SIM_ENTRY_##name);                                      \
+        if (refused != CUDA_SUCCESS)                                                               \
+            return refused;                                                                        \
     } while (0)
 
 #endif

@@ -81,7 +81,8 @@ static CUresult identify(CUcontext handle, unsigned long long *id) {
     struct sim_context *context;
     if (handle && !sim_context_find(handle) && sim_context_is_known(handle))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    CUresult result = handle ? find(handle, &context) : sim_context_current(sim_thread_self(), &context);
+    CUresult result =
+        handle ? find(handle, &context) : sim_context_current(sim_thread_self(), &context);
     if (result == CUDA_SUCCESS)
         *id = sim_context_identity(context);
     return result;
@@ -95,7 +96,8 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
 static CUresult record_event(CUcontext handle, CUevent event_handle) {
     struct sim_context *context;
     struct sim_event *event;
-    CUresult result = handle ? find(handle, &context) : sim_context_current(sim_thread_self(), &context);
+    CUresult result =
+        handle ? find(handle, &context) : sim_context_current(sim_thread_self(), &context);
     if (result == CUDA_SUCCESS)
         result = sim_event_find(event_handle, &event);
     return result == CUDA_SUCCESS ? sim_event_record_context(event, context) : result;
@@ -121,8 +123,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device) {
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     SIM_BEGIN(cuDevicePrimaryCtxRelease);
-    SIM_END(cuDevicePrimaryCtxRelease,
-            sim_device_exists(device) ? sim_context_release_primary(device) : CUDA_ERROR_INVALID_DEVICE);
+    SIM_END(cuDevicePrimaryCtxRelease, sim_device_exists(device)
+                                           ? sim_context_release_primary(device)
+                                           : CUDA_ERROR_INVALID_DEVICE);
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {

@@ -26,9 +26,9 @@ CUresult cuGetErrorName(CUresult error, const char **name) {
     if (!name)
         return CUDA_ERROR_INVALID_VALUE;
     switch (error) {
-#define SIM_ERROR_NAME(code, number)                                                                         \
-    case code:                                                                                               \
-        *name = #code;                                                                                       \
+#define SIM_ERROR_NAME(code, number)                                                               \
+    case code:                                                                                     \
+        *name = #code;                                                                             \
         return CUDA_SUCCESS;
         SP_DRIVER_ERRORS(SIM_ERROR_NAME)
 #undef SIM_ERROR_NAME
@@ -95,14 +95,15 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
     SIM_END(cuDeviceCanAccessPeer, result);
 }
 
-// ---------------------------------------------------------------------------------- finding entry points
+// ---------------------------------------------------------------------------- finding entry points
 
 // cuGetProcAddress has two forms under one name, and the version that is asked for chooses.
 static enum sim_entry find_entry(const char *name, int version) {
     if (strcmp(name, "cuGetProcAddress") != 0)
         return sim_entry_find(name);
-    return version >= sim_entries[SIM_ENTRY_cuGetProcAddress_v2].version ? SIM_ENTRY_cuGetProcAddress_v2
-                                                                         : SIM_ENTRY_cuGetProcAddress;
+    return version >= sim_entries[SIM_ENTRY_cuGetProcAddress_v2].version
+               ? SIM_ENTRY_cuGetProcAddress_v2
+               : SIM_ENTRY_cuGetProcAddress;
 }
 
 static CUresult find_function(const char *name, void **function, int version,
@@ -134,5 +135,6 @@ CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uin
     CUdriverProcAddressQueryResult unwanted;
     (void)flags;
     SIM_BEGIN(cuGetProcAddress_v2);
-    SIM_END(cuGetProcAddress_v2, find_function(name, function, version, status ? status : &unwanted));
+    SIM_END(cuGetProcAddress_v2,
+            find_function(name, function, version, status ? status : &unwanted));
 }

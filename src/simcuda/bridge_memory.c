@@ -32,8 +32,8 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t size) {
     SIM_END(cuMemAddressFree, sim_virtual_free(address, size));
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
-                     unsigned long long flags) {
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+                     const CUmemAllocationProp *prop, unsigned long long flags) {
     SIM_BEGIN(cuMemCreate);
     SIM_END(cuMemCreate, sim_virtual_create(handle, size, prop, flags));
 }
@@ -43,10 +43,11 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
     SIM_END(cuMemRelease, sim_virtual_release(handle));
 }
 
-CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
-                  unsigned long long flags) {
+CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags) {
     SIM_BEGIN(cuMemMap);
-    SIM_END(cuMemMap, flags == 0 ? sim_mapping_map(address, size, offset, handle) : CUDA_ERROR_INVALID_VALUE);
+    SIM_END(cuMemMap,
+            flags == 0 ? sim_mapping_map(address, size, offset, handle) : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t size) {
@@ -54,17 +55,19 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size) {
     SIM_END(cuMemUnmap, sim_mapping_unmap(address, size));
 }
 
-CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors, size_t count) {
+CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors,
+                        size_t count) {
     SIM_BEGIN(cuMemSetAccess);
     SIM_END(cuMemSetAccess, sim_mapping_set_access(address, size, descriptors, count));
 }
 
-CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address) {
+CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
+                        CUdeviceptr address) {
     SIM_BEGIN(cuMemGetAccess);
     SIM_END(cuMemGetAccess, sim_virtual_access(flags, location, address));
 }
 
-// --------------------------------------------------------------------------------------------- cuMemAlloc
+// -------------------------------------------------------------------------------------- cuMemAlloc
 
 static CUresult current_healthy_context(struct sim_context **context) {
     CUresult result = sim_context_current(sim_thread_self(), context);
@@ -121,7 +124,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     SIM_END(cuMemFree, free_allocation(address));
 }
 
-// ------------------------------------------------------------------------------------------ pinned memory
+// ----------------------------------------------------------------------------------- pinned memory
 
 static CUresult allocate_pinned(void **memory, size_t size, unsigned int flags) {
     struct sim_context *context;
@@ -165,7 +168,7 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdev
     SIM_END(cuPointerGetAttribute, describe_pointer(value, attribute, address));
 }
 
-// ------------------------------------------------------------------------------------------------- copies
+// ------------------------------------------------------------------------------------------ copies
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
     struct sim_job job = {0};

@@ -1,5 +1,6 @@
-// The driver's own pools, which the simulated driver does not have: the device attribute says so, and every
-// call returns CUDA_ERROR_NOT_SUPPORTED. But cuMemFreeAsync frees what cuMemAlloc gave, too, and does so here.
+// The driver's own pools, which the simulated driver does not have: the device attribute says so,
+// and every call returns CUDA_ERROR_NOT_SUPPORTED. But cuMemFreeAsync frees what cuMemAlloc gave,
+// too, and does so here.
 #include "simcuda/allocation.h"
 #include "simcuda/bridge.h"
 #include "simcuda/capture.h"
@@ -7,8 +8,8 @@
 #include "simcuda/stream.h"
 #include "simcuda/work.h"
 
-#define SIM_NOT_SUPPORTED(name)                                                                              \
-    SIM_BEGIN(name);                                                                                         \
+#define SIM_NOT_SUPPORTED(name)                                                                    \
+    SIM_BEGIN(name);                                                                               \
     SIM_END(name, CUDA_ERROR_NOT_SUPPORTED)
 
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
@@ -16,7 +17,8 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
     SIM_NOT_SUPPORTED(cuMemAllocAsync);
 }
 
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream) {
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool pool,
+                                 CUstream stream) {
     (void)address, (void)size, (void)pool, (void)stream;
     SIM_NOT_SUPPORTED(cuMemAllocFromPoolAsync);
 }

@@ -8,7 +8,7 @@
 #include "simcuda/stream.h"
 #include "simcuda/thread.h"
 
-// ------------------------------------------------------------------------------------------------- queries
+// ----------------------------------------------------------------------------------------- queries
 
 // The slow way, for per-thread default streams and for handles that are wrong.
 static CUresult find_queue(CUstream handle, struct sim_queue **queue) {
@@ -22,8 +22,8 @@ static int is_legacy(CUstream handle) {
     return !handle || handle == CU_STREAM_LEGACY;
 }
 
-// As seen on an H200: asking a stream that captures who it is, or the legacy stream while a blocking one
-// captures, is an error that invalidates the capture, in every mode.
+// As seen on an H200: asking a stream that captures who it is, or the legacy stream while a
+// blocking one captures, is an error that invalidates the capture, in every mode.
 static CUresult refuse_if_capturing(CUstream handle, const char *call) {
     struct sim_queue *queue;
     sim_lock();
@@ -68,7 +68,8 @@ CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
     if (stream && captures(stream))
         failure = refuse_if_capturing(handle, "cuStreamGetFlags");
     if (failure == CUDA_SUCCESS)
-        *flags = stream ? atomic_load_explicit(&stream->flags, memory_order_relaxed) : CU_STREAM_DEFAULT;
+        *flags =
+            stream ? atomic_load_explicit(&stream->flags, memory_order_relaxed) : CU_STREAM_DEFAULT;
     return failure;
 }
 
@@ -80,7 +81,8 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
         return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
     if (stream) {
-        CUresult failure = captures(stream) ? refuse_if_capturing(handle, "cuStreamGetId") : CUDA_SUCCESS;
+        CUresult failure =
+            captures(stream) ? refuse_if_capturing(handle, "cuStreamGetId") : CUDA_SUCCESS;
         if (failure == CUDA_SUCCESS)
             *id = atomic_load_explicit(&stream->element.identity, memory_order_relaxed);
         return failure;
@@ -118,7 +120,8 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
         return CUDA_ERROR_INVALID_VALUE;
     struct sim_stream *stream = sim_stream_find(handle);
     if (stream) {
-        *status = (CUstreamCaptureStatus)atomic_load_explicit(&stream->capture_status, memory_order_relaxed);
+        *status = (CUstreamCaptureStatus)atomic_load_explicit(&stream->capture_status,
+                                                              memory_order_relaxed);
         return CUDA_SUCCESS;
     }
     if (is_legacy(handle))
@@ -140,7 +143,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
     return CUDA_SUCCESS;
 }
 
-// ------------------------------------------------------------------------------------------------- waiting
+// ----------------------------------------------------------------------------------------- waiting
 
 static CUresult query(CUstream handle) {
     struct sim_queue *queue;
@@ -191,7 +194,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
     SIM_END(cuStreamWaitEvent, wait_event(handle, event, flags));
 }
 
-// ---------------------------------------------------------------------------------------- life and captures
+// ------------------------------------------------------------------------------- life and captures
 
 static CUresult create(CUstream *handle, unsigned flags) {
     struct sim_context *context;

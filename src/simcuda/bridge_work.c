@@ -33,9 +33,10 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 }
 
 // The shape of the grid changes nothing here: the kernels stride over it.
-CUresult cuLaunchKernel(CUfunction function, unsigned int gridX, unsigned int gridY, unsigned int gridZ,
-                        unsigned int blockX, unsigned int blockY, unsigned int blockZ,
-                        unsigned int sharedBytes, CUstream stream, void **parameters, void **extra) {
+CUresult cuLaunchKernel(CUfunction function, unsigned int gridX, unsigned int gridY,
+                        unsigned int gridZ, unsigned int blockX, unsigned int blockY,
+                        unsigned int blockZ, unsigned int sharedBytes, CUstream stream,
+                        void **parameters, void **extra) {
     struct sim_job job = {0};
     (void)sharedBytes;
     SIM_BEGIN(cuLaunchKernel);
@@ -44,12 +45,15 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int gridX, unsigned int gr
     if (extra)
         SIM_END(cuLaunchKernel, CUDA_ERROR_NOT_SUPPORTED);
     CUresult result = sim_kernel_job(function, parameters, &job);
-    SIM_END(cuLaunchKernel, result == CUDA_SUCCESS ? sim_launch(stream, "cuLaunchKernel", &job) : result);
+    SIM_END(cuLaunchKernel,
+            result == CUDA_SUCCESS ? sim_launch(stream, "cuLaunchKernel", &job) : result);
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *userData) {
-    struct sim_job job = {.name = "host function", .host_function = function, .user_data = userData};
+    struct sim_job job = {
+        .name = "host function", .host_function = function, .user_data = userData};
     SIM_BEGIN(cuLaunchHostFunc);
     CUresult result = function ? sim_host_function_prepare() : CUDA_ERROR_INVALID_VALUE;
-    SIM_END(cuLaunchHostFunc, result == CUDA_SUCCESS ? sim_launch(stream, "cuLaunchHostFunc", &job) : result);
+    SIM_END(cuLaunchHostFunc,
+            result == CUDA_SUCCESS ? sim_launch(stream, "cuLaunchHostFunc", &job) : result);
 }

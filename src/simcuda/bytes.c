@@ -49,8 +49,8 @@ bool sim_bytes_write(uint64_t address, const void *from, size_t size) {
 }
 
 static CUresult illegal(simcudaReportKind kind, const struct sim_item *item, uint64_t address) {
-    sim_report(kind, "\"%s\" in stream %" PRIu64 ", enqueued by thread %u, at 0x%" PRIx64, item->job.name,
-               item->queue->stream_id, item->thread, address);
+    sim_report(kind, "\"%s\" in stream %" PRIu64 ", enqueued by thread %u, at 0x%" PRIx64,
+               item->job.name, item->queue->stream_id, item->thread, address);
     return CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
@@ -89,8 +89,8 @@ static CUresult touch_range(const struct sim_item *item, const simcudaAccess *ac
         if (!item->job.needs_no_access && !is_allowed(part.mapping, device, touch.writes))
             return illegal(simcudaReport_noAccess, item, address);
         sim_mapping_note_use(part.mapping, &touch);
-        if (!sim_history_touch(&part.mapping->extent->history, part.offset, part.offset + part.size, &touch,
-                               item->clock, &other))
+        if (!sim_history_touch(&part.mapping->extent->history, part.offset, part.offset + part.size,
+                               &touch, item->clock, &other))
             report_race(&other, &touch);
     }
     return CUDA_SUCCESS;

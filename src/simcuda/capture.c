@@ -49,7 +49,7 @@ void sim_capture_point_drop(struct sim_capture_point *point) {
     *point = (struct sim_capture_point){0};
 }
 
-// ---------------------------------------------------------------------------------------------- participants
+// ------------------------------------------------------------------------------------ participants
 
 static void set_status(struct sim_queue *queue, CUstreamCaptureStatus status) {
     bool was = queue->capture_status != CU_STREAM_CAPTURE_STATUS_NONE;
@@ -66,7 +66,8 @@ static void join(struct sim_queue *queue, struct sim_capture *capture) {
         capture->capacity = capture->capacity ? 2 * capture->capacity : 4;
         capture->participants =
             sim_reallocate(capture->participants, capture->capacity, sizeof(struct sim_queue *));
-        capture->sequences = sim_reallocate(capture->sequences, capture->capacity, sizeof(uint64_t));
+        capture->sequences =
+            sim_reallocate(capture->sequences, capture->capacity, sizeof(uint64_t));
     }
     queue->capturing = (struct sim_capturing){.capture = capture, .participant = capture->count};
     capture->participants[capture->count] = queue;
@@ -119,7 +120,7 @@ void sim_capture_leave(struct sim_queue *queue) {
         leave(queue);
 }
 
-// ------------------------------------------------------------------------------------------ begin and end
+// ----------------------------------------------------------------------------------- begin and end
 
 CUresult sim_capture_begin(struct sim_queue *queue, CUstreamCaptureMode mode) {
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
@@ -186,11 +187,11 @@ CUresult sim_graph_destroy(CUgraph graph) {
 uint64_t sim_graph_count(void) {
     uint64_t count = 0;
     SP_LIST_FOR_EACH(link, &graphs)
-    count++;
+        count++;
     return count;
 }
 
-// --------------------------------------------------------------------------------------------------- work
+// -------------------------------------------------------------------------------------------- work
 
 // A legacy stream's work would have to be ordered with work that is only captured.
 static CUresult check_implicit(struct sim_queue *queue, const char *call) {
@@ -227,8 +228,8 @@ CUresult sim_capture_record(struct sim_queue *queue, struct sim_capture_point *p
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     sim_capture_point_drop(point);
     capturing->capture->references++;
-    *point = (struct sim_capture_point){capturing->capture, capturing->participant, capturing->sequence,
-                                        sim_clock_share(capturing->clock)};
+    *point = (struct sim_capture_point){capturing->capture, capturing->participant,
+                                        capturing->sequence, sim_clock_share(capturing->clock)};
     return CUDA_SUCCESS;
 }
 
@@ -241,8 +242,8 @@ static CUresult wait_for_outside(struct sim_queue *queue, bool is_recorded) {
     return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
 }
 
-CUresult sim_capture_wait(struct sim_queue *queue, const struct sim_capture_point *point, bool is_recorded,
-                          bool *captured) {
+CUresult sim_capture_wait(struct sim_queue *queue, const struct sim_capture_point *point,
+                          bool is_recorded, bool *captured) {
     struct sim_capture *own = queue->capturing.capture;
     *captured = own || point->capture;
     if (!*captured)
@@ -267,10 +268,10 @@ CUresult sim_capture_wait(struct sim_queue *queue, const struct sim_capture_poin
     return CUDA_SUCCESS;
 }
 
-// --------------------------------------------------------------------------------------------- wrong calls
+// ------------------------------------------------------------------------------------- wrong calls
 
-// Whether an open capture forbids unsafe calls to this thread: one that it began itself, unless relaxed, and
-// in the global mode one that any thread began in the global mode.
+// Whether an open capture forbids unsafe calls to this thread: one that it began itself, unless
+// relaxed, and in the global mode one that any thread began in the global mode.
 static bool forbids(const struct sim_capture *capture, const struct sim_thread *thread) {
     if (thread->capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
         return false;
@@ -315,7 +316,8 @@ CUresult sim_capture_check_identity(struct sim_queue *queue, const char *call) {
 CUresult sim_capture_check_context(const struct sim_context *context, const char *call) {
     CUresult result = CUDA_SUCCESS;
     SP_LIST_FOR_EACH(link, &context->queues) {
-        struct sim_capture *capture = SP_CONTAINER_OF(link, struct sim_queue, link)->capturing.capture;
+        struct sim_capture *capture =
+            SP_CONTAINER_OF(link, struct sim_queue, link)->capturing.capture;
         if (!capture)
             continue;
         invalidate(capture, call);
@@ -334,5 +336,5 @@ CUresult sim_capture_status(const struct sim_queue *queue, CUstreamCaptureStatus
 // No event and no queue holds a capture any more.
 void sim_capture_reset(void) {
     SP_LIST_FOR_EACH_SAFE(link, &graphs)
-    sim_graph_destroy(SP_CONTAINER_OF(link, struct CUgraph_st, link));
+        sim_graph_destroy(SP_CONTAINER_OF(link, struct CUgraph_st, link));
 }

@@ -1,13 +1,14 @@
-// Stream capture: which streams capture, what joins a capture, which calls are wrong while one is open, and
-// how it ends. Captured work is not kept: the graph that comes out only counts its nodes, since nothing here
-// launches one.
+// Stream capture: which streams capture, what joins a capture, which calls are wrong while one is
+// open, and how it ends. Captured work is not kept: the graph that comes out only counts its nodes,
+// since nothing here launches one.
 //
-// A capture begins on its origin; a stream that waits for an event recorded in the capture joins it. All its
-// streams leave it when the origin ends it. Order inside a capture is a vector clock over its streams
-// (participants), so that a stream that was not joined to the origin again is found.
+// A capture begins on its origin; a stream that waits for an event recorded in the capture joins
+// it. All its streams leave it when the origin ends it. Order inside a capture is a vector clock
+// over its streams (participants), so that a stream that was not joined to the origin again is
+// found.
 //
-// Every call that would do something that a capture can't hold invalidates it: the calls then return
-// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED until the origin ends it.
+// Every call that would do something that a capture can't hold invalidates it: the calls then
+// return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED until the origin ends it.
 #ifndef STREAMPOOL_SIMCUDA_CAPTURE_H
 #define STREAMPOOL_SIMCUDA_CAPTURE_H
 
@@ -36,16 +37,18 @@ CUresult sim_capture_end(struct sim_queue *queue, CUgraph *graph);
 CUresult sim_graph_destroy(CUgraph graph);
 uint64_t sim_graph_count(void);
 
-// Work is about to be added to a queue. CUDA_SUCCESS and *captured: it became a node, nothing is to be run.
-// STREAM_CAPTURE_IMPLICIT on a legacy stream while a blocking stream of its context captures.
+// Work is about to be added to a queue. CUDA_SUCCESS and *captured: it became a node, nothing is to
+// be run. STREAM_CAPTURE_IMPLICIT on a legacy stream while a blocking stream of its context
+// captures.
 CUresult sim_capture_work(struct sim_queue *queue, const char *call, bool *captured);
-// An event is recorded in a capturing queue / waited for: the same, with the point that the event stands for.
+// An event is recorded in a capturing queue / waited for: the same, with the point that the event
+// stands for.
 CUresult sim_capture_record(struct sim_queue *queue, struct sim_capture_point *point);
-CUresult sim_capture_wait(struct sim_queue *queue, const struct sim_capture_point *point, bool is_recorded,
-                          bool *captured);
+CUresult sim_capture_wait(struct sim_queue *queue, const struct sim_capture_point *point,
+                          bool is_recorded, bool *captured);
 
-// A call that is unsafe while a capture is open (CUDA's "potentially unsafe calls") by the calling thread's
-// mode.
+// A call that is unsafe while a capture is open (CUDA's "potentially unsafe calls") by the calling
+// thread's mode.
 CUresult sim_capture_check_unsafe(const char *call);
 // A call that waits for or asks about a queue: never while that captures.
 CUresult sim_capture_check_queue(struct sim_queue *queue, const char *call);

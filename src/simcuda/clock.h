@@ -1,9 +1,9 @@
-// Vector clocks: for each slot (a stream's incarnation, work.h) the latest sequence number that something is
-// known to run after. Null is the clock of zeros.
+// Vector clocks: for each slot (a stream's incarnation, work.h) the latest sequence number that
+// something is known to run after. Null is the clock of zeros.
 //
-// A clock is counted and shared: pieces of work of one stream between two changes of its clock hold the same
-// one. Raising and merging go through the owner's pointer and copy first when somebody else holds it, so a
-// clock that was handed out never changes.
+// A clock is counted and shared: pieces of work of one stream between two changes of its clock hold
+// the same one. Raising and merging go through the owner's pointer and copy first when somebody
+// else holds it, so a clock that was handed out never changes.
 //
 //   width is the number of slots stored; every slot beyond reads 0
 #ifndef STREAMPOOL_SIMCUDA_CLOCK_H

@@ -60,13 +60,15 @@ void simcudaConfigDefault(simcudaConfig *config) {
         .peers = 1,
     };
     for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++)
-        config->device[i] = (simcudaDevice){.memory = (uint64_t)16 << 30, .vmm = simcudaVmmSupported};
+        config->device[i] =
+            (simcudaDevice){.memory = (uint64_t)16 << 30, .vmm = simcudaVmmSupported};
 }
 
 const char *sim_config_problem(const simcudaConfig *config) {
     if (config->devices > SIMCUDA_MAX_DEVICES)
         return "there are at most 16 devices";
-    if (!sp_is_power_of_two(config->granule) || config->granule < 4096 || config->granule > (uint64_t)1 << 30)
+    if (!sp_is_power_of_two(config->granule) || config->granule < 4096 ||
+        config->granule > (uint64_t)1 << 30)
         return "the granule is a power of two from 4K to 1G";
     if (config->api < 10020 || config->api > 99999)
         return "the API level is a CUDA version such as 10020 or 13000";

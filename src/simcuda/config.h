@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <streampool/simcuda.h>
 
-// The default, then what STREAMPOOL_SIMCUDA says. False when it can't be read: a line on standard error says
-// why.
+// The default, then what STREAMPOOL_SIMCUDA says. False when it can't be read: a line on standard
+// error says why.
 bool sim_config_from_environment(struct simcudaConfig *config);
 
 // Null when the configuration makes sense, else why not.

@@ -18,7 +18,8 @@
 
 static struct sim_slab slab;
 static struct sp_list contexts = {&contexts, &contexts};
-static struct sim_context *primaries[SIMCUDA_MAX_DEVICES]; // kept when not alive: the handle stays the same
+// Kept when not alive: the handle stays the same.
+static struct sim_context *primaries[SIMCUDA_MAX_DEVICES];
 static bool primary_is_alive[SIMCUDA_MAX_DEVICES];
 
 void sim_context_start(void) {
@@ -41,7 +42,8 @@ struct sim_context *sim_context_next(const struct sim_context *context) {
 
 uint64_t sim_context_count(void) {
     uint64_t count = 0;
-    for (struct sim_context *context = sim_context_next(NULL); context; context = sim_context_next(context))
+    for (struct sim_context *context = sim_context_next(NULL); context;
+         context = sim_context_next(context))
         count++;
     return count;
 }
@@ -146,7 +148,7 @@ void sim_context_destroy(struct sim_context *context) {
         end(context);
 }
 
-// ------------------------------------------------------------------------------------------------- current
+// ----------------------------------------------------------------------------------------- current
 
 static struct sim_context_reference reference_to(struct sim_context *context) {
     return (struct sim_context_reference){context, context ? sim_context_identity(context) : 0};

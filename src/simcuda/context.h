@@ -1,9 +1,10 @@
-// Contexts: the primary one of each device, and those that cuCtxCreate makes. A context owns its queues (and
-// with them its streams), its events, its allocations (device and pinned host memory) and its modules; memory of the virtual memory calls
-// belongs to none.
+// Contexts: the primary one of each device, and those that cuCtxCreate makes. A context owns its
+// queues (and with them its streams), its events, its allocations (device and pinned host memory)
+// and its modules; memory of the virtual memory calls belongs to none.
 //
-// A context's handle is the address of its struct, which stays readable when the context is gone. The primary
-// context of a device has the same handle in every incarnation; the identity tells them apart.
+// A context's handle is the address of its struct, which stays readable when the context is gone.
+// The primary context of a device has the same handle in every incarnation; the identity tells them
+// apart.
 #ifndef STREAMPOOL_SIMCUDA_CONTEXT_H
 #define STREAMPOOL_SIMCUDA_CONTEXT_H
 
@@ -17,17 +18,19 @@
 #include "simcuda/thread.h"
 
 struct sim_context {
-    struct sim_slab_element element;   // its identity is the context's
-    _Atomic uint64_t legacy_stream_id; // this, and the two below, are what queries read with no lock
+    struct sim_slab_element element; // its identity is the context's
+    // This, and the two below, are what queries read with no lock.
+    _Atomic uint64_t legacy_stream_id;
     _Atomic int device;
     _Atomic bool is_primary;
     uint64_t retained; // of a primary context
     CUresult error;    // sticky; CUDA_SUCCESS while all is well
     struct sp_list queues;
     struct sim_queue *legacy;
-    struct sim_queue *recorder; // of cuCtxRecordEvent, in no order with any stream; null until needed
-    // What was done in queues that are gone: by any, and by blocking ones, which the legacy stream runs
-    // after.
+    // Of cuCtxRecordEvent, in no order with any stream; null until needed.
+    struct sim_queue *recorder;
+    // What was done in queues that are gone: by any, and by blocking ones, which the legacy stream
+    // runs after.
     struct sim_clock *departed;
     struct sim_clock *departed_blocking;
     struct sp_list link;           // among the live contexts

@@ -1,4 +1,5 @@
-// The functions of streampool/simcuda.h: each takes the engine's lock, calls the engine, and gives it back.
+// The functions of streampool/simcuda.h: each takes the engine's lock, calls the engine, and gives
+// it back.
 #include <pthread.h>
 #include <sched.h>
 #include <streampool/simcuda.h>
@@ -30,7 +31,7 @@ void simcudaGetConfig(simcudaConfig *config) {
     sim_unlock();
 }
 
-// ------------------------------------------------------------------------------------- failures and counters
+// --------------------------------------------------------------------------- failures and counters
 
 int simcudaFailCall(const char *entry, uint64_t n, simcudaFaultSpan span, int error) {
     enum sim_entry found = entry ? sim_entry_find(entry) : SIM_ENTRY_COUNT;
@@ -79,7 +80,7 @@ uint64_t simcudaTraceDigest(void) {
     return digest;
 }
 
-// --------------------------------------------------------------------------------------------------- reports
+// ----------------------------------------------------------------------------------------- reports
 
 uint64_t simcudaReportCount(const char *kind) {
     sim_lock();
@@ -156,7 +157,7 @@ int simcudaPoke(uint64_t address, const void *from, size_t size) {
     return is_mapped ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// ------------------------------------------------------------------------------------------- work and time
+// ----------------------------------------------------------------------------------- work and time
 
 static uint64_t count_of(CUstream stream) {
     struct sim_queue *queue;
@@ -167,7 +168,8 @@ int simcudaEnqueue(CUstream stream, const simcudaWork *work) {
     struct sim_job job = {.duration = work->duration};
     sim_job_name(&job, work->name);
     for (size_t i = 0; i < work->count; i++)
-        sim_job_touches(&job, work->accesses[i].address, work->accesses[i].size, work->accesses[i].kind);
+        sim_job_touches(&job, work->accesses[i].address, work->accesses[i].size,
+                        work->accesses[i].kind);
     sim_lock();
     CUresult result = sim_launch(stream, "simcudaEnqueue", &job);
     sim_unlock();
@@ -228,7 +230,7 @@ void simcudaAdvance(uint64_t nanoseconds) {
     sim_unlock();
 }
 
-// ------------------------------------------------------------------------------------------ scheduled mode
+// ---------------------------------------------------------------------------------- scheduled mode
 
 struct started_thread {
     pthread_t thread;

@@ -33,7 +33,8 @@ uint64_t sim_cost_call(enum sim_entry entry) {
 }
 
 uint64_t sim_cost_extent(enum sim_entry entry, uint64_t size) {
-    return extents[entry].fixed + (uint64_t)((double)extents[entry].each_gib * (double)size / (1 << 30));
+    return extents[entry].fixed +
+           (uint64_t)((double)extents[entry].each_gib * (double)size / (1 << 30));
 }
 
 uint64_t sim_cost_bytes(uint64_t size) {

@@ -1,5 +1,6 @@
-// What calls cost the host and work costs the device, in nanoseconds: the figures of one NVIDIA H200 (driver
-// 580.159, CUDA 13.0), medians, rounded. They make virtual time plausible; nothing depends on one of them.
+// What calls cost the host and work costs the device, in nanoseconds: the figures of one NVIDIA
+// H200 (driver 580.159, CUDA 13.0), medians, rounded. They make virtual time plausible; nothing
+// depends on one of them.
 #ifndef STREAMPOOL_SIMCUDA_COST_H
 #define STREAMPOOL_SIMCUDA_COST_H
 

@@ -9,8 +9,9 @@
 #include "simcuda/engine.h"
 #include "simcuda/host.h"
 
-#define HOST_PAGE   4096
-#define HANDLE_BITS 24 // of a memory handle: the index of its extent; the rest says which one it was
+#define HOST_PAGE 4096
+// Of a memory handle: the index of its extent; the rest says which one it was.
+#define HANDLE_BITS 24
 
 struct sp_list sim_extents = {&sim_extents, &sim_extents};
 
@@ -86,7 +87,7 @@ CUresult sim_device_attribute(int *value, CUdevice_attribute attribute, int devi
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-// ------------------------------------------------------------------------------------------------- handles
+// ----------------------------------------------------------------------------------------- handles
 
 static CUmemGenericAllocationHandle give_handle(struct sim_extent *extent) {
     size_t index = 0;
@@ -115,7 +116,7 @@ static void take_handle(struct sim_extent *extent) {
     extent->handle = 0;
 }
 
-// ------------------------------------------------------------------------------------------------- extents
+// ----------------------------------------------------------------------------------------- extents
 
 CUresult sim_extent_create(enum sim_extent_kind kind, int device, uint64_t size, bool shareable,
                            struct sim_extent **result) {
@@ -171,7 +172,7 @@ void sim_extent_unmapped(struct sim_extent *extent) {
         destroy(extent);
 }
 
-// --------------------------------------------------------------------------------------------------- bytes
+// ------------------------------------------------------------------------------------------- bytes
 
 static int file_of(const struct sim_extent *extent) {
     return extent->shareable ? extent->file : devices[extent->device].file;
@@ -213,7 +214,7 @@ bool sim_extent_write(struct sim_extent *extent, uint64_t offset, const void *fr
 
 void sim_device_reset(void) {
     SP_LIST_FOR_EACH_SAFE(link, &sim_extents)
-    destroy(SP_CONTAINER_OF(link, struct sim_extent, link));
+        destroy(SP_CONTAINER_OF(link, struct sim_extent, link));
     for (size_t i = 0; i < SIMCUDA_MAX_DEVICES; i++) {
         if (devices[i].file >= 0)
             close(devices[i].file);

@@ -1,8 +1,9 @@
-// Devices and their physical memory. An extent is one piece of it, as cuMemCreate and cuMemAlloc take it.
+// Devices and their physical memory. An extent is one piece of it, as cuMemCreate and cuMemAlloc
+// take it.
 //
-// The bytes of a device's extents lie in one sparse file in memory, each at offsets of its own that are never
-// used again; those of a shareable extent in a file of its own, so that its descriptor can cross processes. A
-// host page is spent only where a byte was written.
+// The bytes of a device's extents lie in one sparse file in memory, each at offsets of its own that
+// are never used again; those of a shareable extent in a file of its own, so that its descriptor
+// can cross processes. A host page is spent only where a byte was written.
 //
 //   used(device) is the sum of the sizes of its live extents, and never exceeds its memory
 //   created(device) is the part of it that cuMemCreate made, peak(device) its highest value
@@ -52,7 +53,8 @@ uint64_t sim_device_peak(int device);
 void sim_device_peak_reset(void);
 CUresult sim_device_attribute(int *value, CUdevice_attribute attribute, int device);
 
-// CUDA_SUCCESS, or OUT_OF_MEMORY when the device has less than `size` left. One for a handle has the handle.
+// CUDA_SUCCESS, or OUT_OF_MEMORY when the device has less than `size` left. One for a handle has
+// the handle.
 CUresult sim_extent_create(enum sim_extent_kind kind, int device, uint64_t size, bool shareable,
                            struct sim_extent **extent);
 // Null when there is no such handle, or it was released.

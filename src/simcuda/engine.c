@@ -101,8 +101,8 @@ static CUresult refuse_by_life(enum sim_entry entry) {
     return CUDA_SUCCESS;
 }
 
-// What is found out without the engine's lock. In a forked child nothing else may be touched: a lock may be
-// held by a thread that is not there.
+// What is found out without the engine's lock. In a forked child nothing else may be touched: a
+// lock may be held by a thread that is not there.
 static CUresult refuse_early(enum sim_entry entry) {
     CUresult refused = refuse_by_life(entry);
     if (refused == CUDA_SUCCESS && sim_thread_self()->in_host_function)
@@ -164,8 +164,9 @@ CUresult sim_call_begin(enum sim_entry entry) {
 }
 
 static void trace(const struct sim_thread *thread, enum sim_entry entry, CUresult result) {
-    digest = (digest ^ ((uint64_t)thread->ordinal << 32 | (uint64_t)entry << 16 | (uint64_t)result)) *
-             0x100000001B3u;
+    digest =
+        (digest ^ ((uint64_t)thread->ordinal << 32 | (uint64_t)entry << 16 | (uint64_t)result)) *
+        0x100000001B3u;
 }
 
 CUresult sim_call_end(enum sim_entry entry, CUresult result) {
@@ -260,7 +261,8 @@ static bool leaks_at_exit(void) {
     return leaks;
 }
 
-// The process ends, or the library is unloaded: memory and streams may be alive, and other threads in a call.
+// The process ends, or the library is unloaded: memory and streams may be alive, and other threads
+// in a call.
 static __attribute__((destructor)) void leave(void) {
     if (atomic_load(&sim_life) != SIM_READY)
         return;

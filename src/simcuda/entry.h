@@ -1,5 +1,5 @@
-// The entry points that the simulated driver exports: the rows of the driver's table and the two forms of
-// cuGetProcAddress, numbered, so that counters, faults and costs are arrays.
+// The entry points that the simulated driver exports: the rows of the driver's table and the two
+// forms of cuGetProcAddress, numbered, so that counters, faults and costs are arrays.
 #ifndef STREAMPOOL_SIMCUDA_ENTRY_H
 #define STREAMPOOL_SIMCUDA_ENTRY_H
 
@@ -32,8 +32,9 @@ enum sim_entry sim_entry_find(const char *name);
 SP_DRIVER_TABLE(SIM_DECLARE)
 #undef SIM_DECLARE
 
-SIM_EXPORT CUresult cuGetProcAddress(const char *name, void **function, int version, uint64_t flags);
-SIM_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
-                                        CUdriverProcAddressQueryResult *status);
+SIM_EXPORT CUresult cuGetProcAddress(const char *name, void **function, int version,
+                                     uint64_t flags);
+SIM_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int version,
+                                        uint64_t flags, CUdriverProcAddressQueryResult *status);
 
 #endif

@@ -49,8 +49,8 @@ static bool is_plain(const struct sim_event *event) {
 }
 
 // The event may be destroyed while a full queue makes the record wait.
-static CUresult record_as(struct sim_event *event, struct sim_queue *queue, struct sim_item **dependencies,
-                          size_t count) {
+static CUresult record_as(struct sim_event *event, struct sim_queue *queue,
+                          struct sim_item **dependencies, size_t count) {
     uint64_t identity = atomic_load(&event->element.identity);
     struct sim_job job = {.name = "event", .is_quiet = is_plain(event)};
     struct sim_item *item;
@@ -154,7 +154,8 @@ void sim_event_destroy(struct sim_event *event) {
     sim_slab_give(&slab, event);
 }
 
-static void destroy_if(bool (*concerns)(const struct sim_event *event, const struct sim_context *context),
+static void destroy_if(bool (*concerns)(const struct sim_event *event,
+                                        const struct sim_context *context),
                        const struct sim_context *context) {
     for (size_t i = 0; i < slab.used; i++) {
         struct sim_event *event = sim_slab_find(&slab, slab.base + i * slab.stride);

@@ -1,8 +1,8 @@
-// Events. An event stands for the piece of work that its last record added to a queue, or for a point in a
-// capture; one that was never recorded stands for nothing and is complete.
+// Events. An event stands for the piece of work that its last record added to a queue, or for a
+// point in a capture; one that was never recorded stands for nothing and is complete.
 //
-// A handle is the address of its struct and is handed out again after a destroy, like a stream's. An event
-// dies with its context; the record goes on in its queue.
+// A handle is the address of its struct and is handed out again after a destroy, like a stream's.
+// An event dies with its context; the record goes on in its queue.
 #ifndef STREAMPOOL_SIMCUDA_EVENT_H
 #define STREAMPOOL_SIMCUDA_EVENT_H
 

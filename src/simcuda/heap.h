@@ -1,5 +1,5 @@
-// The pieces of work that are due, as a binary heap: the one that ends first is on top, among equals the one
-// that was added first. An item knows its index, so any one can be taken out.
+// The pieces of work that are due, as a binary heap: the one that ends first is on top, among
+// equals the one that was added first. An item knows its index, so any one can be taken out.
 #ifndef STREAMPOOL_SIMCUDA_HEAP_H
 #define STREAMPOOL_SIMCUDA_HEAP_H
 

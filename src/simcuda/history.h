@@ -1,10 +1,10 @@
 // Who touched which bytes of an extent last, and whether a new touch races with them.
 //
-// The bytes of an extent are cut into segments that have the same history: the last write, and the reads
-// since then, the latest of each slot. A new touch races with an old one when one of both writes and the old
-// one is not in the new one's clock. Touches arrive in an order that agrees with all known orders (work
-// executes after what it depends on), so an old touch can never be ordered after a new one, and this one test
-// is enough.
+// The bytes of an extent are cut into segments that have the same history: the last write, and the
+// reads since then, the latest of each slot. A new touch races with an old one when one of both
+// writes and the old one is not in the new one's clock. Touches arrive in an order that agrees with
+// all known orders (work executes after what it depends on), so an old touch can never be ordered
+// after a new one, and this one test is enough.
 //
 //   segments are sorted, disjoint, and not empty; bytes in no segment were never touched
 #ifndef STREAMPOOL_SIMCUDA_HISTORY_H
@@ -48,9 +48,10 @@ struct sim_history {
 
 void sim_history_destroy(struct sim_history *history);
 
-// Enters a touch of [begin, end) with its clock. False when it races: then *other is one that it races with,
-// and the touch is entered all the same.
+// Enters a touch of [begin, end) with its clock. False when it races: then *other is one that it
+// races with, and the touch is entered all the same.
 bool sim_history_touch(struct sim_history *history, uint64_t begin, uint64_t end,
-                       const struct sim_touch *touch, const struct sim_clock *clock, struct sim_touch *other);
+                       const struct sim_touch *touch, const struct sim_clock *clock,
+                       struct sim_touch *other);
 
 #endif

@@ -29,8 +29,8 @@ static void run(struct sim_item *item) {
 
 // Time does not pass under latest: only a waiter moves work there.
 static bool step(void) {
-    return sim_work_pending_host_functions() > 0 && sim_config.completion != simcudaCompletionLatest &&
-           sim_work_step();
+    return sim_work_pending_host_functions() > 0 &&
+           sim_config.completion != simcudaCompletionLatest && sim_work_step();
 }
 
 static void await_work_scheduled(const struct sim_thread *self) {

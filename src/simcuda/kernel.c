@@ -33,7 +33,7 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-// ----------------------------------------------------------------------------------------------- sp_fill
+// ----------------------------------------------------------------------------------------- sp_fill
 
 static void pattern(uint32_t *words, uint64_t count, uint32_t first) {
     for (uint64_t i = 0; i < count; i++)
@@ -62,7 +62,7 @@ static void prepare_fill(void *const *parameters, struct sim_job *job) {
     sim_job_touches(job, job->address, job->size, simcudaAccessWrite);
 }
 
-// ---------------------------------------------------------------------------------------------- sp_check
+// ---------------------------------------------------------------------------------------- sp_check
 
 static uint64_t count_wrong(const uint32_t *words, uint64_t count, uint32_t first) {
     uint64_t wrong = 0;
@@ -77,12 +77,14 @@ static CUresult add_errors(const struct sim_job *job, uint64_t wrong) {
     uint64_t counter = job->counter_address;
     if (wrong == 0)
         return CUDA_SUCCESS;
-    sim_report(simcudaReport_checkFailed, "%" PRIu64 " wrong words in [0x%" PRIx64 ", 0x%" PRIx64 ")", wrong,
-               job->address, job->address + job->size);
+    sim_report(simcudaReport_checkFailed,
+               "%" PRIu64 " wrong words in [0x%" PRIx64 ", 0x%" PRIx64 ")", wrong, job->address,
+               job->address + job->size);
     if (!sim_bytes_read(counter, &errors, sizeof(errors)))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     errors += wrong;
-    return sim_bytes_write(counter, &errors, sizeof(errors)) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+    return sim_bytes_write(counter, &errors, sizeof(errors)) ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 static CUresult run_check(const struct sim_job *job, int device) {
@@ -109,14 +111,14 @@ static void prepare_check(void *const *parameters, struct sim_job *job) {
     sim_job_touches(job, job->address, job->size, simcudaAccessRead);
 }
 
-// ----------------------------------------------------------------------------------------------- sp_spin
+// ----------------------------------------------------------------------------------------- sp_spin
 
 static void prepare_spin(void *const *parameters, struct sim_job *job) {
     job->duration = parameter_u64(parameters, 0);
     job->flag_address = parameter_u64(parameters, 1);
 }
 
-// ----------------------------------------------------------------------------------------------- sp_trap
+// ----------------------------------------------------------------------------------------- sp_trap
 
 static CUresult run_trap(const struct sim_job *job, int device) {
     (void)job;
@@ -129,7 +131,7 @@ static void prepare_trap(void *const *parameters, struct sim_job *job) {
     job->effect = run_trap;
 }
 
-// ----------------------------------------------------------------------------------------- copies and memset
+// ------------------------------------------------------------------------------- copies and memset
 
 static CUresult run_set(const struct sim_job *job, int device) {
     unsigned char bytes[CHUNK];
@@ -170,7 +172,8 @@ void sim_kernel_set_job(struct sim_job *job, uint64_t address, unsigned char val
 }
 
 // The effect only reads it.
-void sim_kernel_copy_in_job(struct sim_job *job, uint64_t address, const void *from, uint64_t size) {
+void sim_kernel_copy_in_job(struct sim_job *job, uint64_t address, const void *from,
+                            uint64_t size) {
     prepare_copy(job, "copy to device", run_copy_in, address, size);
     memcpy(&job->host_memory, &from, sizeof(from));
     sim_job_touches(job, address, size, simcudaAccessWrite);
@@ -182,7 +185,7 @@ void sim_kernel_copy_out_job(struct sim_job *job, void *to, uint64_t address, ui
     sim_job_touches(job, address, size, simcudaAccessRead);
 }
 
-// ---------------------------------------------------------------------------------------------- modules
+// ----------------------------------------------------------------------------------------- modules
 
 static struct CUfunc_st functions[] = {
     {"sp_fill", prepare_fill},
@@ -272,11 +275,11 @@ CUresult sim_kernel_job(CUfunction function, void *const *parameters, struct sim
 uint64_t sim_kernel_module_count(void) {
     uint64_t count = 0;
     SP_LIST_FOR_EACH(link, &modules)
-    count++;
+        count++;
     return count;
 }
 
 void sim_kernel_reset(void) {
     SP_LIST_FOR_EACH_SAFE(link, &modules)
-    unload(module_of(link));
+        unload(module_of(link));
 }

@@ -1,5 +1,5 @@
-// Modules and kernels. A module image is PTX text (driver/kernels.h) in which the known kernels are found by
-// their entry names; what a kernel does is done here, not by running the text.
+// Modules and kernels. A module image is PTX text (driver/kernels.h) in which the known kernels are
+// found by their entry names; what a kernel does is done here, not by running the text.
 #ifndef STREAMPOOL_SIMCUDA_KERNEL_H
 #define STREAMPOOL_SIMCUDA_KERNEL_H
 
@@ -17,7 +17,8 @@ void sim_kernel_unload_all(const struct sim_context *context);
 
 CUresult sim_kernel_find(CUfunction *function, CUmodule module, const char *name);
 
-// What a launch of the function with these parameters does; `parameters` as cuLaunchKernel takes them.
+// What a launch of the function with these parameters does; `parameters` as cuLaunchKernel takes
+// them.
 CUresult sim_kernel_job(CUfunction function, void *const *parameters, struct sim_job *job);
 
 // The work of copies and memsets.

@@ -41,7 +41,8 @@ static void report_extents(void) {
         const struct sim_extent *extent = SP_CONTAINER_OF(link, struct sim_extent, link);
         if (extent->handle)
             sim_report(simcudaReport_leak,
-                       "memory handle 0x%llx of %" PRIu64 " bytes on device %d, %" PRIu64 " mappings",
+                       "memory handle 0x%llx of %" PRIu64 " bytes on device %d, %" PRIu64
+                       " mappings",
                        extent->handle, extent->size, extent->device, extent->mappings);
     }
 }
@@ -50,8 +51,8 @@ static void report_mappings(void) {
     SP_LIST_FOR_EACH(link, &sim_mappings) {
         const struct sim_mapping *mapping = SP_CONTAINER_OF(link, struct sim_mapping, link);
         sim_report(simcudaReport_leak, "%s [0x%" PRIx64 ", 0x%" PRIx64 ") on device %d",
-                   mapping->extent->kind == SIM_EXTENT_OF_HANDLE ? "mapping" : "allocation", mapping->address,
-                   mapping->address + mapping->valid, mapping->extent->device);
+                   mapping->extent->kind == SIM_EXTENT_OF_HANDLE ? "mapping" : "allocation",
+                   mapping->address, mapping->address + mapping->valid, mapping->extent->device);
     }
 }
 
@@ -79,6 +80,6 @@ uint64_t sim_live_check(void) {
     report_count("module", live.modules);
     report_count("graph", live.graphs);
     report_count("pinned host memory", live.pinned);
-    return live.handles + live.mappings + live.allocations + live.ranges + live.streams + live.events +
-           live.modules + live.graphs + live.pinned;
+    return live.handles + live.mappings + live.allocations + live.ranges + live.streams +
+           live.events + live.modules + live.graphs + live.pinned;
 }

@@ -54,7 +54,7 @@ void sim_mapping_remove(struct sim_mapping *mapping) {
     sim_free(mapping);
 }
 
-// -------------------------------------------------------------------------------------------------- in use
+// ------------------------------------------------------------------------------------------ in use
 
 void sim_mapping_note_use(struct sim_mapping *mapping, const struct sim_touch *touch) {
     size_t i = 0;
@@ -65,7 +65,8 @@ void sim_mapping_note_use(struct sim_mapping *mapping, const struct sim_touch *t
         mapping->use_count++;
     }
     struct sim_use *use = &mapping->uses[i];
-    *use = (struct sim_use){.slot = touch->slot, .sequence = touch->sequence, .stream_id = touch->stream_id};
+    *use = (struct sim_use){
+        .slot = touch->slot, .sequence = touch->sequence, .stream_id = touch->stream_id};
     memcpy(use->name, touch->name, sizeof(use->name));
 }
 
@@ -73,7 +74,8 @@ void sim_mapping_report_in_use(const struct sim_mapping *mapping, const char *ca
     const struct sim_item *item = sim_work_naming(mapping->address, mapping->size);
     if (item) {
         sim_report(simcudaReport_unmapInUse,
-                   "%s of [0x%" PRIx64 ", 0x%" PRIx64 ") while \"%s\" in stream %" PRIu64 " is pending on it",
+                   "%s of [0x%" PRIx64 ", 0x%" PRIx64 ") while \"%s\" in stream %" PRIu64
+                   " is pending on it",
                    call, mapping->address, mapping->address + mapping->size, item->job.name,
                    item->queue->stream_id);
         return;
@@ -85,12 +87,13 @@ void sim_mapping_report_in_use(const struct sim_mapping *mapping, const char *ca
         sim_report(simcudaReport_unmapInUse,
                    "%s of [0x%" PRIx64 ", 0x%" PRIx64 "), used by \"%s\" in stream %" PRIu64
                    ", which the host does not know to be complete",
-                   call, mapping->address, mapping->address + mapping->size, use->name, use->stream_id);
+                   call, mapping->address, mapping->address + mapping->size, use->name,
+                   use->stream_id);
         return;
     }
 }
 
-// --------------------------------------------------------------------------------------------------- calls
+// ------------------------------------------------------------------------------------------- calls
 
 static bool is_granular(uint64_t value) {
     return value % sim_config.granule == 0;
@@ -216,6 +219,6 @@ CUresult sim_mapping_set_access(uint64_t address, uint64_t size, const CUmemAcce
 
 void sim_mapping_reset(void) {
     SP_LIST_FOR_EACH_SAFE(link, &sim_mappings)
-    sim_mapping_remove(SP_CONTAINER_OF(link, struct sim_mapping, link));
+        sim_mapping_remove(SP_CONTAINER_OF(link, struct sim_mapping, link));
     sim_page_table_destroy(&table);
 }

@@ -1,11 +1,11 @@
-// Mappings: the calls of virtual memory management behind cuMemMap, cuMemUnmap and cuMemSetAccess, as strict
-// as the driver is, and with a report for each misuse that says what the code does not.
+// Mappings: the calls of virtual memory management behind cuMemMap, cuMemUnmap and cuMemSetAccess,
+// as strict as the driver is, and with a report for each misuse that says what the code does not.
 //
 // A mapping shows one whole extent at one address; an extent may have many (aliases).
 //
-//   the page table has the mapping in exactly the granules of [address, address + size)
-//   valid is the number of bytes that exist: the extent's size (an allocation's may end inside a granule)
-//   an extent's count of mappings is the number of mappings that show it
+//   the page table has the mapping in exactly the granules of [address, address + size) valid is
+//   the number of bytes that exist: the extent's size (an allocation's may end inside a granule) an
+//   extent's count of mappings is the number of mappings that show it
 #ifndef STREAMPOOL_SIMCUDA_MAPPING_H
 #define STREAMPOOL_SIMCUDA_MAPPING_H
 
@@ -29,7 +29,8 @@ struct sim_mapping {
     uint64_t valid;
     struct sim_extent *extent;
     unsigned char access[SIMCUDA_MAX_DEVICES]; // CUmemAccess_flags
-    struct sim_use *uses;                      // the latest work of each slot that touched bytes through it
+    // The latest work of each slot that touched bytes through it.
+    struct sim_use *uses;
     size_t use_count;
     size_t use_capacity;
     struct sp_list link;

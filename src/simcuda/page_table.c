@@ -30,7 +30,8 @@ struct sim_mapping *sim_page_table_find(const struct sim_page_table *table, uint
     return leaf ? leaf->entry[page & (leaf_entries - 1)] : NULL;
 }
 
-bool sim_page_table_range_empty(const struct sim_page_table *table, uint64_t address, uint64_t size) {
+bool sim_page_table_range_empty(const struct sim_page_table *table, uint64_t address,
+                                uint64_t size) {
     uint64_t page = address >> table->shift;
     uint64_t end = (address + size) >> table->shift;
     while (page < end) {

@@ -1,8 +1,8 @@
-// The software page table of a process: for each granule of the device address space, the mapping that lies
-// there.
+// The software page table of a process: for each granule of the device address space, the mapping
+// that lies there.
 //
-// Two levels, each made when first needed. A granule belongs to at most one mapping. The address space has 47
-// bits, as the host's has: device addresses are reserved host addresses (address.h).
+// Two levels, each made when first needed. A granule belongs to at most one mapping. The address
+// space has 47 bits, as the host's has: device addresses are reserved host addresses (address.h).
 #ifndef STREAMPOOL_SIMCUDA_PAGE_TABLE_H
 #define STREAMPOOL_SIMCUDA_PAGE_TABLE_H
 
@@ -32,7 +32,8 @@ void sim_page_table_destroy(struct sim_page_table *table);
 struct sim_mapping *sim_page_table_find(const struct sim_page_table *table, uint64_t address);
 
 // Whether no granule of the range has a mapping. Address and size are multiples of the granule.
-bool sim_page_table_range_empty(const struct sim_page_table *table, uint64_t address, uint64_t size);
+bool sim_page_table_range_empty(const struct sim_page_table *table, uint64_t address,
+                                uint64_t size);
 
 // Enters a mapping for each granule of the range; null takes it out.
 void sim_page_table_set(struct sim_page_table *table, uint64_t address, uint64_t size,

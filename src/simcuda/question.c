@@ -5,7 +5,8 @@
 #include "simcuda/queue.h"
 #include "simcuda/work.h"
 
-// What a question looks at, held: others may change the queues while one of the pieces is waited for.
+// What a question looks at, held: others may change the queues while one of the pieces is waited
+// for.
 struct question {
     struct sim_item **items;
     size_t count;
@@ -50,7 +51,8 @@ static void ask_context(struct question *question, const struct sim_context *con
 }
 
 static void ask_device(struct question *question, int device) {
-    for (struct sim_context *context = sim_context_next(NULL); context; context = sim_context_next(context)) {
+    for (struct sim_context *context = sim_context_next(NULL); context;
+         context = sim_context_next(context)) {
         if (context->device == device)
             ask_context(question, context);
     }
@@ -71,7 +73,8 @@ static void learn(struct sim_item *item) {
     sim_host_learn(item->slot, item->sequence, item->clock);
 }
 
-// The host learns nothing of those that are done while others are not: the answer doesn't tell which.
+// The host learns nothing of those that are done while others are not: the answer doesn't tell
+// which.
 bool sim_question_poll_queue(struct sim_queue *queue) {
     struct question question;
     bool is_done = true;
@@ -112,7 +115,8 @@ void sim_question_wait_device(int device) {
 
 void sim_question_finish_all(void) {
     struct question question = {0};
-    for (struct sim_context *context = sim_context_next(NULL); context; context = sim_context_next(context))
+    for (struct sim_context *context = sim_context_next(NULL); context;
+         context = sim_context_next(context))
         ask_context(&question, context);
     for_each_item(&question, sim_work_finish);
     end(&question);

@@ -1,14 +1,15 @@
-// Questions of the host: whether the work of a stream, a context or a device is complete, and waits for it. The
-// host has then learned all that the pieces came after which the question looked at.
+// Questions of the host: whether the work of a stream, a context or a device is complete, and waits
+// for it. The host has then learned all that the pieces came after which the question looked at.
 //
 // As seen on an H200, a question of a stream looks at:
 //
 //   non-blocking          its newest piece
-//   blocking, per-thread  its newest piece that isn't quiet. Quiet are the record of an event without timing and
-//                         without blocking synchronisation, and a wait for an event that is complete: while only
-//                         the legacy stream's work holds them, the stream passes for idle
-//   legacy                its newest piece, and that of each blocking and per-thread stream of its context, also
-//                         of those that are gone
+//   blocking, per-thread  its newest piece that isn't quiet. Quiet are the record of an event
+//                         without timing and without blocking synchronisation, and a wait for an
+//                         event that is complete: while only the legacy stream's work holds them,
+//                         the stream passes for idle
+//   legacy                its newest piece, and that of each blocking and per-thread stream of its
+//                         context, also of those that are gone
 #ifndef STREAMPOOL_SIMCUDA_QUESTION_H
 #define STREAMPOOL_SIMCUDA_QUESTION_H
 

@@ -1,16 +1,17 @@
 // Work queues: what one incarnation of a stream has still to do, and what is known about its order.
 //
-// A queue outlives its stream's handle: a destroyed stream's work still completes, and the order of what it
-// did still counts. So handles (stream.h) are recycled at once, and queues are counted.
+// A queue outlives its stream's handle: a destroyed stream's work still completes, and the order of
+// what it did still counts. So handles (stream.h) are recycled at once, and queues are counted.
 //
-// Slots. A queue has a slot in every vector clock. A slot is given to another queue only once the host knows
-//        that all work of the former one is complete, so nothing is ordered by the reuse of a slot that was
-//        not ordered before.
+// Slots. A queue has a slot in every vector clock. A slot is given to another queue only once the
+// host knows
+//        that all work of the former one is complete, so nothing is ordered by the reuse of a slot
+//        that was not ordered before.
 //
-//   sequence is the number of pieces of work ever added in the slot; item k has sequence k
-//   clock    is what the next piece of work runs after, except for the queue's own order
-//   items    are in order, none complete; count is their number; `last` is the newest one ever added, or null
-//   seen     is the newest one ever added that a question of the stream looks at, or null (question.h)
+//   sequence is the number of pieces of work ever added in the slot; item k has sequence k clock
+//   is what the next piece of work runs after, except for the queue's own order items    are in
+//   order, none complete; count is their number; `last` is the newest one ever added, or null seen
+//   is the newest one ever added that a question of the stream looks at, or null (question.h)
 //   vouched  is what the complete events stood for that the stream was made to wait for since then
 #ifndef STREAMPOOL_SIMCUDA_QUEUE_H
 #define STREAMPOOL_SIMCUDA_QUEUE_H
@@ -27,7 +28,12 @@ struct sim_context;
 struct sim_item;
 struct sim_capture;
 
-enum sim_queue_kind { SIM_QUEUE_LEGACY, SIM_QUEUE_PER_THREAD, SIM_QUEUE_BLOCKING, SIM_QUEUE_NON_BLOCKING };
+enum sim_queue_kind {
+    SIM_QUEUE_LEGACY,
+    SIM_QUEUE_PER_THREAD,
+    SIM_QUEUE_BLOCKING,
+    SIM_QUEUE_NON_BLOCKING
+};
 
 // A queue's place in a capture (capture.h); all of it is unset while there is none.
 struct sim_capturing {
@@ -39,7 +45,8 @@ struct sim_capturing {
 
 struct sim_queue {
     size_t
-        references; // one of its stream while that lives, one of each item, one of each caller that keeps it
+        // One of its stream while that lives, one of each item, one of each caller that keeps it.
+        references;
     enum sim_queue_kind kind;
     struct sim_context *context; // null once it is destroyed; then no work is pending
     uint64_t stream_id;
@@ -58,10 +65,12 @@ struct sim_queue {
     struct sp_list waiting; // in the waiters of the item that its first item depends on
     struct sim_capturing capturing;
     CUstreamCaptureStatus capture_status;
-    _Atomic int *status_mirror; // the same in the stream's handle, read with no lock; null: there is none
+    // The same in the stream's handle, read with no lock; null: there is none.
+    _Atomic int *status_mirror;
 };
 
-struct sim_queue *sim_queue_create(struct sim_context *context, enum sim_queue_kind kind, uint64_t stream_id);
+struct sim_queue *sim_queue_create(struct sim_context *context, enum sim_queue_kind kind,
+                                   uint64_t stream_id);
 void sim_queue_hold(struct sim_queue *queue);
 void sim_queue_drop(struct sim_queue *queue);
 
@@ -73,8 +82,8 @@ static inline bool sim_queue_is_blocking(const struct sim_queue *queue) {
     return queue->kind == SIM_QUEUE_BLOCKING || queue->kind == SIM_QUEUE_PER_THREAD;
 }
 
-// What the host knows to be complete. It follows the total order of driver calls: what any call has observed
-// counts for every later one.
+// What the host knows to be complete. It follows the total order of driver calls: what any call has
+// observed counts for every later one.
 extern struct sim_clock *sim_host_clock;
 extern uint64_t sim_host_version;
 

@@ -6,8 +6,8 @@
 #include "simcuda/report.h"
 #include "simcuda/work.h"
 
-// A thread that finds a lock held while no other registered thread can run waits for one that is not
-// registered; this many tries without success are a deadlock.
+// A thread that finds a lock held while no other registered thread can run waits for one that is
+// not registered; this many tries without success are a deadlock.
 #define LOCK_TRIES 1000000
 
 static struct sp_list threads = {&threads, &threads};
@@ -21,7 +21,7 @@ static struct sim_thread *thread_of(struct sp_list *link) {
 static uint64_t count_runnable(const struct sim_thread *except) {
     uint64_t count = 0;
     SP_LIST_FOR_EACH(link, &threads)
-    count += thread_of(link)->state == SIM_RUNNABLE && thread_of(link) != except;
+        count += thread_of(link)->state == SIM_RUNNABLE && thread_of(link) != except;
     return count;
 }
 

@@ -1,5 +1,5 @@
-// Scheduled mode: of the registered threads, one runs; the others wait for their turn. Who is next is a
-// seeded choice, made wherever a thread may be switched, so the seed decides the interleaving.
+// Scheduled mode: of the registered threads, one runs; the others wait for their turn. Who is next
+// is a seeded choice, made wherever a thread may be switched, so the seed decides the interleaving.
 //
 //   running is the registered thread that runs, or null when every registered thread is blocked
 //   a thread that runs is RUNNABLE
@@ -16,14 +16,16 @@ void sim_schedule_add(struct sim_thread *thread);
 void sim_schedule_enter(struct sim_thread *thread);
 void sim_schedule_remove(struct sim_thread *thread);
 
-// Any runnable thread may go on, this one too; any other one, if there is one (false: there is none).
+// Any runnable thread may go on, this one too; any other one, if there is one (false: there is
+// none).
 void sim_schedule_point(struct sim_thread *thread);
 bool sim_schedule_away(struct sim_thread *thread);
-// The thread found a lock of the library held: its owner must run. Aborts when that goes on for ever.
+// The thread found a lock of the library held: its owner must run. Aborts when that goes on for
+// ever.
 void sim_schedule_lock_is_held(struct sim_thread *thread);
 
-// This thread can't go on until sim_schedule_unblock makes it runnable; it returns when it has its turn
-// again.
+// This thread can't go on until sim_schedule_unblock makes it runnable; it returns when it has its
+// turn again.
 void sim_schedule_block(struct sim_thread *thread);
 // The two halves, for a thread that waits by other means in between.
 void sim_schedule_leave(struct sim_thread *thread);

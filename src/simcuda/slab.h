@@ -1,11 +1,12 @@
-// Handles with stable addresses: an array that is reserved whole and filled from the front, whose elements
-// are never moved or given back to the host, so a handle can be checked without a lock even when its object
-// is gone.
+// Handles with stable addresses: an array that is reserved whole and filled from the front, whose
+// elements are never moved or given back to the host, so a handle can be checked without a lock
+// even when its object is gone.
 //
-// What is freed last is handed out first, as the driver does with streams. An element begins with its
-// identity:
+// What is freed last is handed out first, as the driver does with streams. An element begins with
+// its identity:
 //
-//   identity == 0 exactly while the element is free; it is set last and cleared first, and never repeats
+//   identity == 0 exactly while the element is free; it is set last and cleared first, and never
+//   repeats
 #ifndef STREAMPOOL_SIMCUDA_SLAB_H
 #define STREAMPOOL_SIMCUDA_SLAB_H
 
@@ -33,8 +34,8 @@ bool sim_slab_init(struct sim_slab *slab, size_t stride, size_t capacity);
 // Frees every element; the storage stays.
 void sim_slab_clear(struct sim_slab *slab);
 
-// A free element with its contents as they were left, identity still 0; null when all are in use. The caller
-// fills it and then publishes it.
+// A free element with its contents as they were left, identity still 0; null when all are in use.
+// The caller fills it and then publishes it.
 void *sim_slab_take(struct sim_slab *slab);
 void sim_slab_publish(void *element, uint64_t identity);
 void sim_slab_give(struct sim_slab *slab, void *element);

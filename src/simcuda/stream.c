@@ -25,12 +25,14 @@ CUresult sim_stream_create(struct sim_context *context, unsigned flags, CUstream
     if (!stream)
         return CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t identity = sim_next_identity();
-    enum sim_queue_kind kind = flags & CU_STREAM_NON_BLOCKING ? SIM_QUEUE_NON_BLOCKING : SIM_QUEUE_BLOCKING;
+    enum sim_queue_kind kind =
+        flags & CU_STREAM_NON_BLOCKING ? SIM_QUEUE_NON_BLOCKING : SIM_QUEUE_BLOCKING;
     stream->queue = sim_queue_create(context, kind, identity);
     stream->queue->status_mirror = &stream->capture_status;
     atomic_store_explicit(&stream->context, context, memory_order_relaxed);
     atomic_store_explicit(&stream->flags, flags, memory_order_relaxed);
-    atomic_store_explicit(&stream->capture_status, CU_STREAM_CAPTURE_STATUS_NONE, memory_order_relaxed);
+    atomic_store_explicit(&stream->capture_status, CU_STREAM_CAPTURE_STATUS_NONE,
+                          memory_order_relaxed);
     sim_slab_publish(stream, identity);
     *handle = (CUstream)(void *)stream;
     return CUDA_SUCCESS;
@@ -77,7 +79,8 @@ static struct sim_queue *per_thread(struct sim_thread *thread, struct sim_contex
     if (queue)
         return queue;
     queue = sim_queue_create(context, SIM_QUEUE_PER_THREAD, sim_next_identity());
-    SIM_RESERVE_ONE(thread->default_streams, thread->default_stream_count, thread->default_stream_capacity);
+    SIM_RESERVE_ONE(thread->default_streams, thread->default_stream_count,
+                    thread->default_stream_capacity);
     thread->default_streams[thread->default_stream_count++] = queue;
     return queue;
 }

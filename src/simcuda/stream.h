@@ -1,7 +1,8 @@
 // Streams as callers name them: handles, and the default streams' fixed values.
 //
-// A handle is the address of its struct, which is handed out again as soon as the stream is destroyed, to the
-// next stream created; the identity is another one then. What a query asks is mirrored here in atomics.
+// A handle is the address of its struct, which is handed out again as soon as the stream is
+// destroyed, to the next stream created; the identity is another one then. What a query asks is
+// mirrored here in atomics.
 #ifndef STREAMPOOL_SIMCUDA_STREAM_H
 #define STREAMPOOL_SIMCUDA_STREAM_H
 
@@ -37,8 +38,8 @@ CUresult sim_stream_create(struct sim_context *context, unsigned flags, CUstream
 void sim_stream_destroy(struct sim_stream *stream);
 void sim_stream_destroy_all(struct sim_context *context);
 
-// The queue behind a handle, a default stream's of the current context. Reports a stream that does not exist,
-// and returns the sticky error of the context if it has one.
+// The queue behind a handle, a default stream's of the current context. Reports a stream that does
+// not exist, and returns the sticky error of the context if it has one.
 CUresult sim_stream_queue(CUstream handle, struct sim_queue **queue);
 
 uint64_t sim_stream_count(void);

@@ -14,8 +14,8 @@ static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static _Atomic uint64_t current_generation = 1;
 static _Atomic unsigned last_ordinal;
 
-// Every thread's state can be found from here, so that a leak checker sees the one of a thread that never
-// ends.
+// Every thread's state can be found from here, so that a leak checker sees the one of a thread that
+// never ends.
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sp_list threads = {&threads, &threads};
 

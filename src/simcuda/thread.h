@@ -1,8 +1,9 @@
-// What belongs to a host thread: its stack of current contexts, its capture mode, its per-thread default
-// streams, and its place in the scheduler. Made at the thread's first call and given back when it ends.
+// What belongs to a host thread: its stack of current contexts, its capture mode, its per-thread
+// default streams, and its place in the scheduler. Made at the thread's first call and given back
+// when it ends.
 //
-// Only the thread itself reads and writes it, except where `scheduler` fields say so, and except that a reset
-// leaves it behind: a thread notices by the generation and starts afresh.
+// Only the thread itself reads and writes it, except where `scheduler` fields say so, and except
+// that a reset leaves it behind: a thread notices by the generation and starts afresh.
 #ifndef STREAMPOOL_SIMCUDA_THREAD_H
 #define STREAMPOOL_SIMCUDA_THREAD_H
 
@@ -50,8 +51,8 @@ struct sim_thread {
 // The calling thread's. Needs no lock.
 struct sim_thread *sim_thread_self(void);
 
-// For a thread that is about to be started, so that it can be registered before it runs; the new thread calls
-// sim_thread_adopt with it first of all, before anything asks for its own.
+// For a thread that is about to be started, so that it can be registered before it runs; the new
+// thread calls sim_thread_adopt with it first of all, before anything asks for its own.
 struct sim_thread *sim_thread_make(void);
 void sim_thread_adopt(struct sim_thread *thread);
 // Gives back one that no thread adopted.

@@ -111,7 +111,8 @@ CUresult sim_virtual_release(CUmemGenericAllocationHandle handle) {
     return CUDA_SUCCESS;
 }
 
-CUresult sim_virtual_access(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address) {
+CUresult sim_virtual_access(unsigned long long *flags, const CUmemLocation *location,
+                            CUdeviceptr address) {
     const struct sim_mapping *mapping = sim_mapping_at(address);
     if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || !mapping)
         return CUDA_ERROR_INVALID_VALUE;

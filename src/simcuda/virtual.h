@@ -1,5 +1,5 @@
-// The virtual memory calls that are about a device, a handle or a range: what they accept, before device.h
-// and address.h do it. (cuMemMap, cuMemUnmap and cuMemSetAccess are in mapping.h.)
+// The virtual memory calls that are about a device, a handle or a range: what they accept, before
+// device.h and address.h do it. (cuMemMap, cuMemUnmap and cuMemSetAccess are in mapping.h.)
 #ifndef STREAMPOOL_SIMCUDA_VIRTUAL_H
 #define STREAMPOOL_SIMCUDA_VIRTUAL_H
 
@@ -15,6 +15,7 @@ CUresult sim_virtual_free(CUdeviceptr address, size_t size);
 CUresult sim_virtual_create(CUmemGenericAllocationHandle *handle, size_t size,
                             const CUmemAllocationProp *prop, unsigned long long flags);
 CUresult sim_virtual_release(CUmemGenericAllocationHandle handle);
-CUresult sim_virtual_access(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address);
+CUresult sim_virtual_access(unsigned long long *flags, const CUmemLocation *location,
+                            CUdeviceptr address);
 
 #endif

@@ -19,7 +19,7 @@ static uint64_t pending;
 static uint64_t pending_host_functions;
 static uint64_t full_count;
 
-// ------------------------------------------------------------------------------------------- jobs and items
+// ---------------------------------------------------------------------------------- jobs and items
 
 void sim_job_name(struct sim_job *job, const char *name) {
     snprintf(job->name, sizeof(job->name), "%s", name);
@@ -56,7 +56,7 @@ static struct sim_item *first_of(const struct sim_queue *queue) {
     return link ? SP_CONTAINER_OF(link, struct sim_item, link) : NULL;
 }
 
-// ----------------------------------------------------------------------------------------------- becoming
+// ---------------------------------------------------------------------------------------- becoming
 // due
 
 static uint64_t later(uint64_t a, uint64_t b) {
@@ -71,7 +71,8 @@ static uint64_t delay(void) {
 
 static bool flag_is_set(const struct sim_item *item) {
     uint32_t word = 0;
-    return item->job.flag_address && sim_bytes_read(item->job.flag_address, &word, sizeof(word)) && word != 0;
+    return item->job.flag_address && sim_bytes_read(item->job.flag_address, &word, sizeof(word)) &&
+           word != 0;
 }
 
 static void make_due(struct sim_item *item) {
@@ -186,7 +187,7 @@ void sim_work_host_function_done(struct sim_item *item) {
     sim_changed();
 }
 
-// -------------------------------------------------------------------------------------------------- waiting
+// ----------------------------------------------------------------------------------------- waiting
 
 // The due piece that must complete before this one can; null when it is a host function that runs.
 static struct sim_item *needed(struct sim_item *item) {
@@ -271,7 +272,7 @@ bool sim_work_poll(struct sim_item *item) {
     return is_done;
 }
 
-// ---------------------------------------------------------------------------------------------------- adding
+// ------------------------------------------------------------------------------------------ adding
 
 // Orders the queue's clock after the item; the piece to be added depends on it while it is pending.
 static void depend(struct sim_queue *queue, struct sim_item *item, struct sim_item *dependency) {
@@ -291,7 +292,8 @@ static void order_after_host(struct sim_queue *queue) {
     queue->host_version = sim_host_version;
 }
 
-// The legacy stream and the blocking streams of its context run after each other, in the order of the calls.
+// The legacy stream and the blocking streams of its context run after each other, in the order of
+// the calls.
 static void order_by_legacy(struct sim_queue *queue, struct sim_item *item) {
     struct sim_context *context = queue->context;
     if (sim_queue_is_blocking(queue) && context->legacy->last)
@@ -382,8 +384,9 @@ static bool is_quiet(const struct sim_queue *queue, const struct sim_item *item,
     return true;
 }
 
-CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job, struct sim_item *const *dependencies,
-                      size_t dependency_count, struct sim_item **result) {
+CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job,
+                      struct sim_item *const *dependencies, size_t dependency_count,
+                      struct sim_item **result) {
     wait_for_place(queue);
     if (!queue->context) {
         sim_free(job->accesses);
@@ -408,8 +411,8 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job, struct sim_i
     return CUDA_SUCCESS;
 }
 
-// A piece of work even if the other one is done already: whoever waits for this queue, or runs after it by the legacy
-// stream's order, runs after what it waited for.
+// A piece of work even if the other one is done already: whoever waits for this queue, or runs
+// after it by the legacy stream's order, runs after what it waited for.
 CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item) {
     struct sim_job job = {.name = "wait", .is_quiet = true};
     sim_item_hold(item);
@@ -418,7 +421,7 @@ CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item) {
     return result;
 }
 
-// ------------------------------------------------------------------------------------------------- looking
+// ----------------------------------------------------------------------------------------- looking
 
 const struct sim_item *sim_work_naming(uint64_t address, uint64_t size) {
     SP_LIST_FOR_EACH(link, &touching) {
@@ -461,9 +464,10 @@ static void abandon(struct sim_queue *queue) {
 }
 
 static void for_each_queue(void (*visit)(struct sim_queue *queue)) {
-    for (struct sim_context *context = sim_context_next(NULL); context; context = sim_context_next(context)) {
+    for (struct sim_context *context = sim_context_next(NULL); context;
+         context = sim_context_next(context)) {
         SP_LIST_FOR_EACH_SAFE(link, &context->queues)
-        visit(SP_CONTAINER_OF(link, struct sim_queue, link));
+            visit(SP_CONTAINER_OF(link, struct sim_queue, link));
     }
 }
 

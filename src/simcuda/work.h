@@ -1,14 +1,16 @@
 // Pieces of work: how they are added to a queue, when they complete, and who waits for them.
 //
-// Each queue runs in order, one piece at a time. A piece may start when the one before it and all that it
-// depends on are complete; it is then *due* at start + duration (+ a seeded delay). Due pieces lie in a heap
-// by their end. The virtual clock completes them when it passes their end (earliest, seeded), or only a
-// waiter does (latest). What a piece does to memory happens when it completes, all at once.
+// Each queue runs in order, one piece at a time. A piece may start when the one before it and all
+// that it depends on are complete; it is then *due* at start + duration (+ a seeded delay). Due
+// pieces lie in a heap by their end. The virtual clock completes them when it passes their end
+// (earliest, seeded), or only a waiter does (latest). What a piece does to memory happens when it
+// completes, all at once.
 //
-// A host function is started instead of completed; it is complete when it returns (host_function.h).
+// A host function is started instead of completed; it is complete when it returns
+// (host_function.h).
 //
-//   QUEUED: in its queue; DUE: also in the heap; RUNNING: a host function that was started; DONE: in none
-//   a piece's dependencies were added before it, so waiting for one always ends
+//   QUEUED: in its queue; DUE: also in the heap; RUNNING: a host function that was started; DONE:
+//   in none a piece's dependencies were added before it, so waiting for one always ends
 #ifndef STREAMPOOL_SIMCUDA_WORK_H
 #define STREAMPOOL_SIMCUDA_WORK_H
 
@@ -46,7 +48,8 @@ struct sim_job {
     CUhostFn host_function; // not null: a host function
     void *user_data;
     bool needs_no_access; // to the bytes that it names, on its device
-    bool is_quiet; // a question of its stream does not look at it (question.h) unless it waits for something
+    // A question of its stream does not look at it (question.h) unless it waits for something.
+    bool is_quiet;
 };
 
 void sim_job_name(struct sim_job *job, const char *name);
@@ -79,15 +82,16 @@ struct sim_item {
 void sim_item_hold(struct sim_item *item);
 void sim_item_drop(struct sim_item *item); // null is allowed
 
-// Adds a piece to a queue that is not capturing. May wait for a place in the queue, so other threads may run
-// meanwhile; the caller holds a reference to the queue. The job's accesses are taken over, or freed on
-// failure. If `item` is not null it gets a reference to the piece. CONTEXT_IS_DESTROYED when the context went
-// while it waited.
-CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job, struct sim_item *const *dependencies,
-                      size_t dependency_count, struct sim_item **item);
+// Adds a piece to a queue that is not capturing. May wait for a place in the queue, so other
+// threads may run meanwhile; the caller holds a reference to the queue. The job's accesses are
+// taken over, or freed on failure. If `item` is not null it gets a reference to the piece.
+// CONTEXT_IS_DESTROYED when the context went while it waited.
+CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job,
+                      struct sim_item *const *dependencies, size_t dependency_count,
+                      struct sim_item **item);
 
-// The queue's next work runs after the item: orders the clocks, and waits in the queue if it is pending. Else
-// as sim_work_add.
+// The queue's next work runs after the item: orders the clocks, and waits in the queue if it is
+// pending. Else as sim_work_add.
 CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item);
 
 // Lets complete what the virtual clock has passed.
@@ -98,7 +102,8 @@ bool sim_work_step(void);
 
 // Waits until the item is done; the host has then learned it.
 void sim_work_wait(struct sim_item *item);
-// Asks whether it is done; the host learns it if it is. A poll that finds it pending counts for the patience.
+// Asks whether it is done; the host learns it if it is. A poll that finds it pending counts for the
+// patience.
 bool sim_work_poll(struct sim_item *item);
 // The same, and the host learns nothing.
 bool sim_work_look(struct sim_item *item);
@@ -113,8 +118,8 @@ void sim_work_look_at_flags(void);
 // A host function has returned.
 void sim_work_host_function_done(struct sim_item *item);
 
-// A pending piece that names a byte of the range; null when there is none. One query is linear in what is
-// pending.
+// A pending piece that names a byte of the range; null when there is none. One query is linear in
+// what is pending.
 const struct sim_item *sim_work_naming(uint64_t address, uint64_t size);
 
 uint64_t sim_work_pending(void);

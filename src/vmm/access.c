@@ -9,8 +9,10 @@ void sp_access_clear(struct sp_access *access) {
         sp_access_note(access, ordinal, CU_MEM_ACCESS_FLAGS_PROT_NONE);
 }
 
-CUresult sp_access_set(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors, size_t count) {
-    return sp_native_noted(sp_driver->cuMemSetAccess(address, size, descriptors, count), "cuMemSetAccess");
+CUresult sp_access_set(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors,
+                       size_t count) {
+    return sp_native_noted(sp_driver->cuMemSetAccess(address, size, descriptors, count),
+                           "cuMemSetAccess");
 }
 
 CUresult sp_access_give(const struct sp_access *access, const struct sp_vmm_device *device,
@@ -33,7 +35,8 @@ CUresult sp_access_is_possible(const struct sp_vmm_device *device, int peer, boo
     if (error == CUDA_SUCCESS)
         error = sp_native_noted(sp_driver->cuDeviceGet(&other, peer), "cuDeviceGet");
     if (error == CUDA_SUCCESS)
-        error = sp_native_noted(sp_driver->cuDeviceCanAccessPeer(&can, other, own), "cuDeviceCanAccessPeer");
+        error = sp_native_noted(sp_driver->cuDeviceCanAccessPeer(&can, other, own),
+                                "cuDeviceCanAccessPeer");
     *possible = can != 0;
     return error;
 }

@@ -38,7 +38,8 @@ CUresult sp_access_give(const struct sp_access *access, const struct sp_vmm_devi
 
 // Sets these accesses for one mapping, or several side by side, and leaves all others. One driver
 // call.
-CUresult sp_access_set(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors, size_t count);
+CUresult sp_access_set(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors,
+                       size_t count);
 
 // Whether the driver lets `peer` use memory of the device, ordinals both.
 CUresult sp_access_is_possible(const struct sp_vmm_device *device, int peer, bool *possible);

@@ -9,14 +9,17 @@ static size_t size_of_all(struct sp_extent *const *extents, size_t count) {
     return size;
 }
 
-// An alias with its span, in which nothing is mapped yet. Null without host memory or address space.
-static struct sp_alias *new_alias(struct sp_space *space, struct sp_extent *const *extents, size_t count) {
+// An alias with its span, in which nothing is mapped yet. Null without host memory or address
+// space.
+static struct sp_alias *new_alias(struct sp_space *space, struct sp_extent *const *extents,
+                                  size_t count) {
     struct sp_alias *alias = calloc(1, sizeof *alias + count * sizeof alias->entries[0]);
     size_t size = size_of_all(extents, count);
     if (!alias)
         return NULL;
     alias->space = space;
-    if (sp_space_take(space, SP_SPAN_HIGH, size, size, &alias->address, &alias->size) != CUDA_SUCCESS) {
+    if (sp_space_take(space, SP_SPAN_HIGH, size, size, &alias->address, &alias->size) !=
+        CUDA_SUCCESS) {
         free(alias);
         return NULL;
     }
@@ -32,8 +35,8 @@ static struct sp_alias *new_alias(struct sp_space *space, struct sp_extent *cons
 }
 
 static CUresult map_entry(struct sp_alias_entry *entry, struct sp_extent *extent) {
-    CUresult error =
-        sp_native_noted(sp_driver->cuMemMap(entry->address, entry->size, 0, extent->handle, 0), "cuMemMap");
+    CUresult error = sp_native_noted(
+        sp_driver->cuMemMap(entry->address, entry->size, 0, extent->handle, 0), "cuMemMap");
     if (error != CUDA_SUCCESS)
         return error;
     entry->extent = extent;
@@ -53,7 +56,8 @@ static CUresult map_all(struct sp_alias *alias, const struct sp_access *access,
 }
 
 CUresult sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *space,
-                       const struct sp_access *access, struct sp_extent *const *extents, size_t count) {
+                       const struct sp_access *access, struct sp_extent *const *extents,
+                       size_t count) {
     struct sp_alias *alias = new_alias(space, extents, count);
     *opened = alias;
     if (!alias)
@@ -70,7 +74,8 @@ CUresult sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *s
 CUresult sp_alias_unmap(struct sp_alias_entry *entry) {
     if (!entry->extent)
         return CUDA_SUCCESS;
-    CUresult error = sp_native_noted(sp_driver->cuMemUnmap(entry->address, entry->size), "cuMemUnmap");
+    CUresult error =
+        sp_native_noted(sp_driver->cuMemUnmap(entry->address, entry->size), "cuMemUnmap");
     if (error != CUDA_SUCCESS)
         return error;
     sp_list_remove(&entry->link);

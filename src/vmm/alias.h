@@ -1,12 +1,13 @@
 // Aliases: a second mapping of extents, side by side in a span of its own.
 //
-// The driver lets an extent be mapped at several addresses at once, also while work runs on it, and the bytes
-// are the same at all of them. An *alias* is a span onto which a list of extents is mapped in order, so memory
-// that lies in pieces in a view is contiguous there. Each of its mappings can be unmapped alone; an extent knows
-// them all, for it can't be released while one stands.
+// The driver lets an extent be mapped at several addresses at once, also while work runs on it, and
+// the bytes are the same at all of them. An *alias* is a span onto which a list of extents is
+// mapped in order, so memory that lies in pieces in a view is contiguous there. Each of its
+// mappings can be unmapped alone; an extent knows them all, for it can't be released while one
+// stands.
 //
-// Mapping and unmapping wait for nothing. As with views, the caller sees to it that nothing runs on what it
-// unmaps, and that one thread at a time calls: the functions take no lock.
+// Mapping and unmapping wait for nothing. As with views, the caller sees to it that nothing runs on
+// what it unmaps, and that one thread at a time calls: the functions take no lock.
 //
 //   entries lie side by side from `address` on; alias.mapped = entries with an extent
 #ifndef STREAMPOOL_VMM_ALIAS_H
@@ -34,10 +35,12 @@ struct sp_alias {
     struct sp_alias_entry entries[];
 };
 
-// Maps the extents, readable and writable by the space's device, and accessible to the peers (null: there are none): all or nothing. Null in `alias` when nothing is
-// left of a failure; else what could not be unmapped again is in it, and has its owner.
+// Maps the extents, readable and writable by the space's device, and accessible to the peers (null:
+// there are none): all or nothing. Null in `alias` when nothing is left of a failure; else what
+// could not be unmapped again is in it, and has its owner.
 CUresult sp_alias_open(struct sp_alias **alias, void *owner, struct sp_space *space,
-                       const struct sp_access *access, struct sp_extent *const *extents, size_t count);
+                       const struct sp_access *access, struct sp_extent *const *extents,
+                       size_t count);
 
 // Unmaps one entry, if it is mapped still.
 CUresult sp_alias_unmap(struct sp_alias_entry *entry);

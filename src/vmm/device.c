@@ -4,7 +4,8 @@
 #include "base/page_map.h"
 
 static CUresult attribute(CUdevice device, CUdevice_attribute which, int *value) {
-    return sp_native_noted(sp_driver->cuDeviceGetAttribute(value, which, device), "cuDeviceGetAttribute");
+    return sp_native_noted(sp_driver->cuDeviceGetAttribute(value, which, device),
+                           "cuDeviceGetAttribute");
 }
 
 CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device,
@@ -18,8 +19,8 @@ CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device,
 // The unit must be a whole number of pages of the page map, which finds a block by its page.
 static CUresult granule_of(struct sp_vmm_device *device) {
     CUmemAllocationProp prop = sp_vmm_device_prop(device, CU_MEM_HANDLE_TYPE_NONE);
-    CUresult error =
-        sp_driver->cuMemGetAllocationGranularity(&device->granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    CUresult error = sp_driver->cuMemGetAllocationGranularity(&device->granule, &prop,
+                                                              CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     if (error != CUDA_SUCCESS)
         return sp_native_noted(error, "cuMemGetAllocationGranularity");
     if (!sp_is_power_of_two(device->granule))
@@ -43,10 +44,12 @@ CUresult sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
         return error;
     if (!has_vmm)
         return CUDA_ERROR_NOT_SUPPORTED;
-    error = attribute(handle, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, &exports_fd);
+    error = attribute(handle, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+                      &exports_fd);
     if (error != CUDA_SUCCESS)
         return error;
-    error = sp_native_noted(sp_driver->cuDeviceTotalMem(&opened.total_memory, handle), "cuDeviceTotalMem");
+    error = sp_native_noted(sp_driver->cuDeviceTotalMem(&opened.total_memory, handle),
+                            "cuDeviceTotalMem");
     if (error != CUDA_SUCCESS)
         return error;
     error = granule_of(&opened);

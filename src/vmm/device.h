@@ -14,11 +14,12 @@ struct sp_vmm_device {
     bool rdma;           // other devices can access memory directly
 };
 
-// Asks the driver about a device. CUDA_ERROR_NOT_SUPPORTED when it has no virtual memory management,
-// CUDA_ERROR_INVALID_DEVICE when there is no such device.
+// Asks the driver about a device. CUDA_ERROR_NOT_SUPPORTED when it has no virtual memory
+// management, CUDA_ERROR_INVALID_DEVICE when there is no such device.
 CUresult sp_vmm_device_open(int ordinal, struct sp_vmm_device *device);
 
 // The properties with which every extent of the device is created.
-CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device, CUmemAllocationHandleType handles);
+CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device,
+                                       CUmemAllocationHandleType handles);
 
 #endif

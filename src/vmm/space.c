@@ -18,10 +18,11 @@ struct span {
     struct sp_list link;         // a range, or spare
     CUdeviceptr address;
     size_t size;
-    CUdeviceptr range; // the start of the range that it lies in: spans are merged inside a range only
+    // The start of the range that it lies in: spans are merged inside a range only.
+    CUdeviceptr range;
 };
 
-// ---------------------------------------------------------------------- the orders
+// -------------------------------------------------------------------------------------- the orders
 
 static struct span *by_address(const struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct span, by_address) : NULL;
@@ -69,11 +70,12 @@ void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, s
         range_size = MAX_RANGE;
     if (range_size > MAX_RANGE)
         range_size = MAX_RANGE;
-    if (!sp_checked_round_up(range_size, device->granule, &space->range_size) || space->range_size == 0)
+    if (!sp_checked_round_up(range_size, device->granule, &space->range_size) ||
+        space->range_size == 0)
         space->range_size = device->granule;
 }
 
-// ---------------------------------------------------------------------- nodes, free spans
+// ------------------------------------------------------------------------------- nodes, free spans
 
 static bool add_spare(struct sp_space *space) {
     struct span *span = malloc(sizeof *span);
@@ -87,7 +89,8 @@ static struct span *span_at(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct span, link);
 }
 
-static struct span *take_spare(struct sp_space *space, CUdeviceptr address, size_t size, CUdeviceptr range) {
+static struct span *take_spare(struct sp_space *space, CUdeviceptr address, size_t size,
+                               CUdeviceptr range) {
     struct span *span = span_at(sp_list_pop_front(&space->spare));
     span->address = address;
     span->size = size;
@@ -231,12 +234,13 @@ static struct span *choose(const struct sp_space *space, enum sp_span_place plac
 }
 
 // Where in a free span that is larger than what is taken.
-static size_t offset_in(const struct sp_space *space, const struct span *span, enum sp_span_place place,
-                        size_t size) {
+static size_t offset_in(const struct sp_space *space, const struct span *span,
+                        enum sp_span_place place, size_t size) {
     size_t granule = space->device->granule;
     if (place == SP_SPAN_HIGH)
         return span->size - size;
-    bool has_room = span->size / ROOM_TIMES >= space->device->total_memory && span->size / 2 >= size;
+    bool has_room =
+        span->size / ROOM_TIMES >= space->device->total_memory && span->size / 2 >= size;
     return place == SP_SPAN_ROOMY && has_room ? sp_round_down(span->size / 2, granule) : 0;
 }
 
@@ -253,8 +257,8 @@ static void cut_out(struct sp_space *space, struct span *span, size_t offset, si
         insert(space, front);
 }
 
-static CUresult take_locked(struct sp_space *space, enum sp_span_place place, size_t least, size_t wanted,
-                            CUdeviceptr *address, size_t *size) {
+static CUresult take_locked(struct sp_space *space, enum sp_span_place place, size_t least,
+                            size_t wanted, CUdeviceptr *address, size_t *size) {
     struct span *span = choose(space, place, least, wanted);
     if (!span) {
         CUresult error = add_range(space, least);
@@ -269,8 +273,8 @@ static CUresult take_locked(struct sp_space *space, enum sp_span_place place, si
     return CUDA_SUCCESS;
 }
 
-CUresult sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least, size_t wanted,
-                       CUdeviceptr *address, size_t *size) {
+CUresult sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
+                       size_t wanted, CUdeviceptr *address, size_t *size) {
     CUresult error = CUDA_ERROR_OUT_OF_MEMORY;
     sp_lock_acquire(&space->lock);
     if (add_spare(space)) {
@@ -283,7 +287,8 @@ CUresult sp_space_take(struct sp_space *space, enum sp_span_place place, size_t 
 }
 
 static size_t extend_locked(struct sp_space *space, CUdeviceptr end, size_t least, size_t wanted) {
-    struct span *behind = by_address(sp_tree_lower_bound(&space->by_address, &end, compare_address));
+    struct span *behind =
+        by_address(sp_tree_lower_bound(&space->by_address, &end, compare_address));
     if (!behind || behind->address != end || behind->range == end || behind->size < least)
         return 0; // no span that begins a range is behind one of that range
     size_t size = behind->size < wanted ? behind->size : wanted;
@@ -305,7 +310,8 @@ static struct span *free_behind(const struct sp_space *space, CUdeviceptr addres
 }
 
 static struct span *free_before(const struct sp_space *space, const struct span *behind) {
-    return by_address(behind ? sp_tree_prev(&behind->by_address) : sp_tree_last(&space->by_address));
+    return by_address(behind ? sp_tree_prev(&behind->by_address)
+                             : sp_tree_last(&space->by_address));
 }
 
 // What is free beside the bytes becomes one span with them. Where nothing is, there is a spare
@@ -354,8 +360,8 @@ static bool check_locked(struct sp_space *space) {
     size_t count = 0, in_kinds = 0;
     for (struct sp_tree_node *n = sp_tree_first(&space->by_address); n; n = sp_tree_next(n)) {
         struct span *span = by_address(n);
-        if (span->size == 0 || span->range != range_of(space, span->address) || adjacent(prev, span) ||
-            (prev && prev->address + prev->size > span->address))
+        if (span->size == 0 || span->range != range_of(space, span->address) ||
+            adjacent(prev, span) || (prev && prev->address + prev->size > span->address))
             return false;
         prev = span;
         count++;
@@ -364,8 +370,8 @@ static bool check_locked(struct sp_space *space) {
         in_kinds += kind_of(space, in_kind(n)) == &space->narrow;
     for (struct sp_tree_node *n = sp_tree_first(&space->wide); n; n = sp_tree_next(n))
         in_kinds += kind_of(space, in_kind(n)) == &space->wide;
-    return count == in_kinds && sp_tree_check(&space->by_address) && sp_tree_check(&space->narrow) &&
-           sp_tree_check(&space->wide);
+    return count == in_kinds && sp_tree_check(&space->by_address) &&
+           sp_tree_check(&space->narrow) && sp_tree_check(&space->wide);
 }
 
 bool sp_space_check(struct sp_space *space) {
@@ -383,7 +389,7 @@ static void free_list(struct sp_list *list) {
 void sp_space_close(struct sp_space *space) {
     struct sp_tree_node *node;
     SP_LIST_FOR_EACH(link, &space->ranges)
-    sp_driver->cuMemAddressFree(span_at(link)->address, span_at(link)->size);
+        sp_driver->cuMemAddressFree(span_at(link)->address, span_at(link)->size);
     while ((node = sp_tree_first(&space->by_address))) {
         struct span *span = by_address(node);
         extract(space, span);

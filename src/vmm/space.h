@@ -53,8 +53,8 @@ void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, s
 // Takes a span of at least `least` bytes, at best `wanted` bytes: whatever the largest free span or
 // a new range gives. Both are multiples of the granule. CUDA_ERROR_OUT_OF_MEMORY when there is no
 // address space or host memory.
-CUresult sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least, size_t wanted,
-                       CUdeviceptr *address, size_t *size);
+CUresult sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
+                       size_t wanted, CUdeviceptr *address, size_t *size);
 
 // Adds what is free behind a span to it: at least `least` bytes, at best `wanted`. Returns how
 // many; 0, and nothing has changed, when there are fewer.

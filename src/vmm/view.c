@@ -21,8 +21,9 @@ static int compare_address(const void *key, const struct sp_tree_node *node) {
     return left < right ? -1 : left > right;
 }
 
-CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place, size_t least,
-                      size_t wanted, CUmemAllocationHandleType handle_types, enum sp_view_use use) {
+CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place,
+                      size_t least, size_t wanted, CUmemAllocationHandleType handle_types,
+                      enum sp_view_use use) {
     CUresult error = sp_space_take(space, place, least, wanted, &view->address, &view->size);
     if (error != CUDA_SUCCESS)
         return error;
@@ -87,13 +88,14 @@ void sp_view_close(struct sp_view *view) {
         free(SP_CONTAINER_OF(sp_list_pop_front(&view->stuck), struct sp_extent, stuck));
 }
 
-// Creates the handle, maps it and sets the access. After a failure the extent is stuck, or nothing of it is left.
+// Creates the handle, maps it and sets the access. After a failure the extent is stuck, or nothing
+// of it is left.
 static CUresult map_extent(struct sp_view *view, struct sp_extent *extent) {
     const struct sp_vmm_device *device = view->space->device;
     CUmemAllocationProp prop = sp_vmm_device_prop(device, view->handle_types);
     prop.allocFlags.gpuDirectRDMACapable = view->use == SP_VIEW_RDMA && device->rdma;
-    CUresult error =
-        sp_native_noted(sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");
+    CUresult error = sp_native_noted(
+        sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");
     if (error != CUDA_SUCCESS)
         return error;
     const char *step = "cuMemMap";

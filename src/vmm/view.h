@@ -1,19 +1,20 @@
 // Extents, and the views that map them.
 //
-// An *extent* is one physical handle: a whole number of granules that the driver maps only whole, at offset
-// 0, and unmaps only whole. A *view* is a span of address space with extents mapped into it, in any places;
-// what lies between them is a hole. Mapping creates the extent and unmapping releases it, each with
-// all-or-nothing outcome:
+// An *extent* is one physical handle: a whole number of granules that the driver maps only whole,
+// at offset 0, and unmaps only whole. A *view* is a span of address space with extents mapped into
+// it, in any places; what lies between them is a hole. Mapping creates the extent and unmapping
+// releases it, each with all-or-nothing outcome:
 //
-//   map:    create, map, set access; a step that fails undoes those before it. What a driver doesn't let undo is
-//           *stuck*: it stands in a hole, without access, or is a handle alone, and goes before anything else is mapped.
-//   unmap:  release the handle first, which by the driver's contract frees nothing while a mapping stands,
-//           then unmap, which frees the memory. So a step that fails leaves memory that is mapped and
-//           usable as before, and the next attempt goes on from there. (Measured on an H200: in this order
-//           it costs the same as in the other.)
+//   map:    create, map, set access; a step that fails undoes those before it. What a driver
+//           doesn't let undo is *stuck*: it stands in a hole, without access, or is a handle alone,
+//           and goes before anything else is mapped.
+//   unmap:  release the handle first, which by the driver's contract frees nothing while a mapping
+//           stands, then unmap, which frees the memory. So a step that fails leaves memory that is
+//           mapped and usable as before, and the next attempt goes on from there. (Measured on an
+//           H200: in this order it costs the same as in the other.)
 //
-// Neither waits for the device. The caller sees to it that nothing runs on what it unmaps, and that one
-// thread at a time changes a view: the functions take no lock.
+// Neither waits for the device. The caller sees to it that nothing runs on what it unmaps, and that
+// one thread at a time changes a view: the functions take no lock.
 //
 //   view.mapped = sum of the sizes of view.extents
 #ifndef STREAMPOOL_VMM_VIEW_H
@@ -52,10 +53,11 @@ struct sp_view {
     struct sp_list stuck; // extents
 };
 
-// Takes a span of at least `least` and at best `wanted` bytes (multiples of the granule) and makes an empty
-// view of it, to which no peer has access.
-CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place, size_t least,
-                      size_t wanted, CUmemAllocationHandleType handle_types, enum sp_view_use use);
+// Takes a span of at least `least` and at best `wanted` bytes (multiples of the granule) and makes
+// an empty view of it, to which no peer has access.
+CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place,
+                      size_t least, size_t wanted, CUmemAllocationHandleType handle_types,
+                      enum sp_view_use use);
 
 // Adds at least `least` and at best `wanted` bytes of address space behind the view to it. Returns
 // how many; 0, and nothing has changed, when they aren't free.
@@ -70,22 +72,22 @@ bool sp_view_unmap_stuck(struct sp_view *view);
 // Gives the span back, unless something is stuck in it. No extent may be left.
 void sp_view_close(struct sp_view *view);
 
-// Maps `size` new bytes (a multiple of the granule) into the hole at `address`, as one extent that is readable
-// and writable by the view's device, and accessible to its peers.
+// Maps `size` new bytes (a multiple of the granule) into the hole at `address`, as one extent that
+// is readable and writable by the view's device, and accessible to its peers.
 CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size);
 
-// The same as several extents of `piece` bytes (a multiple of the granule), the last of which may be smaller. All or
-// nothing, but that a driver which also fails to unmap leaves the first `*mapped` bytes mapped.
+// The same as several extents of `piece` bytes (a multiple of the granule), the last of which may
+// be smaller. All or nothing, but that a driver which also fails to unmap leaves the first
+// `*mapped` bytes mapped.
 CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size, size_t piece,
                             size_t *mapped);
 
-// Unmaps an extent, which has no aliases any more, and releases its memory; the extent is freed when that
-// succeeds.
+// Unmaps an extent, which has no aliases any more, and releases its memory; the extent is freed
+// when that succeeds.
 CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
 
-// Unmaps the extents of the `*mapped` bytes from `address` on, the last one first, until one can't be,
-// or has an alias; tells what is
-// left.
+// Unmaps the extents of the `*mapped` bytes from `address` on, the last one first, until one can't
+// be, or has an alias; tells what is left.
 void sp_view_unmap_back(struct sp_view *view, CUdeviceptr address, size_t *mapped);
 
 // The extent with the lowest address that is not below `address`, or null.

@@ -1,4 +1,5 @@
-// What the program says about its arguments. A command line that it can't make sense of exits with 64.
+// What the program says about its arguments. A command line that it can't make sense of exits with
+// 64.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,8 +105,10 @@ static void allocators_are_known_and_named_once(void **state) {
     (void)state;
     assert_usage_error(ARGUMENTS("replay", "--allocator", "pool,malloc", "trace.csv"),
                        "unknown allocator 'malloc'");
-    assert_usage_error(ARGUMENTS("replay", "--allocator", "pool,", "trace.csv"), "unknown allocator ''");
-    assert_usage_error(ARGUMENTS("replay", "--allocator", "poo", "trace.csv"), "unknown allocator 'poo'");
+    assert_usage_error(ARGUMENTS("replay", "--allocator", "pool,", "trace.csv"),
+                       "unknown allocator ''");
+    assert_usage_error(ARGUMENTS("replay", "--allocator", "poo", "trace.csv"),
+                       "unknown allocator 'poo'");
     assert_usage_error(ARGUMENTS("replay", "--allocator", "pool,direct,pool", "trace.csv"),
                        "the allocator 'pool' is named twice");
 }
@@ -119,7 +122,8 @@ static void a_threshold_is_a_number_of_bytes_or_max(void **state) {
 
 static void passes_are_from_1_to_1000(void **state) {
     (void)state;
-    assert_usage_error(ARGUMENTS("replay", "--passes", "0", "trace.csv"), "from 1 to 1000, not '0'");
+    assert_usage_error(ARGUMENTS("replay", "--passes", "0", "trace.csv"),
+                       "from 1 to 1000, not '0'");
     assert_usage_error(ARGUMENTS("replay", "--passes", "1001", "trace.csv"), "not '1001'");
     assert_usage_error(ARGUMENTS("replay", "--passes", "two", "trace.csv"), "not 'two'");
     assert_usage_error(ARGUMENTS("replay", "--passes", "2x", "trace.csv"), "not '2x'");
@@ -181,7 +185,8 @@ static void assert_setting_refused(const char *command) {
                        "'Colour' is no attribute of a pool's own");
     assert_usage_error(ARGUMENTS(command, "--set", "ReleaseThreshold=1", "trace.csv"),
                        "'ReleaseThreshold' is no attribute of a pool's own");
-    assert_usage_error(ARGUMENTS(command, "--set", "UnfencedBytesMax", "trace.csv"), "--set is NAME=NUMBER");
+    assert_usage_error(ARGUMENTS(command, "--set", "UnfencedBytesMax", "trace.csv"),
+                       "--set is NAME=NUMBER");
     assert_usage_error(ARGUMENTS(command, "--set", "UnfencedBytesMax=many", "trace.csv"),
                        "not 'UnfencedBytesMax=many'");
     assert_usage_error(ARGUMENTS(command, "--set", "Deterministic=4294967297", "trace.csv"),
@@ -196,7 +201,8 @@ static void an_attribute_that_is_set_is_one_of_our_own_and_a_number(void **state
 
 static void an_unknown_option_is_named(void **state) {
     (void)state;
-    assert_usage_error(ARGUMENTS("replay", "--speed", "trace.csv"), "unrecognized option '--speed'");
+    assert_usage_error(ARGUMENTS("replay", "--speed", "trace.csv"),
+                       "unrecognized option '--speed'");
 }
 
 int main(void) {

@@ -15,8 +15,8 @@ static void assert_left_out(const char *name, const char *other_row) {
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--rounds=1", name));
     assert_string_equal(outcome.errors, "");
     assert_int_equal(outcome.status, 0);
-    const char *word =
-        strstr(outcome.output, "\nwhat malloc handed out: left out, the C library has no mallinfo2");
+    const char *word = strstr(outcome.output,
+                              "\nwhat malloc handed out: left out, the C library has no mallinfo2");
     assert_non_null(word);
     assert_null(strstr(word + 2, "what malloc handed out"));
     assert_null(strstr(outcome.output, ", mallinfo2 "));

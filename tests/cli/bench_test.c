@@ -1,4 +1,5 @@
-// streampool-bench on the simulated driver: every case prints its lines, and says whose figures they are.
+// streampool-bench on the simulated driver: every case prints its lines, and says whose figures
+// they are.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,12 +27,13 @@ static void assert_every_line_says(char *text, const char *part) {
 }
 
 static void run_case(struct outcome *outcome, const char *name) {
-    program_run(outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--rounds=1", "--divide=1000", name));
+    program_run(outcome, NO_SETTINGS,
+                ARGUMENTS("--device=sim", "--rounds=1", "--divide=1000", name));
     assert_string_equal(outcome->errors, "");
     assert_int_equal(outcome->status, 0);
 }
 
-// ------------------------------------------------------------------------------------------------ the lines
+// --------------------------------------------------------------------------------------- the lines
 
 // A line that is there where the C library has mallinfo2.
 #ifdef STREAMPOOL_HAVE_MALLINFO2
@@ -47,22 +49,23 @@ struct expectation {
 
 static const struct expectation expectations[] = {
     {"pair",
-     {"\npair: ", " cuMemAlloc ", " streampool, StreamPromises ", " floor: lock and list ", "\n256 B ",
-      "\n1 KiB ", "\n4 KiB ", "\n64 KiB ", "\n1 MiB ", "\n16 MiB ", "\n1 GiB "}},
+     {"\npair: ", " cuMemAlloc ", " streampool, StreamPromises ", " floor: lock and list ",
+      "\n256 B ", "\n1 KiB ", "\n4 KiB ", "\n64 KiB ", "\n1 MiB ", "\n16 MiB ", "\n1 GiB "}},
     {"live",
-     {"\nlive: ", " floor: lock and list ", "\n100 live, pair ", "\n1000 live, pair ", "\n100000 live, pair ",
-      MALLINFO_LINE("\n100000 live, mallinfo2 "), "\n100000 live, resident "}},
+     {"\nlive: ", " floor: lock and list ", "\n100 live, pair ", "\n1000 live, pair ",
+      "\n100000 live, pair ", MALLINFO_LINE("\n100000 live, mallinfo2 "),
+      "\n100000 live, resident "}},
     {"sizes",
      {"\nsizes: ", " cuMemAlloc ", "\n16 live, free + malloc ", "\n512 live, free + malloc ",
       "\n512 live, reserved "}},
     {"growth",
      {"\ngrowth: ", " streampool, TrimByReaper ", " streampool, primed ", " cuMemAlloc ",
-      " floor: one extent ", "\n2 MiB, grow ", "\n2 MiB, grow, p99 ", "\n2 MiB, trim ", "\n8 GiB, grow ",
-      "\n8 GiB, trim, p99 ", "\n8 GiB, released ", "\n8 GiB, left "}},
+      " floor: one extent ", "\n2 MiB, grow ", "\n2 MiB, grow, p99 ", "\n2 MiB, trim ",
+      "\n8 GiB, grow ", "\n8 GiB, trim, p99 ", "\n8 GiB, released ", "\n8 GiB, left "}},
     {"loop",
-     {"\nloop: ", " streampool, TrimByReaper ", " streampool, ReleaseDelay 1 ", " floor: one block kept ",
-      "\n2 MiB, threshold 0 ", "\n2 GiB, threshold 0, p99 ", "\n64 MiB, threshold max ",
-      "\n2 GiB, threshold max "}},
+     {"\nloop: ", " streampool, TrimByReaper ", " streampool, ReleaseDelay 1 ",
+      " floor: one block kept ", "\n2 MiB, threshold 0 ", "\n2 GiB, threshold 0, p99 ",
+      "\n64 MiB, threshold max ", "\n2 GiB, threshold max "}},
     {"alternate", {"\nalternate: ", "\n512 B ", "\n64 KiB ", "\n1 MiB ", "\n16 MiB "}},
     {"handoff",
      {"\nhandoff: ", "\n512 B, handoff ", "\n512 B, its events alone ", "\n16 MiB, handoff ",
@@ -73,13 +76,13 @@ static const struct expectation expectations[] = {
       MALLINFO_LINE("\n1000 streams, mallinfo2 ")}},
     {"unfenced",
      {"\nunfenced: ", "\nstreampool, 0 B ", "\nstreampool, 1 MiB ", "\nstreampool, 2 MiB ",
-      "\nstreampool, 4 MiB ", "\nstreampool, 8 MiB ", "\nstreampool, 16 MiB ", "\nstreampool, 32 MiB ",
-      "\nstreampool, 64 MiB "}},
+      "\nstreampool, 4 MiB ", "\nstreampool, 8 MiB ", "\nstreampool, 16 MiB ",
+      "\nstreampool, 32 MiB ", "\nstreampool, 64 MiB "}},
     {"threads",
      {"\nthreads: ", "\n4 KiB, 1 thread ", "\n4 KiB, 16 threads ", "\n1 MiB, 2 threads ",
       "\n1 MiB, 16 threads ", " streampool, default pool ", "\n1 MiB, 16 threads, one stream ",
-      "\n4 KiB, 16 threads, own pools ", "\n4 KiB, 1 thread, 64 streams ", "\n4 KiB, 8 threads, written ",
-      "\n1 MiB, 16 threads, freed elsewhere "}},
+      "\n4 KiB, 16 threads, own pools ", "\n4 KiB, 1 thread, 64 streams ",
+      "\n4 KiB, 8 threads, written ", "\n1 MiB, 16 threads, freed elsewhere "}},
     {"fragments",
      {"\nfragments: ", "\n1 GiB, malloc ", "\n1 GiB, new memory ", "\n1 GiB, floor ",
       "\n1 GiB, mappings kept "}},
@@ -88,14 +91,14 @@ static const struct expectation expectations[] = {
       "\n3584 MiB, address space "}},
     {"stall",
      {"\nstall: ", "\nown pool, hit p50 ", "\nown pool, miss worst ", "\nown pool, fill ",
-      "\nown pool, fill, loss ", "\nown pool, remaps ", "\nown pool, reaper ", "\nshared pool, hit worst ",
-      "\nshared pool, miss p99 ", "\nshared pool, remaps "}},
+      "\nown pool, fill, loss ", "\nown pool, remaps ", "\nown pool, reaper ",
+      "\nshared pool, hit worst ", "\nshared pool, miss p99 ", "\nshared pool, remaps "}},
     {"kinds",
      {"\nkinds: ", " floor: lock and list ", "\nnon-blocking, 1 KiB ", "\nlegacy, 1 MiB ",
       "\nblocking, 64 MiB ", "\nper-thread, 1 KiB ", "\nlegacy, beside blocking, 1 MiB "}},
     {"ended_threads",
-     {"\nended_threads: ", "\n100 threads, each ", "\n1000 threads, resident ", "\ngrowth, threads, each ",
-      "\ngrowth, threads, resident "}},
+     {"\nended_threads: ", "\n100 threads, each ", "\n1000 threads, resident ",
+      "\ngrowth, threads, each ", "\ngrowth, threads, resident "}},
     {"ended_streams",
      {"\nended_streams: ", "\n100 streams, pool, each ", "\n1000 streams, driver, resident ",
       "\ngrowth, streams, pool, resident ", "\ngrowth, streams, driver, each "}},
@@ -105,11 +108,13 @@ static const struct expectation expectations[] = {
     {"ended_slots",
      {"\nended_slots: ", "\n1 gone, first pair ", "\n16 gone, pair ", "\ngrowth, gone, pair "}},
     {"user_events",
-     {"\nuser_events: ", "\n10 events, each ", "\n100 events, resident ", "\ngrowth, events, each "}},
+     {"\nuser_events: ", "\n10 events, each ", "\n100 events, resident ",
+      "\ngrowth, events, each "}},
     {"queries",
      {"\nqueries: ", "\n1 streams, pool, pair, record ", "\n10 streams, driver, resident ",
       "\ngrowth, streams, driver, pair, record "}},
-    {"pending", {"\npending: ", "\n5 streams, miss ", "\n10 streams, miss ", "\ngrowth, streams, miss "}},
+    {"pending",
+     {"\npending: ", "\n5 streams, miss ", "\n10 streams, miss ", "\ngrowth, streams, miss "}},
     {"many_pools",
      {"\nmany_pools: ", "\n10 pools, trimmed, each ", "\n100 pools, trimmed, address space ",
       "\n50 pools, holding, resident ", "\ngrowth, pools, holding, each "}},
@@ -156,7 +161,7 @@ static void the_environment_names_the_driver(void **state) {
     program_forget(&outcome);
 }
 
-// ----------------------------------------------------------------------------------------- what they mean
+// ---------------------------------------------------------------------------------- what they mean
 
 // Of one subject's setting in the results; fails when it isn't there.
 static const cJSON *result_of(const cJSON *results, const char *subject, const char *setting) {
@@ -205,13 +210,15 @@ static void results_say_what_plots_need(void **state) {
     assert_true(figure_of(result, "p99") >= figure_of(result, "median"));
     assert_true(figure_of(result, "p99") <= figure_of(result, "most"));
     assert_true(figure_of(result, "floor_ratio") > 0);
-    assert_null(cJSON_GetObjectItem(result, "ratio")); // the simulated driver has no pool to compare with
-    assert_null(cJSON_GetObjectItem(result_of(results, "floor: lock and list", "1 MiB"), "floor_ratio"));
+    assert_null(
+        cJSON_GetObjectItem(result, "ratio")); // the simulated driver has no pool to compare with
+    assert_null(
+        cJSON_GetObjectItem(result_of(results, "floor: lock and list", "1 MiB"), "floor_ratio"));
     cJSON_Delete(results);
 }
 
-// Slabs have no header for each block. The floor has pieces of 16 bytes, and malloc makes 32 of them; sanitizers don't
-// tell mallinfo2 anything, but the pages are there.
+// Slabs have no header for each block. The floor has pieces of 16 bytes, and malloc makes 32 of
+// them; sanitizers don't tell mallinfo2 anything, but the pages are there.
 static void a_live_block_takes_little_host_memory(void **state) {
     (void)state;
     cJSON *results = results_of_rounds("live", "--rounds=1");
@@ -231,7 +238,8 @@ static void a_live_block_takes_little_host_memory(void **state) {
 static void a_pool_reserves_at_least_what_lives(void **state) {
     (void)state;
     cJSON *results = results_of_rounds("sizes", "--rounds=1");
-    const char *const settings[] = {"16 live, reserved", "128 live, reserved", "512 live, reserved"};
+    const char *const settings[] = {"16 live, reserved", "128 live, reserved",
+                                    "512 live, reserved"};
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         assert_true(median_of(results, "streampool", settings[i]) >= 1);
         assert_true(median_of(results, "streampool", settings[i]) < 2);
@@ -328,14 +336,15 @@ static void one_thread_remaps_in_every_second_slice(void **state) {
     cJSON_Delete(results);
 }
 
-// ------------------------------------------------------------------------------------------- the device's memory
+// ----------------------------------------------------------------------------- the device's memory
 
 static void a_part_of_the_device_can_be_filled(void **state) {
     (void)state;
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--device-memory=4096", "full"));
     assert_int_equal(outcome.status, 0);
-    assert_says(outcome.output, "\nfull: 7 blocks of 512 MiB, every second one freed, then 768 MiB wanted");
+    assert_says(outcome.output,
+                "\nfull: 7 blocks of 512 MiB, every second one freed, then 768 MiB wanted");
     assert_says(outcome.output, "\n768 MiB, malloc ");
     program_forget(&outcome);
 }
@@ -344,9 +353,9 @@ static void a_part_of_the_device_can_be_filled(void **state) {
 static void a_device_too_small_is_an_error(void **state) {
     (void)state;
     struct outcome outcome;
-    program_run(
-        &outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=3G"),
-        ARGUMENTS("--device=sim", "--rounds=1", "--device-memory=1024", "fragments", "full", "growth"));
+    program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=3G"),
+                ARGUMENTS("--device=sim", "--rounds=1", "--device-memory=1024", "fragments", "full",
+                          "growth"));
     assert_int_equal(outcome.status, 1);
     assert_says(outcome.errors, "fragments: CUDA_ERROR_OUT_OF_MEMORY (2)");
     assert_says(outcome.errors, "full: CUDA_ERROR_OUT_OF_MEMORY (2)");
@@ -357,8 +366,9 @@ static void a_device_too_small_is_an_error(void **state) {
 static void what_does_not_fit_is_left_out_and_named(void **state) {
     (void)state;
     struct outcome outcome;
-    program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=1G"),
-                ARGUMENTS("--device=sim", "--rounds=1", "pair", "sizes", "growth", "loop", "threads"));
+    program_run(
+        &outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=1G"),
+        ARGUMENTS("--device=sim", "--rounds=1", "pair", "sizes", "growth", "loop", "threads"));
     assert_string_equal(outcome.errors, "");
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output, "\n1 GiB: left out, ");
@@ -371,20 +381,22 @@ static void what_does_not_fit_is_left_out_and_named(void **state) {
     program_forget(&outcome);
 }
 
-// -------------------------------------------------------------------------------------------- the results
+// ------------------------------------------------------------------------------------- the results
 
 // In the text above the figures, and in each result.
 static void the_build_and_the_defaults_are_named(void **state) {
     (void)state;
     struct outcome outcome;
     const char *path = file_path("about.json");
-    program_run(&outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--rounds=1", "--json", path, "alternate"));
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("--device=sim", "--rounds=1", "--json", path, "alternate"));
     assert_says(outcome.output, "\nstreampool " STREAMPOOL_VERSION ", ");
     assert_says(outcome.output, " ReleaseThreshold 0, UnfencedBytesMax 8388608, ");
     char *text = file_read(path);
     cJSON *results = cJSON_Parse(text);
     const cJSON *first = cJSON_GetArrayItem(results, 0);
-    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(first, "library")), STREAMPOOL_VERSION);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(first, "library")),
+                        STREAMPOOL_VERSION);
     assert_says(outcome.output, cJSON_GetStringValue(cJSON_GetObjectItem(first, "build")));
     assert_says(outcome.output, cJSON_GetStringValue(cJSON_GetObjectItem(first, "defaults")));
     cJSON_Delete(results);
@@ -396,7 +408,8 @@ static void results_are_written_as_json(void **state) {
     (void)state;
     struct outcome outcome;
     const char *path = file_path("bench.json");
-    program_run(&outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--rounds=3", "--json", path, "growth"));
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("--device=sim", "--rounds=3", "--json", path, "growth"));
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output, "\n2 GiB, trim ");
     char *text = file_read(path);
@@ -418,8 +431,9 @@ static void results_are_written_as_json(void **state) {
 static void a_file_that_cannot_be_written_is_an_error(void **state) {
     (void)state;
     struct outcome outcome;
-    program_run(&outcome, NO_SETTINGS,
-                ARGUMENTS("--device=sim", "--rounds=1", "--json", file_path("no/such/folder"), "pair"));
+    program_run(
+        &outcome, NO_SETTINGS,
+        ARGUMENTS("--device=sim", "--rounds=1", "--json", file_path("no/such/folder"), "pair"));
     assert_int_equal(outcome.status, 1);
     assert_says(outcome.errors, "No such file or directory");
     program_forget(&outcome);
@@ -438,7 +452,7 @@ static void a_case_that_fails_is_named(void **state) {
     program_forget(&outcome);
 }
 
-// -------------------------------------------------------------------------------------------------- the plots
+// --------------------------------------------------------------------------------------- the plots
 
 // What the script says, which the caller frees. PATH is that of this process, or another one.
 static char *plot(const char *results, const char *search_path) {
@@ -456,8 +470,9 @@ static char *plot(const char *results, const char *search_path) {
 static const char *written_results(void) {
     struct outcome outcome;
     const char *path = file_path("plot.json");
-    program_run(&outcome, NO_SETTINGS,
-                ARGUMENTS("--device=sim", "--rounds=2", "--json", path, "pair", "growth", "threads"));
+    program_run(
+        &outcome, NO_SETTINGS,
+        ARGUMENTS("--device=sim", "--rounds=2", "--json", path, "pair", "growth", "threads"));
     assert_int_equal(outcome.status, 0);
     program_forget(&outcome);
     return path;
@@ -467,7 +482,8 @@ static void results_are_plotted(void **state) {
     (void)state;
     if (system("command -v gnuplot jq > /dev/null") != 0)
         skip();
-    const char *const plots[] = {"pair.svg", "threads.svg", "threads-written.svg", "growth.svg", "trim.svg"};
+    const char *const plots[] = {"pair.svg", "threads.svg", "threads-written.svg", "growth.svg",
+                                 "trim.svg"};
     char *said = plot(written_results(), getenv("PATH"));
     assert_says(said, "Plot left out: live. The case live is not among these results.\n");
     for (size_t i = 0; i < sizeof plots / sizeof plots[0]; i++) {
@@ -489,7 +505,8 @@ static void without_gnuplot_the_plots_are_named(void **state) {
     const char *const tools[] = {"dirname", "realpath", "cut", "tr", "cat"};
     for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++) {
         char command[512];
-        snprintf(command, sizeof command, "ln -s \"$(command -v %s)\" '%s'", tools[i], file_path(tools[i]));
+        snprintf(command, sizeof command, "ln -s \"$(command -v %s)\" '%s'", tools[i],
+                 file_path(tools[i]));
         assert_int_equal(system(command), 0);
     }
     char *said = plot(file_write("none.json", "[]"), file_path("."));
@@ -498,7 +515,7 @@ static void without_gnuplot_the_plots_are_named(void **state) {
     free(said);
 }
 
-// ------------------------------------------------------------------------------------------ the arguments
+// ----------------------------------------------------------------------------------- the arguments
 
 static void nonsense_is_refused(void **state) {
     (void)state;
@@ -544,7 +561,8 @@ static void the_help_names_every_case(void **state) {
 static void a_missing_driver_is_an_error(void **state) {
     (void)state;
     struct outcome outcome;
-    program_run(&outcome, SETTINGS("STREAMPOOL_DRIVER=/no/such/driver.so"), ARGUMENTS("--rounds=1"));
+    program_run(&outcome, SETTINGS("STREAMPOOL_DRIVER=/no/such/driver.so"),
+                ARGUMENTS("--rounds=1"));
     assert_int_equal(outcome.status, 1);
     assert_says(outcome.errors, "/no/such/driver.so");
     program_forget(&outcome);

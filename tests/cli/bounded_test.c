@@ -30,8 +30,8 @@ struct limit {
 };
 
 // Malloc's figure is exact; that of resident memory is in pages, and of what malloc and the kernel
-// keep in store. Address space is four times what a pool of one granule holds, and twice what a size
-// more takes.
+// keep in store. Address space is four times what a pool of one granule holds, and twice what a
+// size more takes.
 static const struct row {
     const char *name; // the case
     const char *divisor;
@@ -58,7 +58,7 @@ enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 static bool whole;
 
-// ------------------------------------------------------------------------------------------------ the figures
+// ------------------------------------------------------------------------------------- the figures
 
 static const char *text_of(const cJSON *result, const char *key) {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(result, key));
@@ -76,7 +76,9 @@ static double number_of(const cJSON *result, const char *key) {
 
 static double bytes_of(const cJSON *result) {
     const char *unit = text_of(result, "unit");
-    double factor = strcmp(unit, "MiB") == 0 ? MIB : strcmp(unit, "GiB") == 0 ? (double)KIB * MIB : 0;
+    double factor = strcmp(unit, "MiB") == 0   ? MIB
+                    : strcmp(unit, "GiB") == 0 ? (double)KIB * MIB
+                                               : 0;
     if (factor <= 0)
         fail_msg("%s is not a figure of memory", text_of(result, "setting"));
     return number_of(result, "median") * factor;
@@ -101,7 +103,7 @@ static double growth(const cJSON *results, const char *figure) {
     return (bytes_of(last) - bytes_of(first)) / (number_of(last, "at") - number_of(first, "at"));
 }
 
-// --------------------------------------------------------------------------------------------------- the rows
+// ---------------------------------------------------------------------------------------- the rows
 
 static cJSON *measure(const struct row *row) {
     struct outcome outcome;

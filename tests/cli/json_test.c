@@ -23,8 +23,10 @@ static const char small[] = TRACE_HEADER
     "1,20,free,0x1000000,4194304,0\n";
 
 static const char *const keys[] = {
-    "trace",           "allocator",           "device",    "pass",    "operations", "streams", "errors",
-    "live_peak_bytes", "reserved_peak_bytes", "malloc_ns", "free_ns", "total_ns",
+    "trace",     "allocator",       "device",
+    "pass",      "operations",      "streams",
+    "errors",    "live_peak_bytes", "reserved_peak_bytes",
+    "malloc_ns", "free_ns",         "total_ns",
 };
 
 // Behind these, when there was work, and then for the allocator that keeps statistics:
@@ -129,8 +131,8 @@ static void assert_four_results(const char *text) {
 
 static void replay_to(struct outcome *outcome, const char *json) {
     program_run(outcome, NO_SETTINGS,
-                ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes", "2",
-                          "--json", json, file_write("small.csv", small)));
+                ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes",
+                          "2", "--json", json, file_write("small.csv", small)));
 }
 
 static void the_keys_are_exactly_those_promised_and_the_figures_agree(void **state) {
@@ -220,8 +222,9 @@ static void an_allocator_that_is_missing_is_not_in_the_list(void **state) {
     assert_int_equal(cJSON_GetArraySize(list), 1);
     assert_result(cJSON_GetArrayItem(list, 0), "pool", 1);
     cJSON_Delete(list);
-    assert_string_equal(outcome.errors,
-                        "driver: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n");
+    assert_string_equal(
+        outcome.errors,
+        "driver: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n");
     program_forget(&outcome);
 }
 

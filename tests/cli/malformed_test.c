@@ -1,5 +1,5 @@
-// Traces that are not as they should be: the program says where and why, prints nothing else and exits
-// with 1.
+// Traces that are not as they should be: the program says where and why, prints nothing else and
+// exits with 1.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,10 +65,10 @@ static void assert_refused(const char *path, unsigned long line, const char *rea
     program_forget(&outcome);
 }
 
-#define MALFORMED_TEST(name, text, line, reason)                                                             \
-    static void name##_is_refused(void **state) {                                                            \
-        (void)state;                                                                                         \
-        assert_refused(file_write(#name ".csv", text), line, reason);                                        \
+#define MALFORMED_TEST(name, text, line, reason)                                                   \
+    static void name##_is_refused(void **state) {                                                  \
+        (void)state;                                                                               \
+        assert_refused(file_write(#name ".csv", text), line, reason);                              \
     }
 MALFORMED(MALFORMED_TEST)
 #undef MALFORMED_TEST
@@ -95,7 +95,7 @@ static void a_null_byte_is_refused_as_any_bad_character(void **state) {
     assert_refused(file_write_bytes("null.csv", text, sizeof text - 1), 2, "bad size '5?'");
 }
 
-// ------------------------------------------------------------------------------- damaged gzip streams
+// ---------------------------------------------------------------------------- damaged gzip streams
 
 enum { TRAILER = 8, GZIP_HEADER = 10, LINES = 3000 };
 
@@ -130,7 +130,8 @@ static void a_gzip_stream_cut_in_its_header_is_refused(void **state) {
     (void)state;
     size_t size;
     unsigned char *bytes = gzipped_trace(&size);
-    assert_refused(file_write_bytes("cut.csv.gz", bytes, GZIP_HEADER / 2), 1, "the gzip stream is cut off");
+    assert_refused(file_write_bytes("cut.csv.gz", bytes, GZIP_HEADER / 2), 1,
+                   "the gzip stream is cut off");
     free(bytes);
 }
 
@@ -154,7 +155,8 @@ static void a_gzip_stream_cut_anywhere_is_refused(void **state) {
     size_t size;
     unsigned char *bytes = gzipped_trace(&size);
     for (size_t kept = GZIP_HEADER; kept < size; kept += size / 8)
-        assert_refused_somewhere(file_write_bytes("cut.csv.gz", bytes, kept), "the gzip stream is cut off\n");
+        assert_refused_somewhere(file_write_bytes("cut.csv.gz", bytes, kept),
+                                 "the gzip stream is cut off\n");
     free(bytes);
 }
 
@@ -208,7 +210,7 @@ static void a_second_gzip_stream_is_held_to_the_same(void **state) {
     free(bytes);
 }
 
-// ------------------------------------------------------------------------------------- several traces
+// ---------------------------------------------------------------------------------- several traces
 
 static void a_bad_trace_behind_a_good_one_leaves_no_half_printed_table(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-// Replays with --perturb on the simulated driver: the starts, the blocks that are held in them, and what is made of
-// their figures.
+// Replays with --perturb on the simulated driver: the starts, the blocks that are held in them, and
+// what is made of their figures.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void assert_says(const char *text, const char *part) {
         fail_msg("'%s' is not in: %s", part, text);
 }
 
-// ------------------------------------------------------------------------------------------------- JSON
+// -------------------------------------------------------------------------------------------- JSON
 
 static const cJSON *item(const cJSON *object, const char *key) {
     const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
@@ -63,7 +63,8 @@ static void assert_keys(const cJSON *object, const char *const expected[], size_
     assert_int_equal(i, count);
 }
 
-#define ASSERT_KEYS(object, expected) assert_keys(object, expected, sizeof(expected) / sizeof(expected)[0])
+#define ASSERT_KEYS(object, expected)                                                              \
+    assert_keys(object, expected, sizeof(expected) / sizeof(expected)[0])
 
 static const cJSON *start_of(const cJSON *result, int index) {
     const cJSON *start = cJSON_GetArrayItem(item(result, "starts"), index);
@@ -91,11 +92,11 @@ static cJSON *replay(const char *const arguments[]) {
     return list;
 }
 
-#define REPLAY(starts, seed, ...)                                                                            \
-    replay(ARGUMENTS("replay", "--device", "sim", "--json", "-", "--perturb", starts, "--perturb-seed",      \
-                     seed, __VA_ARGS__, file_write("small.csv", small)))
+#define REPLAY(starts, seed, ...)                                                                  \
+    replay(ARGUMENTS("replay", "--device", "sim", "--json", "-", "--perturb", starts,              \
+                     "--perturb-seed", seed, __VA_ARGS__, file_write("small.csv", small)))
 
-// ----------------------------------------------------------------------------------------- the figures
+// ------------------------------------------------------------------------------------- the figures
 
 static void each_start_is_there_with_its_block(void **state) {
     (void)state;
@@ -170,7 +171,7 @@ static void of_one_start_every_figure_is_the_same(void **state) {
     cJSON_Delete(list);
 }
 
-// -------------------------------------------------------------------------------------- the held blocks
+// --------------------------------------------------------------------------------- the held blocks
 
 static void assert_same_ratios(const cJSON *a, const cJSON *b, int starts, bool same) {
     bool equal = true;
@@ -224,8 +225,8 @@ static void what_was_held_is_freed(void **state) {
     static const char range[] = "streampool: simulated driver: leak: address range ";
     struct outcome outcome;
     program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=reports=print"),
-                ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--perturb", "3",
-                          "--passes", "2", file_write("small.csv", small)));
+                ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--perturb",
+                          "3", "--passes", "2", file_write("small.csv", small)));
     assert_int_equal(outcome.status, 0);
     for (const char *line = outcome.errors; *line; line += strcspn(line, "\n") + 1)
         if (strncmp(line, range, strlen(range)) != 0)
@@ -236,7 +237,8 @@ static void what_was_held_is_freed(void **state) {
 static void a_trace_of_fewer_than_50_bytes_has_no_block(void **state) {
     (void)state;
     const char *path = file_write("few.csv", TRACE_HEADER "1,0,allocate,0x100,49,0\n");
-    cJSON *list = replay(ARGUMENTS("replay", "--device", "sim", "--json", "-", "--perturb", "2", path));
+    cJSON *list =
+        replay(ARGUMENTS("replay", "--device", "sim", "--json", "-", "--perturb", "2", path));
     assert_true(number(start_of(list->child, 0), "perturbation_bytes") == 0);
     assert_true(number(start_of(list->child, 1), "live_peak_bytes") == 49);
     cJSON_Delete(list);
@@ -254,7 +256,7 @@ static void a_block_that_the_device_has_no_room_for_is_an_error(void **state) {
     program_forget(&outcome);
 }
 
-// -------------------------------------------------------------------------------------------- the table
+// --------------------------------------------------------------------------------------- the table
 
 static int lines_with(const char *text, const char *begin) {
     int lines = 0;
@@ -267,8 +269,9 @@ static void the_table_has_a_row_for_each_pass_and_none_for_a_start(void **state)
     (void)state;
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS,
-                ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes", "2",
-                          "--perturb", "5", "--perturb-seed", "3", file_write("small.csv", small)));
+                ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes",
+                          "2", "--perturb", "5", "--perturb-seed", "3",
+                          file_write("small.csv", small)));
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output,
                 "\nmedians of starts, each with a block of up to 2 % of the trace's peak held "
@@ -289,8 +292,9 @@ static void errors_are_those_of_all_starts(void **state) {
     program_run(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
                 ARGUMENTS("replay", "--device", "sim", "--perturb", "3", path));
     assert_int_equal(outcome.status, 0);
-    assert_says(outcome.output,
-                "big, pool, pass 1: allocation at line 3: poolErrorMemoryAllocation (errors in all: 3)\n");
+    assert_says(
+        outcome.output,
+        "big, pool, pass 1: allocation at line 3: poolErrorMemoryAllocation (errors in all: 3)\n");
     program_forget(&outcome);
 }
 

@@ -46,23 +46,25 @@ static const char *const keys[] = {
     "end_to_end_ns",
 };
 
-// ------------------------------------------------------------------------------------------- the traces
+// -------------------------------------------------------------------------------------- the traces
 
 enum { PHASES = 24, BLOCKS = 8, BLOCK = 4194304, PHASE = 2 * BLOCKS };
 
-// Streams take turns: each allocates 32 MiB in eight blocks and frees them, and then the next one does.
+// Streams take turns: each allocates 32 MiB in eight blocks and frees them, and then the next one
+// does.
 static const char *turns(const char *name, unsigned streams) {
     static char text[PHASES * PHASE * 48 + 64];
     size_t length = (size_t)sprintf(text, TRACE_HEADER);
     for (unsigned i = 0; i < PHASES * PHASE; i++) {
         const char *action = i % PHASE < BLOCKS ? "allocate" : "free";
         unsigned pointer = 0x1000000 * (1 + i % BLOCKS), stream = 1 + i / PHASE % streams;
-        length += (size_t)sprintf(text + length, "1,%u,%s,0x%x,%d,%u\n", i, action, pointer, BLOCK, stream);
+        length += (size_t)sprintf(text + length, "1,%u,%s,0x%x,%d,%u\n", i, action, pointer, BLOCK,
+                                  stream);
     }
     return file_write(name, text);
 }
 
-// ------------------------------------------------------------------------------------------ the results
+// ------------------------------------------------------------------------------------- the results
 
 static char *compare(const char *const settings[], const char *const arguments[]) {
     struct outcome outcome;
@@ -84,7 +86,8 @@ static cJSON *results_of(const char *const settings[], const char *const argumen
 }
 
 static double figure(const cJSON *list, int combination, const char *key) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(list, combination), key);
+    const cJSON *item =
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(list, combination), key);
     assert_true(cJSON_IsNumber(item));
     return item->valuedouble;
 }
@@ -97,7 +100,8 @@ static int flag(const cJSON *object, const char *key) {
 
 static void the_keys_are_exactly_those_promised(void **state) {
     (void)state;
-    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", turns("turns.csv", 2)));
+    cJSON *list =
+        results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", turns("turns.csv", 2)));
     for (int combination = 0; combination < COMBINATIONS; combination++) {
         size_t i = 0;
         const cJSON *item;
@@ -112,12 +116,14 @@ static void the_keys_are_exactly_those_promised(void **state) {
 
 static void all_eight_combinations_are_there_once_in_their_order(void **state) {
     (void)state;
-    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", turns("turns.csv", 2)));
+    cJSON *list =
+        results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", turns("turns.csv", 2)));
     for (int combination = 0; combination < COMBINATIONS; combination++) {
         const cJSON *result = cJSON_GetArrayItem(list, combination);
         assert_int_equal(flag(result, "follow_event_dependencies"), (combination & FOLLOW) != 0);
         assert_int_equal(flag(result, "allow_opportunistic"), (combination & OPPORTUNISTIC) != 0);
-        assert_int_equal(flag(result, "allow_internal_dependencies"), (combination & INTERNAL) != 0);
+        assert_int_equal(flag(result, "allow_internal_dependencies"),
+                         (combination & INTERNAL) != 0);
         assert_true(figure(list, combination, "operations") == PHASES * PHASE);
         assert_true(figure(list, combination, "streams") == 2);
         assert_true(figure(list, combination, "live_peak_bytes") == MIB(32));
@@ -137,8 +143,9 @@ static void each_allocation_came_by_one_rule_or_by_growth_or_failed(void **state
                                        "remaps",
                                        "other_region",
                                        "errors"};
-    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work", "2", "--limit",
-                                                    "48M", "--events", "7", turns("turns.csv", 3)));
+    cJSON *list =
+        results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work", "2", "--limit",
+                                          "48M", "--events", "7", turns("turns.csv", 3)));
     for (int combination = 0; combination < COMBINATIONS; combination++) {
         double sum = 0;
         for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
@@ -161,14 +168,15 @@ static void the_table_names_policies_and_rules(void **state) {
     free(text);
 }
 
-// ----------------------------------------------------------------------------------------- what they do
+// ------------------------------------------------------------------------------------ what they do
 
 // Work of 10 ms behind each block, so that whatever was freed is pending throughout.
 #define PENDING "--work-ns", "10000000"
 
 static void without_policies_each_stream_has_memory_of_its_own(void **state) {
     (void)state;
-    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", PENDING, turns("two.csv", 2)));
+    cJSON *list =
+        results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", PENDING, turns("two.csv", 2)));
     assert_true(figure(list, 0, "reserved_peak_bytes") == MIB(64));
     assert_true(figure(list, 0, "reuse_ordered") == 0);
     assert_true(figure(list, 0, "reuse_found_complete") == 0);
@@ -180,8 +188,8 @@ static void without_policies_each_stream_has_memory_of_its_own(void **state) {
 static void events_between_streams_matter_to_the_policy_that_follows_them(void **state) {
     (void)state;
     const char *trace = turns("two.csv", 2);
-    cJSON *with =
-        results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", PENDING, "--events", "16", trace));
+    cJSON *with = results_of(
+        NO_SETTINGS, ARGUMENTS("policies", "--json", "-", PENDING, "--events", "16", trace));
     assert_true(figure(with, 0, "reserved_peak_bytes") == MIB(64));
     assert_true(figure(with, FOLLOW, "reserved_peak_bytes") == MIB(32));
     assert_true(figure(with, 0, "reuse_ordered") == 0);
@@ -198,8 +206,8 @@ static void events_between_streams_matter_to_the_policy_that_follows_them(void *
 
 static void the_opportunistic_policy_finds_what_has_completed(void **state) {
     (void)state;
-    cJSON *list = results_of(
-        NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work-ns", "1000", FENCED, turns("four.csv", 4)));
+    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work-ns", "1000",
+                                                    FENCED, turns("four.csv", 4)));
     assert_true(figure(list, 0, "reserved_peak_bytes") == MIB(128));
     assert_true(figure(list, OPPORTUNISTIC, "reserved_peak_bytes") == MIB(32));
     assert_true(figure(list, OPPORTUNISTIC, "reuse_complete") > figure(list, 0, "reuse_complete"));
@@ -208,8 +216,8 @@ static void the_opportunistic_policy_finds_what_has_completed(void **state) {
 
 static void a_limit_makes_the_pool_insert_waits_where_it_may(void **state) {
     (void)state;
-    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", PENDING, FENCED, "--limit",
-                                                    "32M", turns("two.csv", 2)));
+    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", PENDING, FENCED,
+                                                    "--limit", "32M", turns("two.csv", 2)));
     assert_true(figure(list, 0, "errors") > 0);
     assert_true(figure(list, 0, "reuse_made_ordered") == 0);
     assert_true(figure(list, INTERNAL, "errors") == 0);
@@ -224,8 +232,8 @@ static void an_attribute_is_set_by_its_name(void **state) {
     (void)state;
     const char *trace = turns("two.csv", 2);
     cJSON *all = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", FENCED, trace));
-    cJSON *none =
-        results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--set", "UnfencedBytesMax=1T", trace));
+    cJSON *none = results_of(
+        NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--set", "UnfencedBytesMax=1T", trace));
     for (int combination = 0; combination < COMBINATIONS; combination++) {
         assert_true(figure(all, combination, "events_recorded") == PHASES * BLOCKS);
         assert_true(figure(none, combination, "events_recorded") == 0);
@@ -241,9 +249,11 @@ static const char *holes(void) {
     static char text[3 * HOLED * 48];
     size_t length = (size_t)sprintf(text, TRACE_HEADER);
     for (unsigned i = 0; i < HOLED; i++)
-        length += (size_t)sprintf(text + length, "1,%u,allocate,0x%x,%d,1\n", i, 0x1000000 * (1 + i), BLOCK);
+        length += (size_t)sprintf(text + length, "1,%u,allocate,0x%x,%d,1\n", i,
+                                  0x1000000 * (1 + i), BLOCK);
     for (unsigned i = 0; i < HOLED; i += 2)
-        length += (size_t)sprintf(text + length, "1,%u,free,0x%x,%d,1\n", i, 0x1000000 * (1 + i), BLOCK);
+        length +=
+            (size_t)sprintf(text + length, "1,%u,free,0x%x,%d,1\n", i, 0x1000000 * (1 + i), BLOCK);
     sprintf(text + length, "1,99,allocate,0x90000000,%d,1\n", 8 * BLOCK);
     return file_write("holes.csv", text);
 }
@@ -257,8 +267,8 @@ static void an_attribute_gets_the_number_and_not_whether_it_is_0(void **state) {
     };
     const char *trace = holes();
     for (int i = poolDefragmentNever; i <= poolDefragmentBeforeGrowth; i++) {
-        cJSON *list =
-            results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--set", settings[i], trace));
+        cJSON *list = results_of(NO_SETTINGS,
+                                 ARGUMENTS("policies", "--json", "-", "--set", settings[i], trace));
         assert_true(figure(list, 0, "remaps") == (i == poolDefragmentBeforeGrowth));
         cJSON_Delete(list);
     }
@@ -267,8 +277,8 @@ static void an_attribute_gets_the_number_and_not_whether_it_is_0(void **state) {
 static void assert_setting_refused(const char *setting, const char *reason) {
     const char *trace = turns("two.csv", 2);
     char expected[512];
-    snprintf(expected, sizeof expected, "streampool: two: %s is refused: poolErrorInvalidValue: %s\n",
-             setting, reason);
+    snprintf(expected, sizeof expected,
+             "streampool: two: %s is refused: poolErrorInvalidValue: %s\n", setting, reason);
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("policies", "--set", setting, trace));
     assert_string_equal(outcome.errors, expected);
@@ -283,12 +293,12 @@ static void a_number_that_the_library_refuses_is_an_error(void **state) {
     assert_setting_refused("StreamPromises=64", "0x40 is not a combination of poolStreamPromise");
 }
 
-// They are for a pool that can't grow. So this also shows that nothing is carried over from one combination to
-// a later one.
+// They are for a pool that can't grow. So this also shows that nothing is carried over from one
+// combination to a later one.
 static void while_there_is_memory_the_policy_of_inserted_waits_changes_nothing(void **state) {
     (void)state;
-    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work", "2", "--events", "5",
-                                                    turns("four.csv", 4)));
+    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work", "2",
+                                                    "--events", "5", turns("four.csv", 4)));
     for (int combination = 0; combination < INTERNAL; combination++) {
         const cJSON *without = cJSON_GetArrayItem(list, combination);
         const cJSON *with = cJSON_GetArrayItem(list, combination + INTERNAL);
@@ -302,8 +312,8 @@ static void while_there_is_memory_the_policy_of_inserted_waits_changes_nothing(v
 
 static void a_synchronise_shows_what_is_complete_under_every_policy(void **state) {
     (void)state;
-    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", PENDING, "--synchronize", "16",
-                                                    turns("two.csv", 2)));
+    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", PENDING,
+                                                    "--synchronize", "16", turns("two.csv", 2)));
     for (int combination = 0; combination < COMBINATIONS; combination++) {
         assert_true(figure(list, combination, "reserved_peak_bytes") == MIB(32));
         assert_true(figure(list, combination, "reuse_complete") > 0);
@@ -313,8 +323,8 @@ static void a_synchronise_shows_what_is_complete_under_every_policy(void **state
 
 static void one_stream_is_the_same_under_every_policy(void **state) {
     (void)state;
-    cJSON *list = results_of(
-        NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--events", "1", PENDING, turns("one.csv", 1)));
+    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--events", "1",
+                                                    PENDING, turns("one.csv", 1)));
     for (int combination = 0; combination < COMBINATIONS; combination++) {
         assert_true(figure(list, combination, "reserved_peak_bytes") == MIB(32));
         assert_true(figure(list, combination, "end_to_end_ns") == figure(list, 0, "end_to_end_ns"));
@@ -322,12 +332,12 @@ static void one_stream_is_the_same_under_every_policy(void **state) {
     cJSON_Delete(list);
 }
 
-// ----------------------------------------------------------------------------------------- virtual time
+// ------------------------------------------------------------------------------------ virtual time
 
 static void work_is_the_share_of_the_time_that_was_asked_for(void **state) {
     (void)state;
-    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work", "0.5", "--pace",
-                                                    "2000", turns("two.csv", 2)));
+    cJSON *list = results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work", "0.5",
+                                                    "--pace", "2000", turns("two.csv", 2)));
     for (int combination = 0; combination < COMBINATIONS; combination++) {
         assert_true(figure(list, combination, "work_ns") == 0.5 * 2000 * PHASES * PHASE);
         assert_true(figure(list, combination, "end_to_end_ns") >= 2000 * (PHASES * PHASE - 1));
@@ -338,18 +348,19 @@ static void work_is_the_share_of_the_time_that_was_asked_for(void **state) {
 static void without_work_there_is_none(void **state) {
     (void)state;
     struct outcome outcome;
-    program_run(&outcome, NO_SETTINGS, ARGUMENTS("policies", "--work-ns", "0", turns("two.csv", 2)));
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("policies", "--work-ns", "0", turns("two.csv", 2)));
     assert_int_equal(outcome.status, 0);
     program_forget(&outcome);
-    cJSON *list =
-        results_of(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work-ns", "0", turns("two.csv", 2)));
+    cJSON *list = results_of(
+        NO_SETTINGS, ARGUMENTS("policies", "--json", "-", "--work-ns", "0", turns("two.csv", 2)));
     assert_true(figure(list, 0, "work_ns") == 0);
     cJSON_Delete(list);
 }
 
-#define CROWDED(seed)                                                                                        \
-    ARGUMENTS("policies", "--json", "-", "--work", "3", "--limit", "64M", "--events", "5", "--seed", seed,   \
-              turns("crowd.csv", 4))
+#define CROWDED(seed)                                                                              \
+    ARGUMENTS("policies", "--json", "-", "--work", "3", "--limit", "64M", "--events", "5",         \
+              "--seed", seed, turns("crowd.csv", 4))
 
 static void the_same_trace_and_seed_give_the_same_figures(void **state) {
     (void)state;
@@ -367,17 +378,19 @@ static void another_seed_draws_other_streams(void **state) {
     free(second);
 }
 
-// The work names the bytes of its block, so memory that is handed out too early is a race, and an error.
+// The work names the bytes of its block, so memory that is handed out too early is a race, and an
+// error.
 static void no_memory_is_handed_out_too_early_whenever_work_completes(void **state) {
     (void)state;
-    static const char *const settings[] = {"STREAMPOOL_SIMCUDA=completion=latest",
-                                           "STREAMPOOL_SIMCUDA=completion=seeded,seed=3,delay=3000000",
-                                           "STREAMPOOL_SIMCUDA=api=10020,completion=latest"};
+    static const char *const settings[] = {
+        "STREAMPOOL_SIMCUDA=completion=latest",
+        "STREAMPOOL_SIMCUDA=completion=seeded,seed=3,delay=3000000",
+        "STREAMPOOL_SIMCUDA=api=10020,completion=latest"};
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
         free(compare(SETTINGS(settings[i]), CROWDED("1")));
 }
 
-// ------------------------------------------------------------------------------------ files and failures
+// ------------------------------------------------------------------------------ files and failures
 
 static void a_json_file_goes_with_the_table(void **state) {
     (void)state;
@@ -395,8 +408,8 @@ static void a_json_file_goes_with_the_table(void **state) {
 
 static void several_traces_are_compared_one_after_the_other(void **state) {
     (void)state;
-    char *text =
-        compare(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", turns("one.csv", 1), turns("two.csv", 2)));
+    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", "--json", "-", turns("one.csv", 1),
+                                                turns("two.csv", 2)));
     cJSON *list = cJSON_Parse(text);
     free(text);
     assert_int_equal(cJSON_GetArraySize(list), 2 * COMBINATIONS);
@@ -407,7 +420,8 @@ static void several_traces_are_compared_one_after_the_other(void **state) {
 
 static void a_failed_allocation_is_explained_below_the_table(void **state) {
     (void)state;
-    char *text = compare(NO_SETTINGS, ARGUMENTS("policies", PENDING, "--limit", "32M", turns("two.csv", 2)));
+    char *text =
+        compare(NO_SETTINGS, ARGUMENTS("policies", PENDING, "--limit", "32M", turns("two.csv", 2)));
     assert_non_null(strstr(text, "two, no policy: allocation at line "));
     assert_non_null(strstr(text, ": poolErrorMemoryAllocation (errors in all: "));
     free(text);

@@ -17,7 +17,7 @@
 
 static char folder[] = "/tmp/streampool_program_XXXXXX";
 
-// ------------------------------------------------------------------------------------------- the program
+// ------------------------------------------------------------------------------------- the program
 
 static char *text_of(FILE *file) {
     size_t length = 0, capacity = 0;
@@ -61,7 +61,8 @@ static void run(struct outcome *outcome, FILE *errors, const char *const setting
     fclose(output);
 }
 
-void program_run(struct outcome *outcome, const char *const settings[], const char *const arguments[]) {
+void program_run(struct outcome *outcome, const char *const settings[],
+                 const char *const arguments[]) {
     FILE *errors = tmpfile();
     assert_non_null(errors);
     run(outcome, errors, settings, arguments);
@@ -69,7 +70,8 @@ void program_run(struct outcome *outcome, const char *const settings[], const ch
     fclose(errors);
 }
 
-void program_run_on_terminal(struct outcome *outcome, const char *terminal, const char *const arguments[]) {
+void program_run_on_terminal(struct outcome *outcome, const char *terminal,
+                             const char *const arguments[]) {
     FILE *errors = fopen(terminal, "r+");
     assert_non_null(errors);
     run(outcome, errors, NO_SETTINGS, arguments);
@@ -82,7 +84,7 @@ void program_forget(struct outcome *outcome) {
     free(outcome->errors);
 }
 
-// --------------------------------------------------------------------------------------------- the files
+// --------------------------------------------------------------------------------------- the files
 
 // The paths that were handed out live until the end, in a list.
 struct path {

@@ -1,6 +1,7 @@
 // Runs the program `streampool` and keeps what came of it.
 //
-// Files that a test writes lie in a folder of the test program's own, which the group's teardown removes.
+// Files that a test writes lie in a folder of the test program's own, which the group's teardown
+// removes.
 #ifndef STREAMPOOL_TESTS_CLI_PROGRAM_H
 #define STREAMPOOL_TESTS_CLI_PROGRAM_H
 
@@ -14,26 +15,28 @@ struct outcome {
     char *errors; // standard error
 };
 
-// Runs the program with these arguments, and with these settings ("NAME=value", or "NAME" to take it away) on
-// top of the environment. Both lists end with a null pointer. The simulated driver is chosen unless
-// they say otherwise. Ends the test when the program can't be run.
-void program_run(struct outcome *outcome, const char *const settings[], const char *const arguments[]);
+// Runs the program with these arguments, and with these settings ("NAME=value", or "NAME" to take
+// it away) on top of the environment. Both lists end with a null pointer. The simulated driver is
+// chosen unless they say otherwise. Ends the test when the program can't be run.
+void program_run(struct outcome *outcome, const char *const settings[],
+                 const char *const arguments[]);
 
 // The same with a terminal as standard error; `errors` is empty then.
-void program_run_on_terminal(struct outcome *outcome, const char *terminal, const char *const arguments[]);
+void program_run_on_terminal(struct outcome *outcome, const char *terminal,
+                             const char *const arguments[]);
 void program_forget(struct outcome *outcome);
 
-#define ARGUMENTS(...)                                                                                       \
-    (const char *const[]) {                                                                                  \
-        __VA_ARGS__, NULL                                                                                    \
+#define ARGUMENTS(...)                                                                             \
+    (const char *const[]) {                                                                        \
+        __VA_ARGS__, NULL                                                                          \
     }
-#define SETTINGS(...)                                                                                        \
-    (const char *const[]) {                                                                                  \
-        __VA_ARGS__, NULL                                                                                    \
+#define SETTINGS(...)                                                                              \
+    (const char *const[]) {                                                                        \
+        __VA_ARGS__, NULL                                                                          \
     }
-#define NO_SETTINGS                                                                                          \
-    (const char *const[]) {                                                                                  \
-        NULL                                                                                                 \
+#define NO_SETTINGS                                                                                \
+    (const char *const[]) {                                                                        \
+        NULL                                                                                       \
     }
 
 // The path of a file in the folder. Valid for the life of the test program.

@@ -1,5 +1,5 @@
-// Replays on the simulated driver: the table, the figures that don't depend on the machine, and what happens when
-// something is missing or memory is short.
+// Replays on the simulated driver: the table, the figures that don't depend on the machine, and
+// what happens when something is missing or memory is short.
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
@@ -33,7 +33,8 @@ static void assert_says(const char *text, const char *part) {
         fail_msg("'%s' is not in: %s", part, text);
 }
 
-// The line of the table that begins with these words, with one blank between words. The caller frees it.
+// The line of the table that begins with these words, with one blank between words. The caller
+// frees it.
 static char *row_of(const char *table, const char *begin) {
     char *squeezed = malloc(strlen(table) + 1);
     assert_non_null(squeezed);
@@ -56,7 +57,8 @@ static void assert_row(const char *table, const char *begin) {
     free(row_of(table, begin));
 }
 
-static void replay(struct outcome *outcome, const char *const settings[], const char *const arguments[]) {
+static void replay(struct outcome *outcome, const char *const settings[],
+                   const char *const arguments[]) {
     program_run(outcome, settings, arguments);
     if (outcome->status != 0)
         fail_msg("status %d: %s", outcome->status, outcome->errors);
@@ -65,7 +67,8 @@ static void replay(struct outcome *outcome, const char *const settings[], const 
 static void a_trace_is_replayed_and_its_exact_figures_printed(void **state) {
     (void)state;
     struct outcome outcome;
-    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
     assert_row(outcome.output, "small pool 5 2 0 8.0 MiB ");
     assert_string_equal(outcome.errors, "");
     program_forget(&outcome);
@@ -74,7 +77,8 @@ static void a_trace_is_replayed_and_its_exact_figures_printed(void **state) {
 static void the_table_has_the_promised_columns_in_their_order(void **state) {
     (void)state;
     struct outcome outcome;
-    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
     assert_row(outcome.output, "peak peak reserved malloc malloc malloc malloc free free calls");
     assert_row(outcome.output,
                "trace allocator operations streams errors live reserved / live mean p50 p99 "
@@ -86,7 +90,8 @@ static void the_ratio_is_reserved_to_live(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "direct", file_write("small.csv", small)));
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "direct",
+                     file_write("small.csv", small)));
     assert_row(outcome.output, "small direct 5 2 0 8.0 MiB 8.0 MiB 1.000 ");
     program_forget(&outcome);
 }
@@ -94,7 +99,8 @@ static void the_ratio_is_reserved_to_live(void **state) {
 static void a_simulated_device_is_named_as_such(void **state) {
     (void)state;
     struct outcome outcome;
-    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
     assert_says(outcome.output, "simulated driver: times are those of the host, not of a GPU\n");
     program_forget(&outcome);
 }
@@ -128,13 +134,14 @@ static void each_trace_is_replayed_by_each_allocator_in_every_pass(void **state)
     (void)state;
     const char *first = file_write("first.csv", small), *second = file_write("second.csv", small);
     struct outcome outcome;
-    replay(
-        &outcome, NO_SETTINGS,
-        ARGUMENTS("replay", "--device", "sim", "--allocator", "direct,pool", "--passes", "2", first, second));
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "direct,pool", "--passes", "2",
+                     first, second));
     assert_row(outcome.output, "trace allocator pass operations ");
     static const char *const rows[] = {
-        "first direct 1 5 2 0",  "first direct 2 5 2 0",  "first pool 1 5 2 0",  "first pool 2 5 2 0",
-        "second direct 1 5 2 0", "second direct 2 5 2 0", "second pool 1 5 2 0", "second pool 2 5 2 0",
+        "first direct 1 5 2 0", "first direct 2 5 2 0",  "first pool 1 5 2 0",
+        "first pool 2 5 2 0",   "second direct 1 5 2 0", "second direct 2 5 2 0",
+        "second pool 1 5 2 0",  "second pool 2 5 2 0",
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_row(outcome.output, rows[i]);
@@ -162,13 +169,14 @@ static void requests_of_no_bytes_succeed_with_every_allocator(void **state) {
                                   "1,00:00:00.000003,free,(nil),0,0x0\n"
                                   "1,00:00:00.000004,free,0x100,0,0x0\n");
     struct outcome outcome;
-    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", path));
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", path));
     assert_row(outcome.output, "nil pool 4 1 0 0 B ");
     assert_row(outcome.output, "nil direct 4 1 0 0 B ");
     program_forget(&outcome);
 }
 
-// ------------------------------------------------------------------------- statistics and all traces
+// ----------------------------------------------------------------------- statistics and all traces
 
 // The last word of a row.
 static double last_of(const char *table, const char *begin) {
@@ -276,11 +284,12 @@ static void assert_geometric_mean(const char *table, const char *json) {
 static void several_traces_end_with_the_geometric_mean_of_their_ratios(void **state) {
     (void)state;
     const char *first = file_write("first.csv", small), *json = file_path("mean.json");
-    const char *second = file_write("second.csv", TRACE_HEADER "1,0,allocate,0x1000000,104857600,0\n");
+    const char *second =
+        file_write("second.csv", TRACE_HEADER "1,0,allocate,0x1000000,104857600,0\n");
     struct outcome outcome;
-    replay(
-        &outcome, NO_SETTINGS,
-        ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--json", json, first, second));
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--json", json,
+                     first, second));
     assert_geometric_mean(outcome.output, json);
     assert_row(outcome.output, "geometric mean direct 1.000");
     program_forget(&outcome);
@@ -295,7 +304,7 @@ static void one_trace_has_no_geometric_mean(void **state) {
     program_forget(&outcome);
 }
 
-// ----------------------------------------------------------------------------- work, order and threads
+// ------------------------------------------------------------------------- work, order and threads
 
 static void work_is_put_behind_the_blocks_and_all_of_it_is_waited_for(void **state) {
     (void)state;
@@ -315,7 +324,8 @@ static void work_is_put_behind_the_blocks_and_all_of_it_is_waited_for(void **sta
 static void without_work_nothing_is_said_about_it(void **state) {
     (void)state;
     struct outcome outcome;
-    replay(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
+    replay(&outcome, NO_SETTINGS,
+           ARGUMENTS("replay", "--device", "sim", file_write("small.csv", small)));
     assert_null(strstr(outcome.output, "busy"));
     assert_null(strstr(outcome.output, "end to"));
     program_forget(&outcome);
@@ -326,9 +336,11 @@ static void with_work_the_simulated_drivers_figures_are_the_same_in_every_run(vo
     const char *path = file_write("small.csv", small);
     struct outcome first, second;
     replay(&first, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--work", "0.5", "--passes", "2", "--events", "1", path));
+           ARGUMENTS("replay", "--device", "sim", "--work", "0.5", "--passes", "2", "--events", "1",
+                     path));
     replay(&second, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--work", "0.5", "--passes", "2", "--events", "1", path));
+           ARGUMENTS("replay", "--device", "sim", "--work", "0.5", "--passes", "2", "--events", "1",
+                     path));
     assert_string_equal(first.output, second.output);
     program_forget(&first);
     program_forget(&second);
@@ -345,8 +357,8 @@ static const char handed_over[] = TRACE_HEADER
     "2,6,free,0x2000000,4194304,2\n"
     "2,7,free,0x1000000,8388608,2\n";
 
-// The simulated driver reports it when the one stream's work doesn't run after the other's; the program then
-// fails.
+// The simulated driver reports it when the one stream's work doesn't run after the other's; the
+// program then fails.
 static void a_free_on_another_stream_is_ordered_behind_the_allocations(void **state) {
     (void)state;
     static const char *const settings[] = {"STREAMPOOL_SIMCUDA=completion=earliest",
@@ -369,8 +381,8 @@ static void each_thread_of_a_trace_may_have_a_thread_of_its_own(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--threads", "--passes", "20",
-                     file_write("handed_over.csv", handed_over)));
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--threads",
+                     "--passes", "20", file_write("handed_over.csv", handed_over)));
     assert_row(outcome.output, "handed_over pool 20 8 2 0 ");
     assert_row(outcome.output, "handed_over direct 20 8 2 0 ");
     program_forget(&outcome);
@@ -380,8 +392,8 @@ static void threads_with_work_misuse_no_memory(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=completion=latest"),
-           ARGUMENTS("replay", "--device", "sim", "--threads", "--passes", "20", "--work-ns", "100000",
-                     "--events", "2", file_write("handed_over.csv", handed_over)));
+           ARGUMENTS("replay", "--device", "sim", "--threads", "--passes", "20", "--work-ns",
+                     "100000", "--events", "2", file_write("handed_over.csv", handed_over)));
     assert_row(outcome.output, "handed_over pool 20 8 2 0 ");
     assert_string_equal(outcome.errors, "");
     program_forget(&outcome);
@@ -393,7 +405,8 @@ static void a_trace_may_have_very_many_threads(void **state) {
     static char text[THREADS * 48 + 64];
     size_t length = (size_t)sprintf(text, TRACE_HEADER);
     for (unsigned i = 0; i < THREADS; i++)
-        length += (size_t)sprintf(text + length, "%u,%u,allocate,0x%x,512,0\n", i, i, 512 * (i + 1));
+        length +=
+            (size_t)sprintf(text + length, "%u,%u,allocate,0x%x,512,0\n", i, i, 512 * (i + 1));
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
            ARGUMENTS("replay", "--device", "sim", "--threads", file_write("crowd.csv", text)));
@@ -411,13 +424,13 @@ static void a_thread_whose_block_could_not_be_allocated_is_not_waited_for(void *
     replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
            ARGUMENTS("replay", "--device", "sim", "--threads", path));
     assert_row(outcome.output, "too_much pool 3 2 1 ");
-    assert_says(
-        outcome.output,
-        "too_much, pool, pass 1: allocation at line 2: poolErrorMemoryAllocation (errors in all: 1)\n");
+    assert_says(outcome.output,
+                "too_much, pool, pass 1: allocation at line 2: poolErrorMemoryAllocation (errors "
+                "in all: 1)\n");
     program_forget(&outcome);
 }
 
-// ----------------------------------------------------------------------------------- short of memory
+// --------------------------------------------------------------------------------- short of memory
 
 // The second request is more than the device has; its free has nothing to free.
 static const char demanding[] = TRACE_HEADER
@@ -434,10 +447,12 @@ static void a_failed_allocation_is_an_error_and_its_free_is_skipped(void **state
                      file_write("big.csv", demanding)));
     assert_row(outcome.output, "big pool 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
     assert_row(outcome.output, "big direct 4 1 1 32.0 MiB ");
-    assert_says(outcome.output,
-                "big, pool, pass 1: allocation at line 3: poolErrorMemoryAllocation (errors in all: 1)\n");
-    assert_says(outcome.output,
-                "big, direct, pass 1: allocation at line 3: CUDA_ERROR_OUT_OF_MEMORY (errors in all: 1)\n");
+    assert_says(
+        outcome.output,
+        "big, pool, pass 1: allocation at line 3: poolErrorMemoryAllocation (errors in all: 1)\n");
+    assert_says(
+        outcome.output,
+        "big, direct, pass 1: allocation at line 3: CUDA_ERROR_OUT_OF_MEMORY (errors in all: 1)\n");
     program_forget(&outcome);
 }
 
@@ -462,14 +477,16 @@ static void one_replay_leaves_no_memory_to_the_next(void **state) {
                                   "1,1,free,0x1000000,50331648,0\n");
     struct outcome outcome;
     replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=64M"),
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes", "2", path, path));
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", "--passes", "2",
+                     path, path));
     assert_null(strstr(outcome.output, "errors in all"));
     assert_row(outcome.output, "most pool 2 2 1 0 48.0 MiB ");
     assert_row(outcome.output, "most direct 2 2 1 0 48.0 MiB ");
     program_forget(&outcome);
 }
 
-// The library keeps its address ranges, which cost nothing, until the process ends. All else is given back.
+// The library keeps its address ranges, which cost nothing, until the process ends. All else is
+// given back.
 static void a_replay_misuses_nothing_and_leaves_nothing_behind(void **state) {
     (void)state;
     static const char range[] = "streampool: simulated driver: leak: address range ";
@@ -483,14 +500,14 @@ static void a_replay_misuses_nothing_and_leaves_nothing_behind(void **state) {
     program_forget(&outcome);
 }
 
-// ---------------------------------------------------------------------------------- the pool's settings
+// ----------------------------------------------------------------------------- the pool's settings
 
 static void a_limit_binds_the_pool_and_nobody_else(void **state) {
     (void)state;
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,promised,direct", "--limit", "64M",
-                     file_write("big.csv", demanding)));
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,promised,direct", "--limit",
+                     "64M", file_write("big.csv", demanding)));
     assert_row(outcome.output, "big pool 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
     assert_row(outcome.output, "big promised 4 1 1 32.0 MiB 32.0 MiB 1.000 ");
     assert_row(outcome.output, "big direct 4 1 0 160.0 MiB ");
@@ -500,10 +517,11 @@ static void a_limit_binds_the_pool_and_nobody_else(void **state) {
 static double events_recorded(const char *allocator, const char *first, const char *second) {
     struct outcome outcome;
     replay(&outcome, NO_SETTINGS,
-           ARGUMENTS("replay", "--device", "sim", "--allocator", allocator, "--json", "-", "--set", first,
-                     "--set", second, file_write("small.csv", small)));
+           ARGUMENTS("replay", "--device", "sim", "--allocator", allocator, "--json", "-", "--set",
+                     first, "--set", second, file_write("small.csv", small)));
     cJSON *list = cJSON_Parse(outcome.output);
-    const cJSON *statistics = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(list, 0), "statistics");
+    const cJSON *statistics =
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(list, 0), "statistics");
     double events = cJSON_GetObjectItemCaseSensitive(statistics, "EventsRecorded")->valuedouble;
     cJSON_Delete(list);
     program_forget(&outcome);
@@ -552,23 +570,24 @@ static void an_allocator_that_the_device_lacks_is_named_and_the_others_run(void 
 static void a_replay_of_nothing_fails(void **state) {
     (void)state;
     struct outcome outcome;
-    program_run(
-        &outcome, SETTINGS("STREAMPOOL_DRIVER_API=11010"),
-        ARGUMENTS("replay", "--device", "sim", "--allocator", "driver", file_write("small.csv", small)));
+    program_run(&outcome, SETTINGS("STREAMPOOL_DRIVER_API=11010"),
+                ARGUMENTS("replay", "--device", "sim", "--allocator", "driver",
+                          file_write("small.csv", small)));
     assert_int_equal(outcome.status, 1);
     assert_string_equal(outcome.output, "");
-    assert_string_equal(outcome.errors,
-                        "driver: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n"
-                        "streampool: nothing was replayed\n");
+    assert_string_equal(
+        outcome.errors,
+        "driver: not replayed: the driver has no cuMemAllocAsync (new in CUDA 11.2)\n"
+        "streampool: nothing was replayed\n");
     program_forget(&outcome);
 }
 
 static void without_virtual_memory_the_pool_is_named_as_missing(void **state) {
     (void)state;
     struct outcome outcome;
-    replay(
-        &outcome, SETTINGS("STREAMPOOL_SIMCUDA=vmm=missing"),
-        ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct", file_write("small.csv", small)));
+    replay(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=vmm=missing"),
+           ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,direct",
+                     file_write("small.csv", small)));
     assert_says(outcome.output, "\npool: not replayed: poolErrorNotSupported: ");
     assert_row(outcome.output, "small direct 5 2 0 ");
     program_forget(&outcome);
@@ -589,8 +608,9 @@ static void a_gpu_is_insisted_on_when_it_is_asked_for(void **state) {
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "gpu", path));
     assert_int_equal(outcome.status, 1);
     assert_string_equal(outcome.output, "");
-    assert_string_equal(outcome.errors,
-                        "streampool: no usable GPU: STREAMPOOL_DRIVER names the simulated driver\n");
+    assert_string_equal(
+        outcome.errors,
+        "streampool: no usable GPU: STREAMPOOL_DRIVER names the simulated driver\n");
     program_forget(&outcome);
 }
 
@@ -621,7 +641,7 @@ static void auto_without_a_usable_gpu_takes_the_simulated_driver_and_says_so(voi
     program_forget(&outcome);
 }
 
-// -------------------------------------------------------------------------------------- the terminal
+// ------------------------------------------------------------------------------------ the terminal
 
 // Runs the program with a terminal as its standard error and returns what appears there.
 static void replay_on_terminal(const char *path, char *seen, size_t capacity) {
@@ -630,7 +650,8 @@ static void replay_on_terminal(const char *path, char *seen, size_t capacity) {
     assert_int_equal(grantpt(terminal), 0);
     assert_int_equal(unlockpt(terminal), 0);
     struct outcome outcome;
-    program_run_on_terminal(&outcome, ptsname(terminal), ARGUMENTS("replay", "--device", "sim", path));
+    program_run_on_terminal(&outcome, ptsname(terminal),
+                            ARGUMENTS("replay", "--device", "sim", path));
     assert_int_equal(outcome.status, 0);
     ssize_t length = read(terminal, seen, capacity - 1);
     assert_true(length > 0);

@@ -22,7 +22,7 @@ static enum poolMemAccessFlags access_of(poolMemPool_t pool, int device) {
     return flags;
 }
 
-// ------------------------------------------------------------------------------------------ one device
+// -------------------------------------------------------------------------------------- one device
 
 void row_the_own_device_has_access(void) {
     poolMemPool_t pool = test_pool();
@@ -47,7 +47,8 @@ void row_access_of_no_device_is_refused(void) {
 
 void row_access_with_a_bad_argument_is_invalid(void) {
     poolMemPool_t pool = test_pool();
-    const struct poolMemAccessDesc host = {{poolMemLocationTypeInvalid, 0}, poolMemAccessFlagsProtReadWrite};
+    const struct poolMemAccessDesc host = {{poolMemLocationTypeInvalid, 0},
+                                           poolMemAccessFlagsProtReadWrite};
     EXPECT(poolMemPoolSetAccess(pool, NULL, 1), poolErrorInvalidValue);
     EXPECT(poolMemPoolSetAccess(pool, &host, 1), poolErrorInvalidValue);
     EXPECT(set(pool, 0, (enum poolMemAccessFlags)2), poolErrorInvalidValue);
@@ -70,7 +71,7 @@ void row_asking_for_access_with_a_bad_argument_is_invalid(void) {
     REQUIRE(flags == poolMemAccessFlagsProtRead);
 }
 
-// ----------------------------------------------------------------------------------------- two devices
+// ------------------------------------------------------------------------------------- two devices
 
 // Two devices of which the second can access the first's memory, and a stream of each.
 struct peers {
@@ -147,7 +148,8 @@ void row_trap_13_a_peer_with_access_uses_what_is_allocated_later(void) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         require_shared(&peers, test_malloc(peers.pool, sizes[i], peers.near), sizes[i]);
     void *fixed = NULL;
-    EXPECT(poolMallocAsyncWithFlags(&fixed, MIB(4), peers.pool, peers.near, poolMallocFixed), poolSuccess);
+    EXPECT(poolMallocAsyncWithFlags(&fixed, MIB(4), peers.pool, peers.near, poolMallocFixed),
+           poolSuccess);
     require_shared(&peers, fixed, MIB(4));
 }
 
@@ -191,7 +193,8 @@ void row_access_that_is_taken_away_is_gone_for_present_and_later_memory(void) {
     EXPECT(set(peers.pool, 1, poolMemAccessFlagsProtNone), poolSuccess);
     REQUIRE(access_of(peers.pool, 1) == poolMemAccessFlagsProtNone);
     REQUIRE(far_access_at(block) == CU_MEM_ACCESS_FLAGS_PROT_NONE);
-    REQUIRE(far_access_at(test_malloc(peers.pool, MIB(12), peers.near)) == CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    REQUIRE(far_access_at(test_malloc(peers.pool, MIB(12), peers.near)) ==
+            CU_MEM_ACCESS_FLAGS_PROT_NONE);
     test_fill(block, 33, MIB(4), peers.near);
     test_finish(peers.near);
     REQUIRE(test_is_filled(block, 33, MIB(4)));
@@ -206,5 +209,6 @@ void row_a_list_with_one_bad_entry_changes_nothing(void) {
                                              to(0, poolMemAccessFlagsProtNone)};
     EXPECT(poolMemPoolSetAccess(peers.pool, list, 2), poolErrorInvalidDevice);
     REQUIRE(access_of(peers.pool, 1) == poolMemAccessFlagsProtNone);
-    REQUIRE(far_access_at(test_malloc(peers.pool, MIB(4), peers.near)) == CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    REQUIRE(far_access_at(test_malloc(peers.pool, MIB(4), peers.near)) ==
+            CU_MEM_ACCESS_FLAGS_PROT_NONE);
 }

@@ -11,7 +11,7 @@
 // What a failing call must not write over.
 #define UNTOUCHED ((void *)(uintptr_t)0x5a5a)
 
-// ---------------------------------------------------------------------------------------------- malloc
+// ------------------------------------------------------------------------------------------ malloc
 
 void row_malloc_of_zero_bytes_is_a_null_pointer(void) {
     CUstream stream = test_stream();
@@ -24,9 +24,10 @@ void row_malloc_of_zero_bytes_is_a_null_pointer(void) {
 }
 
 void row_malloc_aligns_every_size_to_512_bytes(void) {
-    static const size_t sizes[] = {1,          2,           511,         512,      513,          1000,
-                                   KIB(4),     KIB(64) + 1, KIB(100),    KIB(512), MIB(1) - 1,   MIB(1),
-                                   MIB(1) + 1, MIB(2),      MIB(3) + 77, MIB(10),  MIB(33) + 513};
+    static const size_t sizes[] = {
+        1,          2,           511,         512,      513,          1000,
+        KIB(4),     KIB(64) + 1, KIB(100),    KIB(512), MIB(1) - 1,   MIB(1),
+        MIB(1) + 1, MIB(2),      MIB(3) + 77, MIB(10),  MIB(33) + 513};
     poolMemPool_t pool = test_pool();
     CUstream stream = test_stream();
     for (unsigned round = 0; round < 3; round++) {
@@ -81,7 +82,8 @@ void row_malloc_of_an_absurd_size_fails_and_changes_nothing(void) {
     struct test_figures before = test_figures(pool);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         void *pointer = UNTOUCHED;
-        EXPECT(poolMallocFromPoolAsync(&pointer, sizes[i], pool, stream), poolErrorMemoryAllocation);
+        EXPECT(poolMallocFromPoolAsync(&pointer, sizes[i], pool, stream),
+               poolErrorMemoryAllocation);
         REQUIRE(pointer == UNTOUCHED);
         REQUIRE_FIGURES(pool, before);
         EXPECT(poolMallocAsync(&pointer, sizes[i], stream), poolErrorMemoryAllocation);
@@ -190,7 +192,7 @@ void row_malloc_from_a_destroyed_pool_is_invalid(void) {
     REQUIRE(pointer == UNTOUCHED);
 }
 
-// ------------------------------------------------------------------------------------------------ free
+// -------------------------------------------------------------------------------------------- free
 
 void row_free_of_null_succeeds(void) {
     EXPECT(poolFreeAsync(NULL, test_stream()), poolSuccess);
@@ -341,7 +343,7 @@ void row_free_in_no_streams_order_twice_is_invalid(void) {
     REQUIRE_EQUAL(test_used(pool), 0);
 }
 
-// --------------------------------------------------------------------------------------------- capture
+// ----------------------------------------------------------------------------------------- capture
 
 static void end_capture_that_is_valid(CUstream stream) {
     CUstreamCaptureStatus status;
@@ -361,7 +363,8 @@ void row_a_capturing_stream_is_refused_an_allocation(void) {
     DRIVER(test_driver()->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         void *pointer = UNTOUCHED;
-        EXPECT(poolMallocFromPoolAsync(&pointer, sizes[i], pool, stream), poolErrorStreamCaptureUnsupported);
+        EXPECT(poolMallocFromPoolAsync(&pointer, sizes[i], pool, stream),
+               poolErrorStreamCaptureUnsupported);
         REQUIRE(pointer == UNTOUCHED);
     }
     REQUIRE_FIGURES(pool, before);
@@ -375,7 +378,8 @@ void row_the_legacy_stream_is_refused_an_allocation_while_a_blocking_stream_capt
     struct test_figures before = test_figures(pool);
     DRIVER(test_driver()->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     void *pointer = UNTOUCHED;
-    EXPECT(poolMallocFromPoolAsync(&pointer, 512, pool, CU_STREAM_LEGACY), poolErrorStreamCaptureImplicit);
+    EXPECT(poolMallocFromPoolAsync(&pointer, 512, pool, CU_STREAM_LEGACY),
+           poolErrorStreamCaptureImplicit);
     EXPECT(poolMallocFromPoolAsync(&pointer, 512, pool, NULL), poolErrorStreamCaptureImplicit);
     REQUIRE(pointer == UNTOUCHED);
     REQUIRE_FIGURES(pool, before);

@@ -18,9 +18,9 @@ static const enum poolMemPoolAttr every_attribute[] = {
 #undef ATTRIBUTE_ENTRY
 };
 
-#define EVERY_ATTRIBUTE(i)                                                                                   \
-    size_t i = 0;                                                                                            \
-    i < sizeof every_attribute / sizeof every_attribute[0];                                                  \
+#define EVERY_ATTRIBUTE(i)                                                                         \
+    size_t i = 0;                                                                                  \
+    i < sizeof every_attribute / sizeof every_attribute[0];                                        \
     i++
 
 static void require_read_only(poolMemPool_t pool, enum poolMemPoolAttr attr, uint64_t bytes) {
@@ -83,7 +83,8 @@ void row_attributes_tell_what_the_pool_was_made_with(void) {
     struct poolMemPoolProps props = test_pool_props(0);
     props.handleTypes = poolMemHandleTypePosixFileDescriptor;
     EXPECT(poolMemPoolCreate(&pool, &props), poolSuccess);
-    REQUIRE(test_flag(pool, poolMemPoolAttrExportHandleTypes) == poolMemHandleTypePosixFileDescriptor);
+    REQUIRE(test_flag(pool, poolMemPoolAttrExportHandleTypes) ==
+            poolMemHandleTypePosixFileDescriptor);
 }
 
 void row_unknown_attributes_are_invalid(void) {
@@ -113,8 +114,10 @@ void row_attributes_of_no_pool_are_invalid(void) {
     for (size_t k = 0; k < 2; k++) {
         for (EVERY_ATTRIBUTE(i)) {
             union value value = {.bytes = 0};
-            EXPECT(poolMemPoolGetAttribute(none[k], every_attribute[i], &value), poolErrorInvalidValue);
-            EXPECT(poolMemPoolSetAttribute(none[k], every_attribute[i], &value), poolErrorInvalidValue);
+            EXPECT(poolMemPoolGetAttribute(none[k], every_attribute[i], &value),
+                   poolErrorInvalidValue);
+            EXPECT(poolMemPoolSetAttribute(none[k], every_attribute[i], &value),
+                   poolErrorInvalidValue);
         }
     }
 }
@@ -158,7 +161,8 @@ void row_a_high_figure_set_to_0_is_the_current_figure(void) {
 
 void row_what_a_pool_was_made_with_is_read_only(void) {
     poolMemPool_t pool = test_pool();
-    for (int attr = poolMemPoolAttrAllocationType; attr <= poolMemPoolAttrHwDecompressEnabled; attr++) {
+    for (int attr = poolMemPoolAttrAllocationType; attr <= poolMemPoolAttrHwDecompressEnabled;
+         attr++) {
         for (uint64_t value = 0; value < 2; value++)
             require_read_only(pool, (enum poolMemPoolAttr)attr, value);
     }

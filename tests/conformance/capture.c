@@ -1,5 +1,5 @@
-// Rows of captures under the global mode: what the library does meanwhile, for other streams and in other
-// threads, leaves them valid.
+// Rows of captures under the global mode: what the library does meanwhile, for other streams and in
+// other threads, leaves them valid.
 #include <pthread.h>
 #include <stdint.h>
 
@@ -20,8 +20,8 @@ static void end_valid(CUstream stream) {
     DRIVER(test_driver()->cuGraphDestroy(graph));
 }
 
-// What is done beside a capture. The scene was opened before it, since its own set-up may call what a capture
-// forbids.
+// What is done beside a capture. The scene was opened before it, since its own set-up may call what
+// a capture forbids.
 struct beside {
     struct scene scene;
     poolMemPool_t pool;
@@ -67,8 +67,8 @@ static void run_apart(void (*act)(struct beside *), struct beside *beside) {
     end_valid(beside->capturing);
 }
 
-// In the thread that captures, and in another. What is held is let go, and not waited for: no capture allows
-// that.
+// In the thread that captures, and in another. What is held is let go, and not waited for: no
+// capture allows that.
 static void leave_capture_valid(void (*act)(struct beside *)) {
     static struct beside first, second;
     open_beside(&first);
@@ -172,7 +172,8 @@ static void fail(struct beside *beside) {
     struct scene *scene = &beside->scene;
     void *pointer = NULL;
     test_set_all_policies(scene->pool, 1);
-    EXPECT(poolMallocFromPoolAsync(&pointer, scene->size, scene->pool, scene->b), poolErrorMemoryAllocation);
+    EXPECT(poolMallocFromPoolAsync(&pointer, scene->size, scene->pool, scene->b),
+           poolErrorMemoryAllocation);
     test_set_flag(scene->pool, poolMemPoolReuseAllowInternalDependencies, 0);
     test_set_attribute(scene->pool, poolMemPoolAttrHostWaitMax, 1);
     scene_free_held(scene, scene->a);
@@ -238,7 +239,8 @@ void row_the_legacy_stream_allocates_beside_a_capture_of_a_non_blocking_stream(v
     leave_capture_valid(use_legacy);
 }
 
-// Through our calls a capture forks to another stream and joins again, and nothing is learned of it.
+// Through our calls a capture forks to another stream and joins again, and nothing is learned of
+// it.
 void row_a_capture_forks_and_joins_through_the_pools_calls(void) {
     struct scene scene;
     CUevent fork = test_event(), join = test_event();
@@ -249,7 +251,8 @@ void row_a_capture_forks_and_joins_through_the_pools_calls(void) {
     begin(capturing);
     EXPECT(poolEventRecord(fork, capturing), poolSuccess);
     EXPECT(poolStreamWaitEvent(scene.b, fork, 0), poolSuccess);
-    EXPECT(poolMallocFromPoolAsync(&pointer, 512, scene.pool, scene.b), poolErrorStreamCaptureUnsupported);
+    EXPECT(poolMallocFromPoolAsync(&pointer, 512, scene.pool, scene.b),
+           poolErrorStreamCaptureUnsupported);
     EXPECT(poolFreeAsync(scene.block, scene.b), poolErrorInvalidValue);
     EXPECT(poolEventRecord(join, scene.b), poolSuccess);
     EXPECT(poolStreamWaitEvent(capturing, join, 0), poolSuccess);
@@ -260,8 +263,8 @@ void row_a_capture_forks_and_joins_through_the_pools_calls(void) {
     REQUIRE(scene_gives(&scene, scene.b));
 }
 
-// The event was recorded by the pool before, and in the capture by CUDA's own call: the pool must not make
-// the stream wait for what is outside of the capture.
+// The event was recorded by the pool before, and in the capture by CUDA's own call: the pool must
+// not make the stream wait for what is outside of the capture.
 void row_a_capture_forks_through_an_event_that_the_pool_knows_otherwise(void) {
     struct scene scene;
     CUevent event = test_event(), join = test_event();

@@ -1,5 +1,5 @@
-// Rows of contexts: several on one device, and the end of one with frees pending in it. What was freed in a
-// context that has ended is complete.
+// Rows of contexts: several on one device, and the end of one with frees pending in it. What was
+// freed in a context that has ended is complete.
 #include <stdint.h>
 
 #include "conformance/rows.h"
@@ -24,7 +24,7 @@ static void use(CUcontext context) {
     DRIVER(test_driver()->cuCtxSetCurrent(context));
 }
 
-// ---------------------------------------------------------------------------------- two contexts, one device
+// ------------------------------------------------------------------------ two contexts, one device
 
 struct two {
     struct scene scene; // a in the second context, b in the first
@@ -47,7 +47,8 @@ static void share_pool(size_t size) {
     test_set_all_policies(two.scene.pool, 1);
     test_set_flag(two.scene.pool, poolMemPoolReuseAllowInternalDependencies, 0);
     REQUIRE(!scene_gives(&two.scene, two.scene.b));
-    EXPECT(poolDeviceSynchronize(), poolSuccess); // of the first context, which has nothing to do with it
+    // Of the first context, which has nothing to do with it.
+    EXPECT(poolDeviceSynchronize(), poolSuccess);
     REQUIRE(!scene_gives(&two.scene, two.scene.b));
     test_let_go(&two.scene.hold);
     EXPECT(poolStreamSynchronize(two.scene.a), poolSuccess);
@@ -107,10 +108,10 @@ void row_what_is_complete_in_the_current_context_serves_a_stream_of_another(void
     REQUIRE(scene_gives(&two.scene, two.scene.b));
 }
 
-// -------------------------------------------------------------------------------------- the end of a context
+// ---------------------------------------------------------------------------- the end of a context
 
-// Every rung of the ladder is climbed with fences of a context that is gone: none of its events may be
-// touched.
+// Every rung of the ladder is climbed with fences of a context that is gone: none of its events may
+// be touched.
 static void require_usable(struct scene *scene, CUstream stream) {
     test_set_all_policies(scene->pool, 1);
     test_set_attribute(scene->pool, poolMemPoolAttrHostWaitMax, 1);
@@ -142,7 +143,8 @@ void row_a_context_may_be_destroyed_with_frees_pending(void) {
     scene_for_each_size(destroy_context);
 }
 
-// A pool with memory that was freed, behind work, in a context that is gone; another one is current.
+// A pool with memory that was freed, behind work, in a context that is gone; another one is
+// current.
 static void open_gone(struct two *two) {
     open_two(two, SCENE_LARGE);
     test_fill(two->scene.block, 2, SCENE_LARGE, two->scene.a);
@@ -167,13 +169,13 @@ void row_memory_of_a_context_that_was_destroyed_is_trimmed(void) {
     REQUIRE_EQUAL(test_reserved(two.scene.pool), 0);
 }
 
-// Lets the driver no longer tell whether a context is gone. Of a known stream's context it still does where that is what a
-// call asks first.
+// Lets the driver no longer tell whether a context is gone. Of a known stream's context it still
+// does where that is what a call asks first.
 static void hide_the_ends_of_contexts(void) {
     const bool has_ids = test_driver()->cuCtxGetId != NULL;
-    REQUIRE(test_require_simulated()->simcudaFailCall(has_ids ? "cuCtxGetId" : "cuPointerGetAttribute",
-                                                      has_ids ? 1 : 2, simcudaFaultOnwards,
-                                                      CUDA_ERROR_UNKNOWN) == 0);
+    REQUIRE(test_require_simulated()->simcudaFailCall(
+                has_ids ? "cuCtxGetId" : "cuPointerGetAttribute", has_ids ? 1 : 2,
+                simcudaFaultOnwards, CUDA_ERROR_UNKNOWN) == 0);
 }
 
 void row_a_context_that_the_driver_can_not_tell_of_is_taken_for_alive_and_left_alone(void) {

@@ -13,7 +13,7 @@ static void order(CUstream later, CUstream earlier) {
     EXPECT(poolStreamWaitEvent(later, event, 0), poolSuccess);
 }
 
-// ---------------------------------------------------------------------------------------------------- flags
+// ------------------------------------------------------------------------------------------- flags
 
 void row_same_stream_only_leaves_memory_of_other_streams(void) {
     struct scene scene;
@@ -59,7 +59,8 @@ void row_no_growth_takes_nothing_from_the_device(void) {
     }
     void *block = test_malloc(pool, MIB(64), stream), *pointer = NULL;
     test_free(block, stream);
-    EXPECT(poolMallocAsyncWithFlags(&pointer, MIB(64), pool, stream, poolMallocNoGrowth), poolSuccess);
+    EXPECT(poolMallocAsyncWithFlags(&pointer, MIB(64), pool, stream, poolMallocNoGrowth),
+           poolSuccess);
     REQUIRE(pointer == block);
     EXPECT(poolMallocAsyncWithFlags(&pointer, MIB(64), pool, stream, poolMallocNoGrowth),
            poolErrorMemoryAllocation);
@@ -92,7 +93,8 @@ void row_small_fixed_blocks_are_served_too(void) {
     CUstream stream = test_stream();
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         void *pointer = NULL;
-        EXPECT(poolMallocAsyncWithFlags(&pointer, sizes[i], pool, stream, poolMallocFixed), poolSuccess);
+        EXPECT(poolMallocAsyncWithFlags(&pointer, sizes[i], pool, stream, poolMallocFixed),
+               poolSuccess);
         REQUIRE((uintptr_t)pointer % 512 == 0);
         REQUIRE_EQUAL(test_used(pool), sizes[i]);
         test_fill(pointer, 4, sizes[i], stream);
@@ -120,8 +122,10 @@ void row_unknown_flags_are_invalid_and_no_pool_is_the_current_one(void) {
     void *pointer = NULL;
     static const unsigned int unknown[] = {16, 1u << 31, ~0u};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
-        EXPECT(poolMallocAsyncWithFlags(&pointer, 512, pool, stream, unknown[i]), poolErrorInvalidValue);
-    EXPECT(poolMallocAsyncWithFlags(NULL, 512, pool, stream, poolMallocDefault), poolErrorInvalidValue);
+        EXPECT(poolMallocAsyncWithFlags(&pointer, 512, pool, stream, unknown[i]),
+               poolErrorInvalidValue);
+    EXPECT(poolMallocAsyncWithFlags(NULL, 512, pool, stream, poolMallocDefault),
+           poolErrorInvalidValue);
     REQUIRE(!pointer);
     REQUIRE_EQUAL(test_used(pool), 0);
     EXPECT(poolMallocAsyncWithFlags(&pointer, 512, NULL, stream, poolMallocDefault), poolSuccess);
@@ -130,7 +134,7 @@ void row_unknown_flags_are_invalid_and_no_pool_is_the_current_one(void) {
     REQUIRE(!pointer);
 }
 
-// ----------------------------------------------------------------------------------------------- attributes
+// -------------------------------------------------------------------------------------- attributes
 
 void row_own_attributes_have_their_defaults(void) {
     poolMemPool_t pool = test_pool();
@@ -168,11 +172,12 @@ void row_a_loop_with_a_release_delay_grows_in_its_first_round_alone(void) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
-// ------------------------------------------------------------------------------------------------- promises
+// ---------------------------------------------------------------------------------------- promises
 
 enum {
     NOT_NOW = poolPromiseStreamDestroy | poolPromiseNoCapture,
-    ALL_PROMISES = NOT_NOW | poolPromiseNeverCapture | poolPromiseOneContext | poolPromiseNoLegacyOrder
+    ALL_PROMISES =
+        NOT_NOW | poolPromiseNeverCapture | poolPromiseOneContext | poolPromiseNoLegacyOrder
 };
 
 void row_promises_are_none_at_first_and_can_be_combined(void) {
@@ -183,7 +188,8 @@ void row_promises_are_none_at_first_and_can_be_combined(void) {
         test_set_flag(pool, poolMemPoolAttrStreamPromises, promises);
         REQUIRE(test_flag(pool, poolMemPoolAttrStreamPromises) == promises);
     }
-    EXPECT(poolMemPoolSetAttribute(pool, poolMemPoolAttrStreamPromises, &unknown), poolErrorInvalidValue);
+    EXPECT(poolMemPoolSetAttribute(pool, poolMemPoolAttrStreamPromises, &unknown),
+           poolErrorInvalidValue);
     REQUIRE(test_flag(pool, poolMemPoolAttrStreamPromises) == poolPromiseNothing);
 }
 
@@ -240,13 +246,14 @@ void row_a_promise_is_of_one_pool(void) {
     test_free(test_malloc(promised, MIB(1), stream), stream);
     void *block = test_malloc(other, MIB(1), stream);
     DRIVER(test_driver()->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    EXPECT(poolMallocFromPoolAsync(&pointer, MIB(1), other, stream), poolErrorStreamCaptureUnsupported);
+    EXPECT(poolMallocFromPoolAsync(&pointer, MIB(1), other, stream),
+           poolErrorStreamCaptureUnsupported);
     EXPECT(poolFreeAsync(block, stream), poolErrorInvalidValue);
     DRIVER(test_driver()->cuStreamEndCapture(stream, &graph));
     test_free(block, stream);
 }
 
-// ----------------------------------------------------------------------------------------------- the others
+// -------------------------------------------------------------------------------------- the others
 
 // Whether a pool comes to hold so many bytes, which takes the reaper some milliseconds.
 static bool comes_to_hold(poolMemPool_t pool, uint64_t bytes) {
@@ -277,14 +284,15 @@ void row_a_trim_left_to_the_reaper_comes_to_the_threshold(void) {
 #define STEPS  60
 #define BLOCKS 8
 
-// What a program got: each address as a distance from its first one, and the reserved bytes beside it.
+// What a program got: each address as a distance from its first one, and the reserved bytes beside
+// it.
 struct account {
     uint64_t distance[STEPS];
     uint64_t reserved[STEPS];
 };
 
-// One program, on a device that is fast (all is complete before the next call) or slow (nothing is before it
-// must be).
+// One program, on a device that is fast (all is complete before the next call) or slow (nothing is
+// before it must be).
 static void keep_account(struct account *account, bool fast) {
     poolMemPool_t pool = test_keeping_pool();
     CUstream streams[3] = {test_stream(), test_stream(), test_stream()};
@@ -302,7 +310,8 @@ static void keep_account(struct account *account, bool fast) {
         }
         if (*block)
             test_free(*block, stream);
-        *block = test_malloc(pool, i % 4 == 3 ? KIB(100) : MIB(3) * (1 + i * 11 % 13), streams[i % 3]);
+        *block =
+            test_malloc(pool, i % 4 == 3 ? KIB(100) : MIB(3) * (1 + i * 11 % 13), streams[i % 3]);
         first = first ? first : (uintptr_t)*block;
         account->distance[i] = (uintptr_t)*block - first;
         account->reserved[i] = test_reserved(pool);
@@ -356,7 +365,7 @@ void row_a_deterministic_pool_takes_what_a_stream_synchronise_has_shown(void) {
     REQUIRE(scene_gives(&scene, scene.b));
 }
 
-// ----------------------------------------------------------------------------------------------- statistics
+// -------------------------------------------------------------------------------------- statistics
 
 static const enum poolMemPoolAttr statistics[] = {
 #define STATISTIC(name, number, text) poolMemPoolStat##name,
@@ -388,12 +397,12 @@ static void require_count(poolMemPool_t pool, const char *name, uint64_t expecte
     test_set_context("%s", "");
 }
 
-// Of what allocations are counted by, this one counts one, and the others none. A growth after a trim is a
-// growth.
+// Of what allocations are counted by, this one counts one, and the others none. A growth after a
+// trim is a growth.
 static void require_one(poolMemPool_t pool, const char *name) {
-    static const char *const exclusive[] = {"ReuseSameStream",    "ReuseComplete",    "ReuseOrdered",
-                                            "ReuseFoundComplete", "ReuseMadeOrdered", "GrowthsAfterTrim",
-                                            "OtherRegion",        "Failures"};
+    static const char *const exclusive[] = {
+        "ReuseSameStream",  "ReuseComplete",    "ReuseOrdered", "ReuseFoundComplete",
+        "ReuseMadeOrdered", "GrowthsAfterTrim", "OtherRegion",  "Failures"};
     for (size_t i = 0; i < sizeof exclusive / sizeof exclusive[0]; i++)
         require_count(pool, exclusive[i], strcmp(exclusive[i], name) == 0);
     require_count(pool, "Growths", strncmp(name, "Growths", 7) == 0);
@@ -446,8 +455,8 @@ void row_statistic_reuse_ordered_counts_memory_that_the_stream_runs_after(void) 
     scene_require_order(&scene, scene.b);
 }
 
-// The first time that a stream finds nothing in a shared pool it asks on behalf of the others too, before its
-// own turn to ask comes; so that is brought about before.
+// The first time that a stream finds nothing in a shared pool it asks on behalf of the others too,
+// before its own turn to ask comes; so that is brought about before.
 void row_statistic_reuse_found_complete_counts_memory_that_a_question_found(void) {
     struct scene scene;
     open_counting(&scene);
@@ -508,7 +517,8 @@ void row_statistic_growths_after_trim_counts_what_caches_made_room_for(void) {
     require_one(pool, "GrowthsAfterTrim");
 }
 
-// The small block is one without an event behind it, so that only the whole context can be waited for.
+// The small block is one without an event behind it, so that only the whole context can be waited
+// for.
 void row_statistic_context_fences_counts_waits_for_a_whole_context(void) {
     struct scene scene;
     scene_open(&scene, SCENE_SMALL);

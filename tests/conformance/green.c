@@ -1,5 +1,5 @@
-// Green contexts, which the simulated driver doesn't have: parts of a device's multiprocessors, each with a handle that can be
-// made current like a context's, and a default stream of its own.
+// Green contexts, which the simulated driver doesn't have: parts of a device's multiprocessors,
+// each with a handle that can be made current like a context's, and a default stream of its own.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -20,10 +20,13 @@ enum { MULTIPROCESSORS = 1, WITH_DEFAULT_STREAM = 1, LEAST = 8 };
 struct calls {
     CUresult (*cuDeviceGetDevResource)(CUdevice device, struct resource *resource, int type);
     CUresult (*cuDevSmResourceSplitByCount)(struct resource *groups, unsigned int *count,
-                                            const struct resource *input, struct resource *remaining,
-                                            unsigned int flags, unsigned int least);
-    CUresult (*cuDevResourceGenerateDesc)(void **description, struct resource *resources, unsigned int count);
-    CUresult (*cuGreenCtxCreate)(void **green, void *description, CUdevice device, unsigned int flags);
+                                            const struct resource *input,
+                                            struct resource *remaining, unsigned int flags,
+                                            unsigned int least);
+    CUresult (*cuDevResourceGenerateDesc)(void **description, struct resource *resources,
+                                          unsigned int count);
+    CUresult (*cuGreenCtxCreate)(void **green, void *description, CUdevice device,
+                                 unsigned int flags);
     CUresult (*cuCtxFromGreenCtx)(CUcontext *context, void *green);
     CUresult (*cuGreenCtxDestroy)(void *green);
 };
@@ -105,9 +108,11 @@ static void enter(const struct place *place) {
     DRIVER(test_driver()->cuCtxSetCurrent(place->context));
 }
 
-// Memory freed behind held work in one place is given neither to the other nor to a stream without order, whatever the
-// other is asked; the host waits for everything in the third, whose context is the primary one.
-static void require_no_order(const struct place *busy, const struct place *idle, const struct place *third) {
+// Memory freed behind held work in one place is given neither to the other nor to a stream without
+// order, whatever the other is asked; the host waits for everything in the third, whose context is
+// the primary one.
+static void require_no_order(const struct place *busy, const struct place *idle,
+                             const struct place *third) {
     struct scene scene;
     enter(busy);
     scene_open_on(&scene, SCENE_SMALL, busy->stream, third->stream);

@@ -1,5 +1,5 @@
-// The rows of programmatic dependent launch, which the simulated driver doesn't have: kernels of a stream that
-// start before those in front of them have ended.
+// The rows of programmatic dependent launch, which the simulated driver doesn't have: kernels of a
+// stream that start before those in front of them have ended.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
@@ -34,9 +34,9 @@ typedef CUresult launch_function(const struct configuration *configuration, CUfu
 
 enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6, FIRST_WITH_DEPENDENT_LAUNCH = 9 };
 
-// Lets the next kernel start, waits until those before have ended and can be seen, stays for a while, counts
-// the words of `from` that are not `seed`, and writes seed + 1 to those of `to`. The while is what a kernel
-// that did not wait would use to spoil the words.
+// Lets the next kernel start, waits until those before have ended and can be seen, stays for a
+// while, counts the words of `from` that are not `seed`, and writes seed + 1 to those of `to`. The
+// while is what a kernel that did not wait would use to spoil the words.
 static const char step_ptx[] =
     ".version 7.8\n"
     ".target sm_90\n"
@@ -101,7 +101,8 @@ static launch_function *require_dependent_launch(void) {
     if (test_simulated())
         test_skip("the simulated driver has no programmatic dependent launch");
     DRIVER(test_driver()->cuDeviceGet(&device, 0));
-    DRIVER(test_driver()->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+    DRIVER(test_driver()->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                               device));
     launch_function *launch = find_launch();
     if (!launch || major < FIRST_WITH_DEPENDENT_LAUNCH)
         test_skip("this device or driver has no programmatic dependent launch");
@@ -126,15 +127,16 @@ static void open_steps(struct steps *steps) {
     steps->errors = errors;
 }
 
-static void launch_step(const struct steps *steps, const void *from, void *to, size_t size, uint32_t seed,
-                        CUstream stream) {
+static void launch_step(const struct steps *steps, const void *from, void *to, size_t size,
+                        uint32_t seed, CUstream stream) {
     struct attribute attribute = {.id = PROGRAMMATIC_STREAM_SERIALIZATION, .value.allowed = 1};
     const struct configuration configuration = {.grid = {16, 1, 1},
                                                 .block = {128, 1, 1},
                                                 .stream = stream,
                                                 .attributes = &attribute,
                                                 .attribute_count = 1};
-    uint64_t source = (uintptr_t)from, destination = (uintptr_t)to, words = size / 4, errors = steps->errors;
+    uint64_t source = (uintptr_t)from, destination = (uintptr_t)to, words = size / 4,
+             errors = steps->errors;
     DRIVER(steps->launch(&configuration, steps->function,
                          (void *[]){&source, &destination, &words, &seed, &errors}, NULL));
 }
@@ -147,9 +149,10 @@ static uint64_t count_errors(const struct steps *steps) {
 
 #define STEPS 2000
 
-// Each step reads the block of the step before, which is freed at once, and writes one that was freed two
-// steps before. Every so often the chain passes to the other stream by an event. All kernels wait for those
-// before them, as a kernel must that shares memory with them in any other way.
+// Each step reads the block of the step before, which is freed at once, and writes one that was
+// freed two steps before. Every so often the chain passes to the other stream by an event. All
+// kernels wait for those before them, as a kernel must that shares memory with them in any other
+// way.
 void row_programmatic_dependent_launch_keeps_every_byte(void) {
     static const size_t sizes[] = {KIB(64), MIB(2)};
     struct steps steps;
@@ -176,7 +179,8 @@ void row_programmatic_dependent_launch_keeps_every_byte(void) {
     }
 }
 
-// Memory in pieces, between blocks that stay: what lies in them shows whether a kernel wrote where it has nothing.
+// Memory in pieces, between blocks that stay: what lies in them shows whether a kernel wrote where
+// it has nothing.
 enum { PIECES = 16 };
 
 static poolMemPool_t open_pieces(void **blocks, CUstream stream) {
@@ -191,8 +195,9 @@ static poolMemPool_t open_pieces(void **blocks, CUstream stream) {
     return pool;
 }
 
-// As above, with sizes that need pieces, so that each step joins what the steps before it have freed. The kernels wait
-// for those before them; memory that is to be used without that is fixed, and none of it is joined.
+// As above, with sizes that need pieces, so that each step joins what the steps before it have
+// freed. The kernels wait for those before them; memory that is to be used without that is fixed,
+// and none of it is joined.
 void row_programmatic_dependent_launch_keeps_every_byte_of_joined_memory(void) {
     static const size_t sizes[] = {MIB(10), MIB(12), MIB(9), MIB(14)};
     struct steps steps;
@@ -200,7 +205,8 @@ void row_programmatic_dependent_launch_keeps_every_byte_of_joined_memory(void) {
     open_steps(&steps);
     CUstream stream = test_stream();
     poolMemPool_t pool = open_pieces(blocks, stream);
-    EXPECT(poolMallocAsyncWithFlags(&fixed, MIB(10), pool, stream, poolMallocFixed | poolMallocNoGrowth),
+    EXPECT(poolMallocAsyncWithFlags(&fixed, MIB(10), pool, stream,
+                                    poolMallocFixed | poolMallocNoGrowth),
            poolErrorMemoryAllocation);
     void *from = test_malloc(pool, sizes[0], stream);
     test_fill(from, 0, sizes[0], stream);

@@ -1,5 +1,6 @@
-// Rows of the legacy default stream (L) and the blocking and per-thread streams of its context, which are ordered with it
-// by each action; and of what a driver's own questions see of that order, on which the pool relies.
+// Rows of the legacy default stream (L) and the blocking and per-thread streams of its context,
+// which are ordered with it by each action; and of what a driver's own questions see of that order,
+// on which the pool relies.
 #include <pthread.h>
 #include <stdint.h>
 
@@ -72,8 +73,8 @@ static void wait_for(CUstream stream, CUevent event) {
     DRIVER(test_driver()->cuStreamWaitEvent(stream, event, 0));
 }
 
-// Work on a stream with an event right behind it: until it is stopped, or, with no spin, as test_work(). What the rows do
-// beside it was done once before, so that a driver has it at hand.
+// Work on a stream with an event right behind it: until it is stopped, or, with no spin, as
+// test_work(). What the rows do beside it was done once before, so that a driver has it at hand.
 static CUevent occupy(CUstream stream, struct test_spin *spin) {
     if (spin)
         test_spin(spin, stream);
@@ -96,7 +97,7 @@ static void stop(const struct test_spin *spin) {
     DRIVER(test_driver()->cuCtxSynchronize());
 }
 
-// -------------------------------------------------------------------------------------------- the driver's
+// ------------------------------------------------------------------------------------ the driver's
 
 // The stream passes for idle beside work that runs on, and a synchronise does not wait for it.
 static void require_idle_beside(CUstream stream, CUevent behind_work) {
@@ -177,7 +178,8 @@ static void launch_a_host_function(const struct beside *beside) {
 
 typedef void (*action)(const struct beside *beside);
 
-static const action unseen[] = {do_nothing, record_twice, wait_for_the_complete, wait_for_the_never_recorded};
+static const action unseen[] = {do_nothing, record_twice, wait_for_the_complete,
+                                wait_for_the_never_recorded};
 static const action seen[] = {
     record_with_timing, record_for_blocking_waits, wait_for_the_pending,  wait_for_its_own,
     set_memory,         launch_a_kernel,           launch_a_host_function};
@@ -316,7 +318,7 @@ void row_driver_an_event_on_the_legacy_stream_orders_two_blocking_streams(void) 
     stop(&spin);
 }
 
-// ------------------------------------------------------------------------ what is known of a free beside work
+// ------------------------------------------------------------- what is known of a free beside work
 
 static void record(CUevent event, CUstream stream) {
     EXPECT(poolEventRecord(event, stream), poolSuccess);
@@ -326,8 +328,8 @@ static void follow_dependencies(struct scene *scene) {
     test_set_flag(scene->pool, poolMemPoolReuseFollowEventDependencies, 1);
 }
 
-// The scene's block is in use by held work on the busy stream and freed on the idle one, which is the scene's a; b has no
-// order with either.
+// The scene's block is in use by held work on the busy stream and freed on the idle one, which is
+// the scene's a; b has no order with either.
 struct freed {
     struct scene scene;
     CUevent before, behind; // the free
@@ -407,8 +409,8 @@ static void by_event_query(const struct freed *freed) {
     EXPECT(answer, poolSuccess);
 }
 
-static void (*const questions[])(const struct freed *freed) = {by_synchronise, by_query, by_event_synchronise,
-                                                               by_event_query};
+static void (*const questions[])(const struct freed *freed) = {
+    by_synchronise, by_query, by_event_synchronise, by_event_query};
 
 // What others still wrote, they wrote to the whole block: its ends tell.
 static void write_on_b(struct scene *scene) {
@@ -501,10 +503,10 @@ void row_a_synchronise_vouches_for_no_stream_that_has_no_order_with_its_own(void
     }
 }
 
-// ----------------------------------------------------------------- allocate, synchronise, use on any stream
+// -------------------------------------------------------- allocate, synchronise, use on any stream
 
-// The scene's block, in use by work on the busy stream that is held or, with no hold, ends by itself; freed on either
-// stream, and taken by the idle one, which is the scene's a.
+// The scene's block, in use by work on the busy stream that is held or, with no hold, ends by
+// itself; freed on either stream, and taken by the idle one, which is the scene's a.
 struct taken {
     struct scene scene;
     CUevent behind_work;
@@ -565,8 +567,8 @@ static void by_cuda_event(CUstream stream) {
     finish_event(recorded(stream));
 }
 
-static void (*const synchronises[])(CUstream stream) = {test_finish, by_pool_synchronise, by_cuda_query,
-                                                        by_pool_event, by_cuda_event};
+static void (*const synchronises[])(CUstream stream) = {
+    test_finish, by_pool_synchronise, by_cuda_query, by_pool_event, by_cuda_event};
 
 static void synchronise_what_was_taken(size_t size) {
     for (size_t i = 0; i < 2 * COUNT(ordered) * COUNT(synchronises); i++) {
@@ -606,7 +608,8 @@ static void synchronise_a_small_block(const struct direction *direction,
 
 void row_a_small_block_that_a_stream_takes_again_is_anybodys_after_a_synchronise(void) {
     for (size_t i = 0; i < COUNT(ordered) * COUNT(synchronises); i++)
-        synchronise_a_small_block(&ordered[i / COUNT(synchronises)], synchronises[i % COUNT(synchronises)]);
+        synchronise_a_small_block(&ordered[i / COUNT(synchronises)],
+                                  synchronises[i % COUNT(synchronises)]);
 }
 
 void row_new_memory_is_anybodys_after_a_synchronise(void) {
@@ -623,7 +626,7 @@ void row_new_memory_is_anybodys_after_a_synchronise(void) {
     }
 }
 
-// ------------------------------------------------------------------------------------------------ chains
+// ------------------------------------------------------------------------------------------ chains
 
 static void pass_over_legacy(size_t size, CUstream to, bool with_event) {
     struct scene scene;
@@ -691,7 +694,8 @@ static void compute_beside_legacy(size_t size) {
     test_free(block, NULL);
 }
 
-void row_memory_of_the_legacy_stream_can_be_used_on_blocking_streams_that_the_pool_never_meets(void) {
+void row_memory_of_the_legacy_stream_can_be_used_on_blocking_streams_that_the_pool_never_meets(
+    void) {
     test_load_kernels();
     scene_for_each_size(compute_beside_legacy);
     REQUIRE_EQUAL(test_wrong_words(), 0);

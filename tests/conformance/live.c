@@ -36,7 +36,7 @@ static unsigned count_blocks(poolMemPool_t pool, size_t size, CUstream stream) {
     return count;
 }
 
-// --------------------------------------------------------------------------- what is unfenced hides nothing
+// ------------------------------------------------------------------ what is unfenced hides nothing
 
 // Two blocks freed behind events, and a neighbour of theirs with none.
 static void free_beside_a_small_one(poolMemPool_t pool, CUstream a) {
@@ -72,7 +72,8 @@ void row_live_pending_memory_beside_a_small_free_is_had_by_waiting(void) {
     finish_all();
 }
 
-static void free_by_size(poolMemPool_t pool, CUstream stream, unsigned count, size_t first, size_t step) {
+static void free_by_size(poolMemPool_t pool, CUstream stream, unsigned count, size_t first,
+                         size_t step) {
     void *blocks[64];
     REQUIRE(count <= 64);
     for (unsigned i = 0; i < count; i++)
@@ -121,7 +122,7 @@ void row_live_a_trim_releases_what_an_idle_stream_freed(void) {
     REQUIRE(test_reserved(pool) <= 2 * OUT_OF_REACH);
 }
 
-// ---------------------------------------------------------------------------------------- the device is full
+// ------------------------------------------------------------------------------ the device is full
 
 #define LEFT GIB(1)
 
@@ -176,7 +177,8 @@ void row_live_a_given_up_pool_makes_room_for_fixed_memory(void) {
     CUstream stream = test_stream();
     size_t size = give_up_a_large_pool(stream);
     void *pointer = NULL;
-    EXPECT(poolMallocAsyncWithFlags(&pointer, size, test_pool(), stream, poolMallocFixed), poolSuccess);
+    EXPECT(poolMallocAsyncWithFlags(&pointer, size, test_pool(), stream, poolMallocFixed),
+           poolSuccess);
 }
 
 void row_live_a_given_up_pool_makes_room_for_priming(void) {
@@ -223,7 +225,8 @@ void row_live_a_refusal_leaves_every_cache_as_it_was(void) {
     struct test_figures figures = test_figures(pool);
     EXPECT(poolMallocFromPoolAsync(&pointer, 2 * LEFT, pool, stream), poolErrorMemoryAllocation);
     REQUIRE_FIGURES(pool, figures);
-    EXPECT(poolMallocFromPoolAsync(&pointer, 2 * LEFT, test_pool(), stream), poolErrorMemoryAllocation);
+    EXPECT(poolMallocFromPoolAsync(&pointer, 2 * LEFT, test_pool(), stream),
+           poolErrorMemoryAllocation);
     REQUIRE_FIGURES(pool, figures);
 }
 
@@ -251,7 +254,7 @@ void row_live_what_is_left_of_a_fixed_extent_serves_any_request(void) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
-// ------------------------------------------------------------------------------------- while work is pending
+// --------------------------------------------------------------------------- while work is pending
 
 static void *let_go(void *hold) {
     test_let_go(hold);
@@ -323,7 +326,7 @@ void row_live_a_silent_stream_is_told_of_where_the_program_says_that_nothing_cap
     REQUIRE(can_have(pool, MIB(32), b));
 }
 
-// -------------------------------------------------------------------------- threads and streams that come and go
+// ------------------------------------------------------------ threads and streams that come and go
 
 enum { COMERS = 1300, OF_EACH = 900 };
 
@@ -343,7 +346,8 @@ void row_live_streams_that_come_and_go_leave_room(void) {
     REQUIRE(count_blocks(pool, MIB(8), last) >= GIB(1) / 2 / MIB(8));
 }
 
-// Each leaves a slab behind in which nothing is live, and of which no more than a part may be held back.
+// Each leaves a slab behind in which nothing is live, and of which no more than a part may be held
+// back.
 void row_live_small_blocks_of_streams_that_come_and_go_leave_room(void) {
     poolMemPool_t pool = test_pool_of_at_most(MIB(128));
     for (unsigned i = 0; i < 2 * COMERS; i++) {
@@ -401,7 +405,7 @@ void row_live_threads_that_come_and_go_leave_room(void) {
     REQUIRE(count_blocks(pool, MIB(8), test_stream()) >= GIB(1) / 2 / MIB(8));
 }
 
-// ------------------------------------------------------------------------------------------ beside a capture
+// -------------------------------------------------------------------------------- beside a capture
 
 static void require_capture_beside_a_refusal(CUstream capturing) {
     poolMemPool_t pool = test_pool_of_at_most(MIB(64));

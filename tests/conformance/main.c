@@ -12,7 +12,7 @@ static const struct test_row simulated_rows[] = {SIMULATED_ROWS(TEST_ROW_ENTRY)}
 static const struct test_row gpu_rows[] = {GPU_ROWS(TEST_ROW_ENTRY)};
 static const struct test_row helper_rows[] = {HELPER_ROWS(TEST_ROW_ENTRY)};
 
-#define GROUP(name, rows)                                                                                    \
+#define GROUP(name, rows)                                                                          \
     { name, rows, sizeof(rows) / sizeof(rows)[0] }
 
 // clang-format off

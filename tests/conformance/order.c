@@ -18,7 +18,7 @@ static void follow_dependencies(struct scene *scene) {
     test_set_flag(scene->pool, poolMemPoolReuseFollowEventDependencies, 1);
 }
 
-// ------------------------------------------------------------------------------------- event dependencies
+// ------------------------------------------------------------------------------ event dependencies
 
 static void order_by_an_event(size_t size) {
     struct scene scene;
@@ -72,7 +72,8 @@ void row_an_event_between_two_frees_orders_the_first_alone(void) {
 
 #define CHAIN 100
 
-// The streams are made before the work is held: a driver may wait for the device when it makes many.
+// The streams are made before the work is held: a driver may wait for the device when it makes
+// many.
 void row_order_passes_along_a_chain_of_100_streams(void) {
     struct scene scene;
     CUstream streams[CHAIN], last;
@@ -169,7 +170,7 @@ void row_policies_can_be_changed_at_any_time(void) {
     scene_let_go(&scene);
 }
 
-// ------------------------------------------------------------------------------------------ users' events
+// ----------------------------------------------------------------------------------- users' events
 
 void row_an_event_recorded_anew_counts_from_its_last_record(void) {
     struct scene scene;
@@ -306,7 +307,7 @@ void row_an_event_synchronise_trims_what_a_query_has_found_complete(void) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
-// --------------------------------------------------------------------------------------- the legacy stream
+// ------------------------------------------------------------------------------- the legacy stream
 
 static void reuse_between(CUstream from, CUstream to, bool ordered) {
     struct scene scene;
@@ -339,7 +340,8 @@ static void reuse_behind_an_event(CUstream from, CUstream to) {
     scene_require_order(&scene, to);
 }
 
-void row_memory_of_the_legacy_stream_goes_to_a_blocking_stream_once_an_event_stands_behind_the_free(void) {
+void row_memory_of_the_legacy_stream_goes_to_a_blocking_stream_once_an_event_stands_behind_the_free(
+    void) {
     reuse_behind_an_event(NULL, test_blocking_stream());
     reuse_behind_an_event(CU_STREAM_LEGACY, CU_STREAM_PER_THREAD);
 }
@@ -353,8 +355,8 @@ void row_two_blocking_streams_have_no_order(void) {
     reuse_between(test_blocking_stream(), test_blocking_stream(), false);
 }
 
-// The legacy stream comes after the blocking one only once it is given something to do: a record of it that
-// was made before tells the waiting stream nothing of the blocking one.
+// The legacy stream comes after the blocking one only once it is given something to do: a record of
+// it that was made before tells the waiting stream nothing of the blocking one.
 void row_the_legacy_streams_order_is_not_passed_on(void) {
     struct scene scene;
     CUevent event = test_event();
@@ -369,7 +371,7 @@ void row_the_legacy_streams_order_is_not_passed_on(void) {
     scene_let_go(&scene);
 }
 
-// ---------------------------------------------------------------------------------- opportunistic, internal
+// ------------------------------------------------------------------------- opportunistic, internal
 
 void row_complete_memory_is_found_by_asking_where_the_policy_allows_it(void) {
     struct scene scene;
@@ -438,7 +440,7 @@ void row_with_the_device_full_internal_dependencies_decide(void) {
     REQUIRE(test_is_filled((char *)block + GIB(1) - MIB(1), 2, MIB(1)));
 }
 
-// ---------------------------------------------------------------------------------------------- host waits
+// -------------------------------------------------------------------------------------- host waits
 
 static void *let_go(void *argument) {
     test_let_go(argument);
@@ -456,7 +458,8 @@ void row_the_host_waits_no_longer_than_the_attribute_says(void) {
     scene_let_go(&scene);
 }
 
-// Another thread ends the work, before or while this one waits; nobody else tells the library of it.
+// Another thread ends the work, before or while this one waits; nobody else tells the library of
+// it.
 void row_the_host_waits_until_memory_is_complete_where_the_attribute_allows_it(void) {
     struct scene scene;
     pthread_t thread;

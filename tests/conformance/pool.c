@@ -9,7 +9,7 @@
 
 #define UNTOUCHED_POOL ((poolMemPool_t)(uintptr_t)0x5a5a)
 
-// ---------------------------------------------------------------------------------------------- create
+// ------------------------------------------------------------------------------------------ create
 
 static void require_refused(const struct poolMemPoolProps *props, poolError_t error) {
     poolMemPool_t pool = UNTOUCHED_POOL;
@@ -127,7 +127,7 @@ void row_create_with_unknown_properties_is_invalid(void) {
     }
 }
 
-// -------------------------------------------------------------------------------------- the largest size
+// -------------------------------------------------------------------------------- the largest size
 
 // Allocates blocks of one size until the pool has no more, and returns how many there were.
 static unsigned exhaust(poolMemPool_t pool, size_t size, CUstream stream) {
@@ -166,7 +166,7 @@ void row_malloc_beyond_the_largest_size_fails_and_changes_nothing(void) {
     test_malloc(pool, MIB(32), stream);
 }
 
-// --------------------------------------------------------------------------------------------- destroy
+// ----------------------------------------------------------------------------------------- destroy
 
 void row_destroy_returns_while_work_is_pending(void) {
     poolMemPool_t pool = test_pool();
@@ -249,7 +249,7 @@ void row_destroy_of_a_default_pool_is_invalid(void) {
     REQUIRE_EQUAL(test_used(pool), 512);
 }
 
-// ----------------------------------------------------------------------------- default and current pool
+// ------------------------------------------------------------------------ default and current pool
 
 void row_the_default_pool_is_current_at_first(void) {
     poolMemPool_t pool = test_default_pool(0);

@@ -20,7 +20,8 @@ struct pieces {
 
 static void open_pieces(struct pieces *pieces, size_t size) {
     struct poolMemPoolProps props = test_pool_props(0);
-    *pieces = (struct pieces){.size = size, .a = test_stream(), .b = test_stream(), .c = test_stream()};
+    *pieces =
+        (struct pieces){.size = size, .a = test_stream(), .b = test_stream(), .c = test_stream()};
     props.maxSize = PIECES * size;
     EXPECT(poolMemPoolCreate(&pieces->pool, &props), poolSuccess);
     test_set_attribute(pieces->pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
@@ -105,7 +106,8 @@ void row_a_view_of_pieces_serves_the_same_request_again(void) {
     for (unsigned round = 0; round < 10; round++) {
         test_fill(joined, (unsigned char)round, MIB(50), pieces.a);
         test_free(joined, pieces.a);
-        void *part = test_malloc(pieces.pool, MIB(8), pieces.a); // of the same memory, at its other address
+        // Of the same memory, at its other address.
+        void *part = test_malloc(pieces.pool, MIB(8), pieces.a);
         test_fill(part, 77, MIB(8), pieces.a);
         test_free(part, pieces.a);
         REQUIRE(test_malloc(pieces.pool, MIB(50), pieces.a) == joined);
@@ -150,7 +152,8 @@ void row_memory_that_another_stream_has_pending_is_not_joined(void) {
     REQUIRE(gives(&pieces, MIB(16), pieces.b));
 }
 
-// What is joined goes by its own address as by the joined one, and no stream comes too early by either.
+// What is joined goes by its own address as by the joined one, and no stream comes too early by
+// either.
 void row_work_through_joined_memory_has_a_claim_on_the_pieces(void) {
     struct pieces pieces;
     struct test_hold hold;
@@ -242,7 +245,8 @@ static void join(struct pieces *pieces, unsigned set) {
     qsort(last, LAST, sizeof *last, compare_addresses);
 }
 
-// Makes a large block of every set of the last blocks in which there is more than one: more views than a pool keeps.
+// Makes a large block of every set of the last blocks in which there is more than one: more views
+// than a pool keeps.
 static void join_every_set_of_the_last(struct pieces *pieces) {
     for (unsigned set = 0; set < 1 << LAST; set++) {
         if (__builtin_popcount(set) > 1)
@@ -250,7 +254,8 @@ static void join_every_set_of_the_last(struct pieces *pieces) {
     }
 }
 
-// One view, two blocks: the work through the first is pending, that through the second, which came later, is complete.
+// One view, two blocks: the work through the first is pending, that through the second, which came
+// later, is complete.
 void row_a_view_that_makes_way_for_others_stands_until_all_work_through_it_is_complete(void) {
     struct pieces pieces;
     struct test_spin spin;

@@ -1,4 +1,5 @@
-// Rows of reuse between streams, as far as it rests on the same stream or on what the host has waited for.
+// Rows of reuse between streams, as far as it rests on the same stream or on what the host has
+// waited for.
 #include <stdint.h>
 
 #include "conformance/rows.h"
@@ -6,7 +7,8 @@
 #include "support/device.h"
 #include "support/pools.h"
 
-// As large as one growth of any pool, so that a second one can't come out of what the first left over.
+// As large as one growth of any pool, so that a second one can't come out of what the first left
+// over.
 #define BLOCK MIB(64)
 
 static poolMemPool_t pool_without_policies(void) {
@@ -30,7 +32,8 @@ void row_with_all_policies_off_a_stream_reuses_what_was_freed_on_it(void) {
     EXPECT(poolStreamSynchronize(stream), poolSuccess);
 }
 
-// Memory freed on a held stream goes to no other stream until the host has waited for it by `synchronise`.
+// Memory freed on a held stream goes to no other stream until the host has waited for it by
+// `synchronise`.
 static void reuse_after(void (*synchronise)(CUstream held)) {
     poolMemPool_t pool = pool_without_policies();
     CUstream a = test_stream(), b = test_stream();
@@ -70,8 +73,8 @@ void row_with_all_policies_off_another_stream_reuses_after_a_device_synchronise(
     reuse_after(synchronise_device);
 }
 
-// Makes streams until one has the handle of a destroyed one; the last stream where none does. A driver may
-// wait for the device when it makes many.
+// Makes streams until one has the handle of a destroyed one; the last stream where none does. A
+// driver may wait for the device when it makes many.
 enum { FEW = 6 };
 
 static CUstream stream_at(CUstream destroyed) {
@@ -82,7 +85,8 @@ static CUstream stream_at(CUstream destroyed) {
 }
 
 // Memory freed on a stream that is destroyed meanwhile, before the stream's work has ended.
-static void *free_and_destroy(poolMemPool_t pool, size_t size, struct test_spin *spin, CUstream *stream) {
+static void *free_and_destroy(poolMemPool_t pool, size_t size, struct test_spin *spin,
+                              CUstream *stream) {
     *stream = test_stream();
     void *pointer = test_malloc(pool, size, *stream);
     test_spin(spin, *stream);
@@ -92,9 +96,10 @@ static void *free_and_destroy(poolMemPool_t pool, size_t size, struct test_spin 
     return pointer;
 }
 
-// Where the driver can't tell the two streams apart, the memory may be handed out at once, to work that
-// waits.
-static void require_old_work_comes_first(const void *old_memory, const void *memory, CUstream young) {
+// Where the driver can't tell the two streams apart, the memory may be handed out at once, to work
+// that waits.
+static void require_old_work_comes_first(const void *old_memory, const void *memory,
+                                         CUstream young) {
     if (memory == old_memory)
         EXPECT(poolStreamQuery(young), poolErrorNotReady);
 }

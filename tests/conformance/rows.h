@@ -1,9 +1,9 @@
-// Every row of the conformance program: its name, which is its test's, and the promise of the pool that it
-// tests, which is that of CUDA's own pool unless the public header says otherwise.
+// Every row of the conformance program: its name, which is its test's, and the promise of the pool
+// that it tests, which is that of CUDA's own pool unless the public header says otherwise.
 //
-// COMMON rows run on any driver and any device, and print the same on all of them. TWO_DEVICE rows need a
-// second device. SIMULATED rows bring about what no real device does on demand. GPU rows need what the
-// simulated driver doesn't have. HELPERS are the other processes that rows start.
+// COMMON rows run on any driver and any device, and print the same on all of them. TWO_DEVICE rows
+// need a second device. SIMULATED rows bring about what no real device does on demand. GPU rows
+// need what the simulated driver doesn't have. HELPERS are the other processes that rows start.
 #ifndef STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
 #define STREAMPOOL_TESTS_CONFORMANCE_ROWS_H
 

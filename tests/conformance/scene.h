@@ -1,8 +1,8 @@
-// A pool in which one block is all that there is to have, two streams, and work that is held: whether a
-// stream is given the block says what the pool knows of the order.
+// A pool in which one block is all that there is to have, two streams, and work that is held:
+// whether a stream is given the block says what the pool knows of the order.
 //
-// All policies are off; a row turns on the one that it is about. A pool that may not hand the block out has
-// nothing else and can't grow, so it fails, and changes nothing.
+// All policies are off; a row turns on the one that it is about. A pool that may not hand the block
+// out has nothing else and can't grow, so it fails, and changes nothing.
 #ifndef STREAMPOOL_TESTS_CONFORMANCE_SCENE_H
 #define STREAMPOOL_TESTS_CONFORMANCE_SCENE_H
 
@@ -34,8 +34,8 @@ void scene_free_held(struct scene *scene, CUstream stream);
 bool scene_gives(struct scene *scene, CUstream stream);
 bool scene_gives_with(struct scene *scene, CUstream stream, unsigned int flags);
 
-// The stream was given the block: what it writes there comes after all that was written before, as the held
-// work shows once it is let go.
+// The stream was given the block: what it writes there comes after all that was written before, as
+// the held work shows once it is let go.
 void scene_require_order(struct scene *scene, CUstream stream);
 
 // Lets the held work go, if it is held, and waits for the device in a way that the library sees.

@@ -1,5 +1,5 @@
-// Rows that bring about what no real device does on demand: refused calls, missing features, little address
-// space.
+// Rows that bring about what no real device does on demand: refused calls, missing features, little
+// address space.
 #include <stdint.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void become_scheduled(void) {
     test_load_kernels();
 }
 
-// ------------------------------------------------------------------------------------- the driver's failures
+// --------------------------------------------------------------------------- the driver's failures
 
 static poolError_t synchronise_stream(CUstream stream, CUevent event) {
     (void)event;
@@ -90,7 +90,7 @@ void row_the_drivers_failures_are_passed_on(void) {
     }
 }
 
-// --------------------------------------------------------------------------------------------- trap 3
+// ------------------------------------------------------------------------------------------ trap 3
 
 void row_trap_3_a_failed_driver_call_leaves_nothing_behind(void) {
     static const char *const calls[] = {"cuMemCreate", "cuMemMap", "cuMemSetAccess"};
@@ -102,8 +102,10 @@ void row_trap_3_a_failed_driver_call_leaves_nothing_behind(void) {
     uint64_t physical = simulated->simcudaMemoryInUse(0);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         void *pointer = NULL;
-        REQUIRE(simulated->simcudaFailCall(calls[i], 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY) == 0);
-        EXPECT(poolMallocFromPoolAsync(&pointer, MIB(300), pool, stream), poolErrorMemoryAllocation);
+        REQUIRE(simulated->simcudaFailCall(calls[i], 1, simcudaFaultOnwards,
+                                           CUDA_ERROR_OUT_OF_MEMORY) == 0);
+        EXPECT(poolMallocFromPoolAsync(&pointer, MIB(300), pool, stream),
+               poolErrorMemoryAllocation);
         simulated->simcudaFailClear();
         REQUIRE(!pointer);
         REQUIRE_FIGURES(pool, before);
@@ -112,11 +114,12 @@ void row_trap_3_a_failed_driver_call_leaves_nothing_behind(void) {
     test_malloc(pool, MIB(300), stream);
 }
 
-// --------------------------------------------------------------------------------------------- trap 9
+// ------------------------------------------------------------------------------------------ trap 9
 
 static uint64_t memory_calls(const struct test_simulated *simulated) {
-    return simulated->simcudaCallCount("cuMemAddressReserve") + simulated->simcudaCallCount("cuMemCreate") +
-           simulated->simcudaCallCount("cuMemMap") + simulated->simcudaCallCount("cuMemSetAccess");
+    return simulated->simcudaCallCount("cuMemAddressReserve") +
+           simulated->simcudaCallCount("cuMemCreate") + simulated->simcudaCallCount("cuMemMap") +
+           simulated->simcudaCallCount("cuMemSetAccess");
 }
 
 void row_trap_9_the_first_large_allocation_takes_few_driver_calls(void) {
@@ -133,7 +136,7 @@ void row_trap_9_the_first_large_allocation_takes_few_driver_calls(void) {
     REQUIRE_EQUAL(memory_calls(simulated), before);
 }
 
-// -------------------------------------------------------------------------------------------- trap 11
+// ----------------------------------------------------------------------------------------- trap 11
 
 void row_trap_11_address_space_that_runs_out_is_an_error(void) {
     simcudaConfig machine = default_machine();
@@ -157,7 +160,7 @@ void row_trap_11_address_space_that_runs_out_is_an_error(void) {
     }
 }
 
-// -------------------------------------------------------------------------------------------- trap 12
+// ----------------------------------------------------------------------------------------- trap 12
 
 // No way to memory that does not end in NotSupported, whether the pool could be made or not.
 static void require_not_supported(void) {
@@ -195,7 +198,7 @@ void row_trap_12_a_device_that_refuses_what_it_says_it_supports_is_named(void) {
     REQUIRE(strstr(poolGetLastErrorDetail(), entry_point));
 }
 
-// ---------------------------------------------------------------------------------------- late frees
+// -------------------------------------------------------------------------------------- late frees
 
 // Blocks of one slab, freed on one stream by two threads.
 struct late_frees {
@@ -232,9 +235,9 @@ static void fill_but_for_a_slab(poolMemPool_t pool, CUstream stream) {
     EXPECT(poolStreamSynchronize(stream), poolSuccess);
 }
 
-// Between the moment at which a free takes its number and that at which it reaches the slab, the other thread
-// may have done all of its own, with the higher number. The slab must keep that one, so the event says
-// nothing of it.
+// Between the moment at which a free takes its number and that at which it reaches the slab, the
+// other thread may have done all of its own, with the higher number. The slab must keep that one,
+// so the event says nothing of it.
 void row_a_free_that_comes_late_to_its_slab_hides_no_later_one(void) {
     enum { ROUNDS = 400 };
     become_scheduled();
@@ -261,7 +264,7 @@ void row_a_free_that_comes_late_to_its_slab_hides_no_later_one(void) {
     test_require_no_complaints();
 }
 
-// ------------------------------------------------------------------------------------ borrowed streams
+// -------------------------------------------------------------------------------- borrowed streams
 
 struct borrowing {
     poolMemPool_t pool;
@@ -284,7 +287,8 @@ static void destroy_or_take(void *argument) {
         EXPECT(poolStreamDestroy(borrowing->lender), poolSuccess);
         return;
     }
-    if (poolMallocFromPoolAsync(&pointer, MIB(24), borrowing->pool, borrowing->borrower) == poolSuccess)
+    if (poolMallocFromPoolAsync(&pointer, MIB(24), borrowing->pool, borrowing->borrower) ==
+        poolSuccess)
         test_free(pointer, borrowing->borrower);
 }
 

@@ -19,7 +19,7 @@ static poolMemPool_t pool_with_cache(size_t size, unsigned count, CUstream strea
     return pool;
 }
 
-// ------------------------------------------------------------------------------------------ the figures
+// ------------------------------------------------------------------------------------- the figures
 
 void row_used_counts_the_requested_bytes_exactly(void) {
     static const size_t sizes[] = {1, 0, 511, 513, KIB(300) + 7, MIB(2) + 1, MIB(40) - 3};
@@ -83,7 +83,7 @@ void row_used_falls_at_the_free_while_work_is_pending(void) {
     EXPECT(poolStreamSynchronize(stream), poolSuccess);
 }
 
-// ------------------------------------------------------------------------------------------------ trim
+// -------------------------------------------------------------------------------------------- trim
 
 void row_trim_leaves_memory_whose_free_is_pending(void) {
     poolMemPool_t pool = test_keeping_pool();
@@ -131,7 +131,7 @@ void row_trim_leaves_live_memory(void) {
     test_free(live, stream);
 }
 
-// ------------------------------------------------------------------------------------------- threshold
+// --------------------------------------------------------------------------------------- threshold
 
 void row_a_stream_synchronise_trims_to_the_threshold(void) {
     CUstream stream = test_stream();
@@ -241,7 +241,7 @@ void row_halves_of_a_freed_block_serve_smaller_requests(void) {
     REQUIRE_EQUAL(test_reserved(pool), reserved);
 }
 
-// ---------------------------------------------------------------------------------------------- priming
+// ----------------------------------------------------------------------------------------- priming
 
 void row_a_primed_pool_serves_small_and_large_requests_with_no_growth(void) {
     poolMemPool_t pool = test_pool();

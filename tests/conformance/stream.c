@@ -1,5 +1,5 @@
-// Rows of streams as they are: default streams of several threads, threads that share a stream or end,
-// streams that are destroyed, programs that call no hook.
+// Rows of streams as they are: default streams of several threads, threads that share a stream or
+// end, streams that are destroyed, programs that call no hook.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -15,14 +15,15 @@ static void in_thread(void *(*function)(void *), void *argument) {
     REQUIRE(pthread_join(thread, NULL) == 0);
 }
 
-// -------------------------------------------------------------------------------- per-thread default streams
+// ---------------------------------------------------------------------- per-thread default streams
 
 static void *expect_nothing_per_thread(void *argument) {
     struct scene *scene = argument;
     void *pointer = NULL;
     test_use_device(0);
     REQUIRE(!scene_gives(scene, CU_STREAM_PER_THREAD));
-    EXPECT(poolMallocFromPoolAsync_ptsz(&pointer, scene->size, scene->pool, NULL), poolErrorMemoryAllocation);
+    EXPECT(poolMallocFromPoolAsync_ptsz(&pointer, scene->size, scene->pool, NULL),
+           poolErrorMemoryAllocation);
     EXPECT(poolStreamQuery(CU_STREAM_PER_THREAD), poolSuccess);
     return NULL;
 }
@@ -119,7 +120,7 @@ void row_frees_of_a_thread_that_has_ended_stay_pending(void) {
     REQUIRE(scene_gives(&scene, scene.b));
 }
 
-// --------------------------------------------------------------------------------- many threads, one stream
+// ------------------------------------------------------------------------ many threads, one stream
 
 #define THREADS 6
 #define ROUNDS  300
@@ -131,7 +132,8 @@ struct sharing {
     unsigned char value;
 };
 
-// Each block is written as soon as it is there, read when its turn has come, and freed unread in between.
+// Each block is written as soon as it is there, read when its turn has come, and freed unread in
+// between.
 static void *share_stream(void *argument) {
     const struct sharing *sharing = argument;
     static const size_t sizes[] = {512, KIB(20), KIB(300), MIB(2), MIB(5)};
@@ -190,7 +192,7 @@ void row_trap_6_memory_keeps_its_bytes_under_load_on_several_streams(void) {
     REQUIRE_EQUAL(test_used(pool), 0);
 }
 
-// ------------------------------------------------------------------ trap 5: a synchronise beside everything
+// --------------------------------------------------------- trap 5: a synchronise beside everything
 
 struct synchronising {
     CUstream stream;
@@ -235,10 +237,10 @@ void row_trap_5_everything_goes_on_while_a_thread_waits_in_a_synchronise(void) {
     REQUIRE(pthread_join(thread, NULL) == 0);
 }
 
-// ------------------------------------------------------------------------------------ destroyed and recycled
+// -------------------------------------------------------------------------- destroyed and recycled
 
-// A stream with the handle of a destroyed one, or the last of a few where none has it: a driver may wait for
-// the device when it makes many.
+// A stream with the handle of a destroyed one, or the last of a few where none has it: a driver may
+// wait for the device when it makes many.
 enum { FEW = 6 };
 
 static CUstream stream_at(CUstream destroyed) {
@@ -336,8 +338,8 @@ void row_trap_2_a_new_stream_at_a_destroyed_ones_handle_inherits_no_order(void) 
     require_not_before_the_old_work(&scene, stream_at(old), &spin);
 }
 
-// The old stream ran after the work that is pending on the slab of its block; the new one, which takes its place in the
-// pool, doesn't.
+// The old stream ran after the work that is pending on the slab of its block; the new one, which
+// takes its place in the pool, doesn't.
 void row_trap_2_a_new_stream_inherits_no_slab_that_a_destroyed_one_was_given_by_order(void) {
     struct test_spin spin;
     poolMemPool_t pool = test_pool_of_at_most(MIB(2));
@@ -385,12 +387,12 @@ void row_streams_that_come_and_go_leave_nothing_behind(void) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
-// ------------------------------------------------------------------------ trap 7: memory that lies elsewhere
+// -------------------------------------------------------------- trap 7: memory that lies elsewhere
 
 #define PIECES 30
 
-// All that a pool holds is free, in pieces that three streams freed: the one request that needs all of it
-// gets it.
+// All that a pool holds is free, in pieces that three streams freed: the one request that needs all
+// of it gets it.
 void row_trap_7_free_memory_in_pieces_and_in_other_streams_lists_is_found(void) {
     poolMemPool_t pool = test_pool_of_at_most(MIB(96));
     CUstream streams[3] = {test_stream(), test_stream(), test_stream()};
@@ -438,7 +440,7 @@ void row_trap_7_pending_memory_in_pieces_is_found_too(void) {
     REQUIRE(test_is_filled(all, 5, MIB(90)));
 }
 
-// ---------------------------------------------------------------------------------- trap 8: growing for ever
+// ------------------------------------------------------------------------ trap 8: growing for ever
 
 void row_trap_8_a_threshold_that_holds_what_is_used_ends_the_growing(void) {
     poolMemPool_t pool = test_pool();
@@ -454,10 +456,10 @@ void row_trap_8_a_threshold_that_holds_what_is_used_ends_the_growing(void) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
-// ------------------------------------------------------------------------------ a program that calls no hook
+// -------------------------------------------------------------------- a program that calls no hook
 
-// It waits by CUDA's own calls alone, takes blocks on one stream and frees them on another, and never holds
-// more than two.
+// It waits by CUDA's own calls alone, takes blocks on one stream and frees them on another, and
+// never holds more than two.
 void row_a_program_that_calls_no_hook_needs_no_more_memory_than_it_uses(void) {
     poolMemPool_t pool = test_pool();
     CUstream streams[2] = {test_stream(), test_stream()};
@@ -499,7 +501,8 @@ void row_a_program_that_calls_no_hook_gives_memory_back_when_it_grows(void) {
     REQUIRE(test_reserved(pool) <= MIB(32));
 }
 
-// One block has completed, another is pending: the stream isn't idle, so nothing was synchronised, and both stay.
+// One block has completed, another is pending: the stream isn't idle, so nothing was synchronised,
+// and both stay.
 void row_pending_memory_of_a_program_that_calls_no_hook_is_kept(void) {
     poolMemPool_t pool = test_pool();
     CUstream stream = test_stream();

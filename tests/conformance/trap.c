@@ -13,7 +13,7 @@
 // What a driver may keep for itself when memory comes and goes.
 #define DRIVER_OVERHEAD MIB(64)
 
-// ----------------------------------------------------------------------------- trap 3: failed allocations
+// ---------------------------------------------------------------------- trap 3: failed allocations
 
 void row_trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew(void) {
     poolMemPool_t pool = test_keeping_pool();
@@ -27,7 +27,8 @@ void row_trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew(void) {
     size_t taken = test_device_used_bytes(), too_much = test_device_free_bytes() + MIB(80);
     for (unsigned i = 0; i < 5; i++) {
         void *pointer = NULL;
-        EXPECT(poolMallocFromPoolAsync(&pointer, too_much, pool, stream), poolErrorMemoryAllocation);
+        EXPECT(poolMallocFromPoolAsync(&pointer, too_much, pool, stream),
+               poolErrorMemoryAllocation);
         REQUIRE(!pointer);
         REQUIRE_FIGURES(pool, before);
         REQUIRE(test_device_used_bytes() < taken + DRIVER_OVERHEAD);
@@ -44,7 +45,7 @@ void row_trap_3_a_failed_allocation_keeps_nothing_of_what_it_grew(void) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
 }
 
-// ------------------------------------------------------------------------ trap 4: a lock held after an error
+// -------------------------------------------------------------- trap 4: a lock held after an error
 
 struct use {
     poolMemPool_t pool;
@@ -150,7 +151,7 @@ void row_trap_4_no_lock_is_held_after_an_error(void) {
     }
 }
 
-// ------------------------------------------------------------------------- trap 9: first large allocation
+// ------------------------------------------------------------------ trap 9: first large allocation
 
 void row_trap_9_the_first_large_allocation_reserves_what_it_needs(void) {
     poolMemPool_t pool = test_keeping_pool();
@@ -167,7 +168,7 @@ void row_trap_9_the_first_large_allocation_reserves_what_it_needs(void) {
     REQUIRE_FIGURES(pool, figures);
 }
 
-// ---------------------------------------------------------------------- trap 10: destroy meets other calls
+// -------------------------------------------------------------- trap 10: destroy meets other calls
 
 #define TRAP_10_BLOCKS 2000
 
@@ -207,7 +208,7 @@ void row_trap_10_a_pool_may_be_destroyed_while_another_thread_frees_into_it(void
     REQUIRE(test_device_used_bytes() < before + DRIVER_OVERHEAD);
 }
 
-// --------------------------------------------------------------- trap 11: address space of destroyed pools
+// ------------------------------------------------------- trap 11: address space of destroyed pools
 
 void row_trap_11_pools_are_made_while_frees_of_earlier_ones_are_queued(void) {
     CUstream held = test_stream(), stream = test_stream();
@@ -226,7 +227,7 @@ void row_trap_11_pools_are_made_while_frees_of_earlier_ones_are_queued(void) {
     REQUIRE(test_device_used_bytes() < before + DRIVER_OVERHEAD);
 }
 
-// ------------------------------------------------------------------------------- trap 14: the process ends
+// ----------------------------------------------------------------------- trap 14: the process ends
 
 void row_end_with_everything_alive(void) {
     test_use_device(0);
@@ -246,9 +247,10 @@ void row_trap_14_a_process_ends_quietly_with_everything_alive(void) {
     test_run_helper_quietly("end_with_everything_alive");
 }
 
-// -------------------------------------------------------------------------------- trap 15: a forked child
+// ------------------------------------------------------------------------- trap 15: a forked child
 
-static void require_every_call_refused(poolMemPool_t pool, void *pointer, CUstream stream, CUevent event) {
+static void require_every_call_refused(poolMemPool_t pool, void *pointer, CUstream stream,
+                                       CUevent event) {
     struct poolMemPoolProps props = test_pool_props(0);
     poolMemPool_t other;
     void *fresh;

@@ -1,7 +1,7 @@
-// The n-th-call loop: for every step of the scenario and every n, the n-th call of an entry point, or the
-// n-th host allocation, fails. Then the step returns an error and nothing has changed, or it succeeded all
-// the same, where an entry point is one that the library can do without. After it the scenario goes on
-// undisturbed and gives everything back.
+// The n-th-call loop: for every step of the scenario and every n, the n-th call of an entry point,
+// or the n-th host allocation, fails. Then the step returns an error and nothing has changed, or it
+// succeeded all the same, where an entry point is one that the library can do without. After it the
+// scenario goes on undisturbed and gives everything back.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct watch {
     uint64_t failed;
 };
 
-// ------------------------------------------------------------------------------------------------- one run
+// ----------------------------------------------------------------------------------------- one run
 
 static void enter(void *hooks) {
     struct watch *watch = hooks;
@@ -47,7 +47,8 @@ static poolError_t act_watched(struct scene *scene, const struct step *step, str
     return error;
 }
 
-// What the library can do without in one call. A failure of anything else must come back to the caller.
+// What the library can do without in one call. A failure of anything else must come back to the
+// caller.
 //
 // X(entry point, step: "" for any, why)
 // clang-format off
@@ -77,8 +78,8 @@ static poolError_t act_watched(struct scene *scene, const struct step *step, str
 // clang-format on
 
 static bool is_dispensable(const char *name, const char *step) {
-#define DISPENSABLE_TEST(entry_point, in_step, why)                                                          \
-    if (strcmp(name, entry_point) == 0 && (*in_step == '\0' || strcmp(step, in_step) == 0))                  \
+#define DISPENSABLE_TEST(entry_point, in_step, why)                                                \
+    if (strcmp(name, entry_point) == 0 && (*in_step == '\0' || strcmp(step, in_step) == 0))        \
         return true;
     DISPENSABLE(DISPENSABLE_TEST)
 #undef DISPENSABLE_TEST
@@ -113,7 +114,8 @@ static void run_disturbed(const struct disturbing *disturbing) {
     struct scene scene;
     struct watch watch = {.sources = sources, .fault = fault};
     test_set_context("%s, %s %" PRIu64 ", error %d, ballast %u", scenario[disturbing->step].name,
-                     sources->name(fault->source), fault->nth, (int)fault->error, disturbing->ballast);
+                     sources->name(fault->source), fault->nth, (int)fault->error,
+                     disturbing->ballast);
     scene_open(&scene, disturbing->ballast);
     for (size_t i = 0; i < scenario_steps; i++) {
         if (i == disturbing->step)
@@ -125,7 +127,8 @@ static void run_disturbed(const struct disturbing *disturbing) {
     scene_close(&scene);
 }
 
-static void count_calls(const struct sources *sources, unsigned ballast, uint64_t (*calls)[MAX_SOURCES]) {
+static void count_calls(const struct sources *sources, unsigned ballast,
+                        uint64_t (*calls)[MAX_SOURCES]) {
     static const struct fault nothing;
     struct scene scene;
     scene_open(&scene, ballast);
@@ -139,7 +142,7 @@ static void count_calls(const struct sources *sources, unsigned ballast, uint64_
     scene_close(&scene);
 }
 
-// ------------------------------------------------------------------------------------------------ all runs
+// ---------------------------------------------------------------------------------------- all runs
 
 // In a process that has called neither the library nor the driver before.
 static bool succeeds_apart(void (*run)(const void *argument), const void *argument) {
@@ -169,8 +172,8 @@ static void disturb_apart(const void *argument) {
     run_disturbed(argument);
 }
 
-// A sanitizer takes minutes for what takes seconds without one, and looks for the ways that are taken: so it sees every third n,
-// from another one on in each step.
+// A sanitizer takes minutes for what takes seconds without one, and looks for the ways that are
+// taken: so it sees every third n, from another one on in each step.
 #ifdef WITH_SANITIZER
 enum { EVERY = 3 };
 #else
@@ -184,8 +187,8 @@ static unsigned for_each_fault(const struct disturbing *in_step,
     struct fault *fault = &disturbing.fault;
     unsigned failures = 0;
     for (fault->source = 0; fault->source < disturbing.sources->count; fault->source++) {
-        for (fault->nth = 1 + disturbing.step % EVERY; fault->nth <= disturbing.calls[fault->source];
-             fault->nth += EVERY)
+        for (fault->nth = 1 + disturbing.step % EVERY;
+             fault->nth <= disturbing.calls[fault->source]; fault->nth += EVERY)
             failures += !run(&disturbing);
     }
     return failures;
@@ -230,8 +233,10 @@ static void fail_everything(const struct sources *sources, simcudaFaultSpan span
     uint64_t(*calls)[MAX_SOURCES] = counted_calls(sources, 0);
     unsigned failures = 0;
     for (size_t step = 0; step < scenario_steps; step++) {
-        struct disturbing disturbing = {
-            .step = step, .sources = sources, .calls = calls[step], .fault = {.span = span, .error = error}};
+        struct disturbing disturbing = {.step = step,
+                                        .sources = sources,
+                                        .calls = calls[step],
+                                        .fault = {.span = span, .error = error}};
         failures += fail_step(&disturbing);
     }
     require_no_failures(failures);
@@ -253,7 +258,8 @@ static unsigned fail_steps_that_differ(unsigned ballast, uint64_t (*without)[MAX
     return failures;
 }
 
-// The library takes the same ways after both errors but for a few, and a sanitizer takes minutes for each: what it looks for are the ways.
+// The library takes the same ways after both errors but for a few, and a sanitizer takes minutes
+// for each: what it looks for are the ways.
 static void fail_driver(simcudaFaultSpan span) {
     fail_everything(&driver_sources, span, CUDA_ERROR_OUT_OF_MEMORY);
 #ifndef WITH_SANITIZER

@@ -1,4 +1,5 @@
-// The fault loops: in each step of the scenario everything that can fail does, once and from then on.
+// The fault loops: in each step of the scenario everything that can fail does, once and from then
+// on.
 #ifndef STREAMPOOL_TESTS_FAULT_ROWS_H
 #define STREAMPOOL_TESTS_FAULT_ROWS_H
 

@@ -13,7 +13,7 @@
 
 #define UNTOUCHED ((void *)(uintptr_t)0x5a5a)
 
-// ---------------------------------------------------------------------------------- what steps are made of
+// -------------------------------------------------------------------------- what steps are made of
 
 // A call of the library, between the scene's hooks.
 #define CALL(call) (before_call(scene), after_call(scene, (call)))
@@ -66,7 +66,8 @@ static poolError_t forget_block(struct scene *scene, unsigned slot, poolError_t 
     return error;
 }
 
-// The contents are read in the order of the stream that wrote them, and the other one comes after that.
+// The contents are read in the order of the stream that wrote them, and the other one comes after
+// that.
 static poolError_t release(struct scene *scene, unsigned slot, enum scene_stream written,
                            enum scene_stream freed) {
     const struct scene_block *block = &scene->blocks[slot];
@@ -76,7 +77,8 @@ static poolError_t release(struct scene *scene, unsigned slot, enum scene_stream
     return forget_block(scene, slot, CALL(poolFreeAsync(block->address, scene->streams[freed])));
 }
 
-static poolError_t release_in_no_order(struct scene *scene, unsigned slot, enum scene_stream written) {
+static poolError_t release_in_no_order(struct scene *scene, unsigned slot,
+                                       enum scene_stream written) {
     const struct scene_block *block = &scene->blocks[slot];
     test_check_block(block->address, value_of(slot), block->size, scene->streams[written]);
     test_finish(scene->streams[written]);
@@ -120,12 +122,13 @@ static poolError_t give_up_pool(struct scene *scene, enum scene_pool place) {
     return error;
 }
 
-static poolError_t set_attribute(struct scene *scene, enum scene_pool place, enum poolMemPoolAttr attr,
-                                 uint64_t bytes) {
+static poolError_t set_attribute(struct scene *scene, enum scene_pool place,
+                                 enum poolMemPoolAttr attr, uint64_t bytes) {
     return CALL(poolMemPoolSetAttribute(scene->pools[place], attr, &bytes));
 }
 
-static poolError_t set_flag(struct scene *scene, enum scene_pool place, enum poolMemPoolAttr attr, int flag) {
+static poolError_t set_flag(struct scene *scene, enum scene_pool place, enum poolMemPoolAttr attr,
+                            int flag) {
     return CALL(poolMemPoolSetAttribute(scene->pools[place], attr, &flag));
 }
 
@@ -170,7 +173,7 @@ static poolError_t find_default_pool(struct scene *scene) {
     return error;
 }
 
-// ----------------------------------------------------------------------------------------------- the steps
+// --------------------------------------------------------------------------------------- the steps
 
 // X(name, call)
 // clang-format off
@@ -323,7 +326,7 @@ const struct step scenario[] = {STEPS(STEP_ENTRY)};
 
 const size_t scenario_steps = sizeof scenario / sizeof scenario[0];
 
-// ------------------------------------------------------------------------------------------ begin and end
+// ----------------------------------------------------------------------------------- begin and end
 
 static void take_ballast(struct scene *scene, unsigned count) {
     REQUIRE(count <= SCENE_BALLAST);
@@ -367,7 +370,7 @@ void scene_close(struct scene *scene) {
     test_require_no_leaks();
 }
 
-// -------------------------------------------------------------------------------------------------- state
+// ------------------------------------------------------------------------------------------- state
 
 struct scene_state scene_state(const struct scene *scene) {
     struct scene_state state = {.physical = test_require_simulated()->simcudaMemoryInUse(0)};
@@ -375,13 +378,15 @@ struct scene_state scene_state(const struct scene *scene) {
         if (!scene->pools[i])
             continue;
         struct test_figures figures = test_figures(scene->pools[i]);
-        uint64_t values[4] = {figures.reserved, figures.reserved_high, figures.used, figures.used_high};
+        uint64_t values[4] = {figures.reserved, figures.reserved_high, figures.used,
+                              figures.used_high};
         memcpy(state.figures[i], values, sizeof values);
     }
     return state;
 }
 
-// What a call released before it failed stays released, and the figures say so; but for pools that were given up, which have none.
+// What a call released before it failed stays released, and the figures say so; but for pools that
+// were given up, which have none.
 void scene_require_state(const struct scene *scene, const struct scene_state *expected) {
     struct scene_state state = scene_state(scene);
     uint64_t released = 0;

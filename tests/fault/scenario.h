@@ -1,9 +1,9 @@
-// A life of pools in steps, each of them one call of the library: make, grow, split, free on two streams,
-// trim, give up.
+// A life of pools in steps, each of them one call of the library: make, grow, split, free on two
+// streams, trim, give up.
 //
-// A step that returns an error has changed nothing, so it can be done again: that is what the fault loops
-// check. They make something fail inside one step, look at what is left, do the step again undisturbed, and
-// go on to the end, where everything must come back.
+// A step that returns an error has changed nothing, so it can be done again: that is what the fault
+// loops check. They make something fail inside one step, look at what is left, do the step again
+// undisturbed, and go on to the end, where everything must come back.
 #ifndef STREAMPOOL_TESTS_FAULT_SCENARIO_H
 #define STREAMPOOL_TESTS_FAULT_SCENARIO_H
 
@@ -39,8 +39,8 @@ struct scene {
     poolMemPool_t ballast_pool; // null: no ballast
     void *ballast[SCENE_BALLAST];
     unsigned ballast_count;
-    // Called around the step's call of the library, so that what the test itself asks of the driver is left
-    // in peace.
+    // Called around the step's call of the library, so that what the test itself asks of the driver
+    // is left in peace.
     void (*before)(void *hooks);
     void (*after)(void *hooks);
     void *hooks;
@@ -54,9 +54,9 @@ struct step {
 extern const struct step scenario[];
 extern const size_t scenario_steps;
 
-// Before the first step and after the last one, on a machine that starts anew. Ballast is so many large
-// blocks of a pool of its own, live all the while: the library makes its own objects by the chunk, and with
-// each number the chunks run out at other steps.
+// Before the first step and after the last one, on a machine that starts anew. Ballast is so many
+// large blocks of a pool of its own, live all the while: the library makes its own objects by the
+// chunk, and with each number the chunks run out at other steps.
 void scene_open(struct scene *scene, unsigned ballast);
 void scene_close(struct scene *scene);
 

@@ -7,7 +7,7 @@
 #include "support/device.h"
 #include "support/simulated.h"
 
-// ---------------------------------------------------------------------------------- the driver as a source
+// -------------------------------------------------------------------------- the driver as a source
 
 static uint64_t calls_at_entry[MAX_SOURCES];
 
@@ -44,7 +44,7 @@ const struct sources driver_sources = {
 static_assert(0 SP_DRIVER_TABLE(COUNT_ENTRY) <= MAX_SOURCES, "each entry point has a place");
 #undef COUNT_ENTRY
 
-// ------------------------------------------------------------------------------------ the host as a source
+// ---------------------------------------------------------------------------- the host as a source
 
 static const char *host_name(size_t source) {
     (void)source;

@@ -24,7 +24,8 @@ struct fault {
 // often each source was called in it, and how often it failed.
 struct sources {
     size_t count;
-    bool once_a_process; // some calls are made only by a process that has not called the library before
+    // Some calls are made only by a process that has not called the library before.
+    bool once_a_process;
     const char *(*name)(size_t source);
     void (*enter)(const struct fault *fault);
     uint64_t (*leave)(uint64_t calls[MAX_SOURCES]);

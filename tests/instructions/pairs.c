@@ -1,5 +1,5 @@
-// Pairs of an allocation and a free on one stream, so many of one kind, for counting the library's instructions: see
-// count.sh.
+// Pairs of an allocation and a free on one stream, so many of one kind, for counting the library's
+// instructions: see count.sh.
 //
 //   instruction_pairs small|large[-promised|-recorded] COUNT
 //

@@ -1,7 +1,7 @@
 // The simple model of a heap: what is live where, and what each pool's figures must be.
 //
-// It knows nothing of views, slabs or streams. It is told what the pool did, says whether that was possible,
-// and is compared with what the pool says of itself.
+// It knows nothing of views, slabs or streams. It is told what the pool did, says whether that was
+// possible, and is compared with what the pool says of itself.
 #ifndef STREAMPOOL_TESTS_MODEL_LEDGER_H
 #define STREAMPOOL_TESTS_MODEL_LEDGER_H
 

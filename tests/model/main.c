@@ -2,8 +2,8 @@
 //
 //   model_heap_test [--seed N] [--seeds N] [--operations N]
 //
-// runs `--seeds` seeds from `--seed` on. A failure names the seed and the operation; `--seed N --seeds 1`
-// repeats it.
+// runs `--seeds` seeds from `--seed` on. A failure names the seed and the operation; `--seed N
+// --seeds 1` repeats it.
 #include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,8 +62,9 @@ static int run_seed(uint64_t seed, uint64_t operations, _Atomic uint64_t *done) 
 
 int main(int argc, char **argv) {
     struct choice choice = {.seed = 1, .seeds = 24, .operations = 4000};
-    const struct argp argp = {
-        .options = options, .parser = read_option, .doc = "Compares random operations with a model."};
+    const struct argp argp = {.options = options,
+                              .parser = read_option,
+                              .doc = "Compares random operations with a model."};
     argp_parse(&argp, argc, argv, 0, NULL, &choice);
 
     _Atomic uint64_t *done =

@@ -18,10 +18,12 @@ enum { STREAMS = 4 };
 // Of live bytes, so that a machine of 16 GiB can always grow by the next request.
 #define LIVE_LIMIT GIB(3)
 
-// A pool whose limit leaves no room for this much more may refuse a request, by how its memory is cut up.
+// A pool whose limit leaves no room for this much more may refuse a request, by how its memory is
+// cut up.
 #define GROWTH MIB(32)
 
-// Of a pool without a limit no more is asked for at once, for the same reason. A limited one may be asked for all that it can have.
+// Of a pool without a limit no more is asked for at once, for the same reason. A limited one may be
+// asked for all that it can have.
 #define ROOM_LIMIT MIB(512)
 
 struct run {
@@ -36,7 +38,7 @@ struct run {
     bool pools_given_up; // since all work was complete: their memory is in no figures
 };
 
-// ------------------------------------------------------------------------------------------- random choices
+// ---------------------------------------------------------------------------------- random choices
 
 // splitmix64
 static uint64_t draw(struct run *run) {
@@ -83,7 +85,7 @@ static size_t draw_size(struct run *run) {
     return draw_chance(run, 30) ? (size + 511) / 512 * 512 : size;
 }
 
-// ------------------------------------------------------------------------------------------------ contents
+// ---------------------------------------------------------------------------------------- contents
 
 // Orders a block's contents before whatever comes next on another stream.
 static void hand_over(struct run *run, struct ledger_block *block, CUstream stream) {
@@ -94,9 +96,10 @@ static void hand_over(struct run *run, struct ledger_block *block, CUstream stre
     block->stream = stream;
 }
 
-// -------------------------------------------------------------------------------------------- malloc, free
+// ------------------------------------------------------------------------------------ malloc, free
 
-static void require_refusal_is_fair(const struct ledger_pool *pool, size_t size, struct test_figures before) {
+static void require_refusal_is_fair(const struct ledger_pool *pool, size_t size,
+                                    struct test_figures before) {
     REQUIRE(pool->max_size != 0);
     REQUIRE(before.reserved + size + GROWTH > pool->max_size);
     REQUIRE_FIGURES(pool->handle, before);
@@ -110,7 +113,8 @@ static void do_malloc(struct run *run) {
         .value = ++run->value,
     };
     struct ledger_pool *pool = &run->ledger.pools[block.pool];
-    if (run->ledger.count == LEDGER_LIVE || ledger_live_bytes(&run->ledger) + block.size > LIVE_LIMIT)
+    if (run->ledger.count == LEDGER_LIVE ||
+        ledger_live_bytes(&run->ledger) + block.size > LIVE_LIMIT)
         return;
 
     struct test_figures before = test_figures(pool->handle);
@@ -162,7 +166,7 @@ static void do_wrong_free(struct run *run) {
         EXPECT(poolFreeAsync(inside, block->stream), poolErrorInvalidValue);
 }
 
-// ------------------------------------------------------------------------------- synchronise, trim, settings
+// --------------------------------------------------------------------- synchronise, trim, settings
 
 static void do_stream_synchronise(struct run *run) {
     EXPECT(poolStreamSynchronize(draw_stream(run)), poolSuccess);
@@ -231,10 +235,11 @@ static void do_reset_highs(struct run *run) {
     test_set_attribute(pool->handle, poolMemPoolAttrUsedMemHigh, 0);
     test_set_attribute(pool->handle, poolMemPoolAttrReservedMemHigh, 0);
     pool->used_high = pool->used;
-    REQUIRE_EQUAL(test_attribute(pool->handle, poolMemPoolAttrReservedMemHigh), test_reserved(pool->handle));
+    REQUIRE_EQUAL(test_attribute(pool->handle, poolMemPoolAttrReservedMemHigh),
+                  test_reserved(pool->handle));
 }
 
-// --------------------------------------------------------------------------------------------------- liveness
+// ---------------------------------------------------------------------------------------- liveness
 
 static bool lies_in(const void *context, uint64_t address, uint64_t size) {
     const struct ledger *ledger = context;
@@ -271,8 +276,8 @@ static void require_out_of_reach(const struct test_live *live, const struct ledg
     uint64_t reach = test_room_in_reach(live, sp_pool_from_handle(pool->handle), block->stream);
     if (block->size <= reach)
         test_fail(__FILE__, __LINE__,
-                  "%zu bytes are refused, and %" PRIu64 " of %" PRIu64 " fit within reach: %s", block->size,
-                  reach, room, poolGetLastErrorDetail());
+                  "%zu bytes are refused, and %" PRIu64 " of %" PRIu64 " fit within reach: %s",
+                  block->size, reach, room, poolGetLastErrorDetail());
 }
 
 // Once nothing is pending, what fits must be had, if the pool may ask what is complete.
@@ -280,7 +285,8 @@ static void do_look_for_room(struct run *run) {
     struct ledger_block block = {.pool = draw_pool(run), .stream = draw_stream(run)};
     struct ledger_pool *pool = &run->ledger.pools[block.pool];
     const struct test_live live = {lies_in, &run->ledger};
-    if (run->ledger.count == LEDGER_LIVE || !test_flag(pool->handle, poolMemPoolReuseAllowOpportunistic))
+    if (run->ledger.count == LEDGER_LIVE ||
+        !test_flag(pool->handle, poolMemPoolReuseAllowOpportunistic))
         return;
     become_idle(run);
     uint64_t room = test_room(&live, sp_pool_from_handle(pool->handle));
@@ -303,13 +309,14 @@ static void do_look_for_room(struct run *run) {
     EXPECT(poolFreeAsync(block.address, block.stream), poolSuccess);
 }
 
-// ---------------------------------------------------------------------------------------------------- pools
+// ------------------------------------------------------------------------------------------- pools
 
 static void do_create(struct run *run) {
     struct ledger_pool *pool = &run->ledger.pools[1 + draw_below(run, LEDGER_POOLS - 1)];
     if (pool->handle || pool->used != 0)
         return;
-    *pool = (struct ledger_pool){.max_size = draw_chance(run, 50) ? MIB(32) * (1 + draw_below(run, 8)) : 0};
+    *pool = (struct ledger_pool){.max_size =
+                                     draw_chance(run, 50) ? MIB(32) * (1 + draw_below(run, 8)) : 0};
     pool->handle = test_pool_of_at_most(pool->max_size);
 }
 
@@ -323,7 +330,7 @@ static void do_destroy(struct run *run) {
     run->pools_given_up = true;
 }
 
-// ------------------------------------------------------------------------------------- after each operation
+// ---------------------------------------------------------------------------- after each operation
 
 static uint64_t check_pool(const struct ledger_pool *pool) {
     char why[256] = "";
@@ -354,7 +361,7 @@ static void check_all(struct run *run) {
     test_require_no_complaints();
 }
 
-// ------------------------------------------------------------------------------------------------ the run
+// ----------------------------------------------------------------------------------------- the run
 
 static const struct {
     unsigned weight;
@@ -438,7 +445,8 @@ static void free_everything(struct run *run) {
     REQUIRE_EQUAL(run->simulated->simcudaMemoryInUse(0), run->own_bytes);
 }
 
-// Everything that the library holds goes back; what is left at the device is this test's own, which goes too.
+// Everything that the library holds goes back; what is left at the device is this test's own, which
+// goes too.
 static void tear_down(struct run *run) {
     sp_runtime_teardown();
     for (unsigned i = 1; i < STREAMS; i++) // 0 is the legacy stream

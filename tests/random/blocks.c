@@ -7,12 +7,13 @@
 #include "random/work.h"
 #include "support/device.h"
 
-// ------------------------------------------------------------------------------------------------ claiming
+// ---------------------------------------------------------------------------------------- claiming
 
 static bool is_wanted(const struct thread *thread, const struct block *block, enum wanted wanted) {
     if (wanted == EMPTY)
         return !block->pointer;
-    return block->pointer && (block->last->kind != STREAM_PER_THREAD || block->last->thread == thread->index);
+    return block->pointer &&
+           (block->last->kind != STREAM_PER_THREAD || block->last->thread == thread->index);
 }
 
 struct block *blocks_claim(struct thread *thread, enum wanted wanted) {
@@ -41,7 +42,7 @@ void blocks_give_back(struct block *block, struct stream *stream) {
     claim_return(&block->claim);
 }
 
-// ------------------------------------------------------------------------------------ beginning and ending
+// ---------------------------------------------------------------------------- beginning and ending
 
 static size_t choose_size(struct thread *thread) {
     const struct world *world = thread->world;
@@ -59,11 +60,13 @@ static void begin_life(const struct thread *thread, struct block *block) {
                           .size = block->size,
                           .malloc_operation = thread->operation,
                           .malloc_stream = world_stream_number(thread->world, block->last)};
-    thread_trace(thread, "block %u is %p + %zu on stream %u", world_block_number(thread->world, block),
-                 block->pointer, block->size, life->malloc_stream);
+    thread_trace(thread, "block %u is %p + %zu on stream %u",
+                 world_block_number(thread->world, block), block->pointer, block->size,
+                 life->malloc_stream);
 }
 
-static void end_life(const struct thread *thread, struct block *block, const struct stream *stream) {
+static void end_life(const struct thread *thread, struct block *block,
+                     const struct stream *stream) {
     struct life *life = &block->life[(block->lives - 1) % LIVES];
     life->free_operation = thread->operation;
     life->free_stream = world_stream_number(thread->world, stream);
@@ -133,7 +136,7 @@ void blocks_free_on(struct thread *thread, struct block *block, const struct str
         end_life(thread, block, stream);
 }
 
-// ------------------------------------------------------------------------------------------ the operations
+// ---------------------------------------------------------------------------------- the operations
 
 void blocks_malloc(struct thread *thread) {
     struct block *block = blocks_claim(thread, EMPTY);
@@ -185,7 +188,8 @@ static void go_on_behind(struct thread *thread, struct stream *stream) {
         settling_of_stream(thread, stream);
 }
 
-// Nothing is enqueued on the other stream, so that one may be idle while the work before the free goes on.
+// Nothing is enqueued on the other stream, so that one may be idle while the work before the free
+// goes on.
 static void free_behind(struct thread *thread, struct block *block, struct stream *last) {
     struct stream *stream = ordering_claim_implied(thread, last);
     if (stream && block->used && numbers_once_in(&thread->numbers, 2))
@@ -238,7 +242,8 @@ void blocks_move(struct thread *thread) {
     if (!block)
         return;
     struct stream *last = block->last, *stream = thread_claim_stream(thread);
-    bool implicit = stream && ordering_is_implied(last, stream) && numbers_once_in(&thread->numbers, 2);
+    bool implicit =
+        stream && ordering_is_implied(last, stream) && numbers_once_in(&thread->numbers, 2);
     if (stream && block->used && (implicit || ordering_make(thread, last, stream))) {
         work_check(thread, block, stream);
         work_fill(thread, block, stream);

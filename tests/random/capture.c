@@ -4,8 +4,8 @@
 #include "support/check.h"
 #include "support/device.h"
 
-// Memory of a pool that was promised no captures must not be named in one, and where a pool was promised that there are none, there are
-// none. A live block that may be named, or null.
+// Memory of a pool that was promised no captures must not be named in one, and where a pool was
+// promised that there are none, there are none. A live block that may be named, or null.
 static struct block *claim_capturable(struct thread *thread) {
     struct block *block = blocks_claim(thread, LIVE);
     int promises = block ? atomic_load(&block->pool->promises) : poolPromiseNothing;
@@ -35,12 +35,13 @@ static void call_in_capture(struct thread *thread, struct block *block, CUstream
     DRIVER(test_driver()->cuGraphDestroy(graph));
 }
 
-// Others can't synchronise meanwhile, so this is for programs of one thread; and a blocking stream's capture would be felt by the
-// legacy stream.
+// Others can't synchronise meanwhile, so this is for programs of one thread; and a blocking
+// stream's capture would be felt by the legacy stream.
 void capture_enter(struct thread *thread) {
     struct stream *stream = thread_claim_stream(thread);
     struct block *block = stream ? claim_capturable(thread) : NULL;
-    if (block && stream->kind == STREAM_NON_BLOCKING && thread->world->plan.threads == 1 && !thread->faulty) {
+    if (block && stream->kind == STREAM_NON_BLOCKING && thread->world->plan.threads == 1 &&
+        !thread->faulty) {
         thread_enter(thread, stream->context);
         call_in_capture(thread, block, stream->handle);
     }

@@ -1,5 +1,5 @@
-// What any operation chooses: a pool, and whether the library is told of a call. Streams are chosen in world.h, blocks and
-// events where they are claimed.
+// What any operation chooses: a pool, and whether the library is told of a call. Streams are chosen
+// in world.h, blocks and events where they are claimed.
 #ifndef STREAMPOOL_TESTS_RANDOM_CHOOSE_H
 #define STREAMPOOL_TESTS_RANDOM_CHOOSE_H
 
@@ -14,7 +14,8 @@ static inline bool choose_to_tell(struct thread *thread) {
     return !numbers_once_in(&thread->numbers, 4);
 }
 
-// A quiet one tells it of no synchronise: then a stream that is idle passes for one that was synchronised.
+// A quiet one tells it of no synchronise: then a stream that is idle passes for one that was
+// synchronised.
 static inline bool choose_to_tell_of_synchronize(struct thread *thread) {
     return choose_to_tell(thread) && !thread->world->quiet;
 }

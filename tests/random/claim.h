@@ -1,6 +1,7 @@
 // Claims: several threads may use a thing at a time, or one thread may have it for itself.
 //
-// Nobody waits for a claim: who can't have it chooses something else to do, so claims are taken in any order.
+// Nobody waits for a claim: who can't have it chooses something else to do, so claims are taken in
+// any order.
 //
 //   state is -1 when one thread has it, else the number of those who share it
 #ifndef STREAMPOOL_TESTS_RANDOM_CLAIM_H

@@ -12,9 +12,10 @@ static void set_fault(struct thread *thread) {
                      numbers_below(&thread->numbers, 1000) < world->plan.faults;
     for (unsigned i = 0; thread->faulty && i < (world->plan.large ? 2 : 1); i++) {
         uint64_t nth = 1 + numbers_below(&thread->numbers, 2);
-        const char *entry = entries[numbers_below(&thread->numbers, world->plan.large ? ALL : ALL - MAPPING)];
-        world->simulated->simcudaFailCall(entry, nth, i == 0 ? simcudaFaultOnce : simcudaFaultOnwards,
-                                          CUDA_ERROR_UNKNOWN);
+        const char *entry =
+            entries[numbers_below(&thread->numbers, world->plan.large ? ALL : ALL - MAPPING)];
+        world->simulated->simcudaFailCall(
+            entry, nth, i == 0 ? simcudaFaultOnce : simcudaFaultOnwards, CUDA_ERROR_UNKNOWN);
     }
 }
 

@@ -31,7 +31,8 @@ void keeping_used(struct keeping *keeping, uint64_t used) {
 }
 
 void keeping_synchronized(struct keeping *keeping, uint64_t used) {
-    memmove(keeping->most_used + 1, keeping->most_used, sizeof keeping->most_used[0] * (INTERVALS - 1));
+    memmove(keeping->most_used + 1, keeping->most_used,
+            sizeof keeping->most_used[0] * (INTERVALS - 1));
     keeping->most_used[0] = used;
 }
 

@@ -13,7 +13,7 @@
 #include "support/pools.h"
 #include "support/room.h"
 
-// ------------------------------------------------------------------------------------------------- the blocks
+// -------------------------------------------------------------------------------------- the blocks
 
 static bool overlap(uint64_t begin, uint64_t size, uint64_t other_begin, uint64_t other_size) {
     return begin < other_begin + other_size && other_begin < begin + size;
@@ -23,7 +23,8 @@ static bool lies_in(const void *context, uint64_t address, uint64_t size) {
     const struct world *world = context;
     for (unsigned i = 0; i < BLOCKS; i++) {
         const struct block *block = &world->blocks[i];
-        if (block->pointer && overlap(address, size, (uint64_t)(uintptr_t)block->pointer, block->size))
+        if (block->pointer &&
+            overlap(address, size, (uint64_t)(uintptr_t)block->pointer, block->size))
             return true;
     }
     return false;
@@ -33,7 +34,7 @@ static struct test_live live_blocks(const struct thread *thread) {
     return (struct test_live){lies_in, thread->world};
 }
 
-// ------------------------------------------------------------------------------------------------- looking
+// ----------------------------------------------------------------------------------------- looking
 
 static bool finish_streams(struct thread *thread) {
     for (unsigned i = 0; i < thread->world->stream_count; i++) {
@@ -66,10 +67,11 @@ static void trace_segment(const struct thread *thread, const struct sp_segment *
     const struct sp_extent *extent = sp_view_extent_from(&segment->view, 0);
     for (; extent; extent = sp_view_extent_next(extent)) {
         bool live = lies_in(thread->world, extent->address, extent->size);
-        thread_trace(thread, "extent 0x%llx + %zu%s", (unsigned long long)extent->address, extent->size,
-                     live ? ", live" : "");
+        thread_trace(thread, "extent 0x%llx + %zu%s", (unsigned long long)extent->address,
+                     extent->size, live ? ", live" : "");
         const struct sp_block *block = sp_chain_find(&segment->chain, extent->address);
-        for (; !live && block && block->address < extent->address + extent->size; block = block->next)
+        for (; !live && block && block->address < extent->address + extent->size;
+             block = block->next)
             thread_trace(thread, "  0x%" PRIx64 " + %" PRIu64 ": state %d%s, %" PRIu32 " fences",
                          block->address, block->size, (int)sp_block_state(block),
                          block->is_run ? ", run" : "", block->fences.count);
@@ -83,7 +85,7 @@ static void trace_pool(const struct thread *thread, const struct pool *pool) {
         thread_trace(thread, "region %d: %zu mapped, %" PRIu64 " ready, %" PRIu64 " waiting", kind,
                      region->mapped, region->ready.bytes, region->waiting.bytes);
         SP_LIST_FOR_EACH(link, &region->segments)
-        trace_segment(thread, SP_CONTAINER_OF(link, struct sp_segment, link));
+            trace_segment(thread, SP_CONTAINER_OF(link, struct sp_segment, link));
         SP_LIST_FOR_EACH(link, &inside->lanes) {
             const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
             if (lane->tiers[kind].bytes + lane->unfenced[kind].bytes == 0)
@@ -94,8 +96,8 @@ static void trace_pool(const struct thread *thread, const struct pool *pool) {
     }
 }
 
-static void require_within_reach(const struct thread *thread, const struct pool *pool, CUstream handle,
-                                 uint64_t size, uint64_t room) {
+static void require_within_reach(const struct thread *thread, const struct pool *pool,
+                                 CUstream handle, uint64_t size, uint64_t room) {
     const struct test_live live = live_blocks(thread);
     uint64_t reach = test_room_in_reach(&live, sp_pool_from_handle(pool->handle), handle);
     trace_pool(thread, pool);
@@ -115,9 +117,11 @@ static void allocate(struct thread *thread, struct pool *pool, const struct stre
     uint64_t room = test_room(&live, sp_pool_from_handle(pool->handle));
     if (room == 0)
         return;
-    uint64_t size = numbers_once_in(&thread->numbers, 2) ? room : 1 + numbers_below(&thread->numbers, room);
+    uint64_t size =
+        numbers_once_in(&thread->numbers, 2) ? room : 1 + numbers_below(&thread->numbers, room);
     unsigned flag = flags[numbers_below(&thread->numbers, 4)];
-    thread_trace(thread, "allocate %" PRIu64 " bytes of %" PRIu64 " that fit on stream %u, flags %u", size,
+    thread_trace(thread,
+                 "allocate %" PRIu64 " bytes of %" PRIu64 " that fit on stream %u, flags %u", size,
                  room, world_stream_number(thread->world, stream), flag);
     poolError_t error = poolMallocAsyncWithFlags(&pointer, size, pool->handle, handle, flag);
     if (error == poolErrorMemoryAllocation && test_completes_late() && finish_contexts(thread)) {

@@ -8,8 +8,8 @@
 #include "random/world.h"
 
 // Allocates as much as fits, or less: once all work is done, which is waited for by calls of which
-// the library may hear or not; or while work is pending, by an allocation that may wait on the host.
-// For programs of one thread whose pools may ask what is complete.
+// the library may hear or not; or while work is pending, by an allocation that may wait on the
+// host. For programs of one thread whose pools may ask what is complete.
 void living_look(struct thread *thread);
 
 #endif

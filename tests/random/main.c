@@ -1,10 +1,11 @@
-// streampool-random: random programs of streams, events, allocations and threads, whose work writes and checks a pattern
-// of its own.
+// streampool-random: random programs of streams, events, allocations and threads, whose work writes
+// and checks a pattern of its own.
 //
-// Each program is a process: its seed and its policies choose everything, and one of a single thread does the same
-// again on the simulated driver. It fails when a kernel finds another's bytes, when the simulated driver reports
-// anything, when a call fails that has no reason to, or when memory is left at its end. Several threads run in the
-// simulated driver's scheduled mode, unless STREAMPOOL_SIMCUDA says mode=free.
+// Each program is a process: its seed and its policies choose everything, and one of a single
+// thread does the same again on the simulated driver. It fails when a kernel finds another's bytes,
+// when the simulated driver reports anything, when a call fails that has no reason to, or when
+// memory is left at its end. Several threads run in the simulated driver's scheduled mode, unless
+// STREAMPOOL_SIMCUDA says mode=free.
 #include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct options {
     uint64_t required[TOTALS_COUNT];
 };
 
-// --------------------------------------------------------------------------------------------- the options
+// ------------------------------------------------------------------------------------- the options
 
 static uint64_t read_number(const char *text, struct argp_state *state) {
     char *end;
@@ -61,22 +62,33 @@ static void read_required(char *text, struct options *options, struct argp_state
     }
 }
 
-enum { KEY_BLOCKING = 256, KEY_BYTES, KEY_CONTEXTS, KEY_FAULTS, KEY_LARGE, KEY_POOLS, KEY_PROMISES };
+enum {
+    KEY_BLOCKING = 256,
+    KEY_BYTES,
+    KEY_CONTEXTS,
+    KEY_FAULTS,
+    KEY_LARGE,
+    KEY_POOLS,
+    KEY_PROMISES
+};
 
 static const struct argp_option option_table[] = {
-    {"driver", 'd', "sim|gpu|PATH", 0, "the driver to run on; without it STREAMPOOL_DRIVER decides", 0},
+    {"driver", 'd', "sim|gpu|PATH", 0, "the driver to run on; without it STREAMPOOL_DRIVER decides",
+     0},
     {"seed", 's', "N", 0, "the first seed", 0},
     {"seeds", 'n', "N", 0, "how many seeds", 0},
     {"operations", 'o', "N", 0, "how many operations for each program", 0},
     {"seconds", 't', "N", 0, "how long each program lasts, instead", 0},
     {"streams", 'S', "N", 0, "how many streams besides the default ones", 0},
-    {"blocking", KEY_BLOCKING, "N", 0, "so many of a hundred of these are blocking (without it 33)", 0},
+    {"blocking", KEY_BLOCKING, "N", 0, "so many of a hundred of these are blocking (without it 33)",
+     0},
     {"threads", 'T', "N", 0, "how many threads", 0},
     {"policies", 'p', "0..7|all", 0, "a bit for each policy, in the order of the attributes", 0},
     {"bytes", KEY_BYTES, "LIMIT", 0, "the pool's limit (without it 32M, on a real driver 256M)", 0},
     {"contexts", KEY_CONTEXTS, "1|2", 0, "with 2, a second context comes and goes", 0},
     {"pools", KEY_POOLS, "1|2", 0, "how many pools the streams are used with", 0},
-    {"promises", KEY_PROMISES, NULL, 0, "the first pool carries StreamPromises, most of the time", 0},
+    {"promises", KEY_PROMISES, NULL, 0, "the first pool carries StreamPromises, most of the time",
+     0},
     {"faults", KEY_FAULTS, "N", 0, "so many operations in a thousand have a driver's call fail", 0},
     {"large", KEY_LARGE, NULL, 0, "large blocks, up to a third of the limit", 0},
     {"trace", 'v', NULL, 0, "print every step", 0},
@@ -150,7 +162,7 @@ static error_t read_option(int key, char *value, struct argp_state *state) {
     return 0;
 }
 
-// --------------------------------------------------------------------------------------------- the programs
+// ------------------------------------------------------------------------------------ the programs
 
 // The simulated driver reads its settings from here; what the user has set comes later and wins.
 static void set_simulated_driver(const struct plan *plan, const char *settings) {
@@ -177,8 +189,10 @@ static bool run_program(const struct plan *plan, struct totals *totals, const ch
     if (child < 0 || waitpid(child, &status, 0) != child)
         return false;
     if (WIFSIGNALED(status))
-        printf("seed %" PRIu64 ", policies %" PRIu64 " FAIL operation %" PRIu64 ": ended by SIG%s\n",
-               plan->seed, plan->policies, totals->operations - before, sigabbrev_np(WTERMSIG(status)));
+        printf("seed %" PRIu64 ", policies %" PRIu64 " FAIL operation %" PRIu64
+               ": ended by SIG%s\n",
+               plan->seed, plan->policies, totals->operations - before,
+               sigabbrev_np(WTERMSIG(status)));
     return status == 0;
 }
 

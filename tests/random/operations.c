@@ -20,7 +20,8 @@ static operation spin, trim, prime, set_release_delay;
 static const struct {
     const char *name;
     operation *run;
-    unsigned weight; // how often, compared with the others, where the program has no mind of its own
+    // How often, compared with the others, where the program has no mind of its own.
+    unsigned weight;
 } table[] = {
     {"malloc_block", blocks_malloc, 36},
     {"free_block", blocks_free, 30},
@@ -47,7 +48,7 @@ static const struct {
 enum { OPERATION_COUNT = sizeof table / sizeof table[0] };
 static_assert((int)OPERATION_COUNT <= (int)MAX_OPERATIONS, "each operation has a weight");
 
-// -------------------------------------------------------------------- spinning, and what the pools reserve
+// ------------------------------------------------------------ spinning, and what the pools reserve
 
 static void spin(struct thread *thread) {
     struct stream *stream = thread_claim_stream(thread);
@@ -62,7 +63,8 @@ static void trim(struct thread *thread) {
     reserved_trim(thread, choose_pool(thread), left);
 }
 
-// Up to twice the limit, but mostly far less: what is reserved for nobody can't be pending anywhere.
+// Up to twice the limit, but mostly far less: what is reserved for nobody can't be pending
+// anywhere.
 static void prime(struct thread *thread) {
     uint64_t most = thread->world->plan.bytes * 2 >> numbers_below(&thread->numbers, 8);
     uint64_t bytes = 1 + numbers_below(&thread->numbers, most);
@@ -74,10 +76,10 @@ static void set_release_delay(struct thread *thread) {
     reserved_delay(thread, choose_pool(thread), delay);
 }
 
-// ------------------------------------------------------------------------------------------------ choosing
+// ---------------------------------------------------------------------------------------- choosing
 
-// The first two keep theirs: there is always something to allocate and to free. Memory that was primed needs no order, so half the
-// programs do without: they are about the rules of reuse.
+// The first two keep theirs: there is always something to allocate and to free. Memory that was
+// primed needs no order, so half the programs do without: they are about the rules of reuse.
 void operations_weigh(struct world *world, struct numbers *numbers) {
     static const unsigned eighths[] = {0, 2, 8, 8, 32, 96};
     bool primes = numbers_once_in(numbers, 2);
@@ -114,10 +116,11 @@ void operations_next(struct thread *thread) {
     thread_require_no_reports(thread);
 }
 
-// ------------------------------------------------------------------------------------------------- leaving
+// ----------------------------------------------------------------------------------------- leaving
 
 static bool is_of_thread(const struct block *block, unsigned thread) {
-    return block->pointer && block->last->kind == STREAM_PER_THREAD && block->last->thread == thread;
+    return block->pointer && block->last->kind == STREAM_PER_THREAD &&
+           block->last->thread == thread;
 }
 
 void operations_leave(struct thread *thread) {
@@ -135,7 +138,8 @@ void operations_leave(struct thread *thread) {
     }
 }
 
-// A thread's default stream can't be named any more once the thread has ended, so its work is waited for.
+// A thread's default stream can't be named any more once the thread has ended, so its work is
+// waited for.
 void operations_adopt(struct thread *thread) {
     struct world *world = thread->world;
     for (unsigned i = 0; i < BLOCKS; i++) {

@@ -7,7 +7,7 @@
 // Who polls gives up after so many times; other threads may add to a stream for ever.
 enum { POLLS = 60 };
 
-// -------------------------------------------------------------------------------------------------- events
+// ------------------------------------------------------------------------------------------ events
 
 struct event *ordering_claim_event(struct thread *thread) {
     struct event *event = &thread->world->events[numbers_below(&thread->numbers, EVENTS)];
@@ -78,7 +78,7 @@ struct stream *ordering_claim_implied(struct thread *thread, const struct stream
     return NULL;
 }
 
-// ------------------------------------------------------------------------------------------- synchronising
+// ----------------------------------------------------------------------------------- synchronising
 
 static bool synchronize_told(struct thread *thread, CUstream handle, bool device) {
     struct reserved before = reserved_now(thread);
@@ -91,16 +91,18 @@ static bool synchronize_told(struct thread *thread, CUstream handle, bool device
 
 void ordering_make_idle(struct thread *thread, const struct stream *stream) {
     thread_enter(thread, stream->context);
-    thread_trace(thread, "synchronise unseen stream %u", world_stream_number(thread->world, stream));
+    thread_trace(thread, "synchronise unseen stream %u",
+                 world_stream_number(thread->world, stream));
     (void)SUCCEEDED(thread, test_driver()->cuStreamSynchronize(thread_handle(thread, stream)));
 }
 
 bool ordering_synchronize(struct thread *thread, const struct stream *stream) {
     CUstream handle = thread_handle_to_pass(thread, stream);
-    bool told = choose_to_tell_of_synchronize(thread), device = numbers_once_in(&thread->numbers, 8);
+    bool told = choose_to_tell_of_synchronize(thread),
+         device = numbers_once_in(&thread->numbers, 8);
     thread_enter(thread, stream->context);
-    thread_trace(thread, "synchronise%s %s %u", told ? "" : " unseen", device ? "the context of" : "stream",
-                 world_stream_number(thread->world, stream));
+    thread_trace(thread, "synchronise%s %s %u", told ? "" : " unseen",
+                 device ? "the context of" : "stream", world_stream_number(thread->world, stream));
     if (told)
         return synchronize_told(thread, handle, device);
     return device ? SUCCEEDED(thread, test_driver()->cuCtxSynchronize())
@@ -123,7 +125,7 @@ static bool synchronize_event(struct thread *thread, const struct event *event) 
                 : SUCCEEDED(thread, test_driver()->cuEventSynchronize(event->handle));
 }
 
-// ------------------------------------------------------------------------------------------------- asking
+// ------------------------------------------------------------------------------------------ asking
 
 static bool is_answer(const struct thread *thread, int error) {
     return error == CUDA_ERROR_NOT_READY || SUCCEEDED(thread, error);
@@ -160,9 +162,11 @@ static bool poll_stream(struct thread *thread, const struct stream *stream) {
 static bool poll_event(struct thread *thread, const struct event *event) {
     bool told = choose_to_tell(thread);
     int error = CUDA_ERROR_NOT_READY;
-    thread_trace(thread, "poll%s event %u", told ? "" : " unseen", world_event_number(thread->world, event));
+    thread_trace(thread, "poll%s event %u", told ? "" : " unseen",
+                 world_event_number(thread->world, event));
     for (int i = 0; i < POLLS && error == CUDA_ERROR_NOT_READY; i++)
-        error = told ? (int)poolEventQuery(event->handle) : (int)test_driver()->cuEventQuery(event->handle);
+        error = told ? (int)poolEventQuery(event->handle)
+                     : (int)test_driver()->cuEventQuery(event->handle);
     return is_answer(thread, error) && error == 0;
 }
 
@@ -188,7 +192,7 @@ bool ordering_settle(struct thread *thread, const struct stream *stream) {
     }
 }
 
-// ------------------------------------------------------------------------------------------ the operations
+// ---------------------------------------------------------------------------------- the operations
 
 void ordering_record_event(struct thread *thread) {
     struct stream *stream = thread_claim_stream(thread);

@@ -84,14 +84,16 @@ void program_run(const struct plan *plan, struct totals *totals) {
     test_use_device(0);
     world_open(&world, plan);
     for (uint64_t i = 0; i < plan->threads; i++) {
-        crew[i].thread = (struct thread){.world = &world, .index = (unsigned)i, .name = "beginning"};
+        crew[i].thread =
+            (struct thread){.world = &world, .index = (unsigned)i, .name = "beginning"};
         crew[i].thread.numbers.state = plan->seed * 7919 + plan->policies * 104729 + i;
         crew[i].totals = totals;
     }
     for (unsigned round = 1; round <= ROUNDS; round++) {
         for (uint64_t i = 0; i < plan->threads; i++) {
             crew[i].until = plan->operations * round / ROUNDS;
-            crew[i].deadline = plan->seconds ? begin + plan->seconds * 1000000000u * round / ROUNDS : 0;
+            crew[i].deadline =
+                plan->seconds ? begin + plan->seconds * 1000000000u * round / ROUNDS : 0;
         }
         run_crew(crew, plan->threads);
         operations_adopt(&crew[0].thread);

@@ -7,9 +7,10 @@
 #include "support/check.h"
 #include "support/device.h"
 
-// ------------------------------------------------------------------------------------------------- streams
+// ----------------------------------------------------------------------------------------- streams
 
-// Claims all live blocks that `stream` used last. False, and none claimed, when another thread has one.
+// Claims all live blocks that `stream` used last. False, and none claimed, when another thread has
+// one.
 static bool claim_all_of(struct world *world, const struct stream *stream, struct block **list,
                          unsigned *count) {
     *count = 0;
@@ -29,7 +30,8 @@ static bool claim_all_of(struct world *world, const struct stream *stream, struc
 }
 
 // Another stream takes over what the stream has.
-static bool hand_over(struct thread *thread, struct stream *stream, struct block **list, unsigned count) {
+static bool hand_over(struct thread *thread, struct stream *stream, struct block **list,
+                      unsigned count) {
     struct stream *heir = thread_claim_stream(thread);
     if (!heir)
         return false;
@@ -67,8 +69,8 @@ static void malloc_on_new(struct thread *thread, struct stream *stream) {
     claim_return(&block->claim);
 }
 
-// The new one has the handle of any that was destroyed before, perhaps by a thread that isn't done with that yet. So it is used at
-// once.
+// The new one has the handle of any that was destroyed before, perhaps by a thread that isn't done
+// with that yet. So it is used at once.
 static void create_and_destroy(struct thread *thread, struct stream *stream) {
     CUstream old = stream->handle;
     world_make_stream(thread, stream);
@@ -102,14 +104,15 @@ void renewal_of_stream(struct thread *thread) {
     claim_return(&stream->claim);
 }
 
-// ------------------------------------------------------------------------------------- events and promises
+// ----------------------------------------------------------------------------- events and promises
 
 void renewal_of_event(struct thread *thread) {
     struct event *event = ordering_claim_event(thread);
     if (!event)
         return;
-    bool destroyed = choose_to_tell(thread) ? SUCCEEDED(thread, poolEventDestroy(event->handle))
-                                            : SUCCEEDED(thread, test_driver()->cuEventDestroy(event->handle));
+    bool destroyed = choose_to_tell(thread)
+                         ? SUCCEEDED(thread, poolEventDestroy(event->handle))
+                         : SUCCEEDED(thread, test_driver()->cuEventDestroy(event->handle));
     if (destroyed)
         world_make_event(thread, event);
     claim_return(&event->claim);
@@ -126,7 +129,7 @@ void renewal_of_promises(struct thread *thread) {
     claim_return(&world->promises);
 }
 
-// ------------------------------------------------------------------------------------------------ contexts
+// ---------------------------------------------------------------------------------------- contexts
 
 // A destroyed context has completed its work: its blocks are anybody's.
 static void abandon_context(struct world *world, unsigned context) {
@@ -146,8 +149,8 @@ static void malloc_and_free(struct thread *thread) {
     }
 }
 
-// The other contexts need memory while nothing has told the pool that this one is gone. Nobody chooses a stream that is
-// claimed.
+// The other contexts need memory while nothing has told the pool that this one is gone. Nobody
+// chooses a stream that is claimed.
 static void outlive_context(struct thread *thread, unsigned context) {
     struct world *world = thread->world;
     for (unsigned i = 0; i < world->stream_count; i++) {
@@ -161,7 +164,8 @@ static void outlive_context(struct thread *thread, unsigned context) {
     }
 }
 
-// As it is promised, before the context is. Their blocks are another stream's when the context has gone.
+// As it is promised, before the context is. Their blocks are another stream's when the context has
+// gone.
 static void destroy_streams_of_context(struct thread *thread, unsigned context) {
     struct world *world = thread->world;
     thread_enter(thread, context);

@@ -31,7 +31,7 @@ static uint64_t occupied(const struct pool *pool) {
     return bytes;
 }
 
-// -------------------------------------------------------------------------------------------------- asking
+// ------------------------------------------------------------------------------------------ asking
 
 static void raise_most(_Atomic uint64_t *most, uint64_t bytes) {
     uint64_t known = atomic_load(most);
@@ -46,7 +46,8 @@ static void require_primed(const struct thread *thread, struct pool *pool, uint6
     keeping_primed(&pool->keeping, bytes, test_reserved(pool->handle));
 }
 
-// What a second fault keeps from being unmapped again is the pool's. On a device that is full, what was given back in vain stays there.
+// What a second fault keeps from being unmapped again is the pool's. On a device that is full, what
+// was given back in vain stays there.
 static void require_unchanged(const struct thread *thread, const struct pool *pool,
                               struct test_figures before) {
     if (test_device_free_bytes() < before.reserved)
@@ -80,17 +81,19 @@ void reserved_trim(struct thread *thread, struct pool *pool, uint64_t keep) {
     if (!trimmed || thread->faulty || !keeps_account(thread))
         return;
     if (test_reserved(pool->handle) < (before < kept ? before : kept))
-        thread_fail(thread, "a trim to %" PRIu64 " bytes leaves %" PRIu64, keep, test_reserved(pool->handle));
+        thread_fail(thread, "a trim to %" PRIu64 " bytes leaves %" PRIu64, keep,
+                    test_reserved(pool->handle));
 }
 
 void reserved_delay(struct thread *thread, struct pool *pool, uint64_t delay) {
     thread_trace(thread, "delay the release by %" PRIu64, delay);
-    if (SUCCEEDED(thread, poolMemPoolSetAttribute(pool->handle, poolMemPoolAttrReleaseDelay, &delay)) &&
+    if (SUCCEEDED(thread,
+                  poolMemPoolSetAttribute(pool->handle, poolMemPoolAttrReleaseDelay, &delay)) &&
         keeps_account(thread))
         keeping_delayed(&pool->keeping, delay, test_used(pool->handle));
 }
 
-// ------------------------------------------------------------------------------------------------- looking
+// ----------------------------------------------------------------------------------------- looking
 
 void reserved_after_malloc(const struct thread *thread, struct pool *pool) {
     if (keeps_account(thread))
@@ -104,8 +107,8 @@ struct reserved reserved_now(const struct thread *thread) {
     return reserved;
 }
 
-// A pool that has no more reserved than it needn't give up is not looked through, nor is one that the synchronised stream has
-// nothing to do with. So only a synchronise of all shows what must go.
+// A pool that has no more reserved than it needn't give up is not looked through, nor is one that
+// the synchronised stream has nothing to do with. So only a synchronise of all shows what must go.
 static void require_released(const struct thread *thread, struct pool *pool) {
     uint64_t reserved = test_reserved(pool->handle);
     uint64_t most = round_up(pool, keeping_most(&pool->keeping, occupied(pool)));
@@ -114,7 +117,8 @@ static void require_released(const struct thread *thread, struct pool *pool) {
     uint64_t releasable = sp_pool_releasable(sp_pool_from_handle(pool->handle));
     if (releasable > 0)
         thread_fail(thread,
-                    "a synchronise leaves %" PRIu64 " bytes and not %" PRIu64 ", of %" PRIu64 " that can go",
+                    "a synchronise leaves %" PRIu64 " bytes and not %" PRIu64 ", of %" PRIu64
+                    " that can go",
                     reserved, most, releasable);
 }
 
@@ -122,8 +126,9 @@ static void require_kept(const struct thread *thread, const struct pool *pool, u
     uint64_t least = keeping_least(&pool->keeping, test_used(pool->handle));
     uint64_t reserved = test_reserved(pool->handle);
     if (reserved < (before < least ? before : least))
-        thread_fail(thread, "of %" PRIu64 " bytes a synchronise leaves %" PRIu64 " and not %" PRIu64, before,
-                    reserved, least);
+        thread_fail(thread,
+                    "of %" PRIu64 " bytes a synchronise leaves %" PRIu64 " and not %" PRIu64,
+                    before, reserved, least);
 }
 
 // With a fault the pool may keep more, and less.
@@ -136,9 +141,10 @@ static void look_after_synchronize(const struct thread *thread, struct pool *poo
     keeping_synchronized(&pool->keeping, test_used(pool->handle));
 }
 
-// Until it has heard of one, the library takes a stream that is idle for synchronised, so nobody knows where intervals end. An
-// event's it may not hear.
-void reserved_after_synchronize(const struct thread *thread, struct reserved before, enum synchronized what) {
+// Until it has heard of one, the library takes a stream that is idle for synchronised, so nobody
+// knows where intervals end. An event's it may not hear.
+void reserved_after_synchronize(const struct thread *thread, struct reserved before,
+                                enum synchronized what) {
     struct world *world = thread->world;
     for (uint64_t i = 0; i < world->plan.pools && keeps_account(thread); i++) {
         struct pool *pool = &world->pools[i];

@@ -1,6 +1,8 @@
-// What the pools reserve: the calls that ask for more, for less, or for less later; and whether they were heard.
+// What the pools reserve: the calls that ask for more, for less, or for less later; and whether
+// they were heard.
 //
-// Where a program has one thread, each pool's `keeping` (keeping.h) knows what a synchronise must leave.
+// Where a program has one thread, each pool's `keeping` (keeping.h) knows what a synchronise must
+// leave.
 #ifndef STREAMPOOL_TESTS_RANDOM_RESERVED_H
 #define STREAMPOOL_TESTS_RANDOM_RESERVED_H
 
@@ -21,6 +23,7 @@ struct reserved reserved_now(const struct thread *thread);
 
 // A synchronise of the library has succeeded.
 enum synchronized { OF_EVENT, OF_STREAM, OF_CONTEXT };
-void reserved_after_synchronize(const struct thread *thread, struct reserved before, enum synchronized what);
+void reserved_after_synchronize(const struct thread *thread, struct reserved before,
+                                enum synchronized what);
 
 #endif

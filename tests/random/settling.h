@@ -1,8 +1,8 @@
-// Settling: the host finds that a stream has done all it was given, and from then on a block of that stream is
-// anybody's.
+// Settling: the host finds that a stream has done all it was given, and from then on a block of
+// that stream is anybody's.
 //
-// "Allocate, synchronise, use anywhere": nothing need have used the block before, so all that orders its next
-// use is what the host has found.
+// "Allocate, synchronise, use anywhere": nothing need have used the block before, so all that
+// orders its next use is what the host has found.
 #ifndef STREAMPOOL_TESTS_RANDOM_SETTLING_H
 #define STREAMPOOL_TESTS_RANDOM_SETTLING_H
 

@@ -17,8 +17,8 @@ static const struct {
 };
 
 struct totals *totals_open(void) {
-    void *memory =
-        mmap(NULL, sizeof(struct totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, sizeof(struct totals), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 

@@ -1,4 +1,5 @@
-// What the pools of all programs have counted, by name; in memory that the programs' processes share.
+// What the pools of all programs have counted, by name; in memory that the programs' processes
+// share.
 #ifndef STREAMPOOL_TESTS_RANDOM_TOTALS_H
 #define STREAMPOOL_TESTS_RANDOM_TOTALS_H
 

@@ -6,7 +6,8 @@
 #include "support/check.h"
 #include "support/device.h"
 
-// Of a large block a simulated kernel touches this much at each end; the rest is named but not written.
+// Of a large block a simulated kernel touches this much at each end; the rest is named but not
+// written.
 #define EDGE KIB(4)
 
 void work_load(struct context *context) {
@@ -31,7 +32,8 @@ static void launch(struct thread *thread, CUfunction function, unsigned grid, un
 }
 
 void work_spin(struct thread *thread, struct stream *stream) {
-    uint64_t nanoseconds = 1000 + numbers_below(&thread->numbers, thread->world->longest_spin), flag = 0;
+    uint64_t nanoseconds = 1000 + numbers_below(&thread->numbers, thread->world->longest_spin),
+             flag = 0;
     thread_enter(thread, stream->context);
     thread_trace(thread, "spin on stream %u", world_stream_number(thread->world, stream));
     launch(thread, context_of(thread, stream)->spin, 1, 1, (void *[]){&nanoseconds, &flag}, stream);
@@ -50,22 +52,25 @@ static void name_all(struct thread *thread, const struct block *block, const str
         DRIVER((CUresult)world->simulated->simcudaEnqueue(thread_handle(thread, stream), &work));
 }
 
-static void fill_part(struct thread *thread, const struct block *block, uint64_t offset, uint64_t size,
-                      const struct stream *stream) {
+static void fill_part(struct thread *thread, const struct block *block, uint64_t offset,
+                      uint64_t size, const struct stream *stream) {
     uint64_t address = (uintptr_t)block->pointer + offset;
     uint32_t seed = block->pattern + (uint32_t)(offset / 4);
     unsigned grid = 1 + (unsigned)(size >> 14 > 63 ? 63 : size >> 14);
-    launch(thread, context_of(thread, stream)->fill, grid, 256, (void *[]){&address, &size, &seed}, stream);
+    launch(thread, context_of(thread, stream)->fill, grid, 256, (void *[]){&address, &size, &seed},
+           stream);
 }
 
-static void check_part(struct thread *thread, const struct block *block, uint64_t offset, uint64_t size,
-                       const struct stream *stream) {
+static void check_part(struct thread *thread, const struct block *block, uint64_t offset,
+                       uint64_t size, const struct stream *stream) {
     const struct context *context = context_of(thread, stream);
     uint64_t address = (uintptr_t)block->pointer + offset;
-    uint64_t wrong_words = context->wrong_words + 8 * (uint64_t)world_block_number(thread->world, block);
+    uint64_t wrong_words =
+        context->wrong_words + 8 * (uint64_t)world_block_number(thread->world, block);
     uint32_t seed = block->pattern + (uint32_t)(offset / 4);
     unsigned grid = 1 + (unsigned)(size >> 14 > 63 ? 63 : size >> 14);
-    launch(thread, context->check, grid, 256, (void *[]){&address, &size, &seed, &wrong_words}, stream);
+    launch(thread, context->check, grid, 256, (void *[]){&address, &size, &seed, &wrong_words},
+           stream);
 }
 
 typedef void part(struct thread *thread, const struct block *block, uint64_t offset, uint64_t size,

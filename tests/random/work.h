@@ -1,5 +1,5 @@
-// Work that writes a block's pattern and checks it: every byte is named, so that a simulated driver sees each unordered
-// access, and kernels write and read the bytes.
+// Work that writes a block's pattern and checks it: every byte is named, so that a simulated driver
+// sees each unordered access, and kernels write and read the bytes.
 #ifndef STREAMPOOL_TESTS_RANDOM_WORK_H
 #define STREAMPOOL_TESTS_RANDOM_WORK_H
 

@@ -14,7 +14,7 @@
 #include "support/device.h"
 #include "support/pools.h"
 
-// ---------------------------------------------------------------------------------------------- failures
+// ---------------------------------------------------------------------------------------- failures
 
 void thread_fail(const struct thread *thread, const char *format, ...) {
     char reason[1024];
@@ -73,8 +73,8 @@ static size_t tell_lives(const struct block *block, const char *address, char *t
         const char *begin = life->pointer;
         if (address && (address < begin || address >= begin + life->size))
             continue;
-        used = tell(text, room, used, "; %p + %zu: malloc %" PRIu64 " on stream %u, free", life->pointer,
-                    life->size, life->malloc_operation, life->malloc_stream);
+        used = tell(text, room, used, "; %p + %zu: malloc %" PRIu64 " on stream %u, free",
+                    life->pointer, life->size, life->malloc_operation, life->malloc_stream);
         used = life->free_operation ? tell(text, room, used, " %" PRIu64 " on stream %u",
                                            life->free_operation, life->free_stream)
                                     : tell(text, room, used, " not yet");
@@ -100,7 +100,8 @@ void thread_require_no_reports(const struct thread *thread) {
     if (!simulated || simulated->simcudaReportCount(NULL) == 0)
         return;
     tell_owners(thread->world, simulated->simcudaReportText(0), owners, sizeof owners);
-    thread_fail(thread, "%s: %s%s", simulated->simcudaReportName(0), simulated->simcudaReportText(0), owners);
+    thread_fail(thread, "%s: %s%s", simulated->simcudaReportName(0),
+                simulated->simcudaReportText(0), owners);
 }
 
 static void require_no_wrong_words(struct world *world, struct thread *thread, unsigned context) {
@@ -124,7 +125,7 @@ void world_require_no_wrong_words(struct world *world, struct thread *thread) {
     thread_require_no_reports(thread);
 }
 
-// ------------------------------------------------------------------------------------ contexts and streams
+// ---------------------------------------------------------------------------- contexts and streams
 
 void thread_require_order(const struct thread *thread) {
     char why[256] = "";
@@ -161,8 +162,9 @@ void world_make_stream(struct thread *thread, struct stream *stream) {
     bool blocking = numbers_below(&thread->numbers, 100) < thread->world->plan.blocking;
     stream->kind = blocking ? STREAM_BLOCKING : STREAM_NON_BLOCKING;
     thread_enter(thread, stream->context);
-    DRIVER(test_driver()->cuStreamCreate(
-        &stream->handle, stream->kind == STREAM_BLOCKING ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
+    DRIVER(test_driver()->cuStreamCreate(&stream->handle, stream->kind == STREAM_BLOCKING
+                                                              ? CU_STREAM_DEFAULT
+                                                              : CU_STREAM_NON_BLOCKING));
 }
 
 void world_make_event(struct thread *thread, struct event *event) {
@@ -197,7 +199,7 @@ CUstream thread_handle_to_pass(struct thread *thread, const struct stream *strea
     return thread_handle(thread, stream);
 }
 
-// ---------------------------------------------------------------------------------------------- promises
+// ---------------------------------------------------------------------------------------- promises
 
 static bool promises_one_context(const struct world *world) {
     return atomic_load(&world->pools[0].promises) & poolPromiseOneContext;
@@ -214,8 +216,9 @@ bool world_promises_never_to_capture(const struct world *world) {
 void world_promise(struct thread *thread, int promises) {
     struct world *world = thread->world;
     thread_trace(thread, "promise %d", promises);
-    EXPECT(poolMemPoolSetAttribute(world->pools[0].handle, poolMemPoolAttrStreamPromises, &promises),
-           poolSuccess);
+    EXPECT(
+        poolMemPoolSetAttribute(world->pools[0].handle, poolMemPoolAttrStreamPromises, &promises),
+        poolSuccess);
     atomic_store(&world->pools[0].promises, promises);
     if (!promises_one_context(world))
         world->one_context = CONTEXTS;
@@ -240,7 +243,7 @@ void world_leave_context(struct thread *thread, unsigned context) {
         end_one_context(thread);
 }
 
-// --------------------------------------------------------------------------------------------- the world
+// --------------------------------------------------------------------------------------- the world
 
 static struct stream *add_stream(struct world *world, enum stream_kind kind, unsigned context) {
     struct stream *stream = &world->streams[world->stream_count++];
@@ -262,10 +265,12 @@ static void make_streams(struct world *world, struct thread *thread) {
         world_make_stream(thread, add_stream(world, STREAM_NON_BLOCKING, i % world->context_count));
 }
 
-// Sizes of every order of magnitude; in some programs of few blocks to a slab, or of large blocks alone.
+// Sizes of every order of magnitude; in some programs of few blocks to a slab, or of large blocks
+// alone.
 static void choose_sizes(struct world *world, struct numbers *numbers) {
     const size_t least[] = {8, 8, KIB(24), KIB(56), KIB(58), world->largest / 2};
-    const size_t most[] = {world->largest, KIB(56), KIB(56), KIB(56), world->largest, world->largest};
+    const size_t most[] = {world->largest, KIB(56),        KIB(56),
+                           KIB(56),        world->largest, world->largest};
     uint64_t band = numbers_below(numbers, sizeof least / sizeof least[0]);
     for (unsigned i = 0; i < SIZES; i++) {
         size_t size = least[band];
@@ -279,7 +284,8 @@ static void choose_sizes(struct world *world, struct numbers *numbers) {
 // Of some sizes there is room for many blocks, of others for few.
 static void choose_large_sizes(struct world *world, struct numbers *numbers) {
     for (unsigned i = 0; i < SIZES; i++)
-        world->sizes[i] = MIB(1) + numbers_below(numbers, world->largest >> numbers_below(numbers, 5));
+        world->sizes[i] =
+            MIB(1) + numbers_below(numbers, world->largest >> numbers_below(numbers, 5));
 }
 
 // Few views are kept, so that some go that were used a moment ago.
@@ -289,7 +295,8 @@ static void keep_few_views(poolMemPool_t handle, struct numbers *numbers) {
     pool->kept_mappings_max = 4 + numbers_below(numbers, 60);
 }
 
-// Figures that let a pool of any policy come to all its decisions: how much may go unfenced is part of them.
+// Figures that let a pool of any policy come to all its decisions: how much may go unfenced is part
+// of them.
 static void make_pool(const struct world *world, struct pool *pool, struct numbers *numbers) {
     static const uint64_t unfenced[] = {0, 64 << 10, 1 << 20, 8 << 20, 64 << 20};
     struct poolMemPoolProps props = test_pool_props(0);
@@ -298,9 +305,11 @@ static void make_pool(const struct world *world, struct pool *pool, struct numbe
     for (int attribute = 1; attribute <= 3; attribute++)
         test_set_flag(pool->handle, (enum poolMemPoolAttr)attribute,
                       (int)(world->plan.policies >> (attribute - 1) & 1));
-    test_set_attribute(pool->handle, poolMemPoolAttrUnfencedBytesMax, unfenced[numbers_below(numbers, 5)]);
-    pool->keeping.threshold =
-        numbers_once_in(numbers, 3) ? numbers_below(numbers, 3) * world->plan.bytes / 4 : UINT64_MAX;
+    test_set_attribute(pool->handle, poolMemPoolAttrUnfencedBytesMax,
+                       unfenced[numbers_below(numbers, 5)]);
+    pool->keeping.threshold = numbers_once_in(numbers, 3)
+                                  ? numbers_below(numbers, 3) * world->plan.bytes / 4
+                                  : UINT64_MAX;
     test_set_attribute(pool->handle, poolMemPoolAttrReleaseThreshold, pool->keeping.threshold);
     test_set_flag(pool->handle, poolMemPoolAttrDeterministic, numbers_once_in(numbers, 8));
     test_set_flag(pool->handle, poolMemPoolAttrContextFence, numbers_once_in(numbers, 3));
@@ -353,12 +362,14 @@ static void synchronize_contexts(const struct world *world, struct thread *threa
     for (unsigned i = 0; i < world->context_count; i++) {
         thread_enter(thread, i);
         world_pass_default_stream(thread, i);
-        EXPECT(poolStreamSynchronize(CU_STREAM_LEGACY), poolSuccess); // shows that earlier contexts are gone
+        // Shows that earlier contexts are gone.
+        EXPECT(poolStreamSynchronize(CU_STREAM_LEGACY), poolSuccess);
         EXPECT(poolDeviceSynchronize(), poolSuccess);
     }
 }
 
-// Of a pool that has been synchronised for longer than any delay, only what was primed may be left, and that until a trim.
+// Of a pool that has been synchronised for longer than any delay, only what was primed may be left,
+// and that until a trim.
 static void require_nothing_left(const struct pool *pool, uint64_t limit) {
     REQUIRE(test_attribute(pool->handle, poolMemPoolAttrReservedMemHigh) <= limit);
     REQUIRE(test_reserved(pool->handle) <= atomic_load(&pool->most_primed));

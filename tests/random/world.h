@@ -1,10 +1,12 @@
 // The world of one random program: one or two pools, contexts, streams, events and blocks.
 //
-// Each stream, event and block is a slot that stays, and what it holds comes and goes. A thread claims what it works on
-// (claim.h): a block and an event for itself, a stream together with others unless it destroys it. A block is known to be
-// used by nothing but the work of one stream, `last`, and whoever brings it to another stream sees to the order.
+// Each stream, event and block is a slot that stays, and what it holds comes and goes. A thread
+// claims what it works on (claim.h): a block and an event for itself, a stream together with others
+// unless it destroys it. A block is known to be used by nothing but the work of one stream, `last`,
+// and whoever brings it to another stream sees to the order.
 //
-// A second context is there in programs of one thread only, where nobody else is about when it is destroyed.
+// A second context is there in programs of one thread only, where nobody else is about when it is
+// destroyed.
 #ifndef STREAMPOOL_TESTS_RANDOM_WORLD_H
 #define STREAMPOOL_TESTS_RANDOM_WORLD_H
 
@@ -43,10 +45,13 @@ struct plan {
     uint64_t pools;
     uint64_t faults; // a call of the driver fails in so many operations of a thousand
     bool
-        large; // large blocks, so that memory lies in pieces and is mapped again; and calls that map may fail
-    bool promises;            // the first pool is promised something of the streams
-    bool first_use_elsewhere; // a new block may be used first on a stream that CUDA orders behind its own
-    bool trace;               // print every step
+        // Large blocks, so that memory lies in pieces and is mapped again; and calls that map may
+        // fail.
+        large;
+    bool promises; // the first pool is promised something of the streams
+    // A new block may be used first on a stream that CUDA orders behind its own.
+    bool first_use_elsewhere;
+    bool trace; // print every step
 };
 
 enum stream_kind { STREAM_LEGACY, STREAM_PER_THREAD, STREAM_BLOCKING, STREAM_NON_BLOCKING };
@@ -107,9 +112,11 @@ struct world {
     struct plan plan;
     const struct test_simulated *simulated; // null on a real driver
     struct pool pools[POOLS]; // all used with the same streams; the first one is the current pool
-    struct claim promises;    // shared by who destroys a stream as it is promised, had alone by who promises
+    // Shared by who destroys a stream as it is promised, had alone by who promises.
+    struct claim promises;
     unsigned
-        one_context; // whose default streams were passed since it was promised that it is one; or CONTEXTS
+        // Whose default streams were passed since it was promised that it is one; or CONTEXTS.
+        one_context;
     unsigned stream_count;
     unsigned context_count;
     size_t sizes[SIZES];              // that come again and again
@@ -146,14 +153,17 @@ void world_close(struct world *world, struct thread *thread);
 // Ends the process with the operation and a reason.
 _Noreturn void thread_fail(const struct thread *thread, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-// True when the call succeeded. A failure ends the process, unless a fault was set in this operation.
+// True when the call succeeded. A failure ends the process, unless a fault was set in this
+// operation.
 bool thread_succeeded(const struct thread *thread, const char *call, int error);
 #define SUCCEEDED(thread, call) thread_succeeded((thread), #call, (int)(call))
 
 // One line for a step, where the plan asks for it.
-void thread_trace(const struct thread *thread, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void thread_trace(const struct thread *thread, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-// The simulated driver has seen nothing wrong so far; and no kernel has found a wrong word, which waits for the device.
+// The simulated driver has seen nothing wrong so far; and no kernel has found a wrong word, which
+// waits for the device.
 void thread_require_no_reports(const struct thread *thread);
 void world_require_no_wrong_words(struct world *world, struct thread *thread);
 
@@ -161,14 +171,16 @@ void world_require_no_wrong_words(struct world *world, struct thread *thread);
 bool world_promises_destroy(const struct world *world);
 bool world_promises_never_to_capture(const struct world *world);
 enum {
-    ALL_PROMISES =
-        poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture | poolPromiseOneContext
+    ALL_PROMISES = poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseNeverCapture |
+                   poolPromiseOneContext
 };
 
-// Promises this of the first pool's streams from now on. With the world's promises claimed alone, or in a program of one thread.
+// Promises this of the first pool's streams from now on. With the world's promises claimed alone,
+// or in a program of one thread.
 void world_promise(struct thread *thread, int promises);
-// Before a default stream of the context is passed to the library, and before the context is destroyed: what wouldn't be true then
-// is promised no longer. The other contexts are for programs of one thread.
+// Before a default stream of the context is passed to the library, and before the context is
+// destroyed: what wouldn't be true then is promised no longer. The other contexts are for programs
+// of one thread.
 void world_pass_default_stream(struct thread *thread, unsigned context);
 void world_leave_context(struct thread *thread, unsigned context);
 
@@ -187,8 +199,9 @@ void world_make_stream(struct thread *thread, struct stream *stream);
 void world_make_event(struct thread *thread, struct event *event);
 void world_make_context(struct thread *thread, unsigned index);
 
-// A stream that the thread may use, shared; null when the one that was chosen isn't to be had. And the handle to call it by:
-// the legacy stream has two; the second function is for calls of the library, which must not break a promise.
+// A stream that the thread may use, shared; null when the one that was chosen isn't to be had. And
+// the handle to call it by: the legacy stream has two; the second function is for calls of the
+// library, which must not break a promise.
 struct stream *thread_claim_stream(struct thread *thread);
 bool thread_claim_this_stream(const struct thread *thread, struct stream *stream);
 CUstream thread_handle(struct thread *thread, const struct stream *stream);

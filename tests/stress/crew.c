@@ -9,7 +9,7 @@
 #include "support/pools.h"
 #include "support/simulated.h"
 
-// -------------------------------------------------------------------------------------------------- the crew
+// ---------------------------------------------------------------------------------------- the crew
 
 void crew_open(struct crew *crew, poolMemPool_t pool) {
     *crew = (struct crew){.pool = pool};
@@ -54,7 +54,8 @@ void crew_start(struct crew *crew, void (*work)(struct crew_member *member), uns
     crew->work = work;
     crew->rounds = rounds;
     for (unsigned i = 0; i < CREW; i++)
-        REQUIRE(pthread_create(&crew->members[i].thread, NULL, work_in_thread, &crew->members[i]) == 0);
+        REQUIRE(pthread_create(&crew->members[i].thread, NULL, work_in_thread, &crew->members[i]) ==
+                0);
     crew->ready = true;
 }
 
@@ -81,7 +82,8 @@ static void require_sound(poolMemPool_t pool) {
         test_fail(__FILE__, __LINE__, "an invariant of the pool is broken: %s", why);
 }
 
-// All threads are gone and everything was freed: the pool is empty, and the device has every byte back.
+// All threads are gone and everything was freed: the pool is empty, and the device has every byte
+// back.
 void crew_require_all_back(poolMemPool_t pool) {
     EXPECT(poolDeviceSynchronize(), poolSuccess);
     require_sound(pool);
@@ -94,7 +96,7 @@ void crew_require_all_back(poolMemPool_t pool) {
     test_require_no_leaks();
 }
 
-// --------------------------------------------------------------------------------------- what members do
+// --------------------------------------------------------------------------------- what members do
 
 // xorshift64*
 uint64_t crew_draw(struct crew_member *member, uint64_t below) {
@@ -123,7 +125,8 @@ static struct crew_block allocate(struct crew_member *member) {
         .size = draw_size(member),
         .stream = member->stream,
         .value = (unsigned char)crew_draw(member, 256),
-        .filled = crew_draw(member, 16) == 0, // work takes long beside the calls that are to meet each other
+        .filled = crew_draw(member, 16) ==
+                  0, // work takes long beside the calls that are to meet each other
     };
     if (member->crew->pool)
         block.address = test_malloc(member->crew->pool, block.size, block.stream);
@@ -153,7 +156,8 @@ void crew_allocate_large_or_free(struct crew_member *member) {
                                .stream = member->stream,
                                .value = (unsigned char)crew_draw(member, 256),
                                .filled = crew_draw(member, 4) == 0};
-    poolError_t error = poolMallocFromPoolAsync(&block.address, block.size, member->crew->pool, block.stream);
+    poolError_t error =
+        poolMallocFromPoolAsync(&block.address, block.size, member->crew->pool, block.stream);
     if (error == poolErrorMemoryAllocation)
         return;
     EXPECT(error, poolSuccess);

@@ -49,21 +49,22 @@ struct crew {
 void crew_open(struct crew *crew, poolMemPool_t pool);
 void crew_share_stream(struct crew *crew);
 
-// Starts the threads; waits for all of them. Each member calls `work` `rounds` times, then frees its own
-// blocks.
+// Starts the threads; waits for all of them. Each member calls `work` `rounds` times, then frees
+// its own blocks.
 void crew_start(struct crew *crew, void (*work)(struct crew_member *member), unsigned rounds);
 void crew_join(struct crew *crew);
 
 // Frees what is in the box, and destroys the streams.
 void crew_close(struct crew *crew);
 
-// With all threads gone and everything freed: the pool is in order and empty, and the device has every byte back.
+// With all threads gone and everything freed: the pool is in order and empty, and the device has
+// every byte back.
 void crew_require_all_back(poolMemPool_t pool);
 
 uint64_t crew_draw(struct crew_member *member, uint64_t below);
 
-// What members do. A place is taken or empty by turns: allocate_or_free fills an empty one and frees a taken
-// one.
+// What members do. A place is taken or empty by turns: allocate_or_free fills an empty one and
+// frees a taken one.
 void crew_allocate_or_free(struct crew_member *member);
 void crew_allocate_large_or_free(struct crew_member *member); // for a pool that may have no room
 void crew_pass_on(struct crew_member *member);                // puts one block in the box

@@ -49,7 +49,8 @@ static void *allocate_endlessly(void *argument) {
     const struct endless *endless = argument;
     void *pointer;
     for (unsigned i = 0;; i++) {
-        if (poolMallocFromPoolAsync(&pointer, sizes[i % 3], endless->pool, endless->stream) == poolSuccess)
+        if (poolMallocFromPoolAsync(&pointer, sizes[i % 3], endless->pool, endless->stream) ==
+            poolSuccess)
             poolFreeAsync(pointer, endless->stream);
         if (i % 100 == 0)
             poolStreamSynchronize(endless->stream);

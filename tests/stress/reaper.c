@@ -39,7 +39,8 @@ static void drop_kept_views(poolMemPool_t handle) {
 
 static void allocate_if_possible(struct crew_member *member, struct crew_block *block) {
     size_t size = MIB(1) + crew_draw(member, MIB(24));
-    poolError_t error = poolMallocFromPoolAsync(&block->address, size, member->crew->pool, member->stream);
+    poolError_t error =
+        poolMallocFromPoolAsync(&block->address, size, member->crew->pool, member->stream);
     if (error != poolSuccess) {
         EXPECT(error, poolErrorMemoryAllocation);
         block->address = NULL;
@@ -106,7 +107,8 @@ void row_threads_map_while_the_reaper_works(void) {
     crew_require_all_back(pool);
 }
 
-// Pieces, a view of every other one, and all of it free: in the end there is something of everything to do.
+// Pieces, a view of every other one, and all of it free: in the end there is something of
+// everything to do.
 static void leave_work(poolMemPool_t pool, CUstream stream) {
     void *pieces[8];
     void *joined;
@@ -114,7 +116,8 @@ static void leave_work(poolMemPool_t pool, CUstream stream) {
         pieces[i] = test_malloc(pool, MIB(8), stream);
     for (unsigned i = 0; i < 8; i += 2)
         test_free(pieces[i], stream);
-    EXPECT(poolMallocAsyncWithFlags(&joined, MIB(24), pool, stream, poolMallocNoGrowth), poolSuccess);
+    EXPECT(poolMallocAsyncWithFlags(&joined, MIB(24), pool, stream, poolMallocNoGrowth),
+           poolSuccess);
     test_free(joined, stream);
     for (unsigned i = 1; i < 8; i += 2)
         test_free(pieces[i], stream);
@@ -141,7 +144,7 @@ void row_pools_end_while_the_reaper_works(void) {
     crew_require_all_back(test_default_pool(0));
 }
 
-// ------------------------------------------------------------------------------------------------- processes
+// --------------------------------------------------------------------------------------- processes
 
 static bool is_child;
 
@@ -152,7 +155,8 @@ static _Noreturn void end_child(poolMemPool_t pool) {
     exit(EXIT_SUCCESS);
 }
 
-// Behind the library's handler, and before a leak checker's: what the parent's threads hold is nobody's in the child.
+// Behind the library's handler, and before a leak checker's: what the parent's threads hold is
+// nobody's in the child.
 static void end_child_at_once(void) {
     if (is_child)
         _exit(EXIT_SUCCESS);
@@ -185,7 +189,8 @@ static void *give_work_endlessly(void *argument) {
     for (stream = test_stream();;) {
         void *pointers[2];
         unsigned made = 0;
-        while (made < 2 && poolMallocFromPoolAsync(&pointers[made], MIB(5), pool, stream) == poolSuccess)
+        while (made < 2 &&
+               poolMallocFromPoolAsync(&pointers[made], MIB(5), pool, stream) == poolSuccess)
             made++;
         while (made > 0)
             poolFreeAsync(pointers[--made], stream);
@@ -227,7 +232,8 @@ void row_end_with_much_left_to_the_reaper(void) {
     test_set_flag(pool, poolMemPoolAttrTrimByReaper, 1);
     CUstream stream = test_stream();
     for (unsigned i = 0; i < EXTENTS; i++)
-        EXPECT(poolMallocAsyncWithFlags(&pointers[i], MIB(2), pool, stream, poolMallocFixed), poolSuccess);
+        EXPECT(poolMallocAsyncWithFlags(&pointers[i], MIB(2), pool, stream, poolMallocFixed),
+               poolSuccess);
     for (unsigned i = 0; i < EXTENTS; i++)
         test_free(pointers[i], stream);
     EXPECT(poolStreamSynchronize(stream), poolSuccess);

@@ -1,5 +1,5 @@
-// Many threads at once, and processes that end or fork in the middle of it. On the simulated driver in free
-// mode, where threads run as they will; the thread sanitizer is what sees most.
+// Many threads at once, and processes that end or fork in the middle of it. On the simulated driver
+// in free mode, where threads run as they will; the thread sanitizer is what sees most.
 #ifndef STREAMPOOL_TESTS_STRESS_ROWS_H
 #define STREAMPOOL_TESTS_STRESS_ROWS_H
 

@@ -75,7 +75,8 @@ static void make_a_stream_or_allocate(struct crew_member *member) {
 
 void row_threads_make_and_destroy_streams_as_promised(void) {
     poolMemPool_t pool = test_keeping_pool();
-    test_set_flag(pool, poolMemPoolAttrStreamPromises, poolPromiseStreamDestroy | poolPromiseNoCapture);
+    test_set_flag(pool, poolMemPoolAttrStreamPromises,
+                  poolPromiseStreamDestroy | poolPromiseNoCapture);
     crew_open(&crew, pool);
     crew_start(&crew, make_a_stream_or_allocate, ROUNDS / 8);
     crew_join(&crew);
@@ -95,7 +96,8 @@ static void use_a_block(poolMemPool_t pool, size_t size, unsigned char tag, CUst
     test_free(pointer, stream);
 }
 
-// A stream that frees more than any lane may hold back, and is destroyed while others may be asking it.
+// A stream that frees more than any lane may hold back, and is destroyed while others may be asking
+// it.
 static void live_an_open_streams_life(struct crew_member *member) {
     CUstream stream = test_stream();
     for (unsigned char i = 1; i < 4; i++) {
@@ -110,8 +112,8 @@ enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture | poolPromiseOn
 static poolMemPool_t beside; // whose promises end, too
 
 static void promise_anew(struct crew_member *member) {
-    static const int promises[] = {OPEN, OPEN, OPEN & ~poolPromiseOneContext, poolPromiseStreamDestroy,
-                                   poolPromiseNothing};
+    static const int promises[] = {OPEN, OPEN, OPEN & ~poolPromiseOneContext,
+                                   poolPromiseStreamDestroy, poolPromiseNothing};
     poolMemPool_t pool = crew_draw(member, 2) ? beside : member->crew->pool;
     if (crew_draw(member, 4) == 0)
         test_set_flag(member->crew->pool, poolMemPoolAttrDeterministic, (int)crew_draw(member, 2));
@@ -192,7 +194,8 @@ static void synchronise_or_trim_or_allocate(struct crew_member *member) {
         EXPECT(poolMemPoolTrimTo(member->crew->pool, crew_draw(member, MIB(64))), poolSuccess);
         break;
     case 3:
-        EXPECT(poolStreamSynchronize(member->crew->members[crew_draw(member, CREW)].stream), poolSuccess);
+        EXPECT(poolStreamSynchronize(member->crew->members[crew_draw(member, CREW)].stream),
+               poolSuccess);
         break;
     case 4:
         EXPECT(poolMemPoolPrime(member->crew->pool, crew_draw(member, MIB(64))), poolSuccess);
@@ -241,13 +244,15 @@ static void join_or_trim(struct crew_member *member) {
     }
 }
 
-// Few views are kept, so that they go while others are made. How often threads join memory in a while is the system's to decide.
+// Few views are kept, so that they go while others are made. How often threads join memory in a
+// while is the system's to decide.
 void row_threads_join_memory_in_pieces(void) {
     poolMemPool_t pool = test_pool_of_at_most(MIB(192));
     test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
     sp_pool_from_handle(pool)->kept_views_max = 6;
     crew_open(&crew, pool);
-    for (unsigned again = 0; again < 20 && test_attribute(pool, poolMemPoolStatRemaps) <= 100; again++) {
+    for (unsigned again = 0; again < 20 && test_attribute(pool, poolMemPoolStatRemaps) <= 100;
+         again++) {
         crew_start(&crew, join_or_trim, ROUNDS / 4);
         crew_join(&crew);
     }
@@ -256,7 +261,7 @@ void row_threads_join_memory_in_pieces(void) {
     crew_require_all_back(pool);
 }
 
-// ---------------------------------------------------------------------------------------- another device
+// ---------------------------------------------------------------------------------- another device
 
 static void let_peer(poolMemPool_t pool, enum poolMemAccessFlags flags) {
     const struct poolMemAccessDesc desc = {{poolMemLocationTypeDevice, 1}, flags};
@@ -271,7 +276,8 @@ static void change_access_or_join(struct crew_member *member) {
         join_or_trim(member);
         return;
     }
-    let_peer(pool, crew_draw(member, 2) ? poolMemAccessFlagsProtReadWrite : poolMemAccessFlagsProtNone);
+    let_peer(pool,
+             crew_draw(member, 2) ? poolMemAccessFlagsProtReadWrite : poolMemAccessFlagsProtNone);
     EXPECT(poolMemPoolGetAccess(&flags, pool, &peer), poolSuccess);
     REQUIRE(flags == poolMemAccessFlagsProtNone || flags == poolMemAccessFlagsProtReadWrite);
 }
@@ -304,9 +310,10 @@ void row_threads_let_a_peer_in_and_out_while_others_map(void) {
     crew_require_all_back(pool);
 }
 
-// -------------------------------------------------------------------------------------------------- pools
+// ------------------------------------------------------------------------------------------- pools
 
-// Pools of different sizes, and of each device that there is: a struct that is used again is another pool's in every way.
+// Pools of different sizes, and of each device that there is: a struct that is used again is
+// another pool's in every way.
 static poolMemPool_t any_pool(struct crew_member *member, int device) {
     poolMemPool_t pool = NULL;
     struct poolMemPoolProps props = test_pool_props(device);
@@ -333,7 +340,8 @@ static void make_pools_or_allocate(struct crew_member *member) {
         synchronise_or_trim_or_allocate(member);
 }
 
-// The current pool may be given up between its choice and its use, which the caller must not notice.
+// The current pool may be given up between its choice and its use, which the caller must not
+// notice.
 static void allocate_from_current_or_make_pools(struct crew_member *member) {
     if (crew_draw(member, 2)) {
         make_pools_or_allocate(member);
@@ -369,8 +377,8 @@ static void look_at_current(struct crew_member *member) {
     REQUIRE(error == poolErrorInvalidDevice || error == poolErrorInvalidValue);
 }
 
-// Half of the threads only look, many times while a pool lives, and have no lock in common with the others but where the
-// library takes one.
+// Half of the threads only look, many times while a pool lives, and have no lock in common with the
+// others but where the library takes one.
 static void replace_or_look_at_current(struct crew_member *member) {
     enum { LOOKS = 100 };
     if (member->number % 2 == 0)
@@ -404,7 +412,7 @@ void row_a_pool_is_destroyed_while_threads_free_into_it(void) {
     crew_require_all_back(test_default_pool(0));
 }
 
-// ------------------------------------------------------------------------------------------- short threads
+// ----------------------------------------------------------------------------------- short threads
 
 static void *use_per_thread_stream(void *pool) {
     static const size_t sizes[] = {100, KIB(300), MIB(2)};
@@ -430,7 +438,7 @@ void row_threads_that_end_leave_nothing_behind(void) {
     crew_require_all_back(pool);
 }
 
-// ------------------------------------------------------------------------------------------- new streams
+// ------------------------------------------------------------------------------------- new streams
 
 // A stream that has come to the slot of one before, and threads that see it first, all at a time.
 static struct {

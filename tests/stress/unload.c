@@ -67,14 +67,16 @@ static void *leave_everything_alive(void *argument) {
     int by_reaper = 1;
     for (unsigned i = 0; i < 2; i++) {
         check(use->calls.poolMemPoolCreate(&pools[i], &props), "create");
-        check(use->calls.poolMemPoolSetAttribute(pools[i], poolMemPoolAttrTrimByReaper, &by_reaper), "set");
+        check(use->calls.poolMemPoolSetAttribute(pools[i], poolMemPoolAttrTrimByReaper, &by_reaper),
+              "set");
         for (unsigned k = 0; k < 3; k++)
-            check(use->calls.poolMallocFromPoolAsync(&pointers[i][k], (size_t)700 << (10 * k), pools[i],
-                                                     use->stream),
+            check(use->calls.poolMallocFromPoolAsync(&pointers[i][k], (size_t)700 << (10 * k),
+                                                     pools[i], use->stream),
                   "malloc");
         check(use->calls.poolFreeAsync(pointers[i][2 * i], use->stream), "free");
     }
-    check(use->calls.poolStreamSynchronize(use->stream), "synchronise"); // the library's thread has work now
+    check(use->calls.poolStreamSynchronize(use->stream),
+          "synchronise"); // the library's thread has work now
     check(use->calls.poolMemPoolDestroy(pools[0]), "destroy");
     return NULL;
 }
@@ -137,7 +139,7 @@ static void use_and_unload(const char *path) {
     pthread_barrier_destroy(&use.turn);
 }
 
-// ------------------------------------------------------------------------------------------------ the loop
+// ---------------------------------------------------------------------------------------- the loop
 
 enum { ROUNDS_FIRST = 20, ROUNDS = 200, GROWTH_MAX = 1 << 20 };
 

@@ -44,8 +44,8 @@ _Noreturn void test_fail(const char *file, int line, const char *format, ...) {
 
     char text[1400];
     const char *slash = strrchr(file, '/');
-    int length = snprintf(text, sizeof text, "%s FAIL %s:%d: %s%s%s", subject, slash ? slash + 1 : file, line,
-                          context, *context ? ": " : "", reason);
+    int length = snprintf(text, sizeof text, "%s FAIL %s:%d: %s%s%s", subject,
+                          slash ? slash + 1 : file, line, context, *context ? ": " : "", reason);
     write_line(text, sizeof text, length);
     _exit(TEST_FAILED);
 }
@@ -56,7 +56,8 @@ _Noreturn void test_skip(const char *reason) {
     _exit(TEST_SKIPPED);
 }
 
-void test_expect(const char *file, int line, const char *call, poolError_t error, poolError_t expected) {
+void test_expect(const char *file, int line, const char *call, poolError_t error,
+                 poolError_t expected) {
     if (error == expected)
         return;
     const char *detail = error == poolSuccess ? "" : poolGetLastErrorDetail();

@@ -9,7 +9,7 @@
 
 #include "support/check.h"
 
-// ------------------------------------------------------------------------------------- driver and device
+// ------------------------------------------------------------------------------- driver and device
 
 // TEST_SIMULATED_DRIVER is the simulated driver's file, relative to this program's folder.
 static bool find_simulated_driver(char *path, size_t room) {
@@ -35,7 +35,8 @@ const struct sp_driver *test_driver(void) {
     const struct sp_driver *driver = NULL;
     CUresult error = sp_driver_load(&driver);
     if (error != CUDA_SUCCESS)
-        test_fail(__FILE__, __LINE__, "no driver: %s: %s", sp_driver_error_name(error), sp_driver_problem());
+        test_fail(__FILE__, __LINE__, "no driver: %s: %s", sp_driver_error_name(error),
+                  sp_driver_problem());
     return driver;
 }
 
@@ -58,7 +59,7 @@ void test_use_no_context(void) {
     DRIVER(test_driver()->cuCtxSetCurrent(NULL));
 }
 
-// -------------------------------------------------------------------------------------- streams and memory
+// ------------------------------------------------------------------------------ streams and memory
 
 static CUstream make_stream(unsigned flags) {
     CUstream stream = NULL;
@@ -125,7 +126,7 @@ bool test_is_filled(const void *address, unsigned char value, size_t size) {
     return filled;
 }
 
-// ------------------------------------------------------------------------------------------- held work
+// --------------------------------------------------------------------------------------- held work
 
 static void wait_in_stream(void *argument) {
     struct test_hold *hold = argument;

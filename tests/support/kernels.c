@@ -37,7 +37,8 @@ void test_unload_kernels(void) {
 }
 
 static void launch(CUfunction function, void **parameters, CUstream stream) {
-    DRIVER(test_driver()->cuLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0, stream, parameters, NULL));
+    DRIVER(
+        test_driver()->cuLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0, stream, parameters, NULL));
 }
 
 static void fill_part(uint64_t address, uint64_t size, uint32_t value, CUstream stream) {
@@ -49,8 +50,8 @@ static void check_part(uint64_t address, uint64_t size, uint32_t value, CUstream
 }
 
 // Whole words of the block, at an address that the kernels can take.
-static void touch(void (*part)(uint64_t, uint64_t, uint32_t, CUstream), const void *block, uint32_t value,
-                  size_t size, CUstream stream) {
+static void touch(void (*part)(uint64_t, uint64_t, uint32_t, CUstream), const void *block,
+                  uint32_t value, size_t size, CUstream stream) {
     uint64_t address = (uintptr_t)block, bytes = size / 8 * 8;
     if (bytes > 2 * EDGE) {
         part(address, EDGE, value, stream);
@@ -80,7 +81,8 @@ static CUfunction load(const char *name) {
     return function;
 }
 
-static void launch_spin(CUfunction function, uint64_t nanoseconds, CUdeviceptr flag, CUstream stream) {
+static void launch_spin(CUfunction function, uint64_t nanoseconds, CUdeviceptr flag,
+                        CUstream stream) {
     DRIVER(test_driver()->cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream,
                                          (void *[]){&nanoseconds, &flag}, NULL));
 }

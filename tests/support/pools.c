@@ -79,7 +79,8 @@ struct test_figures test_figures(poolMemPool_t pool) {
     };
 }
 
-void test_same_figures(const char *file, int line, poolMemPool_t pool, struct test_figures expected) {
+void test_same_figures(const char *file, int line, poolMemPool_t pool,
+                       struct test_figures expected) {
     struct test_figures now = test_figures(pool);
     test_equal(file, line, "reserved", now.reserved, expected.reserved);
     test_equal(file, line, "reserved, high", now.reserved_high, expected.reserved_high);

@@ -16,8 +16,8 @@ struct test_figures {
 
 struct poolMemPoolProps test_pool_props(int device);
 
-// A pool of device 0 with default attributes; the same with at most this many bytes reserved; the same that
-// keeps all its memory at a synchronise.
+// A pool of device 0 with default attributes; the same with at most this many bytes reserved; the
+// same that keeps all its memory at a synchronise.
 poolMemPool_t test_pool(void);
 poolMemPool_t test_pool_of_at_most(size_t max_size);
 poolMemPool_t test_keeping_pool(void);
@@ -38,7 +38,8 @@ void *test_malloc(poolMemPool_t pool, size_t size, CUstream stream);
 void test_free(void *pointer, CUstream stream);
 
 // Behind the macro.
-void test_same_figures(const char *file, int line, poolMemPool_t pool, struct test_figures expected);
+void test_same_figures(const char *file, int line, poolMemPool_t pool,
+                       struct test_figures expected);
 
 #define REQUIRE_FIGURES(pool, expected) test_same_figures(__FILE__, __LINE__, (pool), (expected))
 

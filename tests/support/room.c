@@ -9,8 +9,9 @@
 struct ledger {
     const struct test_live *live;
     const struct sp_stream *taker; // null: what is out of reach counts as free
-    uint64_t free;                 // bytes of extents with nothing live in them, of the whole device
-    uint64_t kept;                 // bytes of the others, of the one pool
+    // Bytes of extents with nothing live in them, of the whole device.
+    uint64_t free;
+    uint64_t kept; // bytes of the others, of the one pool
 };
 
 // The exception of the promise: a free of another stream that the request can't ask about. No
@@ -21,7 +22,8 @@ static bool is_out_of_reach(struct sp_fence fence, const struct sp_stream *taker
         return false;
     if (!sp_stream_is_of(owner, taker->context, taker->context_id))
         return true;
-    return atomic_load(&owner->kind) == SP_STREAM_NON_BLOCKING && fence.sequence > sp_stream_covered(owner);
+    return atomic_load(&owner->kind) == SP_STREAM_NON_BLOCKING &&
+           fence.sequence > sp_stream_covered(owner);
 }
 
 // A block that is lent lies at another address, live or kept there. The pages of a slab are live
@@ -64,18 +66,20 @@ static void add_pool(struct ledger *ledger, struct sp_pool *pool, bool is_of_poo
     sp_lock_acquire(&pool->lock);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH(link, &pool->regions[kind].segments)
-        add_segment(ledger, SP_CONTAINER_OF(link, struct sp_segment, link), is_of_pool);
+            add_segment(ledger, SP_CONTAINER_OF(link, struct sp_segment, link), is_of_pool);
     }
     sp_lock_release(&pool->lock);
     sp_lock_release(&pool->map_lock);
 }
 
-static uint64_t room_for(const struct test_live *live, struct sp_pool *pool, const struct sp_stream *taker) {
+static uint64_t room_for(const struct test_live *live, struct sp_pool *pool,
+                         const struct sp_stream *taker) {
     struct sp_device *device = pool->device;
     struct sp_pool *walked = NULL;
     struct ledger ledger = {.live = live, .taker = taker};
     while ((walked = sp_device_next_pool(device, walked))) {
-        if (!sp_pool_is_deterministic(walked)) // what it has free depends on synchronises that it has heard
+        // What it has free depends on synchronises that it has heard.
+        if (!sp_pool_is_deterministic(walked))
             add_pool(&ledger, walked, walked == pool);
     }
     uint64_t on_device = sp_round_down(test_device_free_bytes(), device->vmm.granule) +

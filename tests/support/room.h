@@ -24,8 +24,9 @@ uint64_t test_room(const struct test_live *live, struct sp_pool *pool);
 // can't ask. Puts what the lanes hold among the free blocks, to look at it.
 uint64_t test_room_in_reach(const struct test_live *live, struct sp_pool *pool, CUstream stream);
 
-// Whether the simulated driver completes work late: the library's own event may be pending there, so
-// a request is made twice; and whether work ends though nobody waits for it, as on a real device.
+// Whether the simulated driver completes work late: the library's own event may be pending there,
+// so a request is made twice; and whether work ends though nobody waits for it, as on a real
+// device.
 bool test_completes_late(void);
 bool test_work_ends_by_itself(void);
 

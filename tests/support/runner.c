@@ -27,13 +27,14 @@ struct tally {
 
 static const struct test_program *running;
 
-// ------------------------------------------------------------------------------------ one row, here
+// ----------------------------------------------------------------------------------- one row, here
 
 static bool is_helper_group(const struct test_group *group) {
     return strcmp(group->name, TEST_HELPERS) == 0;
 }
 
-static const struct test_row *find_row(const struct test_program *program, const char *id, bool *helper) {
+static const struct test_row *find_row(const struct test_program *program, const char *id,
+                                       bool *helper) {
     for (size_t g = 0; g < program->group_count; g++) {
         const struct test_group *group = &program->groups[g];
         for (size_t i = 0; i < group->count; i++) {
@@ -65,7 +66,7 @@ static int run_here(const struct test_program *program, const char *id) {
     return EXIT_SUCCESS;
 }
 
-// ------------------------------------------------------------------------- one row, in its own process
+// --------------------------------------------------------------------- one row, in its own process
 
 static _Noreturn void become_row(const char *id, int output, bool errors_too) {
     char only[256];
@@ -85,7 +86,8 @@ static void read_to_end(int descriptor, char *text, size_t room) {
     ssize_t count;
     do {
         bool full = length + 1 >= room;
-        count = read(descriptor, full ? rest : text + length, full ? sizeof rest : room - 1 - length);
+        count =
+            read(descriptor, full ? rest : text + length, full ? sizeof rest : room - 1 - length);
         if (count > 0 && !full)
             length += (size_t)count;
     } while (count > 0);
@@ -121,12 +123,13 @@ void test_run_helper_quietly(const char *id) {
     if (outcome.output[0] != '\0')
         test_fail(__FILE__, __LINE__, "%s wrote: %s", id, outcome.output);
     if (WIFSIGNALED(outcome.status))
-        test_fail(__FILE__, __LINE__, "%s was ended by SIG%s", id, sigabbrev_np(WTERMSIG(outcome.status)));
+        test_fail(__FILE__, __LINE__, "%s was ended by SIG%s", id,
+                  sigabbrev_np(WTERMSIG(outcome.status)));
     if (WEXITSTATUS(outcome.status) != 0)
         test_fail(__FILE__, __LINE__, "%s ended with status %d", id, WEXITSTATUS(outcome.status));
 }
 
-// ------------------------------------------------------------------------------------------ all rows
+// ---------------------------------------------------------------------------------------- all rows
 
 // The first line of the output that speaks of this row, cut off at its end; "" when there is none.
 static const char *verdict_of(const char *id, char *output) {
@@ -195,7 +198,7 @@ static int list_rows(const struct test_program *program) {
     return EXIT_SUCCESS;
 }
 
-// ------------------------------------------------------------------------------------------- options
+// ----------------------------------------------------------------------------------------- options
 
 static error_t read_option(int key, char *value, struct argp_state *state) {
     struct choice *choice = state->input;
@@ -219,7 +222,8 @@ static error_t read_option(int key, char *value, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"driver", 'd', "sim|gpu|PATH", 0, "the driver to run on; without it STREAMPOOL_DRIVER decides", 0},
+    {"driver", 'd', "sim|gpu|PATH", 0, "the driver to run on; without it STREAMPOOL_DRIVER decides",
+     0},
     {"group", 'g', "NAME", 0, "which rows; without it the first group", 0},
     {"list", 'l', NULL, 0, "print the rows and what each one promises", 0},
     {"only", 'o', "ID", 0, "run one row, in this process", 0},

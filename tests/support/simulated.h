@@ -1,5 +1,5 @@
-// The control side of the simulated driver, for programs that run on a real driver too: found in the driver
-// that is loaded, if it is there.
+// The control side of the simulated driver, for programs that run on a real driver too: found in
+// the driver that is loaded, if it is there.
 #ifndef STREAMPOOL_TESTS_SUPPORT_SIMULATED_H
 #define STREAMPOOL_TESTS_SUPPORT_SIMULATED_H
 

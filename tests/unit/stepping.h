@@ -1,6 +1,6 @@
 // Runs a function one instruction at a time, so that a test can do between any two of them what
-// another thread could. Include cmocka.h before. A test begins with require_stepping, which skips it
-// where it can't be done. What is kept is static: one test program steps one thread at a time.
+// another thread could. Include cmocka.h before. A test begins with require_stepping, which skips
+// it where it can't be done. What is kept is static: one test program steps one thread at a time.
 #ifndef STREAMPOOL_TESTS_UNIT_STEPPING_H
 #define STREAMPOOL_TESTS_UNIT_STEPPING_H
 
@@ -36,8 +36,8 @@ static inline void stepping_trap(int number, siginfo_t *info, void *context) {
         ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)STEPPING_FLAG;
 }
 
-// Calls `between` after each instruction of `function`, until it returns false. The function starts no
-// thread: that would step, too.
+// Calls `between` after each instruction of `function`, until it returns false. The function starts
+// no thread: that would step, too.
 static inline void step_through(void (*function)(void), bool (*between)(void)) {
     const struct sigaction trap = {.sa_sigaction = stepping_trap, .sa_flags = SA_SIGINFO};
     struct sigaction before;

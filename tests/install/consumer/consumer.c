@@ -1,6 +1,8 @@
-// A small program that uses streampool: one allocation and one free. consumer.cc is the same program in C++.
+// A small program that uses streampool: one allocation and one free. consumer.cc is the same
+// program in C++.
 //
-// It has no toolkit, so it takes the few driver calls that make a context from the library that STREAMPOOL_DRIVER names.
+// It has no toolkit, so it takes the few driver calls that make a context from the library that
+// STREAMPOOL_DRIVER names.
 #include <streampool/streampool.h>
 
 #include <dlfcn.h>
@@ -26,7 +28,8 @@ static int make_context(void *driver) {
     retain_function retain = (retain_function)dlsym(driver, "cuDevicePrimaryCtxRetain");
     set_current_function set_current = (set_current_function)dlsym(driver, "cuCtxSetCurrent");
     void *context = NULL;
-    return !init || !retain || !set_current || init(0) || retain(&context, 0) || set_current(context);
+    return !init || !retain || !set_current || init(0) || retain(&context, 0) ||
+           set_current(context);
 }
 
 static int drop_context(void *driver) {

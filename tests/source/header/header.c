@@ -1,11 +1,9 @@
-// The public header in C, in the order that SP_ALONE, SP_BEFORE_CUDA or SP_AFTER_CUDA names. header.cc includes this
-// file, so that the same holds in C++.
-// clang-format off
+// The public header in C, in the order that SP_ALONE, SP_BEFORE_CUDA or SP_AFTER_CUDA names.
+// header.cc includes this file, so that the same holds in C++. clang-format off
 #if defined(SP_AFTER_CUDA)
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #endif
-#include <streampool/streampool.h>
 #include <streampool/streampool.h>
 #if defined(SP_BEFORE_CUDA)
 #include <cuda.h>
@@ -23,11 +21,14 @@
 
 // The handles are the toolkit's own types: functions of ours take them with no cast.
 #if !defined(SP_ALONE)
-static poolError_t (*const malloc_in_runtime_stream)(void **, size_t, cudaStream_t) = poolMallocAsync;
+static poolError_t (*const malloc_in_runtime_stream)(void **, size_t,
+                                                     cudaStream_t) = poolMallocAsync;
 static poolError_t (*const record_runtime_event)(cudaEvent_t, cudaStream_t) = poolEventRecord;
 
-static_assert(sizeof(struct poolMemPoolProps) == sizeof(struct cudaMemPoolProps), "same layout as CUDA's");
-static_assert(sizeof(struct poolMemAccessDesc) == sizeof(struct cudaMemAccessDesc), "same layout as CUDA's");
+static_assert(sizeof(struct poolMemPoolProps) == sizeof(struct cudaMemPoolProps),
+              "same layout as CUDA's");
+static_assert(sizeof(struct poolMemAccessDesc) == sizeof(struct cudaMemAccessDesc),
+              "same layout as CUDA's");
 #define SAME_NUMBER(ours, cudas) static_assert((int)ours == (int)cudas, #ours " has CUDA's number");
 #include "cuda_numbers.h"
 #endif

@@ -13,8 +13,8 @@
 #include "api/api.h"
 #include "order/context.h"
 
-// What a call does on a default stream where no context is current. The fixture has retained device 0's primary context;
-// device 1's is active only where the library retains it.
+// What a call does on a default stream where no context is current. The fixture has retained device
+// 0's primary context; device 1's is active only where the library retains it.
 
 static int setup(void **state) {
     (void)state;
@@ -80,7 +80,8 @@ static poolError_t call_malloc_per_thread(CUstream stream) {
 
 static poolError_t call_malloc_with_flags(CUstream stream) {
     void *pointer = NULL;
-    poolError_t error = poolMallocAsyncWithFlags(&pointer, 1000, NULL, stream, poolMallocNoInsertedWaits);
+    poolError_t error =
+        poolMallocAsyncWithFlags(&pointer, 1000, NULL, stream, poolMallocNoInsertedWaits);
     assert_true(error != poolSuccess || poolFree(pointer) == poolSuccess);
     return error;
 }
@@ -92,7 +93,8 @@ static poolError_t call_malloc_from_pool(CUstream stream) {
     return error;
 }
 
-// Memory of a pool of device 1, too: the runtime's goes by the thread's device, which is 0 where none was chosen.
+// Memory of a pool of device 1, too: the runtime's goes by the thread's device, which is 0 where
+// none was chosen.
 static poolError_t call_free(CUstream stream) {
     void *pointers[2];
     poolError_t error = poolSuccess;
@@ -169,7 +171,8 @@ static void every_call_makes_the_primary_context_of_device_0_current_and_goes_on
 static void require_kept(call_function call, CUstream stream) {
     CUcontext own = NULL;
     assert_int_equal(sp_driver->cuCtxCreate(&own, 0, 1), CUDA_SUCCESS);
-    if (call != call_record && call != call_wait && call != call_free) { // these are another context's
+    // These are another context's.
+    if (call != call_record && call != call_wait && call != call_free) {
         assert_int_equal(call(stream), poolSuccess);
         assert_ptr_equal(current(), own);
     }
@@ -210,7 +213,8 @@ static void a_call_with_a_pool_of_another_device_gets_that_devices_context(void 
     assert_int_equal(device_of(current()), 1);
     fixture_free(pointer, NULL);
     use(NULL);
-    assert_int_equal(poolMallocAsyncWithFlags(&pointer, 1000, pool, CU_STREAM_PER_THREAD, 0), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, 1000, pool, CU_STREAM_PER_THREAD, 0),
+                     poolSuccess);
     assert_int_equal(device_of(current()), 1);
     fixture_free(pointer, CU_STREAM_PER_THREAD);
     use(NULL);
@@ -230,11 +234,13 @@ static void call_with_promises(int promises, CUstream stream) {
 // Where default streams are remembered that holds for the first call.
 static void with_promises_it_is_the_same(void **state) {
     (void)state;
-    static const int promises[] = {poolPromiseNoCapture, poolPromiseStreamDestroy | poolPromiseNeverCapture,
+    static const int promises[] = {poolPromiseNoCapture,
+                                   poolPromiseStreamDestroy | poolPromiseNeverCapture,
                                    poolPromiseNoLegacyOrder, poolPromiseStreamDestroy};
     for (size_t i = 0; i < DEFAULTS * sizeof promises / sizeof promises[0]; i++)
         call_with_promises(promises[i / DEFAULTS], defaults[i % DEFAULTS]);
-    call_with_promises(poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseOneContext, NULL);
+    call_with_promises(poolPromiseStreamDestroy | poolPromiseNoCapture | poolPromiseOneContext,
+                       NULL);
 }
 
 static void a_users_stream_needs_no_context_and_brings_none(void **state) {
@@ -247,7 +253,7 @@ static void a_users_stream_needs_no_context_and_brings_none(void **state) {
     use(simulated_context());
 }
 
-// --------------------------------------------------------------------------------------------- threads
+// ----------------------------------------------------------------------------------------- threads
 
 static void *call_in_fresh_thread(void *result) {
     poolError_t *error = result;
@@ -304,7 +310,8 @@ static void a_context_that_was_reset_is_retained_anew(void **state) {
     }
     uint64_t before = retains();
     CUcontext others = NULL;
-    assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&others, 0), CUDA_SUCCESS); // at the same handle
+    // At the same handle.
+    assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&others, 0), CUDA_SUCCESS);
     use(NULL);
     assert_int_equal(call_malloc(NULL), poolSuccess);
     assert_ptr_equal(current(), others);
@@ -330,7 +337,7 @@ static void what_was_reset_is_not_released_at_the_end(void **state) {
     assert_false(is_active(0));
 }
 
-// -------------------------------------------------------------------------------------------- failures
+// ---------------------------------------------------------------------------------------- failures
 
 static const char *failing;
 
@@ -370,7 +377,8 @@ static void a_context_without_an_id_is_given_back(void **state) {
     pool_of(1);
     use(NULL);
     simcudaFailCall(name, 1, simcudaFaultOnce, CUDA_ERROR_ECC_UNCORRECTABLE);
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool_of(1), NULL), poolErrorECCUncorrectable);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool_of(1), NULL),
+                     poolErrorECCUncorrectable);
     assert_false(is_active(1));
     assert_null(current());
     assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool_of(1), NULL), poolSuccess);
@@ -384,7 +392,8 @@ static void a_context_that_can_not_be_made_current_is_not_retained_twice(void **
     use(NULL);
     uint64_t before = retains();
     simcudaFailCall("cuCtxSetCurrent", 1, simcudaFaultOnce, CUDA_ERROR_ECC_UNCORRECTABLE);
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool_of(1), NULL), poolErrorECCUncorrectable);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool_of(1), NULL),
+                     poolErrorECCUncorrectable);
     assert_null(current());
     assert_int_equal(poolMallocFromPoolAsync(&pointer, 1000, pool_of(1), NULL), poolSuccess);
     assert_int_equal(retains(), before + 1);

@@ -12,10 +12,10 @@
 
 static void every_error_has_its_own_name_and_a_line_about_it(void **state) {
     (void)state;
-#define HAS_NAME(name, number, text)                                                                         \
-    assert_int_equal(name, number);                                                                          \
-    assert_string_equal(poolGetErrorName(name), #name);                                                      \
-    assert_string_equal(poolGetErrorString(name), text);                                                     \
+#define HAS_NAME(name, number, text)                                                               \
+    assert_int_equal(name, number);                                                                \
+    assert_string_equal(poolGetErrorName(name), #name);                                            \
+    assert_string_equal(poolGetErrorString(name), text);                                           \
     assert_true(strlen(text) > 0);
     STREAMPOOL_ERRORS(HAS_NAME)
 #undef HAS_NAME
@@ -101,7 +101,8 @@ static void each_bad_parameter_is_named(void **state) {
     assert_string_equal(poolGetLastErrorDetail(), "there is no device 7");
 }
 
-static void the_native_error_stands_behind_the_last_failure_and_either_half_can_be_asked(void **state) {
+static void
+the_native_error_stands_behind_the_last_failure_and_either_half_can_be_asked(void **state) {
     (void)state;
     int native = 0;
     const char *entry_point = "";
@@ -112,15 +113,17 @@ static void the_native_error_stands_behind_the_last_failure_and_either_half_can_
     assert_int_equal(native, CUDA_ERROR_LAUNCH_FAILED);
     assert_int_equal(poolGetLastNativeError(NULL, &entry_point), poolSuccess);
     assert_string_equal(entry_point, "cuStreamSynchronize");
-    assert_string_equal(poolGetLastErrorDetail(),
-                        "synchronising the stream: cuStreamSynchronize returned CUDA_ERROR_LAUNCH_FAILED");
+    assert_string_equal(
+        poolGetLastErrorDetail(),
+        "synchronising the stream: cuStreamSynchronize returned CUDA_ERROR_LAUNCH_FAILED");
     assert_int_equal(poolMemPoolDestroy(NULL), poolErrorInvalidValue);
     assert_int_equal(poolGetLastNativeError(&native, &entry_point), poolSuccess);
     assert_int_equal(native, CUDA_SUCCESS);
     assert_string_equal(entry_point, "");
 }
 
-#define error_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define error_test(function)                                                                       \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

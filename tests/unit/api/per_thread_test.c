@@ -7,7 +7,8 @@
 
 #include "unit/pool/fixture.h"
 
-// Which stream a call acted on is seen from what pends: work on the legacy stream or on the thread's own.
+// Which stream a call acted on is seen from what pends: work on the legacy stream or on the
+// thread's own.
 
 static void stream_0_of_a_variant_is_the_threads_own_stream(void **state) {
     (void)state;
@@ -70,7 +71,8 @@ static void a_users_stream_is_itself_in_both(void **state) {
     assert_int_equal(poolStreamQuery(a), poolSuccess);
 }
 
-#define variant_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define variant_test(function)                                                                     \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -9,7 +9,8 @@
 
 #include "unit/pool/fixture.h"
 
-// What the driver is asked in a pair, by what the program has promised; and that a promise which is kept loses nothing.
+// What the driver is asked in a pair, by what the program has promised; and that a promise which is
+// kept loses nothing.
 
 enum {
     BOTH = poolPromiseStreamDestroy | poolPromiseNoCapture,
@@ -58,11 +59,13 @@ struct calls {
 static struct calls count_calls(void) {
     return (struct calls){simcudaCallCount(NULL), simcudaCallCount("cuStreamIsCapturing"),
                           simcudaCallCount("cuStreamGetId") + simcudaCallCount("cuCtxGetId") +
-                              simcudaCallCount("cuStreamGetCtx") + simcudaCallCount("cuCtxGetCurrent")};
+                              simcudaCallCount("cuStreamGetCtx") +
+                              simcudaCallCount("cuCtxGetCurrent")};
 }
 
 // Of the second and later pairs of a size.
-static struct calls calls_of(void (*make_pair)(size_t size, CUstream stream), size_t size, CUstream stream) {
+static struct calls calls_of(void (*make_pair)(size_t size, CUstream stream), size_t size,
+                             CUstream stream) {
     for (int warm = 0; warm < 2; warm++)
         make_pair(size, stream);
     struct calls before = count_calls();
@@ -73,8 +76,6 @@ static struct calls calls_of(void (*make_pair)(size_t size, CUstream stream), si
 }
 
 static const size_t sizes[] = {1000, MIB(1)};
-
-// ---- what is asked
 
 static void without_a_promise_each_call_asks_for_both(void **state) {
     (void)state;
@@ -199,8 +200,6 @@ static void another_number_is_refused_and_forgets_nothing(void **state) {
     assert_int_equal(sp_pool_promises(fixture_inside(pool)), AND_ONE_CONTEXT);
     assert_ptr_equal(sp_stream_remembered(NULL), fixture_stream(NULL));
 }
-
-// ---- that it is right
 
 // A new stream at the handle, which the simulated driver gives out again at once.
 static CUstream recycle(CUstream stream) {
@@ -377,8 +376,6 @@ static void and_with_its_pool(void **state) {
     assert_null(sp_stream_remembered(a));
 }
 
-// ---- that it is right of default streams
-
 static void null_and_the_legacy_stream_are_one(void **state) {
     (void)state;
     promise(AND_ONE_CONTEXT | poolPromiseNoLegacyOrder);
@@ -402,7 +399,8 @@ static void *allocate_on_its_own(void *unused) {
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
     assert_null(sp_stream_remembered(CU_STREAM_PER_THREAD));
     elsewhere.first = fixture_malloc(pool, 1000, CU_STREAM_PER_THREAD);
-    assert_ptr_equal(sp_stream_remembered(CU_STREAM_PER_THREAD), fixture_stream(CU_STREAM_PER_THREAD));
+    assert_ptr_equal(sp_stream_remembered(CU_STREAM_PER_THREAD),
+                     fixture_stream(CU_STREAM_PER_THREAD));
     elsewhere.second = fixture_malloc(pool, 1000, CU_STREAM_PER_THREAD);
     fixture_free(elsewhere.first, CU_STREAM_PER_THREAD);
     fixture_free(elsewhere.second, CU_STREAM_PER_THREAD);
@@ -421,7 +419,8 @@ static void each_thread_knows_its_own_default_stream(void **state) {
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_ptr_not_equal(elsewhere.first, pointer);
         assert_ptr_not_equal(elsewhere.second, pointer);
-        assert_ptr_equal(sp_stream_remembered(CU_STREAM_PER_THREAD), fixture_stream(CU_STREAM_PER_THREAD));
+        assert_ptr_equal(sp_stream_remembered(CU_STREAM_PER_THREAD),
+                         fixture_stream(CU_STREAM_PER_THREAD));
     }
     void *again = fixture_malloc(pool, 1000, CU_STREAM_PER_THREAD);
     assert_ptr_equal(again, pointer);

@@ -55,7 +55,7 @@ static int enable(void **state) {
     return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ alone
+// ------------------------------------------------------------------------------------------- alone
 
 // The first test: later ones enable owners.
 static void without_the_system_call_it_is_a_plain_lock(void **state) {
@@ -90,7 +90,7 @@ static void a_thread_owns_many_locks(void **state) {
         assert_ptr_equal(owner_of(&locks[i]), sp_this_thread);
 }
 
-// ------------------------------------------------------------------------------------------ the barrier
+// ------------------------------------------------------------------------------------- the barrier
 
 // Barriers that were asked for, and what the lock was then.
 static struct {
@@ -118,10 +118,11 @@ long syscall(long number, ...) {
         *(void **)&next = dlsym(RTLD_NEXT, "syscall");
     if (number == SYS_membarrier && arguments[0] == MEMBARRIER_CMD_PRIVATE_EXPEDITED)
         watch_barrier();
-    return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+    return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+                arguments[5]);
 }
 
-// ---------------------------------------------------------------------------------------------- together
+// ---------------------------------------------------------------------------------------- together
 
 static _Atomic bool had;
 
@@ -220,7 +221,8 @@ static void each_end_asks_for_more_up_to_a_limit(void **state) {
 
 enum { THREADS = 4, ROUNDS = 60, BURST = 600 };
 
-// Long enough a burst to become the owner in it, and no longer than the others need to get in between.
+// Long enough a burst to become the owner in it, and no longer than the others need to get in
+// between.
 static void *count_up_in_bursts(void *unused) {
     (void)unused;
     for (int round = 0; round < ROUNDS; round++) {
@@ -276,9 +278,10 @@ static void an_owner_at_work_loses_nothing_to_another_thread(void **state) {
     assert_int_equal(guarded, OWN_ROUNDS + taken);
 }
 
-// ------------------------------------------------------------------------------- on the way in
+// ----------------------------------------------------------------------------------- on the way in
 
-// The other thread ends the ownership at the moment when the owner has seen that it is one and hasn't said where it goes.
+// The other thread ends the ownership at the moment when the owner has seen that it is one and
+// hasn't said where it goes.
 static struct {
     pthread_t other;
     _Atomic bool inside;
@@ -329,7 +332,7 @@ static void an_owner_that_is_none_any_more_stays_outside(void **state) {
     assert_true(way.contended);
 }
 
-// ------------------------------------------------------------------------------------------ threads that end
+// -------------------------------------------------------------------------------- threads that end
 
 static struct sp_lock_owner *seen;
 

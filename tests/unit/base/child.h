@@ -1,5 +1,5 @@
-// Runs a piece of a test in a forked child, for modules that read the environment or load a library only
-// once in a process.
+// Runs a piece of a test in a forked child, for modules that read the environment or load a library
+// only once in a process.
 #ifndef STREAMPOOL_TESTS_UNIT_BASE_CHILD_H
 #define STREAMPOOL_TESTS_UNIT_BASE_CHILD_H
 
@@ -15,8 +15,9 @@ struct child_outcome {
     char errors[32768];
 };
 
-// `body` fills *result (`size` bytes, zeroed before), which the parent then has. A child that returns from
-// `body` exits with status 0; assertions belong into the parent. Returns false when no child could be had.
+// `body` fills *result (`size` bytes, zeroed before), which the parent then has. A child that
+// returns from `body` exits with status 0; assertions belong into the parent. Returns false when no
+// child could be had.
 static inline _Bool child_run(void (*body)(void *result), void *result, size_t size,
                               struct child_outcome *outcome) {
     memset(outcome, 0, sizeof(*outcome));

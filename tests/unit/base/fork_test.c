@@ -36,7 +36,8 @@ static void fork_while_watched(void *result) {
     static struct child_outcome inner;
     seen->watching = sp_fork_watch() && sp_fork_watch();
     seen->before = sp_process_is_forked();
-    if (!child_run(look_in_child_and_grandchild, &of_child, sizeof(of_child), &inner) || inner.status != 0)
+    if (!child_run(look_in_child_and_grandchild, &of_child, sizeof(of_child), &inner) ||
+        inner.status != 0)
         _exit(1);
     seen->in_child = of_child.in_child;
     seen->in_grandchild = of_child.in_grandchild;

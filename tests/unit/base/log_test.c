@@ -54,8 +54,9 @@ static void a_level_writes_itself_and_what_is_graver(void **state) {
     run_with_level("warn", log_one_of_each);
     assert_string_equal(outcome.errors, "streampool: an error\nstreampool: a warning\n");
     assert_int_equal(run_with_level("info", log_one_of_each), 0);
-    assert_string_equal(outcome.errors,
-                        "streampool: an error\nstreampool: a warning\nstreampool: some information\n");
+    assert_string_equal(
+        outcome.errors,
+        "streampool: an error\nstreampool: a warning\nstreampool: some information\n");
 }
 
 static void arguments_are_evaluated_only_when_the_line_is_written(void **state) {

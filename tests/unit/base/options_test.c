@@ -83,7 +83,8 @@ static void ints_are_read_up_to_their_limits(void **state) {
     assert_true(sp_option_parse(SP_OPTION_int, "-2147483648", &value));
     assert_true(value == INT_MIN);
     value = 42;
-    static const char *const texts[] = {"", "-", "2147483648", "-2147483649", "10.2", "1K", " 1", "--1"};
+    static const char *const texts[] = {"",     "-",  "2147483648", "-2147483649",
+                                        "10.2", "1K", " 1",         "--1"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         assert_false(sp_option_parse(SP_OPTION_int, texts[i], &value));
     assert_int_equal(value, 42);
@@ -235,10 +236,12 @@ static void threads_that_come_first_together_read_the_same(void **state) {
 static void every_option_has_its_own_name_and_a_help_text(void **state) {
     (void)state;
     for (size_t i = 0; i < sp_option_count; i++) {
-        assert_int_equal(strncmp(sp_option_entries[i].environment, "STREAMPOOL_", strlen("STREAMPOOL_")), 0);
+        assert_int_equal(
+            strncmp(sp_option_entries[i].environment, "STREAMPOOL_", strlen("STREAMPOOL_")), 0);
         assert_true(strlen(sp_option_entries[i].help) > 0);
         for (size_t j = 0; j < i; j++)
-            assert_string_not_equal(sp_option_entries[i].environment, sp_option_entries[j].environment);
+            assert_string_not_equal(sp_option_entries[i].environment,
+                                    sp_option_entries[j].environment);
     }
 }
 

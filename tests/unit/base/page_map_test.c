@@ -114,7 +114,8 @@ int main(void) {
         cmocka_unit_test_teardown(a_new_range_is_owned_by_nobody, clear),
         cmocka_unit_test_teardown(an_entry_keeps_its_word_when_ranges_are_added, clear),
         cmocka_unit_test_teardown(one_range_too_many_is_refused_and_changes_nothing, clear),
-        cmocka_unit_test_teardown(a_range_whose_table_can_not_be_had_is_refused_and_changes_nothing, clear),
+        cmocka_unit_test_teardown(a_range_whose_table_can_not_be_had_is_refused_and_changes_nothing,
+                                  clear),
         cmocka_unit_test_teardown(ranges_added_by_several_threads_are_all_found, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,8 +69,8 @@ static void play_with(size_t threads) {
     static struct crowd crowd;
     for (uint32_t i = 0; i < OPERATIONS; i++)
         operations[i].thread = (uint32_t)((i * UINT64_C(2654435761) >> 7) % threads);
-    crowd.trace =
-        (struct sp_trace){.operations = operations, .operation_count = OPERATIONS, .thread_count = threads};
+    crowd.trace = (struct sp_trace){
+        .operations = operations, .operation_count = OPERATIONS, .thread_count = threads};
     assert_true(sp_shares_open(&crowd.shares, &crowd.trace));
     assert_true(sp_lead_open(&crowd.lead, &crowd.trace));
     for (int pass = 0; pass < 2; pass++)

@@ -10,8 +10,8 @@
 
 enum { STREAMS = 5, OPERATIONS = 1000 };
 
-// Two allocations of bytes, one of none, one that had failed; one free at home, one foreign, one of a null
-// pointer.
+// Two allocations of bytes, one of none, one that had failed; one free at home, one foreign, one of
+// a null pointer.
 static struct sp_trace_block blocks[] = {{512, 0}, {1024, 1}, {0, 0}, {2048, 0}};
 static struct sp_trace_operation operations[] = {
     {SP_TRACE_ALLOCATE, 0, 0, 0},
@@ -25,7 +25,8 @@ static struct sp_trace_operation operations[] = {
 
 enum { COUNT = sizeof operations / sizeof operations[0], PIECES = 3 };
 
-static const struct sp_trace trace = {.operations = operations, .operation_count = COUNT, .blocks = blocks};
+static const struct sp_trace trace = {
+    .operations = operations, .operation_count = COUNT, .blocks = blocks};
 
 static void the_pieces_together_fill_the_share_of_the_time(void **state) {
     (void)state;
@@ -43,7 +44,8 @@ static void a_length_that_is_given_is_taken(void **state) {
 static void a_trace_with_no_use_for_work_has_none(void **state) {
     (void)state;
     struct sp_plan plan = {.work = 0.9, .pace_ns = 6000};
-    struct sp_trace empty = {.operations = operations + COUNT - 1, .operation_count = 1, .blocks = blocks};
+    struct sp_trace empty = {
+        .operations = operations + COUNT - 1, .operation_count = 1, .blocks = blocks};
     assert_int_equal(sp_plan_piece_ns(&plan, &empty), 0);
 }
 
@@ -89,8 +91,10 @@ static void the_draw_depends_on_the_seed_and_the_operation_alone(void **state) {
     struct sp_plan plan = {.seed = 1}, other = {.seed = 2};
     size_t differences = 0;
     for (size_t i = 0; i < OPERATIONS; i++) {
-        assert_int_equal(sp_plan_waiter(&plan, i, 0, STREAMS), sp_plan_waiter(&plan, i, 0, STREAMS));
-        differences += sp_plan_waiter(&plan, i, 0, STREAMS) != sp_plan_waiter(&other, i, 0, STREAMS);
+        assert_int_equal(sp_plan_waiter(&plan, i, 0, STREAMS),
+                         sp_plan_waiter(&plan, i, 0, STREAMS));
+        differences +=
+            sp_plan_waiter(&plan, i, 0, STREAMS) != sp_plan_waiter(&other, i, 0, STREAMS);
     }
     assert_true(differences > OPERATIONS / 2);
 }

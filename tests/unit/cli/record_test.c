@@ -73,7 +73,8 @@ static void a_stream_is_decimal_hexadecimal_or_nil(void **state) {
 static void the_largest_numbers_fit(void **state) {
     (void)state;
     struct sp_record record = parsed(
-        "18446744073709551615,18446744073709551615,allocate,0xffffffffffffffff,18446744073709551615,7");
+        "18446744073709551615,18446744073709551615,allocate,0xffffffffffffffff,"
+        "18446744073709551615,7");
     assert_int_equal(record.pointer, UINT64_MAX);
     assert_int_equal(record.size, UINT64_MAX);
 }

@@ -30,7 +30,8 @@ static void one_value_is_every_figure(void **state) {
     (void)state;
     double values[] = {42};
     struct sp_spread spread = sp_spread_of(values, 1);
-    assert_true(spread.median == 42 && spread.least == 42 && spread.most == 42 && spread.mean == 42);
+    assert_true(spread.median == 42 && spread.least == 42 && spread.most == 42 &&
+                spread.mean == 42);
 }
 
 static void a_geometric_mean_is_that_of_the_values_above_0(void **state) {

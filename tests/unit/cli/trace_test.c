@@ -1,4 +1,5 @@
-// Traces that are as they should be, and what they resolve to. Those that are not are tests/cli/malformed_test.c.
+// Traces that are as they should be, and what they resolve to. Those that are not are
+// tests/cli/malformed_test.c.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

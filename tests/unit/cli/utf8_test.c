@@ -26,8 +26,9 @@ static void what_is_utf8_stays(void **state) {
     assert_stays("");
     assert_stays("run \t\x7f");
     assert_stays("caf\xc3\xa9");
-    assert_stays("\xc2\x80\xdf\xbf");                                 // two bytes: U+0080, U+07FF
-    assert_stays("\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf"); // three: around the surrogates
+    assert_stays("\xc2\x80\xdf\xbf"); // two bytes: U+0080, U+07FF
+    assert_stays(
+        "\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf"); // three: around the surrogates
     assert_stays("\xf0\x90\x80\x80\xf1\x80\x80\x80\xf4\x8f\xbf\xbf"); // four: to U+10FFFF
 }
 

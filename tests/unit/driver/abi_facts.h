@@ -1,69 +1,70 @@
-// The facts about the driver's ABI that abi.h states: one list, which abi_facts_ours.c evaluates with our
-// declarations and abi_facts_toolkit.c with the toolkit's. Include it after the one or the other.
+// The facts about the driver's ABI that abi.h states: one list, which abi_facts_ours.c evaluates
+// with our declarations and abi_facts_toolkit.c with the toolkit's. Include it after the one or the
+// other.
 //
 //   ABI_TYPES(X)   X(type): its size counts
 //   ABI_FIELDS(X)  X(type, field): offset and size count
 //
-// The enumerators come from abi_enumerators.inc, which the build extracts from abi.h, and the error codes
-// from SP_DRIVER_ERRORS.
+// The enumerators come from abi_enumerators.inc, which the build extracts from abi.h, and the error
+// codes from SP_DRIVER_ERRORS.
 #ifndef STREAMPOOL_TESTS_ABI_FACTS_H
 #define STREAMPOOL_TESTS_ABI_FACTS_H
 
 #include <stddef.h>
 
-#define ABI_TYPES(X)                                                                                         \
-    X(CUdevice)                                                                                              \
-    X(CUdeviceptr)                                                                                           \
-    X(CUmemGenericAllocationHandle)                                                                          \
-    X(CUcontext)                                                                                             \
-    X(CUmodule)                                                                                              \
-    X(CUfunction)                                                                                            \
-    X(CUstream)                                                                                              \
-    X(CUevent)                                                                                               \
-    X(CUgraph)                                                                                               \
-    X(CUgraphExec)                                                                                           \
-    X(CUgraphNode)                                                                                           \
-    X(CUmemoryPool)                                                                                          \
-    X(CUhostFn)                                                                                              \
-    X(CUresult)                                                                                              \
-    X(CUdevice_attribute)                                                                                    \
-    X(CUpointer_attribute)                                                                                   \
-    X(CUmemLocationType)                                                                                     \
-    X(CUmemAllocationType)                                                                                   \
-    X(CUmemAllocationHandleType)                                                                             \
-    X(CUmemAccess_flags)                                                                                     \
-    X(CUmemAllocationGranularity_flags)                                                                      \
-    X(CUmemLocation)                                                                                         \
-    X(CUmemAllocationProp)                                                                                   \
-    X(CUmemAccessDesc)                                                                                       \
-    X(CUmemPoolProps)                                                                                        \
-    X(CUmemPool_attribute)                                                                                   \
-    X(CUstream_flags)                                                                                        \
-    X(CUevent_flags)                                                                                         \
-    X(CUstreamCaptureStatus)                                                                                 \
-    X(CUstreamCaptureMode)                                                                                   \
+#define ABI_TYPES(X)                                                                               \
+    X(CUdevice)                                                                                    \
+    X(CUdeviceptr)                                                                                 \
+    X(CUmemGenericAllocationHandle)                                                                \
+    X(CUcontext)                                                                                   \
+    X(CUmodule)                                                                                    \
+    X(CUfunction)                                                                                  \
+    X(CUstream)                                                                                    \
+    X(CUevent)                                                                                     \
+    X(CUgraph)                                                                                     \
+    X(CUgraphExec)                                                                                 \
+    X(CUgraphNode)                                                                                 \
+    X(CUmemoryPool)                                                                                \
+    X(CUhostFn)                                                                                    \
+    X(CUresult)                                                                                    \
+    X(CUdevice_attribute)                                                                          \
+    X(CUpointer_attribute)                                                                         \
+    X(CUmemLocationType)                                                                           \
+    X(CUmemAllocationType)                                                                         \
+    X(CUmemAllocationHandleType)                                                                   \
+    X(CUmemAccess_flags)                                                                           \
+    X(CUmemAllocationGranularity_flags)                                                            \
+    X(CUmemLocation)                                                                               \
+    X(CUmemAllocationProp)                                                                         \
+    X(CUmemAccessDesc)                                                                             \
+    X(CUmemPoolProps)                                                                              \
+    X(CUmemPool_attribute)                                                                         \
+    X(CUstream_flags)                                                                              \
+    X(CUevent_flags)                                                                               \
+    X(CUstreamCaptureStatus)                                                                       \
+    X(CUstreamCaptureMode)                                                                         \
     X(CUdriverProcAddressQueryResult)
 
-#define ABI_FIELDS(X)                                                                                        \
-    X(CUmemLocation, type)                                                                                   \
-    X(CUmemLocation, id)                                                                                     \
-    X(CUmemAllocationProp, type)                                                                             \
-    X(CUmemAllocationProp, requestedHandleTypes)                                                             \
-    X(CUmemAllocationProp, location)                                                                         \
-    X(CUmemAllocationProp, win32HandleMetaData)                                                              \
-    X(CUmemAllocationProp, allocFlags)                                                                       \
-    X(CUmemAllocationProp, allocFlags.compressionType)                                                       \
-    X(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable)                                                  \
-    X(CUmemAllocationProp, allocFlags.usage)                                                                 \
-    X(CUmemAllocationProp, allocFlags.reserved)                                                              \
-    X(CUmemAccessDesc, location)                                                                             \
-    X(CUmemAccessDesc, flags)                                                                                \
-    X(CUmemPoolProps, allocType)                                                                             \
-    X(CUmemPoolProps, handleTypes)                                                                           \
-    X(CUmemPoolProps, location)                                                                              \
-    X(CUmemPoolProps, win32SecurityAttributes)                                                               \
-    X(CUmemPoolProps, maxSize)                                                                               \
-    X(CUmemPoolProps, usage)                                                                                 \
+#define ABI_FIELDS(X)                                                                              \
+    X(CUmemLocation, type)                                                                         \
+    X(CUmemLocation, id)                                                                           \
+    X(CUmemAllocationProp, type)                                                                   \
+    X(CUmemAllocationProp, requestedHandleTypes)                                                   \
+    X(CUmemAllocationProp, location)                                                               \
+    X(CUmemAllocationProp, win32HandleMetaData)                                                    \
+    X(CUmemAllocationProp, allocFlags)                                                             \
+    X(CUmemAllocationProp, allocFlags.compressionType)                                             \
+    X(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable)                                        \
+    X(CUmemAllocationProp, allocFlags.usage)                                                       \
+    X(CUmemAllocationProp, allocFlags.reserved)                                                    \
+    X(CUmemAccessDesc, location)                                                                   \
+    X(CUmemAccessDesc, flags)                                                                      \
+    X(CUmemPoolProps, allocType)                                                                   \
+    X(CUmemPoolProps, handleTypes)                                                                 \
+    X(CUmemPoolProps, location)                                                                    \
+    X(CUmemPoolProps, win32SecurityAttributes)                                                     \
+    X(CUmemPoolProps, maxSize)                                                                     \
+    X(CUmemPoolProps, usage)                                                                       \
     X(CUmemPoolProps, reserved)
 
 struct abi_fact {
@@ -74,8 +75,8 @@ struct abi_fact {
 #define ABI_FACT_VALUE(name)         {#name, (long long)(name)},
 #define ABI_FACT_ERROR(name, number) {#name, (long long)(name)},
 #define ABI_FACT_SIZE(type)          {"sizeof(" #type ")", (long long)sizeof(type)},
-#define ABI_FACT_FIELD(type, field)                                                                          \
-    {"offsetof(" #type ", " #field ")", (long long)offsetof(type, field)},                                   \
+#define ABI_FACT_FIELD(type, field)                                                                \
+    {"offsetof(" #type ", " #field ")", (long long)offsetof(type, field)},                         \
         {"sizeof(" #type "." #field ")", (long long)sizeof(((type *)0)->field)},
 
 // Both end with a null name.

@@ -1,5 +1,5 @@
-// Without this the header renames entry points to their newest versions; with it every version is declared
-// under its own symbol, which is what the table names.
+// Without this the header renames entry points to their newest versions; with it every version is
+// declared under its own symbol, which is what the table names.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
@@ -23,8 +23,8 @@ const struct abi_fact abi_facts_toolkit[] = {
 };
 
 // The signature of every entry point: by type only, since there is no driver to link with.
-#define ABI_CHECK_SIGNATURE(name, symbol, version, need, parameters)                                         \
-    static_assert(__builtin_types_compatible_p(__typeof__(&symbol), CUresult(*) parameters),                 \
+#define ABI_CHECK_SIGNATURE(name, symbol, version, need, parameters)                               \
+    static_assert(__builtin_types_compatible_p(__typeof__(&symbol), CUresult(*) parameters),       \
                   "table.h has another signature for " #symbol);
 SP_DRIVER_TABLE(ABI_CHECK_SIGNATURE)
 

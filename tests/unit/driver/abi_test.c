@@ -1,5 +1,5 @@
-// Our declarations of the driver's ABI are the toolkit's. That the signatures are the same was already
-// checked when abi_facts_toolkit.c was compiled.
+// Our declarations of the driver's ABI are the toolkit's. That the signatures are the same was
+// already checked when abi_facts_toolkit.c was compiled.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,8 @@ static void every_size_offset_and_value_is_the_toolkits(void **state) {
         assert_non_null(toolkit->name);
         assert_string_equal(ours->name, toolkit->name);
         if (ours->value != toolkit->value) {
-            print_error("%s: %lld here, %lld in the toolkit\n", ours->name, ours->value, toolkit->value);
+            print_error("%s: %lld here, %lld in the toolkit\n", ours->name, ours->value,
+                        toolkit->value);
             different++;
         }
     }

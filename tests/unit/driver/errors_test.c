@@ -14,7 +14,8 @@
 
 static void without_a_driver_every_code_has_its_own_name(void **state) {
     (void)state;
-#define CHECK_NAME(name, number) assert_string_equal(sp_driver_error_name((CUresult)(number)), #name);
+#define CHECK_NAME(name, number)                                                                   \
+    assert_string_equal(sp_driver_error_name((CUresult)(number)), #name);
     SP_DRIVER_ERRORS(CHECK_NAME)
 #undef CHECK_NAME
 }
@@ -35,7 +36,8 @@ static void ask_loaded_driver(void *shared) {
     const struct sp_driver *driver;
     if (sp_driver_load(&driver) != CUDA_SUCCESS)
         _exit(1);
-    strncpy(names->of_not_ready, sp_driver_error_name(CUDA_ERROR_NOT_READY), sizeof(names->of_not_ready) - 1);
+    strncpy(names->of_not_ready, sp_driver_error_name(CUDA_ERROR_NOT_READY),
+            sizeof(names->of_not_ready) - 1);
     strncpy(names->of_invalid_value, sp_driver_error_name(CUDA_ERROR_INVALID_VALUE),
             sizeof(names->of_invalid_value) - 1);
 }

@@ -42,7 +42,8 @@ CUresult asked_cuGetErrorName(CUresult error, const char **name) {
     return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult find_asked(const char *symbol, void **function, int version, uint64_t flags, int parameters) {
+static CUresult find_asked(const char *symbol, void **function, int version, uint64_t flags,
+                           int parameters) {
     struct fake_record *record = fake_record_of(symbol);
     *function = NULL;
     if (!record)
@@ -54,18 +55,21 @@ static CUresult find_asked(const char *symbol, void **function, int version, uin
     return CUDA_SUCCESS;
 }
 
-FAKE_EXPORT CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
-FAKE_EXPORT CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags) {
+FAKE_EXPORT CUresult cuGetProcAddress(const char *symbol, void **function, int version,
+                                      uint64_t flags);
+FAKE_EXPORT CUresult cuGetProcAddress(const char *symbol, void **function, int version,
+                                      uint64_t flags) {
     return find_asked(symbol, function, version, flags, 4);
 }
 
 // This form says in its status what is missing, and succeeds, as the real one may.
-FAKE_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
-                                         CUdriverProcAddressQueryResult *status);
-FAKE_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
-                                         CUdriverProcAddressQueryResult *status) {
+FAKE_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version,
+                                         uint64_t flags, CUdriverProcAddressQueryResult *status);
+FAKE_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version,
+                                         uint64_t flags, CUdriverProcAddressQueryResult *status) {
     CUresult error = find_asked(symbol, function, version, flags, 5);
-    *status = error == CUDA_SUCCESS ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    *status =
+        error == CUDA_SUCCESS ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return CUDA_SUCCESS;
 }
 

@@ -1,12 +1,12 @@
 // A driver library that does nothing but remember what it was asked, for tests of the loader.
 //
-// Environment, read at each call: FAKE_VERSION is what cuDriverGetVersion says (12040 if not set), and
-// FAKE_<entry point> the code that this entry point returns. Each entry point exists twice, as an export and
-// as what cuGetProcAddress gives, so that it can be told how it was found. The build makes a library lack
-// something by defining its symbol as another name.
+// Environment, read at each call: FAKE_VERSION is what cuDriverGetVersion says (12040 if not set),
+// and FAKE_<entry point> the code that this entry point returns. Each entry point exists twice, as
+// an export and as what cuGetProcAddress gives, so that it can be told how it was found. The build
+// makes a library lack something by defining its symbol as another name.
 //
-// fake_entries.c has a plain function for every row of the table, weak; fake_driver.c replaces those that
-// have to do more.
+// fake_entries.c has a plain function for every row of the table, weak; fake_driver.c replaces
+// those that have to do more.
 #ifndef STREAMPOOL_TESTS_FAKE_DRIVER_H
 #define STREAMPOOL_TESTS_FAKE_DRIVER_H
 

@@ -153,7 +153,8 @@ static void assert_origins(enum origin origin, int api) {
     for (size_t i = 0; i < sp_driver_entry_count; i++) {
         enum origin expected = sp_driver_entries[i].version <= api ? origin : NOWHERE;
         if (result.origins[i] != expected)
-            fail_msg("%s: origin %d, expected %d", sp_driver_entries[i].name, result.origins[i], expected);
+            fail_msg("%s: origin %d, expected %d", sp_driver_entries[i].name, result.origins[i],
+                     expected);
     }
 }
 
@@ -174,7 +175,8 @@ static void assert_asked_by_form(int parameters) {
     }
 }
 
-static void a_driver_of_12_0_is_asked_by_the_form_with_a_status_for_the_tables_versions(void **state) {
+static void
+a_driver_of_12_0_is_asked_by_the_form_with_a_status_for_the_tables_versions(void **state) {
     (void)state;
     load_in_child(FAKE_COMPLETE, "12000", NULL);
     assert_loaded();
@@ -287,7 +289,8 @@ static void sim_is_the_simulated_driver_beside_the_program(void **state) {
     assert_string_equal(result.path, path);
 }
 
-static void sim_with_nothing_beside_the_program_is_refused_with_where_it_was_looked_for(void **state) {
+static void
+sim_with_nothing_beside_the_program_is_refused_with_where_it_was_looked_for(void **state) {
     (void)state;
     char path[PATH_MAX + 64];
     load_in_child("sim", NULL, NULL);
@@ -496,7 +499,8 @@ static void the_required_entry_points_all_exist_in_10_2(void **state) {
 int main(void) {
     unsetenv("STREAMPOOL_LOG");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_driver_of_12_0_is_asked_by_the_form_with_a_status_for_the_tables_versions),
+        cmocka_unit_test(
+            a_driver_of_12_0_is_asked_by_the_form_with_a_status_for_the_tables_versions),
         cmocka_unit_test(a_driver_of_11_3_is_asked_by_the_form_with_four_parameters),
         cmocka_unit_test(a_new_driver_that_has_only_the_old_form_is_asked_by_it),
         cmocka_unit_test(a_driver_without_get_proc_address_is_searched_by_symbol),
@@ -508,7 +512,8 @@ int main(void) {
         cmocka_unit_test(a_library_that_does_not_exist_is_named_with_the_reason),
         cmocka_unit_test(a_word_for_a_driver_is_a_soname_like_any_other),
         cmocka_unit_test(sim_is_the_simulated_driver_beside_the_program),
-        cmocka_unit_test(sim_with_nothing_beside_the_program_is_refused_with_where_it_was_looked_for),
+        cmocka_unit_test(
+            sim_with_nothing_beside_the_program_is_refused_with_where_it_was_looked_for),
         cmocka_unit_test(a_name_that_makes_the_path_too_long_is_not_looked_for),
         cmocka_unit_test(every_missing_required_entry_point_is_named_and_no_other),
         cmocka_unit_test(missing_symbols_are_named_like_missing_answers),

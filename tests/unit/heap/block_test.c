@@ -145,7 +145,8 @@ static void every_address_leads_to_its_block(void **state) {
     sp_chain_close(&large);
 }
 
-// Where no block begins there is no table: blocks of several GiB, in a chain that has room for a device.
+// Where no block begins there is no table: blocks of several GiB, in a chain that has room for a
+// device.
 static void a_range_of_terabytes_costs_what_begins_in_it(void **state) {
     (void)state;
     const uint64_t gib = (uint64_t)1 << 30;
@@ -249,7 +250,8 @@ static size_t count_blocks(void) {
     return count;
 }
 
-// The model: for each unit of the range, whether a block begins there, and the last fence that it was given.
+// The model: for each unit of the range, whether a block begins there, and the last fence that it
+// was given.
 struct model {
     bool begins[UNITS];
     uint64_t sequence[UNITS]; // of stream 1, of the block that begins there
@@ -323,7 +325,8 @@ static void random_splits_and_joins_keep_the_chain_whole(void **state) {
     }
 }
 
-// Takes spare descriptors until there is none, so that the next split has to ask the system for more.
+// Takes spare descriptors until there is none, so that the next split has to ask the system for
+// more.
 static void use_up_spare_descriptors(void) {
     uint64_t failed = 0;
     struct sp_block *last = chain.first;
@@ -403,8 +406,6 @@ static void an_absorption_that_can_not_join_the_fences_changes_nothing(void **st
     assert_ptr_equal(chain.first->next, rest);
     assert_true(sp_chain_check(&chain));
 }
-
-// ---- chains that become longer and shorter
 
 #define MIB ((uint64_t)1 << 20)
 

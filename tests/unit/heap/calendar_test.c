@@ -76,7 +76,9 @@ static void exactly_what_is_over_is_found(void **state) {
             sp_tier_remove(blocks[2 * i]);
         else
             put(i, now + 1 + random_below(&seed, UINT64_C(1) << random_below(&seed, 40)));
-        now += random_below(&seed, 4) == 0 ? random_below(&seed, UINT64_C(1) << random_below(&seed, 24)) : 0;
+        now += random_below(&seed, 4) == 0
+                   ? random_below(&seed, UINT64_C(1) << random_below(&seed, 24))
+                   : 0;
         size_t over = count_in_tier(now);
         assert_int_equal(take_over(now, &looks), over);
         assert_false(sp_calendar_is_behind(&calendar));

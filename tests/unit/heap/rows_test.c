@@ -40,7 +40,8 @@ static struct sp_block *set_aside(uint64_t place, uint64_t count) {
         sp_tier_remove(block);
     struct sp_block *exact =
         block->address < address ? sp_block_split(block, address - block->address) : block;
-    struct sp_block *rest = exact->size > count * BLOCK ? sp_block_split(exact, count * BLOCK) : NULL;
+    struct sp_block *rest =
+        exact->size > count * BLOCK ? sp_block_split(exact, count * BLOCK) : NULL;
     if (tier && block != exact)
         sp_tier_insert(tier, block);
     if (tier && rest)
@@ -71,7 +72,8 @@ static void add(void *context, struct sp_block *first, struct sp_block *last) {
 
 static struct sum find(uint64_t least) {
     struct sum sum = {.smallest = UINT64_MAX};
-    struct sp_rows_search search = {.least = least, .visit = add, .context = &sum, .looks = UINT_MAX};
+    struct sp_rows_search search = {
+        .least = least, .visit = add, .context = &sum, .looks = UINT_MAX};
     assert_true(sp_rows_find(&chain, &search));
     assert_true(sum.rows == 0 || sum.smallest >= least);
     return sum;
@@ -165,7 +167,8 @@ static void whatever_happens_the_rows_that_are_large_enough_are_found(void **sta
     }
 }
 
-// A search goes by the rows that are large enough; what is known of the others isn't looked at again.
+// A search goes by the rows that are large enough; what is known of the others isn't looked at
+// again.
 static void what_is_known_costs_nothing(void **state) {
     (void)state;
     unsigned looks = 0;
@@ -191,7 +194,7 @@ static void what_is_known_costs_nothing(void **state) {
     assert_found(2 * BLOCK);
 }
 
-// ------------------------------------------------------------------------------------------- long rows
+// --------------------------------------------------------------------------------------- long rows
 
 // Each block of the first ones in another tier than its neighbours.
 static void put_long_row(uint64_t count) {

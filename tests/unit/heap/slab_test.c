@@ -16,7 +16,8 @@ enum { MOST_BLOCKS = SP_PAGE_SIZE / SP_ALIGNMENT };
 static struct sp_block run;
 
 static struct sp_slab *slab_of(unsigned class_index) {
-    run = (struct sp_block){.address = BASE, .size = sp_size_classes[class_index].pages * SP_PAGE_SIZE};
+    run = (struct sp_block){.address = BASE,
+                            .size = sp_size_classes[class_index].pages * SP_PAGE_SIZE};
     struct sp_slab *slab = sp_slab_create(class_index);
     assert_non_null(slab);
     sp_slab_set_run(slab, &run);
@@ -70,7 +71,8 @@ static void a_live_block_is_found_at_its_start_and_nowhere_else(void **state) {
             sp_slab_take(slab, 1);
         for (uint64_t offset = 0; offset < run.size; offset += SP_ALIGNMENT) {
             bool begins = offset % size == 0 && offset / size < sp_slab_class(slab)->blocks;
-            assert_int_equal(sp_slab_find(slab, BASE + offset), begins ? offset / size : SP_SLAB_END);
+            assert_int_equal(sp_slab_find(slab, BASE + offset),
+                             begins ? offset / size : SP_SLAB_END);
             assert_int_equal(sp_slab_find(slab, BASE + offset + 1), SP_SLAB_END);
             assert_int_equal(sp_slab_find(slab, BASE + offset + SP_ALIGNMENT - 1), SP_SLAB_END);
         }
@@ -95,7 +97,8 @@ static void a_block_that_is_not_live_is_not_found(void **state) {
     sp_slab_destroy(slab);
 }
 
-// The least and the most that the pool asks a class for, and the least that a slab can be asked for.
+// The least and the most that the pool asks a class for, and the least that a slab can be asked
+// for.
 static void sizes_of(unsigned class_index, uint32_t sizes[3]) {
     sizes[0] = class_index > 0 ? sp_size_classes[class_index - 1].block_size + 1 : 1;
     sizes[1] = sp_size_classes[class_index].block_size;
@@ -136,7 +139,8 @@ static uint64_t block_at(const struct sp_slab *slab, uint32_t index) {
     return BASE + (uint64_t)index * sp_slab_class(slab)->block_size;
 }
 
-// Through a full slab, blocks that are freed out of order, and a slab that is filled again from its lists alone.
+// Through a full slab, blocks that are freed out of order, and a slab that is filled again from its
+// lists alone.
 static void every_block_is_found_while_it_is_live_and_only_then(void **state) {
     (void)state;
     for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
@@ -154,7 +158,8 @@ static void every_block_is_found_while_it_is_live_and_only_then(void **state) {
                 uint16_t index = n % 2 == 0 ? n / 2 : (uint16_t)(blocks - 1 - n / 2);
                 uint16_t found = sp_slab_find(slab, block_at(slab, index));
                 assert_int_equal(found, index);
-                assert_int_equal(n % 3 == 0 ? sp_slab_return(slab, found) : sp_slab_put(slab, found),
+                assert_int_equal(n % 3 == 0 ? sp_slab_return(slab, found)
+                                            : sp_slab_put(slab, found),
                                  sizes[round]);
                 assert_int_equal(sp_slab_find(slab, block_at(slab, index)), SP_SLAB_END);
                 assert_true(sp_slab_check(slab));

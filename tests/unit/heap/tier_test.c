@@ -49,7 +49,8 @@ static void an_empty_tier_fits_nothing(void **state) {
     assert_true(sp_tier_check(&tiers[0]));
 }
 
-static void best_fit_takes_the_smallest_that_is_large_enough_and_the_lowest_among_equals(void **state) {
+static void
+best_fit_takes_the_smallest_that_is_large_enough_and_the_lowest_among_equals(void **state) {
     (void)state;
     struct sp_block *blocks[9];
     const size_t units[] = {4, 1, 2, 1, 8, 1, 2, 1};
@@ -220,8 +221,8 @@ static void without_host_memory_for_the_rest_nothing_is_taken(void **state) {
     }
 }
 
-// The model: the tier of each unit of the range, or TIERS when it is taken. Neighbouring units of one tier are one
-// block, and so are units that were taken together.
+// The model: the tier of each unit of the range, or TIERS when it is taken. Neighbouring units of
+// one tier are one block, and so are units that were taken together.
 struct model {
     int tier[UNITS];
     bool begins[UNITS];
@@ -342,7 +343,8 @@ static void the_check_finds_wrong_sums_and_strangers(void **state) {
     assert_true(sp_tier_check(&tiers[0]));
 }
 
-// Blocks of any size, as a pool of terabytes could have them: the walk and the best fit go by size alone.
+// Blocks of any size, as a pool of terabytes could have them: the walk and the best fit go by size
+// alone.
 static void the_order_holds_over_all_sizes(void **state) {
     (void)state;
     enum { BLOCKS = 600 };
@@ -350,7 +352,8 @@ static void the_order_holds_over_all_sizes(void **state) {
     uint64_t seed = 31;
     for (int i = 0; i < BLOCKS; i++) {
         uint64_t units = (UINT64_C(1) << random_below(&seed, 40)) + random_below(&seed, 5) - 1;
-        blocks[i] = (struct sp_block){.address = (uint64_t)(i + 1) << 32, .size = (units ? units : 1) * UNIT};
+        blocks[i] = (struct sp_block){.address = (uint64_t)(i + 1) << 32,
+                                      .size = (units ? units : 1) * UNIT};
         sp_tier_insert(&tiers[0], &blocks[i]);
     }
     assert_true(sp_tier_check(&tiers[0]));

@@ -21,7 +21,8 @@ static bool owes_for(struct sp_stream *taker, const struct sp_stream *owner, uin
     return sp_stream_debt_for(taker, &set, sp_fence_is_complete) == SP_DEBT_OTHERS;
 }
 
-static bool is_legacy_ordered(struct sp_stream *taker, const struct sp_stream *owner, uint64_t sequence) {
+static bool is_legacy_ordered(struct sp_stream *taker, const struct sp_stream *owner,
+                              uint64_t sequence) {
     return sp_stream_is_legacy_ordered(taker, (struct sp_fence){owner->slot, sequence});
 }
 
@@ -33,7 +34,8 @@ static uint64_t pending_records(CUstream stream) {
     return simcudaPending(stream);
 }
 
-// Another thread frees between the wait for the chain, with which an allocation begins, and the allocation's look at what it took.
+// Another thread frees between the wait for the chain, with which an allocation begins, and the
+// allocation's look at what it took.
 static void a_wait_for_the_chain_is_no_action_behind_later_frees(void **state) {
     (void)state;
     if (has_ids())
@@ -48,8 +50,6 @@ static void a_wait_for_the_chain_is_no_action_behind_later_frees(void **state) {
     assert_int_equal(sp_stream_act(stream, SP_DEBT_OWN), CUDA_SUCCESS);
     assert_false(owes_for_own(stream, later));
 }
-
-// ---- who acts
 
 static void all_streams_act_but_non_blocking_ones(void **state) {
     (void)state;
@@ -72,8 +72,6 @@ static void a_slot_acts_as_its_stream_does(void **state) {
     assert_ptr_equal(known_stream(), alone);
     assert_false(sp_stream_acts(alone));
 }
-
-// ---- what is owed
 
 static void an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_free(void **state) {
     (void)state;
@@ -132,7 +130,8 @@ static void each_fence_of_a_block_counts_for_what_is_owed(void **state) {
     struct sp_fence_set sets[] = {{.count = 2, .some = {free_of_debt, owed_for}},
                                   {.count = 2, .some = {owed_for, free_of_debt}}};
     for (int i = 0; i < 2; i++)
-        assert_int_equal(sp_stream_debt_for(legacy, &sets[i], sp_fence_is_complete), SP_DEBT_OTHERS);
+        assert_int_equal(sp_stream_debt_for(legacy, &sets[i], sp_fence_is_complete),
+                         SP_DEBT_OTHERS);
 }
 
 // Though nothing was freed or learned since the last one.
@@ -183,7 +182,8 @@ static void all_actions_of_the_legacy_stream_record_one_event(void **state) {
         uint64_t sequence = free_on(legacy);
         uint64_t recorded = simcudaCallCount("cuEventRecord");
         assert_true(owes_for_own(legacy, sequence));
-        assert_int_equal(sp_stream_act(legacy, i == 1 ? SP_DEBT_OTHERS : SP_DEBT_OWN), CUDA_SUCCESS);
+        assert_int_equal(sp_stream_act(legacy, i == 1 ? SP_DEBT_OTHERS : SP_DEBT_OWN),
+                         CUDA_SUCCESS);
         assert_int_equal(simcudaCallCount("cuEventRecord"), recorded + 1);
         assert_false(owes_for_own(legacy, sequence));
         assert_null(sp_stream_mark_covering(legacy, sequence));
@@ -207,8 +207,6 @@ static void an_action_of_the_legacy_stream_that_fails_is_owed_again(void **state
     assert_int_equal(sp_stream_act(legacy, SP_DEBT_OWN), CUDA_SUCCESS);
     assert_false(owes_for_own(legacy, sequence));
 }
-
-// ---- the order
 
 static void memory_of_the_legacy_stream_is_ordered_once_its_action_stands_behind_it(void **state) {
     (void)state;
@@ -244,8 +242,6 @@ static void a_question_with_no_answer_is_no_event_behind_it(void **state) {
     assert_int_equal(is_legacy_ordered(stream, legacy, sequence), !has_ids());
 }
 
-// ---- what a stream's own answer vouches for
-
 static void require_frees_pending_beside_legacy_work(struct sp_stream *stream) {
     simulated_work(CU_STREAM_LEGACY);
     uint64_t sequence = free_on(stream);
@@ -258,7 +254,8 @@ static void require_frees_pending_beside_legacy_work(struct sp_stream *stream) {
     assert_false(is_synchronized(stream, sequence));
 }
 
-static void a_query_of_an_idle_blocking_stream_leaves_its_frees_pending_beside_legacy_work(void **state) {
+static void
+a_query_of_an_idle_blocking_stream_leaves_its_frees_pending_beside_legacy_work(void **state) {
     (void)state;
     require_frees_pending_beside_legacy_work(blocking_stream());
 }

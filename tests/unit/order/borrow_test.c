@@ -72,8 +72,8 @@ static void a_stream_is_borrowed_or_destroyed_but_not_both(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_stream_is_borrowed_or_destroyed_but_not_both, simulated_setup,
-                                        simulated_teardown),
+        cmocka_unit_test_setup_teardown(a_stream_is_borrowed_or_destroyed_but_not_both,
+                                        simulated_setup, simulated_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,8 @@ static void taking_memory_through_a_recycled_handle_waits_for_the_old_streams_wo
                      young->identified ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
 
-// The order of the old stream holds for the young one only because that one waits for the chain first.
+// The order of the old stream holds for the young one only because that one waits for the chain
+// first.
 static void a_recycled_handle_that_keeps_the_old_ones_order_waits_for_it(void **state) {
     (void)state;
     CUstream handle = simulated_stream();
@@ -178,7 +179,8 @@ static int setup_scheduled(void **state) {
     return simulated_begin("mode=scheduled,seed=3,burst=2");
 }
 
-#define chain_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+#define chain_test(function)                                                                       \
+    cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -191,8 +193,8 @@ int main(void) {
         chain_test(a_recycled_handle_that_keeps_the_old_ones_order_waits_for_it),
         chain_test(a_recycled_handle_is_blocking_only_if_it_always_was),
         chain_test(taking_memory_through_a_recycled_handle_looks_at_its_kind),
-        cmocka_unit_test_setup_teardown(threads_that_free_on_a_stream_at_once_have_one_chain, setup_scheduled,
-                                        simulated_teardown),
+        cmocka_unit_test_setup_teardown(threads_that_free_on_a_stream_at_once_have_one_chain,
+                                        setup_scheduled, simulated_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

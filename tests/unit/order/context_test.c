@@ -128,7 +128,8 @@ static void the_current_contexts_id_is_known_once_a_stream_was_met(void **state)
     assert_int_equal(id, 0);
 }
 
-#define context_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+#define context_test(function)                                                                     \
+    cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

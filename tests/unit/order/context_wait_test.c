@@ -172,8 +172,8 @@ int main(void) {
         wait_test(another_context_is_waited_for_beside_it),
         wait_test(a_failure_of_the_driver_is_the_callers),
         wait_test(without_host_memory_nothing_is_waited_for),
-        cmocka_unit_test_setup_teardown(the_scheduled_driver_is_waited_for_by_the_caller, setup_scheduled,
-                                        simulated_teardown),
+        cmocka_unit_test_setup_teardown(the_scheduled_driver_is_waited_for_by_the_caller,
+                                        setup_scheduled, simulated_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

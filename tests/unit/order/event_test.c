@@ -70,7 +70,8 @@ static void an_event_recorded_by_somebody_else_is_no_evidence(void **state) {
     simulated_work(a->handle);
     uint64_t sequence = free_on(a);
     assert_int_equal(sp_event_record(event, a, a->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_driver->cuEventRecord(event, b->handle), CUDA_SUCCESS); // now it says nothing about a
+    // Now it says nothing about a.
+    assert_int_equal(sp_driver->cuEventRecord(event, b->handle), CUDA_SUCCESS);
     assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
     assert_false(is_complete(a, sequence));
     destroy(event);
@@ -220,7 +221,7 @@ static void a_query_of_an_event_is_no_synchronise(void **state) {
     destroy(event);
 }
 
-// ------------------------------------------------------------------------------------------------ waiting
+// ----------------------------------------------------------------------------------------- waiting
 
 static void waiting_for_an_event_orders_a_stream_behind_the_frees_before_its_record(void **state) {
     (void)state;
@@ -298,7 +299,8 @@ static void a_private_wait_that_fails_spoils_nothing_and_teaches_nothing(void **
     destroy(event);
 }
 
-// What is learned is true though the event means something else by then: the stream waits for the mark too.
+// What is learned is true though the event means something else by then: the stream waits for the
+// mark too.
 static void a_wait_for_an_event_that_somebody_else_recorded_anew_orders_as_it_says(void **state) {
     (void)state;
     struct sp_stream *a = known_stream();
@@ -355,7 +357,8 @@ static void an_event_recorded_anew_while_it_is_waited_for_gives_the_order_of_bef
     destroy(event);
 }
 
-static void waiting_for_an_event_that_was_never_recorded_succeeds_and_teaches_nothing(void **state) {
+static void
+waiting_for_an_event_that_was_never_recorded_succeeds_and_teaches_nothing(void **state) {
     (void)state;
     struct sp_stream *a = known_stream();
     struct sp_stream *b = known_stream();
@@ -415,7 +418,8 @@ static CUevent event_at(CUevent dead) {
     return event;
 }
 
-// The events of a context die with it, the private ones too, and a new one can have the handle of a dead one.
+// The events of a context die with it, the private ones too, and a new one can have the handle of a
+// dead one.
 static void an_event_at_the_handle_of_one_that_died_with_its_context_gives_no_order(void **state) {
     (void)state;
     CUcontext context = NULL;
@@ -465,7 +469,8 @@ static void a_capturing_stream_learns_nothing_from_a_wait(void **state) {
     struct sp_stream *b = known_stream();
     CUevent event = make_event();
     CUgraph graph = NULL;
-    assert_int_equal(sp_driver->cuStreamBeginCapture(b->handle, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamBeginCapture(b->handle, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                     CUDA_SUCCESS);
     assert_int_equal(sp_event_record(event, NULL, b->handle), CUDA_SUCCESS);
     wait(a, event);
     assert_int_equal(sp_stream_check_capture(a->handle), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -477,7 +482,8 @@ static void a_capturing_stream_learns_nothing_from_a_wait(void **state) {
     destroy(event);
 }
 
-static void an_event_that_somebody_else_recorded_in_a_capture_is_not_waited_for_twice(void **state) {
+static void
+an_event_that_somebody_else_recorded_in_a_capture_is_not_waited_for_twice(void **state) {
     (void)state;
     struct sp_stream *a = known_stream();
     struct sp_stream *b = known_stream();
@@ -486,7 +492,8 @@ static void an_event_that_somebody_else_recorded_in_a_capture_is_not_waited_for_
     CUgraph graph = NULL;
     uint64_t sequence = free_behind_work_on(a);
     record(event, a);
-    assert_int_equal(sp_driver->cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                     CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuEventRecord(event, capturing), CUDA_SUCCESS);
     wait(b, event);
     assert_int_equal(sp_driver->cuEventRecord(event, b->handle), CUDA_SUCCESS);
@@ -581,7 +588,8 @@ static int close_events(void **state) {
     return simulated_teardown(state);
 }
 
-#define event_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, close_events)
+#define event_test(function)                                                                       \
+    cmocka_unit_test_setup_teardown(function, simulated_setup, close_events)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

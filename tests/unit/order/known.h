@@ -1,5 +1,5 @@
-// Streams of the simulated driver as the allocator knows them: what a test does often, each with its own
-// check.
+// Streams of the simulated driver as the allocator knows them: what a test does often, each with
+// its own check.
 #ifndef STREAMPOOL_TESTS_UNIT_KNOWN_H
 #define STREAMPOOL_TESTS_UNIT_KNOWN_H
 
@@ -60,7 +60,8 @@ static inline bool is_synchronized(const struct sp_stream *stream, uint64_t sequ
 }
 
 // Whether the clock of a stream says that it runs after a number of another.
-static inline bool runs_after(struct sp_stream *stream, const struct sp_stream *other, uint64_t sequence) {
+static inline bool runs_after(struct sp_stream *stream, const struct sp_stream *other,
+                              uint64_t sequence) {
     struct sp_clock clock = {0, 0, NULL};
     sp_stream_copy_clock(stream, &clock);
     bool after = sp_clock_at(&clock, other->slot) >= sequence;

@@ -131,7 +131,8 @@ static void without_host_memory_a_stream_knows_less_and_nothing_wrong(void **sta
     sp_mark_release(between);
 }
 
-#define learn_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+#define learn_test(function)                                                                       \
+    cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

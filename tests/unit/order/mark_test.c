@@ -205,7 +205,8 @@ static void a_record_behind_a_free_tells_what_the_stream_runs_after(void **state
     struct sp_stream *second = known_stream();
     uint64_t sequence = free_behind_work_on(first);
     assert_int_equal(sp_stream_record(first), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_wait_fence(second, (struct sp_fence){first->slot, sequence}), CUDA_SUCCESS);
+    assert_int_equal(sp_stream_wait_fence(second, (struct sp_fence){first->slot, sequence}),
+                     CUDA_SUCCESS);
     assert_int_equal(sp_stream_record_freed(second), CUDA_SUCCESS);
     struct sp_mark *mark = sp_stream_mark_covering(second, freed(second));
     assert_int_equal(sp_clock_at(&mark->clock, first->slot), sequence);
@@ -260,7 +261,8 @@ static void a_mark_that_another_keeps_is_not_recorded_again(void **state) {
     assert_int_equal(sp_stream_number(stream), sequence + 1 + 2 * MANY);
 }
 
-#define mark_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+#define mark_test(function)                                                                        \
+    cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

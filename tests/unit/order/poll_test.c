@@ -251,7 +251,8 @@ static void news_that_come_while_somebody_begins_to_wait_are_not_missed(void **s
     assert_true(told[0] > 0 && told[1] > 0);
 }
 
-#define poll_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+#define poll_test(function)                                                                        \
+    cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

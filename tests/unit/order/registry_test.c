@@ -47,7 +47,7 @@ static void gone_streams_that_nobody_can_ask_stand_in_nobodys_way(void **state) 
     assert_int_equal(sp_stream_count(), count); // theirs are used again by now
 }
 
-// ----------------------------------------------------------------------------------------------- threads
+// ----------------------------------------------------------------------------------------- threads
 
 // What a thread does with its own default stream.
 struct visit {
@@ -206,9 +206,10 @@ static void what_a_living_thread_remembers_is_no_other_threads(void **state) {
     pthread_barrier_destroy(&ends);
 }
 
-// ---------------------------------------------------------------------------------------------- contexts
+// ---------------------------------------------------------------------------------------- contexts
 
-// Each context is destroyed by a call that says nothing to the library, and nothing is pending there.
+// Each context is destroyed by a call that says nothing to the library, and nothing is pending
+// there.
 static void contexts_that_come_and_go_need_no_more_slots_than_there_are_at_a_time(void **state) {
     (void)state;
     enum { MANY = 200 };
@@ -256,7 +257,7 @@ static void the_event_of_a_mark_that_outlives_its_context_is_not_recorded_again(
     end_context(context);
 }
 
-// -------------------------------------------------------------------------------------------------- turns
+// ------------------------------------------------------------------------------------------- turns
 
 enum { CROWD = 3 * SP_STREAMS_IN_TURN };
 
@@ -324,7 +325,8 @@ static void news_tell_whose_they_are(void **state) {
     assert_true(sp_streams_news_of(before + 1, &slot));
 }
 
-#define registry_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+#define registry_test(function)                                                                    \
+    cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

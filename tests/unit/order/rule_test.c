@@ -20,7 +20,8 @@ static enum sp_rule decide(uint32_t slot, const struct sp_rule_facts *facts) {
     return sp_rule_decide((struct sp_fence){slot, FENCE}, facts);
 }
 
-// The whole table: each row stands for all facts that it leaves open (ANY), and the first that fits decides.
+// The whole table: each row stands for all facts that it leaves open (ANY), and the first that fits
+// decides.
 enum answer { NO, YES, ANY };
 static const struct row {
     enum answer same;      // the fence is of the taking stream, in its present incarnation
@@ -51,8 +52,10 @@ static bool fits(enum answer wanted, bool is) {
 static bool row_fits(const struct row *row, const struct sp_rule_facts *facts, uint32_t slot) {
     bool same = slot == facts->taker_slot && facts->taker_first <= FENCE;
     return fits(row->same, same) && fits(row->completed, facts->known_completed >= FENCE) &&
-           fits(row->ordered, facts->ordered_until >= FENCE) && fits(row->legacy, facts->legacy_ordered) &&
-           fits(row->follow, facts->follow_dependencies) && fits(row->fenced, facts->fenced_until >= FENCE) &&
+           fits(row->ordered, facts->ordered_until >= FENCE) &&
+           fits(row->legacy, facts->legacy_ordered) &&
+           fits(row->follow, facts->follow_dependencies) &&
+           fits(row->fenced, facts->fenced_until >= FENCE) &&
            fits(row->insert, facts->insert_dependencies);
 }
 
@@ -143,8 +146,9 @@ static void an_earlier_incarnation_of_the_stream_is_another_stream(void **state)
 static void require_legacy_order(bool recorded, const bool ordered[3][3]) {
     for (int a = 0; a < 3; a++) {
         for (int b = 0; b < 3; b++)
-            assert_int_equal(sp_rule_legacy_ordered((enum sp_stream_kind)a, (enum sp_stream_kind)b, recorded),
-                             ordered[a][b]);
+            assert_int_equal(
+                sp_rule_legacy_ordered((enum sp_stream_kind)a, (enum sp_stream_kind)b, recorded),
+                ordered[a][b]);
     }
 }
 

@@ -71,7 +71,8 @@ static void other_memory_at_its_address_is_not_taken_for_it(void **state) {
     CUcontext context = new_context();
     uint64_t id = id_of(context);
     destroy(context);
-    assert_int_equal(sp_driver->cuMemHostAlloc(&memory, 64, 0), CUDA_SUCCESS); // has the freed address
+    // Has the freed address.
+    assert_int_equal(sp_driver->cuMemHostAlloc(&memory, 64, 0), CUDA_SUCCESS);
     assert_true(sp_sentinel_is_gone(context, id));
     assert_ptr_equal(new_context(), context);
     assert_int_equal(known_id_of(context), 0);
@@ -82,7 +83,8 @@ static void other_memory_at_its_address_is_not_taken_for_it(void **state) {
 
 static void one_that_can_not_be_made_is_an_error_that_leaves_nothing(void **state) {
     (void)state;
-    static const char *const calls[] = {"cuCtxPushCurrent", "cuMemHostAlloc", "cuPointerGetAttribute"};
+    static const char *const calls[] = {"cuCtxPushCurrent", "cuMemHostAlloc",
+                                        "cuPointerGetAttribute"};
     uint64_t id = 0;
     CUcontext context = NULL;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
@@ -137,7 +139,8 @@ static void making_one_leaves_a_capture_valid(void **state) {
     CUgraph graph = NULL;
     CUstream stream = simulated_stream();
     CUcontext context = new_context();
-    assert_int_equal(sp_driver->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                     CUDA_SUCCESS);
     id_of(context);
     assert_int_equal(sp_driver->cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
@@ -171,7 +174,8 @@ static int setup_scheduled(void **state) {
     return simulated_begin("mode=scheduled,seed=3,burst=2");
 }
 
-#define sentinel_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+#define sentinel_test(function)                                                                    \
+    cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -184,8 +188,8 @@ int main(void) {
         sentinel_test(a_context_under_an_error_is_not_taken_for_gone),
         sentinel_test(making_one_leaves_a_capture_valid),
         sentinel_test(threads_that_meet_a_context_at_once_agree_on_its_id),
-        cmocka_unit_test_setup_teardown(threads_that_meet_a_context_at_once_agree_on_its_id, setup_scheduled,
-                                        simulated_teardown),
+        cmocka_unit_test_setup_teardown(threads_that_meet_a_context_at_once_agree_on_its_id,
+                                        setup_scheduled, simulated_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,8 @@ static struct sp_stream *blocking_stream(void) {
     return known(simulated_blocking_stream());
 }
 
-// The driver, but another thread frees in the middle of a call: behind what is asked about or waited for.
+// The driver, but another thread frees in the middle of a call: behind what is asked about or
+// waited for.
 static const struct sp_driver *driver;
 static struct sp_stream *freeing;
 static uint64_t freed_meanwhile;
@@ -116,8 +117,10 @@ static void beside_a_blocking_capture_nothing_is_asked(void **state) {
     CUstream capturing = simulated_blocking_stream();
     CUgraph graph;
     uint64_t sequence = free_on(silent);
-    assert_int_equal(sp_driver->cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
-    uint64_t asked = simcudaCallCount("cuStreamQuery"), recorded = simcudaCallCount("cuEventRecord");
+    assert_int_equal(sp_driver->cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                     CUDA_SUCCESS);
+    uint64_t asked = simcudaCallCount("cuStreamQuery"),
+             recorded = simcudaCallCount("cuEventRecord");
     assert_int_equal(sp_silent_ask_legacy(asking), CUDA_SUCCESS);
     assert_int_equal(sp_silent_wait_legacy(asking), CUDA_ERROR_NOT_READY);
     assert_int_equal(simcudaCallCount("cuStreamQuery"), asked);
@@ -142,7 +145,8 @@ static void behind_the_legacy_streams_event_a_stream_runs_after_all_blocking_one
     (void)state;
     if (!has_ids())
         skip();
-    struct sp_stream *waiting = known_stream(), *silent = blocking_stream(), *other = known_stream();
+    struct sp_stream *waiting = known_stream(), *silent = blocking_stream(),
+                     *other = known_stream();
     uint64_t sequence = free_behind_work_on(silent), of_other = free_behind_work_on(other);
     assert_int_equal(sp_silent_wait_legacy(waiting), CUDA_SUCCESS);
     assert_true(runs_after(waiting, silent, sequence));

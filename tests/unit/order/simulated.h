@@ -1,8 +1,8 @@
-// A unit test on the simulated driver: each test begins with a fresh device and a current context, and ends with
-// nothing of the library left, no report and no leak.
+// A unit test on the simulated driver: each test begins with a fresh device and a current context,
+// and ends with nothing of the library left, no report and no leak.
 //
-// Work takes a thousand years, unless something waits for it or simulated_finish() is called, and a record behind it is
-// pending as long. All else completes at once.
+// Work takes a thousand years, unless something waits for it or simulated_finish() is called, and a
+// record behind it is pending as long. All else completes at once.
 #ifndef STREAMPOOL_TESTS_UNIT_SIMULATED_H
 #define STREAMPOOL_TESTS_UNIT_SIMULATED_H
 

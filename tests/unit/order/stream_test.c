@@ -10,7 +10,7 @@
 #include "fault/host_memory.h"
 #include "unit/order/known.h"
 
-// -------------------------------------------------------------------------------------------------- identity
+// ---------------------------------------------------------------------------------------- identity
 
 static void one_stream_has_one_slot_and_another_one_another(void **state) {
     (void)state;
@@ -43,7 +43,8 @@ static void each_thread_has_a_per_thread_stream_of_its_own(void **state) {
     struct sp_stream *here = known(CU_STREAM_PER_THREAD);
     pthread_t thread;
     void *there = NULL;
-    assert_int_equal(pthread_create(&thread, NULL, resolve_per_thread_stream, simulated_context()), 0);
+    assert_int_equal(pthread_create(&thread, NULL, resolve_per_thread_stream, simulated_context()),
+                     0);
     assert_int_equal(pthread_join(thread, &there), 0);
     assert_non_null(there);
     assert_ptr_not_equal(there, here);
@@ -187,7 +188,8 @@ static void whoever_goes_from_context_to_context_asks_once_a_call(void **state) 
         assert_int_equal(sp_driver->cuCtxSetCurrent(contexts[i % 2]), CUDA_SUCCESS);
         known(NULL);
     }
-    assert_int_equal(simcudaCallCount("cuCtxGetId") + simcudaCallCount("cuStreamGetId") - before, ROUNDS);
+    assert_int_equal(simcudaCallCount("cuCtxGetId") + simcudaCallCount("cuStreamGetId") - before,
+                     ROUNDS);
 }
 
 static void *destroy_elsewhere(void *context) {
@@ -211,7 +213,7 @@ static void the_legacy_stream_of_a_context_that_another_thread_destroyed_is_nobo
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
 }
 
-// --------------------------------------------------------------------------------------------------- capture
+// ----------------------------------------------------------------------------------------- capture
 
 static void begin_capture(CUstream stream, CUstreamCaptureMode mode) {
     assert_int_equal(sp_driver->cuStreamBeginCapture(stream, mode), CUDA_SUCCESS);
@@ -240,7 +242,7 @@ static void a_capturing_stream_is_told_from_others(void **state) {
     known(a);
 }
 
-// -------------------------------------------------------------------------------- recycled handles and slots
+// ---------------------------------------------------------------------- recycled handles and slots
 
 // A stream is destroyed, and the next one has its handle.
 static CUstream recycle(CUstream old) {
@@ -357,7 +359,8 @@ static void streams_that_come_and_go_need_no_more_slots_than_there_are_at_a_time
     assert_true(live_events() <= 2 * (SP_STREAM_MARKS + 2));
 }
 
-// The reset ends the context's work and takes its events along; what comes next has the same handle.
+// The reset ends the context's work and takes its events along; what comes next has the same
+// handle.
 static void a_context_at_the_handle_of_an_earlier_one_shows_that_that_one_has_ended(void **state) {
     (void)state;
     CUcontext context = NULL;
@@ -472,7 +475,8 @@ static void a_context_that_the_driver_can_not_tell_of_is_taken_for_alive(void **
     assert_true(is_complete(there, sequence));
 }
 
-#define stream_test(function) cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
+#define stream_test(function)                                                                      \
+    cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -44,7 +44,8 @@ static void a_query_completes_the_frees_before_it_when_nothing_is_pending(void *
     assert_true(is_complete(stream, sequence));
 }
 
-static void a_contexts_synchronise_completes_the_frees_of_all_its_streams_and_no_others(void **state) {
+static void
+a_contexts_synchronise_completes_the_frees_of_all_its_streams_and_no_others(void **state) {
     (void)state;
     CUcontext context = NULL;
     struct sp_stream *a = known_stream();
@@ -104,8 +105,8 @@ static void a_synchronise_that_fails_completes_nothing_of_what_the_stream_runs_a
     assert_false(is_complete(a, sequence));
 }
 
-// What a question was lucky to find is not what a synchronise shows: a deterministic pool takes the latter
-// alone.
+// What a question was lucky to find is not what a synchronise shows: a deterministic pool takes the
+// latter alone.
 static void a_query_is_no_synchronise(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
@@ -136,7 +137,8 @@ static void a_synchronise_completes_nothing_that_was_freed_while_it_waited(void 
 
 // What the chain tells of an earlier stream depends on how fast the device was.
 static void
-a_synchronise_at_a_handle_that_was_destroyed_here_says_nothing_certain_of_the_old_stream(void **state) {
+a_synchronise_at_a_handle_that_was_destroyed_here_says_nothing_certain_of_the_old_stream(
+    void **state) {
     (void)state;
     CUstream handle = simulated_stream();
     struct sp_stream *old = known(handle);
@@ -176,7 +178,7 @@ static void a_contexts_synchronise_is_a_synchronise(void **state) {
     assert_true(is_synchronized(stream, sequence));
 }
 
-#define synchronize_test(function)                                                                           \
+#define synchronize_test(function)                                                                 \
     cmocka_unit_test_setup_teardown(function, simulated_setup, simulated_teardown)
 
 int main(void) {
@@ -184,7 +186,8 @@ int main(void) {
         synchronize_test(a_synchronise_completes_all_frees_before_it),
         synchronize_test(a_synchronise_that_fails_completes_nothing),
         synchronize_test(a_query_completes_the_frees_before_it_when_nothing_is_pending),
-        synchronize_test(a_contexts_synchronise_completes_the_frees_of_all_its_streams_and_no_others),
+        synchronize_test(
+            a_contexts_synchronise_completes_the_frees_of_all_its_streams_and_no_others),
         synchronize_test(without_host_memory_a_contexts_synchronise_waits_and_teaches_nothing),
         synchronize_test(a_synchronise_completes_what_the_stream_runs_after),
         synchronize_test(a_synchronise_that_fails_completes_nothing_of_what_the_stream_runs_after),

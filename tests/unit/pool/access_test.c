@@ -79,7 +79,8 @@ static size_t require_as_told(void) {
                     mappings++;
                     for (int device = 0; device <= PEERS; device++)
                         assert_int_equal(
-                            had_at(SP_CONTAINER_OF(link, struct sp_alias_entry, link)->address, device),
+                            had_at(SP_CONTAINER_OF(link, struct sp_alias_entry, link)->address,
+                                   device),
                             told(device));
                 }
             }
@@ -105,7 +106,7 @@ static void make_views(void) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 2);
 }
 
-// ----------------------------------------------------------------------------------------- what is let in
+// ---------------------------------------------------------------------------------- what is let in
 
 static void at_first_the_own_device_alone_has_access(void **state) {
     (void)state;
@@ -121,13 +122,15 @@ static void a_peer_gets_at_what_there_is_and_what_comes(void **state) {
     void *fixed = NULL;
     fixture_malloc(pool, 100, a);
     fixture_malloc(pool, MIB(4), a);
-    assert_int_equal(poolMallocAsyncWithFlags(&fixed, MIB(2), pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, MIB(2), pool, a, poolMallocFixed),
+                     poolSuccess);
     assert_int_equal(set(1, ALL), poolSuccess);
     assert_int_equal(told(1), ALL);
     assert_int_equal(told(2), NONE);
     size_t before = require_as_told();
     void *large = fixture_malloc(pool, MIB(20), a);
-    assert_int_equal(poolMallocAsyncWithFlags(&fixed, MIB(4), pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, MIB(4), pool, a, poolMallocFixed),
+                     poolSuccess);
     assert_true(require_as_told() > before);
     assert_int_equal(had_at((uintptr_t)large, 1), ALL);
     assert_int_equal(set(2, READ), poolSuccess);
@@ -194,7 +197,8 @@ static void what_a_trim_leaves_is_let_in(void **state) {
 static void of_several_entries_for_one_device_the_last_counts(void **state) {
     (void)state;
     fixture_malloc(pool, MIB(4), a);
-    const struct poolMemAccessDesc list[] = {to(1, ALL), to(0, ALL), to(2, READ), to(1, READ), to(2, NONE)};
+    const struct poolMemAccessDesc list[] = {to(1, ALL), to(0, ALL), to(2, READ), to(1, READ),
+                                             to(2, NONE)};
     assert_int_equal(poolMemPoolSetAccess(pool, list, 5), poolSuccess);
     assert_int_equal(told(1), READ);
     assert_int_equal(told(2), NONE);
@@ -223,7 +227,7 @@ static void each_pool_has_its_own(void **state) {
     assert_int_equal(had_at((uintptr_t)block, 1), NONE);
 }
 
-// ---------------------------------------------------------------------------------------------- by work
+// ----------------------------------------------------------------------------------------- by work
 
 static CUstream stream_of(int device) {
     CUcontext context = NULL;
@@ -235,7 +239,8 @@ static CUstream stream_of(int device) {
 }
 
 static void touch(void *block, CUstream stream, bool writes) {
-    const simcudaAccess access = {(uintptr_t)block, 64, writes ? simcudaAccessWrite : simcudaAccessRead};
+    const simcudaAccess access = {(uintptr_t)block, 64,
+                                  writes ? simcudaAccessWrite : simcudaAccessRead};
     const simcudaWork work = {.name = "peer", .accesses = &access, .count = 1};
     assert_int_equal(simcudaEnqueue(stream, &work), CUDA_SUCCESS);
     simcudaCompleteAll();
@@ -264,7 +269,7 @@ static void work_of_a_peer_needs_access(void **state) {
     require_reported(block, first, false);
 }
 
-// ----------------------------------------------------------------------------------------- what is refused
+// --------------------------------------------------------------------------------- what is refused
 
 static void require_refused(const struct poolMemAccessDesc *list, size_t count, poolError_t error,
                             const char *words) {
@@ -286,7 +291,9 @@ static void what_can_not_be_is_refused_whole(void **state) {
         {{{poolMemLocationTypeDevice, 0}, READ}, poolErrorNotSupported, "own pool"},
         {{{poolMemLocationTypeDevice, 3}, ALL}, poolErrorInvalidDevice, "no device 3"},
         {{{poolMemLocationTypeDevice, -1}, ALL}, poolErrorInvalidDevice, "no device -1"},
-        {{{poolMemLocationTypeDevice, 1}, (enum poolMemAccessFlags)2}, poolErrorInvalidValue, "2 is not one"},
+        {{{poolMemLocationTypeDevice, 1}, (enum poolMemAccessFlags)2},
+         poolErrorInvalidValue,
+         "2 is not one"},
         {{{poolMemLocationTypeHost, 1}, ALL}, poolErrorInvalidValue, "location"},
         {{{poolMemLocationTypeInvalid, 1}, ALL}, poolErrorInvalidValue, "location"},
     };
@@ -341,7 +348,7 @@ static void a_driver_that_does_not_say_who_is_a_peer_is_an_error(void **state) {
     assert_int_equal(told(1), NONE);
 }
 
-// ------------------------------------------------------------------------------------------------ failures
+// ---------------------------------------------------------------------------------------- failures
 
 static void require_native_set_access(void) {
     int native = 0;
@@ -419,7 +426,7 @@ static void growth_that_a_peer_can_not_be_let_into_is_undone(void **state) {
     assert_true(require_as_told() > 0);
 }
 
-// ------------------------------------------------------------------------------------------------- threads
+// ----------------------------------------------------------------------------------------- threads
 
 static _Atomic bool over;
 
@@ -478,7 +485,8 @@ static void access_changes_beside_growth_remaps_and_trims(void **state) {
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, allocate_all_the_while, streams[i]), 0);
     for (int i = 0; i < CHANGES; i++) {
-        const struct poolMemAccessDesc list[] = {to(1, i % 2 ? ALL : NONE), to(2, i % 3 ? READ : NONE)};
+        const struct poolMemAccessDesc list[] = {to(1, i % 2 ? ALL : NONE),
+                                                 to(2, i % 3 ? READ : NONE)};
         assert_int_equal(poolMemPoolSetAccess(pool, list, 2), poolSuccess);
         assert_int_equal(told(1), i % 2 ? ALL : NONE);
     }
@@ -489,7 +497,8 @@ static void access_changes_beside_growth_remaps_and_trims(void **state) {
     assert_true(require_as_told() > 0);
 }
 
-#define ACCESS_TEST(function) cmocka_unit_test_setup_teardown(function, setup_peers, fixture_teardown)
+#define ACCESS_TEST(function)                                                                      \
+    cmocka_unit_test_setup_teardown(function, setup_peers, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -54,7 +54,8 @@ static void every_attribute_reads_into_its_own_size_and_no_further(void **state)
         for (int fill = 0; fill < 2; fill++) {
             for (size_t b = 0; b < 16; b++)
                 bytes[fill][b] = fill ? 0xFF : 0;
-            assert_int_equal(poolMemPoolGetAttribute(pool, all[i].attribute, bytes[fill]), poolSuccess);
+            assert_int_equal(poolMemPoolGetAttribute(pool, all[i].attribute, bytes[fill]),
+                             poolSuccess);
         }
         for (size_t b = 0; b < 16; b++)
             assert_int_equal(bytes[0][b] == bytes[1][b], b < all[i].size);
@@ -67,7 +68,8 @@ static void the_defaults_are_cudas(void **state) {
     assert_int_equal(poolDeviceGetDefaultMemPool(&pool, 0), poolSuccess);
     int flag = 0;
     for (int policy = 1; policy <= 3; policy++) {
-        assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)policy, &flag), poolSuccess);
+        assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)policy, &flag),
+                         poolSuccess);
         assert_int_equal(flag, 1);
     }
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReleaseThreshold), 0);
@@ -76,15 +78,19 @@ static void the_defaults_are_cudas(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrContextWaitMax), 1000000000);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReleaseDelay), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrMaxPoolSize), 0);
-    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDeterministic, &flag), poolSuccess);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDeterministic, &flag),
+                     poolSuccess);
     assert_int_equal(flag, 0);
-    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrContextFence, &flag), poolSuccess);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrContextFence, &flag),
+                     poolSuccess);
     assert_int_equal(flag, 0);
-    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrTrimByReaper, &flag), poolSuccess);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrTrimByReaper, &flag),
+                     poolSuccess);
     assert_int_equal(flag, 0);
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrReaper, &flag), poolSuccess);
     assert_int_equal(flag, 1);
-    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrHwDecompressEnabled, &flag), poolSuccess);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrHwDecompressEnabled, &flag),
+                     poolSuccess);
     assert_int_equal(flag, 0);
 }
 
@@ -98,11 +104,14 @@ static void what_a_pool_was_made_with_can_be_read(void **state) {
                                            .maxSize = MIB(33)};
     assert_int_equal(poolMemPoolCreate(&pool, &props), poolSuccess);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrMaxPoolSize), MIB(33));
-    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrExportHandleTypes, &value), poolSuccess);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrExportHandleTypes, &value),
+                     poolSuccess);
     assert_int_equal(value, poolMemHandleTypePosixFileDescriptor);
-    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrAllocationType, &value), poolSuccess);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrAllocationType, &value),
+                     poolSuccess);
     assert_int_equal(value, poolMemAllocationTypePinned);
-    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrLocationType, &value), poolSuccess);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrLocationType, &value),
+                     poolSuccess);
     assert_int_equal(value, poolMemLocationTypeDevice);
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrLocationId, &value), poolSuccess);
     assert_int_equal(value, 0);
@@ -135,8 +144,9 @@ static void any_number_but_0_is_a_flag_of_1(void **state) {
 static void numbers_read_back_as_they_were_written(void **state) {
     (void)state;
     static const enum poolMemPoolAttr attributes[] = {
-        poolMemPoolAttrReleaseThreshold, poolMemPoolAttrUnfencedBytesMax, poolMemPoolAttrHostWaitMax,
-        poolMemPoolAttrRemapTimeMax,     poolMemPoolAttrReleaseDelay,     poolMemPoolAttrContextWaitMax};
+        poolMemPoolAttrReleaseThreshold, poolMemPoolAttrUnfencedBytesMax,
+        poolMemPoolAttrHostWaitMax,      poolMemPoolAttrRemapTimeMax,
+        poolMemPoolAttrReleaseDelay,     poolMemPoolAttrContextWaitMax};
     poolMemPool_t pool = fixture_pool();
     const uint64_t numbers[] = {0, 1, 12345678901234, UINT64_MAX};
     for (int which = 0; which < 6; which++) {
@@ -151,17 +161,21 @@ static void a_policy_of_defragmentation_is_one_of_three(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     int value = -1;
-    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDefragmentation, &value), poolSuccess);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDefragmentation, &value),
+                     poolSuccess);
     assert_int_equal(value, poolDefragmentBeforeGrowth);
     for (int policy = 0; policy <= 2; policy++) {
-        assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrDefragmentation, &policy), poolSuccess);
-        assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDefragmentation, &value), poolSuccess);
+        assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrDefragmentation, &policy),
+                         poolSuccess);
+        assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDefragmentation, &value),
+                         poolSuccess);
         assert_int_equal(value, policy);
     }
     for (int policy = -1; policy <= 3; policy += 4)
         assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrDefragmentation, &policy),
                          poolErrorInvalidValue);
-    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDefragmentation, &value), poolSuccess);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDefragmentation, &value),
+                     poolSuccess);
     assert_int_equal(value, 2);
 }
 
@@ -217,8 +231,8 @@ static void what_is_read_only_can_not_be_written(void **state) {
 static void an_attribute_that_there_is_not_is_invalid(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
-    const int numbers[] = {0,    -1,  15, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1,
-                           1199, 1207};
+    const int numbers[] = {
+        0, -1, 15, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1207};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         uint64_t value = 77;
         assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)numbers[i], &value),
@@ -241,7 +255,8 @@ static void a_high_figure_keeps_the_peak_until_it_is_reset_to_the_current_one(vo
     assert_true(fixture_attribute(pool, poolMemPoolAttrReservedMemHigh) >= MIB(65));
 
     uint64_t one = 1;
-    assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrUsedMemHigh, &one), poolErrorInvalidValue);
+    assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrUsedMemHigh, &one),
+                     poolErrorInvalidValue);
     assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrReservedMemHigh, &one),
                      poolErrorInvalidValue);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUsedMemHigh), MIB(65));
@@ -249,25 +264,27 @@ static void a_high_figure_keeps_the_peak_until_it_is_reset_to_the_current_one(vo
     fixture_set(pool, poolMemPoolAttrUsedMemHigh, 0);
     fixture_set(pool, poolMemPoolAttrReservedMemHigh, 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolAttrUsedMemHigh), MIB(1));
-    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReservedMemHigh), fixture_reserved(pool));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolAttrReservedMemHigh),
+                     fixture_reserved(pool));
     fixture_free(kept, a);
 }
 
-// --------------------------------------------------------------------------------------------- statistics
+// -------------------------------------------------------------------------------------- statistics
 
 static void every_statistic_has_the_name_of_its_attribute_and_starts_at_0(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     for (int i = 0; i < STATISTICS; i++) {
-        assert_string_equal(poolMemPoolGetStatisticName(statistics[i].attribute), statistics[i].name);
+        assert_string_equal(poolMemPoolGetStatisticName(statistics[i].attribute),
+                            statistics[i].name);
         assert_int_equal(fixture_attribute(pool, statistics[i].attribute), 0);
         assert_true(i == 0 ? statistics[i].attribute == 1100
                            : statistics[i].attribute > statistics[i - 1].attribute);
     }
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         assert_null(poolMemPoolGetStatisticName(all[i].attribute));
-    assert_null(
-        poolMemPoolGetStatisticName((enum poolMemPoolAttr)(statistics[STATISTICS - 1].attribute + 1)));
+    assert_null(poolMemPoolGetStatisticName(
+        (enum poolMemPoolAttr)(statistics[STATISTICS - 1].attribute + 1)));
     assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr) - 1));
 }
 
@@ -285,7 +302,8 @@ static void a_statistic_can_only_be_set_to_0_and_then_counts_anew(void **state) 
     for (int i = 0; i < STATISTICS; i++) {
         uint64_t value = fixture_attribute(pool, statistics[i].attribute);
         uint64_t one = 1;
-        assert_int_equal(poolMemPoolSetAttribute(pool, statistics[i].attribute, &one), poolErrorInvalidValue);
+        assert_int_equal(poolMemPoolSetAttribute(pool, statistics[i].attribute, &one),
+                         poolErrorInvalidValue);
         assert_int_equal(fixture_attribute(pool, statistics[i].attribute), value);
         fixture_set(pool, statistics[i].attribute, 0);
         assert_int_equal(fixture_attribute(pool, statistics[i].attribute), 0);
@@ -296,7 +314,8 @@ static void a_statistic_can_only_be_set_to_0_and_then_counts_anew(void **state) 
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatGrowths), 0);
 }
 
-#define attribute_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define attribute_test(function)                                                                   \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

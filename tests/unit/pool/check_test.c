@@ -16,7 +16,8 @@ static poolMemPool_t pool;
 static struct sp_pool *inside;
 static CUstream stream;
 
-// A pool with something of everything: live and free, large and small, in a quick list and in a tier.
+// A pool with something of everything: live and free, large and small, in a quick list and in a
+// tier.
 static int setup(void **state) {
     (void)state;
     if (fixture_begin(NULL) != 0)
@@ -62,7 +63,8 @@ static struct sp_block *block_in_state(enum sp_block_state wanted) {
 }
 
 static struct sp_slab *a_slab(void) {
-    return SP_CONTAINER_OF(fixture_lane(pool, stream)->owned_slabs.next, struct sp_slab, owned_link);
+    return SP_CONTAINER_OF(fixture_lane(pool, stream)->owned_slabs.next, struct sp_slab,
+                           owned_link);
 }
 
 static void a_pool_that_was_used_is_in_order(void **state) {

@@ -72,7 +72,8 @@ static void the_run_of_a_slab_carries_the_fences_of_all_who_freed_in_it(void **s
     fixture_free(one, a);
     fixture_free(two, b);
     sp_pool_collect(fixture_inside(pool));
-    const struct sp_block *run = sp_tier_first(&fixture_inside(pool)->regions[SP_REGION_PAGES].unfenced);
+    const struct sp_block *run =
+        sp_tier_first(&fixture_inside(pool)->regions[SP_REGION_PAGES].unfenced);
     assert_non_null(run);
     assert_int_equal(run->fences.count, 2);
     assert_int_equal(sp_pool_releasable(fixture_inside(pool)), 0);
@@ -81,8 +82,9 @@ static void the_run_of_a_slab_carries_the_fences_of_all_who_freed_in_it(void **s
     assert_int_equal(sp_pool_releasable(fixture_inside(pool)), MIB(2));
 }
 
-// An empty slab of which every block was returned, by more streams than a set of fences has room for, and no host memory
-// to note them: the slab stays, and must not be taken for one with a free block.
+// An empty slab of which every block was returned, by more streams than a set of fences has room
+// for, and no host memory to note them: the slab stays, and must not be taken for one with a free
+// block.
 static void a_slab_whose_fences_can_not_be_noted_stays_as_it_was(void **state) {
     (void)state;
     enum { BLOCKS = 8, STREAMS = 4 };
@@ -154,7 +156,8 @@ static void a_lanes_block_swallows_ready_neighbours_of_its_size_or_less(void **s
     fixture_check(pool);
 }
 
-#define collect_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define collect_test(function)                                                                     \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

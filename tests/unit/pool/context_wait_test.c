@@ -1,4 +1,5 @@
-// The synchronise of a whole context, as the last step before an allocation fails: where the driver can't record the context.
+// The synchronise of a whole context, as the last step before an allocation fails: where the driver
+// can't record the context.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +80,8 @@ static void a_context_that_fails_is_no_lack_of_memory(void **state) {
     simcudaFailClear();
 }
 
-#define context_wait_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
+#define context_wait_test(function)                                                                \
+    cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -51,7 +51,8 @@ static void a_failure_of_ours_says_its_sentence_and_blames_no_driver(void **stat
     (void)state;
     sp_native_error_note(CUDA_ERROR_UNKNOWN, "cuMemMap");
     sp_fail_driver(CUDA_ERROR_UNKNOWN, "testing");
-    assert_int_equal(sp_fail(poolErrorInvalidValue, "%d is not %s", 7, "eight"), poolErrorInvalidValue);
+    assert_int_equal(sp_fail(poolErrorInvalidValue, "%d is not %s", 7, "eight"),
+                     poolErrorInvalidValue);
     assert_string_equal(sp_error_detail(), "7 is not eight");
     assert_native(CUDA_SUCCESS, "");
 }
@@ -60,14 +61,16 @@ static void a_failure_of_the_driver_names_the_entry_point_and_its_error(void **s
     (void)state;
     sp_native_error_note(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
     assert_int_equal(sp_fail_driver(CUDA_ERROR_LAUNCH_FAILED, "asking"), poolErrorLaunchFailure);
-    assert_string_equal(sp_error_detail(), "asking: cuEventQuery returned CUDA_ERROR_LAUNCH_FAILED");
+    assert_string_equal(sp_error_detail(),
+                        "asking: cuEventQuery returned CUDA_ERROR_LAUNCH_FAILED");
     assert_native(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
 }
 
 static void an_error_that_the_driver_did_not_give_is_not_laid_at_its_door(void **state) {
     (void)state;
     sp_native_error_note(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
-    assert_int_equal(sp_fail_driver(CUDA_ERROR_OUT_OF_MEMORY, "allocating"), poolErrorMemoryAllocation);
+    assert_int_equal(sp_fail_driver(CUDA_ERROR_OUT_OF_MEMORY, "allocating"),
+                     poolErrorMemoryAllocation);
     assert_string_equal(sp_error_detail(), "allocating: out of host memory");
     assert_native(CUDA_SUCCESS, "");
 }

@@ -30,8 +30,6 @@ static uint64_t allowance(CUstream stream) {
     return sp_figure(&fixture_lane(pool, stream)->allowance);
 }
 
-// ---- the high figure
-
 static void streams_that_take_turns_raise_it_no_further(void **state) {
     (void)state;
     for (int i = 0; i < 10; i++)
@@ -104,8 +102,6 @@ static void a_thread_that_finds_another_one_at_it_raises_it_at_once(void **state
     assert_int_equal(allowance(b), MIB(1));
 }
 
-// ---- what is shared
-
 struct shared {
     struct sp_pool pool;
     struct sp_device device;
@@ -120,8 +116,9 @@ static void look(struct shared *shared, CUstream stream) {
     shared->news = sp_streams_news();
 }
 
-// Neither the allocation nor the free: a number that is raised and lowered again would look the same after both. The
-// first free after a record notes its number in the stream, the next ones don't.
+// Neither the allocation nor the free: a number that is raised and lowered again would look the
+// same after both. The first free after a record notes its number in the stream, the next ones
+// don't.
 static void a_pair_writes_nothing_that_other_streams_read(void **state) {
     (void)state;
     static const size_t sizes[] = {1000, MIB(1), MIB(4)};
@@ -156,8 +153,6 @@ static void what_is_written_often_has_cache_lines_of_its_own(void **state) {
     assert_int_equal(offsetof(struct sp_device, lock) % 64, 0);
     assert_int_equal(sizeof(struct sp_stream) % 64, 0);
 }
-
-// ---- the sum of many
 
 static void of_a_few_streams_the_late_sum_is_the_sum(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-// Pools under unit tests, on the simulated driver: what a test does often, each with its own check. A test ends with a
-// walk through every pool that is left.
+// Pools under unit tests, on the simulated driver: what a test does often, each with its own check.
+// A test ends with a walk through every pool that is left.
 #ifndef STREAMPOOL_TESTS_UNIT_FIXTURE_H
 #define STREAMPOOL_TESTS_UNIT_FIXTURE_H
 
@@ -15,7 +15,8 @@ int fixture_begin(const char *settings);
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
-// A pool of device 0 that keeps its memory at a synchronise; with at most that many bytes, 0 for no limit.
+// A pool of device 0 that keeps its memory at a synchronise; with at most that many bytes, 0 for no
+// limit.
 poolMemPool_t fixture_pool(void);
 poolMemPool_t fixture_pool_of_at_most(size_t max_size);
 
@@ -40,7 +41,8 @@ uint64_t fixture_used(poolMemPool_t pool);
 // Every invariant of the pool holds.
 void fixture_check(poolMemPool_t pool);
 
-// Calls `function` once, when the calling thread takes its next lock, as another thread could have run there.
+// Calls `function` once, when the calling thread takes its next lock, as another thread could have
+// run there.
 void fixture_at_next_lock(void (*function)(void));
 
 #endif

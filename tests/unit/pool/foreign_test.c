@@ -58,7 +58,8 @@ static void the_drivers_memory_is_freed_in_the_streams_order(void **state) {
     for (size_t i = 0; frees_in_order() && i < sizeof streams / sizeof streams[0]; i++) {
         void *foreign = driver_memory();
         simulated_work(streams[i]);
-        assert_int_equal(sp_driver->cuMemsetD8Async((uintptr_t)foreign, 1, MIB(2), streams[i]), CUDA_SUCCESS);
+        assert_int_equal(sp_driver->cuMemsetD8Async((uintptr_t)foreign, 1, MIB(2), streams[i]),
+                         CUDA_SUCCESS);
         assert_int_equal(poolFreeAsync(foreign, streams[i]), poolSuccess);
         assert_int_equal(allocations(), 1);
         fixture_synchronize(streams[i]);
@@ -96,7 +97,8 @@ static void what_the_driver_refuses_is_an_error_that_tells_both(void **state) {
     void *const pointers[] = {&local, (void *)(uintptr_t)1, (void *)UINTPTR_MAX};
     for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++) {
         assert_int_equal(poolFree(pointers[i]), poolErrorInvalidValue);
-        assert_non_null(strstr(poolGetLastErrorDetail(), "is no memory of any pool: cuMemFree returned"));
+        assert_non_null(
+            strstr(poolGetLastErrorDetail(), "is no memory of any pool: cuMemFree returned"));
         require_native(CUDA_ERROR_INVALID_VALUE, "cuMemFree");
         assert_int_equal(poolFreeAsync(pointers[i], stream), poolErrorInvalidValue);
         assert_non_null(strstr(poolGetLastErrorDetail(), "is no memory of any pool"));
@@ -109,7 +111,8 @@ static void what_the_driver_refuses_is_an_error_that_tells_both(void **state) {
 static void the_drivers_memory_is_freed_once(void **state) {
     (void)state;
     void *foreign = driver_memory();
-    assert_int_equal(frees_in_order() ? poolFreeAsync(foreign, stream) : poolFree(foreign), poolSuccess);
+    assert_int_equal(frees_in_order() ? poolFreeAsync(foreign, stream) : poolFree(foreign),
+                     poolSuccess);
     assert_int_equal(poolFree(foreign), poolErrorInvalidValue);
     assert_int_equal(poolFreeAsync(foreign, stream), poolErrorInvalidValue);
     assert_int_equal(simcudaReportCount("bad-free"), frees_in_order() ? 2 : 1);
@@ -164,7 +167,8 @@ static void a_capturing_stream_is_refused_and_the_memory_stays(void **state) {
     (void)state;
     CUgraph graph = NULL;
     void *foreign = driver_memory();
-    assert_int_equal(sp_driver->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                     CUDA_SUCCESS);
     assert_int_equal(poolFreeAsync(foreign, stream), poolErrorInvalidValue);
     assert_int_equal(sp_driver->cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);

@@ -175,8 +175,8 @@ static void an_empty_slab_is_given_up_when_its_class_has_another(void **state) {
     assert_false(sp_list_empty(&lane->owned_slabs));
 }
 
-// What another thread does between this one's look at the stream's number and its lock.
-// Two slabs of 128 blocks, of which all but the last one of each are free, with an event behind them.
+// What another thread does between this one's look at the stream's number and its lock. Two slabs
+// of 128 blocks, of which all but the last one of each are free, with an event behind them.
 static void a_slab_that_is_given_up_counts_whole(void **state) {
     (void)state;
     enum { BLOCKS = 128, LAST = BLOCKS - 1 };
@@ -212,7 +212,8 @@ static void a_late_free_with_an_older_number_does_not_hide_a_newer_one(void **st
         fixture_at_next_lock(record_work_and_free_the_sibling);
         fixture_free(pointer, stream);
         sp_lock_set_hook(NULL);
-        assert_int_equal(sp_stream_poll(fixture_stream(stream)), CUDA_SUCCESS); // the record, not the work
+        // The record, not the work.
+        assert_int_equal(sp_stream_poll(fixture_stream(stream)), CUDA_SUCCESS);
         uint64_t reserved = fixture_reserved(pool);
         fixture_trim(pool, 0);
         assert_int_equal(fixture_reserved(pool), reserved);
@@ -279,10 +280,11 @@ static void the_pool_of_an_address_is_known_while_it_is_live(void **state) {
     assert_null(sp_pool_of_address((uintptr_t)large));
 }
 
-// ------------------------------------------------------------------------------------ frees that record
+// ------------------------------------------------------------------------------- frees that record
 
 static poolError_t free_slowly(void *pointer, CUstream on) {
-    return sp_pool_free_slowly(pointer, sp_owner_of((uint64_t)(uintptr_t)pointer), fixture_stream(on));
+    return sp_pool_free_slowly(pointer, sp_owner_of((uint64_t)(uintptr_t)pointer),
+                               fixture_stream(on));
 }
 
 // What a free changes but for its block, from where the stream began.
@@ -307,9 +309,10 @@ static struct trace trace_of(poolMemPool_t of, CUstream on) {
 
 enum { FREES = 6 };
 
-// A stream of its own and a pool of its own; the numbers are closed by records and, once, by a query.
-static void trace_frees(poolError_t (*free_one)(void *pointer, CUstream on), size_t size, uint64_t most,
-                        struct trace traces[FREES]) {
+// A stream of its own and a pool of its own; the numbers are closed by records and, once, by a
+// query.
+static void trace_frees(poolError_t (*free_one)(void *pointer, CUstream on), size_t size,
+                        uint64_t most, struct trace traces[FREES]) {
     void *blocks[FREES];
     poolMemPool_t of = fixture_pool();
     CUstream on = simulated_stream();
@@ -401,7 +404,7 @@ static void frees_that_record_and_leave_more_to_do_do_that(void **state) {
     an_empty_slab_is_given_up_when_its_class_has_another(state);
 }
 
-// ------------------------------------------------------------------- what another thread does in the middle
+// ---------------------------------------------------------- what another thread does in the middle
 
 static struct {
     int locks; // until it happens

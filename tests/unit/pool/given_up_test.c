@@ -44,8 +44,6 @@ static void make_and_drop_a_pool(void) {
     give_up(fixture_pool());
 }
 
-// ---- what a pool waits for
-
 static void a_pool_waits_for_several_streams_in_turn(void **state) {
     (void)state;
     CUstream streams[2][2] = {{a, b}, {b, a}};
@@ -194,8 +192,6 @@ static void all_are_looked_at_on_demand(void **state) {
     assert_int_equal(given_up(), 0);
 }
 
-// ---- what many of them cost
-
 static unsigned locks;
 
 static void count_lock(int contended) {
@@ -270,8 +266,8 @@ static void a_pool_that_has_memory_again_is_trimmed_at_a_synchronise(void **stat
     }
 }
 
-// Each has a stream of its own, which is destroyed by the driver's call: nobody can ask about what such a stream has freed
-// with no event behind it.
+// Each has a stream of its own, which is destroyed by the driver's call: nobody can ask about what
+// such a stream has freed with no event behind it.
 static void pools_of_streams_that_come_and_go_do_not_fill_the_device(void **state) {
     (void)state;
     enum { POOLS = 100, MOST = 8 };

@@ -1,5 +1,5 @@
-// Contexts that are destroyed with frees pending, and whose handles don't come back: what was freed there is
-// complete.
+// Contexts that are destroyed with frees pending, and whose handles don't come back: what was freed
+// there is complete.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -48,7 +48,8 @@ static void another_streams_pending_memory_is_not_joined(void **state) {
     assert_ptr_equal(fixture_malloc(pool, MIB(100), b), first + MIB(32));
 }
 
-static void a_limit_that_leaves_less_than_the_growth_unit_is_used_up_and_not_exceeded(void **state) {
+static void
+a_limit_that_leaves_less_than_the_growth_unit_is_used_up_and_not_exceeded(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool_of_at_most(MIB(64));
     CUstream a = simulated_stream();
@@ -70,7 +71,8 @@ static void a_request_beyond_the_limit_is_not_called_a_lack_of_host_memory(void 
     poolMemPool_t pool = fixture_pool_of_at_most(MIB(64));
     CUstream a = simulated_stream();
     fixture_malloc(pool, MIB(40), a);
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(40), pool, a), poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(40), pool, a),
+                     poolErrorMemoryAllocation);
     assert_null(strstr(poolGetLastErrorDetail(), "host memory"));
     poolGetLastNativeError(&native, &entry_point);
     assert_int_equal(native, CUDA_SUCCESS);
@@ -87,13 +89,15 @@ static void a_driver_error_that_was_got_over_is_not_told_of_a_later_failure(void
     simcudaFailCall("cuMemCreate", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
     fixture_malloc(pool, MIB(1), a); // a whole extent is refused, what is needed is not
     assert_int_equal(simcudaFailCount(), 1);
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(64), pool, a), poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(64), pool, a),
+                     poolErrorMemoryAllocation);
     poolGetLastNativeError(&native, &entry_point);
     assert_int_equal(native, CUDA_SUCCESS);
     assert_string_equal(entry_point, "");
 }
 
-// What may be reserved is what is reserved less what can be released, plus what is needed: not the need alone.
+// What may be reserved is what is reserved less what can be released, plus what is needed: not the
+// need alone.
 static void free_extents_give_way_where_the_limit_has_room_for_the_rest(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool_of_at_most(MIB(128));
@@ -138,7 +142,8 @@ static void a_request_that_no_cache_can_serve_takes_none(void **state) {
     fixture_malloc(two, MIB(150), a);
     fixture_free(fixture_malloc(one, MIB(64), a), a);
     fixture_synchronize(a);
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(200), two, a), poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(200), two, a),
+                     poolErrorMemoryAllocation);
     assert_int_equal(fixture_reserved(one), MIB(64));
     assert_int_equal(fixture_reserved(two), MIB(150));
 }
@@ -184,7 +189,8 @@ static void without_address_space_for_a_segment_growth_fails_and_says_so(void **
     fixture_malloc(pool, MIB(1), a);
 }
 
-// For every nth allocation of host memory: an error or a success, figures that agree, and nothing lost.
+// For every nth allocation of host memory: an error or a success, figures that agree, and nothing
+// lost.
 static void growth_survives_every_lack_of_host_memory(void **state) {
     (void)state;
     CUstream a = simulated_stream();
@@ -234,19 +240,23 @@ static void a_malloc_that_fails_for_want_of_host_memory_keeps_no_growth(void **s
     }
 }
 
-// The driver refuses a step, and then the undoing of those before it. Nobody may have that memory, but the next growth gets rid of it.
+// The driver refuses a step, and then the undoing of those before it. Nobody may have that memory,
+// but the next growth gets rid of it.
 static void a_growth_that_cannot_be_undone_is_undone_by_the_next_one(void **state) {
     (void)state;
     static const struct {
         const char *step, *undoing;
-    } calls[] = {
-        {"cuMemSetAccess", "cuMemUnmap"}, {"cuMemSetAccess", "cuMemRelease"}, {"cuMemMap", "cuMemRelease"}};
+    } calls[] = {{"cuMemSetAccess", "cuMemUnmap"},
+                 {"cuMemSetAccess", "cuMemRelease"},
+                 {"cuMemMap", "cuMemRelease"}};
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
     for (int i = 0; i < 3; i++) {
         void *pointer = NULL;
-        assert_int_equal(simcudaFailCall(calls[i].step, 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
-        assert_int_equal(simcudaFailCall(calls[i].undoing, 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
+        assert_int_equal(simcudaFailCall(calls[i].step, 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN),
+                         0);
+        assert_int_equal(
+            simcudaFailCall(calls[i].undoing, 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
         assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(8), pool, a), poolErrorUnknown);
         simcudaFailClear();
         assert_int_equal(fixture_reserved(pool), 0);
@@ -259,8 +269,10 @@ static void a_growth_that_cannot_be_undone_is_undone_by_the_next_one(void **stat
     assert_int_equal(simcudaMemoryInUse(0), 0);
 }
 
-#define grow_test(function)  cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
-#define small_test(function) cmocka_unit_test_setup_teardown(function, setup_small_device, fixture_teardown)
+#define grow_test(function)                                                                        \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define small_test(function)                                                                       \
+    cmocka_unit_test_setup_teardown(function, setup_small_device, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,5 +1,5 @@
-// Very much free memory in pieces that are of no use to a request. What it costs is shown where it can be counted, and else that
-// nothing is overlooked in what a call leaves to a later one.
+// Very much free memory in pieces that are of no use to a request. What it costs is shown where it
+// can be counted, and else that nothing is overlooked in what a call leaves to a later one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +86,8 @@ static void what_has_completed_is_settled_in_parts(void **state) {
     fixture_check(pool);
 }
 
-// The first half is complete, and what is left of the work behind the second one is not looked at for it.
+// The first half is complete, and what is left of the work behind the second one is not looked at
+// for it.
 static void what_is_pending_is_not_looked_at_when_something_else_completes(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -148,7 +149,8 @@ static size_t size_behind(size_t size) {
     return last;
 }
 
-// It is in the lists of another stream, behind more than a request takes out of them before it would rather grow.
+// It is in the lists of another stream, behind more than a request takes out of them before it
+// would rather grow.
 static void before_a_request_is_refused_all_lists_are_emptied(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -172,9 +174,9 @@ static void before_a_request_is_refused_all_lists_are_emptied(void **state) {
     fixture_free(last, a);
     assert_true(count_in_quick(fixture_lane(pool, a)) > 8 * SP_DETACHED_AT_ONCE);
     assert_int_equal(sp_stream_synchronize(fixture_stream(a), a), CUDA_SUCCESS);
-    assert_int_equal(
-        poolMallocAsyncWithFlags(&pointer, large, pool, b, poolMallocNoGrowth | poolMallocNoInsertedWaits),
-        poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, large, pool, b,
+                                              poolMallocNoGrowth | poolMallocNoInsertedWaits),
+                     poolSuccess);
     assert_ptr_equal(pointer, last);
     fixture_check(pool);
 }
@@ -223,7 +225,8 @@ static void what_is_late_is_not_joined_by_a_later_free(void **state) {
         fixture_free(neighbours[i], a);
         sp_lane_flush_quick(lane, sp_pool_insert);
     }
-    for (struct sp_block *b = sp_tier_first(&lane->unfenced[SP_REGION_LARGE]); b; b = sp_tier_next(b))
+    for (struct sp_block *b = sp_tier_first(&lane->unfenced[SP_REGION_LARGE]); b;
+         b = sp_tier_next(b))
         assert_true(b->size == HOLE && sp_calendar_number(b) > fenced);
     assert_int_equal(count_in(&lane->unfenced[SP_REGION_LARGE]), HOLES);
     assert_int_equal(count_in(&lane->tiers[SP_REGION_LARGE]), HOLES);
@@ -231,11 +234,12 @@ static void what_is_late_is_not_joined_by_a_later_free(void **state) {
     fixture_check(pool);
 }
 
-// ------------------------------------------------------------------------------- rows of others' memory
+// -------------------------------------------------------------------------- rows of others' memory
 
 enum { ROW = 3000 };
 
-// Neighbours that two streams have freed in turn, with work pending, and of which a third one has nothing.
+// Neighbours that two streams have freed in turn, with work pending, and of which a third one has
+// nothing.
 static void free_row_of_others(poolMemPool_t pool) {
     CUstream others[2] = {simulated_stream(), simulated_stream()};
     for (int i = 0; i < ROW; i++)
@@ -266,8 +270,8 @@ static char *free_pair_behind(poolMemPool_t pool, CUstream stream) {
 
 static struct sp_request request_of(poolMemPool_t pool, size_t size, CUstream stream) {
     struct sp_request request;
-    sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, stream), SP_REGION_LARGE, size,
-                    poolMallocDefault);
+    sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, stream), SP_REGION_LARGE,
+                    size, poolMallocDefault);
     return request;
 }
 
@@ -315,12 +319,14 @@ static void all_rows_are_looked_at_before_a_request_is_refused(void **state) {
         fixture_set_flag(pool, policy, 0);
     fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
     while (fixture_reserved(pool) < GIB(1))
-        fixture_malloc(pool, MIB(9), a);                          // with no room for the smaller one
+        // With no room for the smaller one.
+        fixture_malloc(pool, MIB(9), a);
     fixture_inside(pool)->regions[SP_REGION_LARGE].rows_from = 0; // whatever those have looked at
     assert_ptr_equal(fixture_malloc(pool, MIB(8), a), first);
 }
 
-#define holes_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define holes_test(function)                                                                       \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -91,7 +91,8 @@ static void a_view_that_has_an_extent_twice_is_never_used_for_both(void **state)
     drop(0, a);
     collect();
     for (int i = 0; i < 3; i++)
-        thirds[i] = fixture_malloc(pool, i < 2 ? MIB(1) + KIB(256) : EXTENT - 2 * (MIB(1) + KIB(256)), a);
+        thirds[i] =
+            fixture_malloc(pool, i < 2 ? MIB(1) + KIB(256) : EXTENT - 2 * (MIB(1) + KIB(256)), a);
     fixture_free(thirds[0], a);
     fixture_free(thirds[2], a);
     collect();
@@ -262,7 +263,7 @@ static void a_view_that_cannot_be_unmapped_is_tried_again(void **state) {
     assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
 }
 
-// --------------------------------------------------------------------------------------------------- trims
+// ------------------------------------------------------------------------------------------- trims
 
 static void a_trim_releases_memory_that_views_stand_on(void **state) {
     (void)state;
@@ -312,8 +313,9 @@ static void whole_extents_and_the_front_behind_them_are_joined_with_others(void 
     drop(8, a);
     drop(9, a);
     void *joined = NULL;
-    assert_int_equal(poolMallocAsyncWithFlags(&joined, 3 * EXTENT + HALF, pool, a, poolMallocNoGrowth),
-                     poolSuccess);
+    assert_int_equal(
+        poolMallocAsyncWithFlags(&joined, 3 * EXTENT + HALF, pool, a, poolMallocNoGrowth),
+        poolSuccess);
     assert_true(lies_in_a_stitched_view(joined));
     fixture_check(pool);
 }
@@ -358,7 +360,8 @@ static void a_trim_that_cannot_unmap_a_view_leaves_the_memory(void **state) {
     fixture_free(fixture_malloc(pool, 8 * EXTENT, a), a);
     fixture_synchronize(a);
     for (uint64_t nth = 1; nth <= 2; nth++) {
-        assert_int_equal(simcudaFailCall("cuMemUnmap", nth, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
+        assert_int_equal(
+            simcudaFailCall("cuMemUnmap", nth, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
         assert_int_not_equal(poolMemPoolTrimTo(pool, 0), poolSuccess);
         simcudaFailClear();
         fixture_check(pool);

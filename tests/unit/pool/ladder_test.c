@@ -7,8 +7,8 @@
 
 #include "unit/pool/fixture.h"
 
-// Every test allocates in a pool of this size: it holds one block, or what the test puts there, and grows no
-// further.
+// Every test allocates in a pool of this size: it holds one block, or what the test puts there, and
+// grows no further.
 #define BLOCK MIB(64)
 
 static poolMemPool_t pool;
@@ -35,16 +35,19 @@ static void count_anew(void) {
 static void assert_count(enum poolMemPoolAttr statistic, uint64_t expected) {
     uint64_t count = fixture_attribute(pool, statistic);
     if (count != expected)
-        print_error("%s is %llu\n", poolMemPoolGetStatisticName(statistic), (unsigned long long)count);
+        print_error("%s is %llu\n", poolMemPoolGetStatisticName(statistic),
+                    (unsigned long long)count);
     assert_int_equal(count, expected);
 }
 
-// One allocation has been counted since, under this name and no other. A growth after a trim is a growth.
+// One allocation has been counted since, under this name and no other. A growth after a trim is a
+// growth.
 static void assert_came_by(enum poolMemPoolAttr rung) {
     static const enum poolMemPoolAttr rungs[] = {
-        poolMemPoolStatReuseSameStream,    poolMemPoolStatReuseComplete,    poolMemPoolStatReuseOrdered,
-        poolMemPoolStatReuseFoundComplete, poolMemPoolStatReuseMadeOrdered, poolMemPoolStatGrowthsAfterTrim,
-        poolMemPoolStatOtherRegion,        poolMemPoolStatFailures};
+        poolMemPoolStatReuseSameStream,  poolMemPoolStatReuseComplete,
+        poolMemPoolStatReuseOrdered,     poolMemPoolStatReuseFoundComplete,
+        poolMemPoolStatReuseMadeOrdered, poolMemPoolStatGrowthsAfterTrim,
+        poolMemPoolStatOtherRegion,      poolMemPoolStatFailures};
     for (size_t i = 0; i < sizeof rungs / sizeof rungs[0]; i++)
         assert_count(rungs[i], rungs[i] == rung);
     assert_count(poolMemPoolStatGrowths,
@@ -123,8 +126,8 @@ static void a_pool_that_can_not_grow_inserts_a_wait(void **state) {
     assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
 }
 
-static void
-memory_without_an_event_is_taken_behind_the_whole_context_where_the_program_allows_it(void **state) {
+static void memory_without_an_event_is_taken_behind_the_whole_context_where_the_program_allows_it(
+    void **state) {
     (void)state;
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, UINT64_MAX);
     void *freed = freed_on_a();
@@ -166,7 +169,8 @@ static void the_hosts_wait_comes_last(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
 }
 
-// What is free is complete but lies in pieces: it goes back and the pool grows into what that has left.
+// What is free is complete but lies in pieces: it goes back and the pool grows into what that has
+// left.
 static void caches_are_given_back_before_the_pool_grows_again(void **state) {
     (void)state;
     enum { PIECES = 2 };
@@ -177,7 +181,8 @@ static void caches_are_given_back_before_the_pool_grows_again(void **state) {
     fixture_synchronize(a);
     void *fixed = NULL;
     count_anew();
-    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / PIECES, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / PIECES, pool, a, poolMallocFixed),
+                     poolSuccess);
     assert_came_by(poolMemPoolStatGrowthsAfterTrim);
     fixture_free(fixed, a);
     fixture_free(pieces[1], a);
@@ -208,7 +213,8 @@ static void without_growth_memory_at_hand_is_found_and_no_other(void **state) {
                      poolErrorMemoryAllocation);
     assert_int_equal(fixture_reserved(pool), 0);
     void *freed = freed_on_a();
-    assert_int_equal(poolMallocAsyncWithFlags(&pointer, BLOCK, pool, a, poolMallocNoGrowth), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, BLOCK, pool, a, poolMallocNoGrowth),
+                     poolSuccess);
     assert_ptr_equal(pointer, freed);
 }
 
@@ -221,15 +227,18 @@ static void a_fixed_block_lies_in_one_extent(void **state) {
     for (int i = 0; i < 2; i++)
         fixture_free(halves[i], a);
     void *pointer = NULL;
-    assert_int_equal(poolMallocAsyncWithFlags(&pointer, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&pointer, BLOCK, pool, a, poolMallocFixed),
+                     poolSuccess);
     struct sp_region *fixed = &fixture_inside(pool)->regions[SP_REGION_FIXED];
-    struct sp_segment *segment = SP_CONTAINER_OF(sp_list_first(&fixed->segments), struct sp_segment, link);
+    struct sp_segment *segment =
+        SP_CONTAINER_OF(sp_list_first(&fixed->segments), struct sp_segment, link);
     struct sp_extent *extent = sp_view_extent_from(&segment->view, 0);
     assert_int_equal(extent->address, (uintptr_t)pointer);
     assert_int_equal(extent->size, BLOCK);
     fixture_free(pointer, a);
     void *again = NULL;
-    assert_int_equal(poolMallocAsyncWithFlags(&again, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&again, BLOCK, pool, a, poolMallocFixed),
+                     poolSuccess);
     assert_ptr_equal(again, pointer);
     assert_ptr_equal(fixture_malloc(pool, BLOCK, a), halves[0]);
     fixture_check(pool);
@@ -239,15 +248,18 @@ static void a_fixed_block_lies_in_one_extent(void **state) {
 static void a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one(void **state) {
     (void)state;
     void *fixed = NULL;
-    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed),
+                     poolSuccess);
     fixture_free(fixed, a);
     fixture_synchronize(a);
     fixture_trim(pool, BLOCK / 4);
     assert_int_equal(fixture_reserved(pool), BLOCK / 4);
-    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / 2, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / 2, pool, a, poolMallocFixed),
+                     poolSuccess);
     fixture_free(fixed, a);
     fixture_synchronize(a);
-    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed),
+                     poolSuccess);
     const struct sp_region *region = &fixture_inside(pool)->regions[SP_REGION_FIXED];
     const struct sp_extent *extent = NULL;
     SP_LIST_FOR_EACH(link, &region->segments) {
@@ -266,17 +278,20 @@ static void a_fixed_block_lies_in_one_extent_where_a_trim_left_a_part_of_one(voi
 static void a_fixed_block_takes_no_more_than_it_needs_where_a_larger_one_was(void **state) {
     (void)state;
     void *fixed = NULL;
-    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK, pool, a, poolMallocFixed),
+                     poolSuccess);
     fixture_free(fixed, a);
     fixture_synchronize(a);
     fixture_trim(pool, 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatAddressSpace), 0);
     void *smaller = NULL;
-    assert_int_equal(poolMallocAsyncWithFlags(&smaller, BLOCK / 4, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&smaller, BLOCK / 4, pool, a, poolMallocFixed),
+                     poolSuccess);
     assert_ptr_equal(smaller, fixed);
     assert_int_equal(fixture_reserved(pool), BLOCK / 4);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatAddressSpace), BLOCK / 4);
-    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / 2, pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, BLOCK / 2, pool, a, poolMallocFixed),
+                     poolSuccess);
     assert_int_equal(fixture_reserved(pool), 3 * BLOCK / 4);
     fixture_check(pool);
 }
@@ -324,7 +339,8 @@ static void order_is_followed_in_a_deterministic_pool_whatever_questions_found(v
 }
 
 // The question has raised the stream's number already, and the synchronise raises it no more.
-static void a_deterministic_pool_passes_on_what_a_synchronise_shows_after_a_question_has(void **state) {
+static void
+a_deterministic_pool_passes_on_what_a_synchronise_shows_after_a_question_has(void **state) {
     (void)state;
     CUevent event = NULL;
     assert_int_equal(sp_driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
@@ -343,7 +359,8 @@ static void a_deterministic_pool_passes_on_what_a_synchronise_shows_after_a_ques
 
 // A new stream may come to the slot of one that was destroyed, and to its lane.
 static void
-what_a_destroyed_stream_freed_is_pending_in_a_deterministic_pool_whatever_questions_found(void **state) {
+what_a_destroyed_stream_freed_is_pending_in_a_deterministic_pool_whatever_questions_found(
+    void **state) {
     (void)state;
     for (int question = 0; question < 2; question++) {
         CUstream old = simulated_stream();
@@ -377,7 +394,8 @@ static void a_sticky_error_ends_the_climb_with_its_own_number(void **state) {
     fixture_check(pool);
 }
 
-// Each holds a block, and the one that came last, whose turn it isn't for long, is the only one to complete.
+// Each holds a block, and the one that came last, whose turn it isn't for long, is the only one to
+// complete.
 static void all_of_many_streams_are_asked_before_a_request_is_refused(void **state) {
     (void)state;
     enum { CROWD = 4 * SP_STREAMS_IN_TURN };
@@ -422,7 +440,8 @@ int main(void) {
         ladder_test(memory_that_a_question_finds_complete_is_reused_before_the_pool_grows),
         ladder_test(a_pool_that_can_grow_inserts_no_wait),
         ladder_test(a_pool_that_can_not_grow_inserts_a_wait),
-        ladder_test(memory_without_an_event_is_taken_behind_the_whole_context_where_the_program_allows_it),
+        ladder_test(
+            memory_without_an_event_is_taken_behind_the_whole_context_where_the_program_allows_it),
         ladder_test(no_policy_and_no_memory_is_a_failure_that_changes_nothing),
         ladder_test(the_hosts_wait_comes_last),
         ladder_test(caches_are_given_back_before_the_pool_grows_again),

@@ -64,7 +64,8 @@ static void without_host_memory_there_is_no_lane_and_the_pool_is_as_it_was(void 
     use_up_spare_lanes(fixture_pool());
     poolMemPool_t pool = fixture_pool();
     struct sp_stream *stream = fixture_stream(simulated_stream());
-    for (uint64_t nth = 1; nth <= 2; nth++) { // the lane; the table, while the lane becomes a spare one
+    // The lane; the table, while the lane becomes a spare one.
+    for (uint64_t nth = 1; nth <= 2; nth++) {
         uint64_t failed = 0;
         host_memory_enter(nth, false);
         struct sp_lane *lane = sp_pool_lane(fixture_inside(pool), stream);
@@ -190,7 +191,8 @@ static void in_a_pool_that_is_short_of_memory_each_free_records(void **state) {
     void *small[3] = {fixture_malloc(pool, 1000, a), fixture_malloc(pool, 1000, a),
                       fixture_malloc(pool, 1000, a)};
     fixture_free(small[0], a);
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(56), pool, a), poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(56), pool, a),
+                     poolErrorMemoryAllocation);
     uint64_t before = private_records();
     fixture_free(small[1], a);
     assert_int_equal(private_records(), before + 1);
@@ -269,7 +271,8 @@ static void a_record_that_failed_fences_no_bytes(void **state) {
     assert_int_equal(private_records(), before + 1);
 }
 
-// The same calls on a device that is slow and on one that is fast; what a query answers isn't looked at.
+// The same calls on a device that is slow and on one that is fast; what a query answers isn't
+// looked at.
 static poolError_t outcome_on_a_device(bool fast) {
     void *pointer = NULL;
     poolMemPool_t pool = fixture_pool_of_at_most(MIB(32));
@@ -294,7 +297,8 @@ static void a_deterministic_pool_records_as_its_program_calls(void **state) {
     assert_int_equal(outcome_on_a_device(true), outcome_on_a_device(false));
 }
 
-#define lane_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define lane_test(function)                                                                        \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -91,7 +91,8 @@ static void a_pool_whose_last_memory_is_pending_goes_when_that_is_complete(void 
     assert_int_equal(simcudaMemoryInUse(0), 0);
 }
 
-static void the_address_space_of_a_pool_whose_frees_are_pending_does_not_stop_the_next_pool(void **state) {
+static void
+the_address_space_of_a_pool_whose_frees_are_pending_does_not_stop_the_next_pool(void **state) {
     (void)state;
     CUstream a = simulated_stream();
     simulated_work(a);
@@ -176,7 +177,8 @@ static void a_pool_destroyed_during_its_last_free_is_taken_apart_all_the_same(vo
     assert_int_equal(given_up(), 0);
 }
 
-// Memory that its stream has freed before, so that nothing but the pool's end makes the free a rare one.
+// Memory that its stream has freed before, so that nothing but the pool's end makes the free a rare
+// one.
 static void *used_memory(poolMemPool_t pool, size_t size, CUstream stream) {
     void *pointer = fixture_malloc(pool, size, stream);
     fixture_free(pointer, stream);
@@ -188,8 +190,9 @@ static void synchronize_that(void) {
     fixture_synchronize(stream_of_given_up);
 }
 
-// As the last free comes to its lane, another thread learns that the stream has done all that it was given. Whichever of the two comes
-// last takes the pool apart if all of it is complete: nothing is left that could have gone.
+// As the last free comes to its lane, another thread learns that the stream has done all that it
+// was given. Whichever of the two comes last takes the pool apart if all of it is complete: nothing
+// is left that could have gone.
 static void the_last_free_of_a_pool_leaves_nothing_that_could_have_gone(void **state) {
     (void)state;
     const size_t sizes[] = {100, MIB(3)};
@@ -262,7 +265,8 @@ static void use_struct_of_current_again(void) {
 }
 
 // The same struct, the same stream, even the same lane, and yet not the pool that was current.
-static void a_malloc_from_the_current_pool_takes_nothing_of_the_next_one_in_its_struct(void **state) {
+static void
+a_malloc_from_the_current_pool_takes_nothing_of_the_next_one_in_its_struct(void **state) {
     (void)state;
     const size_t sizes[] = {100, MIB(1), MIB(33)}; // the last is more than the next pool may have
     stream_of_next = simulated_stream();
@@ -300,7 +304,8 @@ static void a_struct_used_again_remembers_nothing_of_the_last_pool(void **state)
     int flag = 0;
     assert_int_equal(poolMemPoolCreate(&young, &props), poolSuccess);
     assert_ptr_equal(fixture_inside(young), inside);
-    assert_int_equal(poolMemPoolGetAttribute(young, poolMemPoolReuseAllowOpportunistic, &flag), poolSuccess);
+    assert_int_equal(poolMemPoolGetAttribute(young, poolMemPoolReuseAllowOpportunistic, &flag),
+                     poolSuccess);
     assert_int_equal(flag, 1);
     assert_int_equal(fixture_attribute(young, poolMemPoolAttrUnfencedBytesMax), SP_UNFENCED_MAX);
     assert_int_equal(fixture_attribute(young, poolMemPoolAttrReleaseThreshold), 0);
@@ -320,7 +325,8 @@ static void a_pool_without_host_memory_is_not_created(void **state) {
     poolMemPool_t pool = NULL;
     poolError_t error = poolSuccess;
     uint64_t failed = 0;
-    for (int i = 0; i < MOST && error == poolSuccess; i++) { // first those that are kept for use again
+    // First those that are kept for use again.
+    for (int i = 0; i < MOST && error == poolSuccess; i++) {
         pool = (poolMemPool_t)(void *)&failed;
         host_memory_enter(1, true);
         error = poolMemPoolCreate(&pool, &props);
@@ -335,10 +341,12 @@ static void a_limit_is_rounded_up_to_the_growth_unit(void **state) {
     assert_int_equal(fixture_inside(fixture_pool_of_at_most(1))->limit, SP_GROWTH_UNIT);
     assert_int_equal(fixture_inside(fixture_pool_of_at_most(MIB(33)))->limit, MIB(64));
     assert_int_equal(fixture_inside(fixture_pool_of_at_most(0))->limit, SIZE_MAX);
-    assert_int_equal(fixture_inside(fixture_pool_of_at_most((size_t)1 << 57))->limit, (size_t)1 << 57);
+    assert_int_equal(fixture_inside(fixture_pool_of_at_most((size_t)1 << 57))->limit,
+                     (size_t)1 << 57);
 }
 
-#define life_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define life_test(function)                                                                        \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -39,8 +39,9 @@ static void the_sizes_around_the_end_of_small_are_served(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
-    const size_t sizes[] = {SP_SMALL_MAX - 1, SP_SMALL_MAX, SP_SMALL_MAX + 1, SP_PAGE_SIZE - 1,  SP_PAGE_SIZE,
-                            SP_PAGE_SIZE + 1, MIB(2) - 1,   SP_GROWTH_UNIT,   SP_GROWTH_UNIT + 1};
+    const size_t sizes[] = {SP_SMALL_MAX - 1, SP_SMALL_MAX,   SP_SMALL_MAX + 1,
+                            SP_PAGE_SIZE - 1, SP_PAGE_SIZE,   SP_PAGE_SIZE + 1,
+                            MIB(2) - 1,       SP_GROWTH_UNIT, SP_GROWTH_UNIT + 1};
     uint64_t used = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         fixture_malloc(pool, sizes[i], a);
@@ -59,8 +60,8 @@ static void the_common_pair_calls_the_driver_for_capture_and_identity_only(void 
         fixture_free(fixture_malloc(pool, sizes[i], a), a);
         uint64_t calls = simcudaCallCount(NULL);
         fixture_free(fixture_malloc(pool, sizes[i], a), a);
-        assert_int_equal(simcudaCallCount("cuStreamIsCapturing") + simcudaCallCount("cuStreamGetId") > 0,
-                         true);
+        assert_int_equal(
+            simcudaCallCount("cuStreamIsCapturing") + simcudaCallCount("cuStreamGetId") > 0, true);
         assert_int_equal(simcudaCallCount(NULL) - calls, 4);
     }
 }
@@ -73,10 +74,13 @@ static void a_size_that_no_device_could_have_is_refused_with_no_driver_call(void
     fixture_stream(a);
     for (int i = 0; i < 4; i++) {
         void *pointer = &pool;
-        uint64_t creates = simcudaCallCount("cuMemCreate") + simcudaCallCount("cuMemAddressReserve");
-        assert_int_equal(poolMallocFromPoolAsync(&pointer, sizes[i], pool, a), poolErrorMemoryAllocation);
+        uint64_t creates =
+            simcudaCallCount("cuMemCreate") + simcudaCallCount("cuMemAddressReserve");
+        assert_int_equal(poolMallocFromPoolAsync(&pointer, sizes[i], pool, a),
+                         poolErrorMemoryAllocation);
         assert_ptr_equal(pointer, &pool);
-        assert_int_equal(simcudaCallCount("cuMemCreate") + simcudaCallCount("cuMemAddressReserve"), creates);
+        assert_int_equal(simcudaCallCount("cuMemCreate") + simcudaCallCount("cuMemAddressReserve"),
+                         creates);
         assert_int_equal(fixture_reserved(pool), 0);
     }
 }
@@ -89,7 +93,8 @@ static void a_sticky_error_of_the_driver_is_told_and_not_called_a_lack_of_memory
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
     simulated_work(a);
-    fixture_free(fixture_malloc(pool, MIB(16), a), a); // more than may stay unfenced: there is a record
+    // More than may stay unfenced: there is a record.
+    fixture_free(fixture_malloc(pool, MIB(16), a), a);
     simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(64), pool, a), poolErrorIllegalAddress);
     poolGetLastNativeError(&native, &entry_point);
@@ -101,8 +106,8 @@ static void a_sticky_error_of_the_driver_is_told_and_not_called_a_lack_of_memory
 // Whatever number the driver gives, it is the driver's error and nothing else.
 static void a_driver_error_keeps_its_number_whatever_it_is(void **state) {
     (void)state;
-    const CUresult numbers[] = {CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_UNKNOWN,
-                                CUDA_ERROR_NOT_SUPPORTED};
+    const CUresult numbers[] = {CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE,
+                                CUDA_ERROR_UNKNOWN, CUDA_ERROR_NOT_SUPPORTED};
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
     for (int i = 0; i < 4; i++) {
@@ -120,8 +125,8 @@ static void a_driver_error_keeps_its_number_whatever_it_is(void **state) {
 }
 
 // The pages of a slab may have come from another stream, whose work is pending.
-static void
-a_small_block_of_the_same_stream_alone_is_not_cut_from_pages_that_another_stream_used(void **state) {
+static void a_small_block_of_the_same_stream_alone_is_not_cut_from_pages_that_another_stream_used(
+    void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
@@ -142,13 +147,13 @@ a_small_block_of_the_same_stream_alone_is_not_cut_from_pages_that_another_stream
     fixture_malloc(pool, 512, b);
     assert_int_equal(fixture_reserved(pool), MIB(2));
     void *alone = NULL;
-    assert_int_equal(
-        poolMallocAsyncWithFlags(&alone, 512, pool, b, poolMallocSameStreamOnly | poolMallocNoGrowth),
-        poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocAsyncWithFlags(&alone, 512, pool, b,
+                                              poolMallocSameStreamOnly | poolMallocNoGrowth),
+                     poolErrorMemoryAllocation);
     fixture_synchronize(a);
-    assert_int_equal(
-        poolMallocAsyncWithFlags(&alone, 512, pool, b, poolMallocSameStreamOnly | poolMallocNoGrowth),
-        poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&alone, 512, pool, b,
+                                              poolMallocSameStreamOnly | poolMallocNoGrowth),
+                     poolSuccess);
     fixture_check(pool);
     sp_driver->cuEventDestroy(event);
 }
@@ -169,7 +174,8 @@ static void without_the_opportunistic_policy_no_event_is_asked(void **state) {
     fixture_free(of_b, b);
 }
 
-// Small blocks of a's that b has freed are a's again by the cheapest thing that shows it, and count so.
+// Small blocks of a's that b has freed are a's again by the cheapest thing that shows it, and count
+// so.
 static void returned_small_blocks_are_counted_by_what_brought_them_back(void **state) {
     (void)state;
     enum { COUNT = 4 };
@@ -195,20 +201,19 @@ static void returned_small_blocks_are_counted_by_what_brought_them_back(void **s
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatGrowths), growths);
 }
 
-// Random sizes on several streams, freed on any of them, at random times synchronised: the pool is in order after each
-// operation, and no two live blocks overlap.
+// Random sizes on several streams, freed on any of them, at random times synchronised: the pool is
+// in order after each operation, and no two live blocks overlap.
 struct live {
     void *pointer;
     size_t size;
 };
 
-// ---- near at hand: a large block of a size that isn't in the quick list
-
 static uint64_t shared_count(poolMemPool_t pool, enum sp_statistic statistic) {
     return atomic_load(&fixture_inside(pool)->statistics[statistic]);
 }
 
-// Of one freed block another size is cut, with nothing of the pool counted but in the lane, and no pin taken.
+// Of one freed block another size is cut, with nothing of the pool counted but in the lane, and no
+// pin taken.
 static void a_large_block_of_another_size_is_cut_from_the_lanes_own_memory(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -314,7 +319,8 @@ static void what_an_event_stands_behind_since_is_not_joined_either(void **state)
     fixture_check(pool);
 }
 
-// Once in so many misses what other streams have completed becomes ready, though the lane has enough of its own.
+// Once in so many misses what other streams have completed becomes ready, though the lane has
+// enough of its own.
 static void one_miss_in_so_many_asks_the_others(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -396,7 +402,8 @@ static void an_allocation_whose_action_fails_takes_nothing(void **state) {
     }
 }
 
-#define malloc_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define malloc_test(function)                                                                      \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -406,7 +413,8 @@ int main(void) {
         malloc_test(a_size_that_no_device_could_have_is_refused_with_no_driver_call),
         malloc_test(a_sticky_error_of_the_driver_is_told_and_not_called_a_lack_of_memory),
         malloc_test(a_driver_error_keeps_its_number_whatever_it_is),
-        malloc_test(a_small_block_of_the_same_stream_alone_is_not_cut_from_pages_that_another_stream_used),
+        malloc_test(
+            a_small_block_of_the_same_stream_alone_is_not_cut_from_pages_that_another_stream_used),
         malloc_test(without_the_opportunistic_policy_no_event_is_asked),
         malloc_test(returned_small_blocks_are_counted_by_what_brought_them_back),
         malloc_test(random_operations_keep_the_pool_in_order),

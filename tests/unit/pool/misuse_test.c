@@ -12,8 +12,9 @@
 
 #include "pool/check.h"
 
-// Frees of what isn't live, between all that a program does: each is refused with a clear error and changes nothing, whatever has
-// become of the address meanwhile. And with one thread every figure is exact.
+// Frees of what isn't live, between all that a program does: each is refused with a clear error and
+// changes nothing, whatever has become of the address meanwhile. And with one thread every figure
+// is exact.
 
 enum { STREAMS = 4, POOLS = 3, LIVE_MAX = 200, DEAD_MAX = 400, STEPS = 12000, SEEDS = 8 };
 
@@ -76,8 +77,8 @@ static void allocate(void) {
         return;
     made->pool = (int)below(POOLS);
     made->size = any_size();
-    poolError_t error = poolMallocAsyncWithFlags(&pointer, made->size, world.pools[made->pool], any_stream(),
-                                                 flags[below(6)]);
+    poolError_t error = poolMallocAsyncWithFlags(&pointer, made->size, world.pools[made->pool],
+                                                 any_stream(), flags[below(6)]);
     if (error == poolErrorMemoryAllocation)
         return;
     assert_int_equal(error, poolSuccess);
@@ -189,7 +190,8 @@ static void check_figures(void) {
     for (int i = 0; i < POOLS; i++) {
         fixture_check(world.pools[i]);
         assert_int_equal(fixture_used(world.pools[i]), world.used[i]);
-        assert_int_equal(fixture_attribute(world.pools[i], poolMemPoolAttrUsedMemHigh), world.high[i]);
+        assert_int_equal(fixture_attribute(world.pools[i], poolMemPoolAttrUsedMemHigh),
+                         world.high[i]);
     }
 }
 
@@ -233,7 +235,8 @@ static void what_is_not_live_is_never_freed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_not_live_is_never_freed, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_live_is_never_freed, fixture_setup,
+                                        fixture_teardown),
     };
     return cmocka_run_group_tests_name("pool/misuse", tests, NULL, NULL);
 }

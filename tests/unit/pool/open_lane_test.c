@@ -13,8 +13,8 @@
 #include "unit/pool/fixture.h"
 #include "unit/stepping.h"
 
-// Lanes of streams that the program promises never to capture and to destroy through the library: their frees record nothing, and
-// whoever needs the memory finds out.
+// Lanes of streams that the program promises never to capture and to destroy through the library:
+// their frees record nothing, and whoever needs the memory finds out.
 
 enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
 
@@ -53,8 +53,6 @@ static void *free_pending(void) {
     return pointer;
 }
 
-// ---- what a free does
-
 static void a_pair_calls_no_driver_however_large(void **state) {
     (void)state;
     pair(BIG, a);
@@ -66,7 +64,8 @@ static void a_pair_calls_no_driver_however_large(void **state) {
 
 static void without_one_of_the_promises_it_records(void **state) {
     (void)state;
-    static const int fewer[] = {poolPromiseNothing, poolPromiseStreamDestroy, poolPromiseNeverCapture,
+    static const int fewer[] = {poolPromiseNothing, poolPromiseStreamDestroy,
+                                poolPromiseNeverCapture,
                                 poolPromiseStreamDestroy | poolPromiseNoCapture};
     for (int i = 0; i < 4; i++) {
         fixture_set_flag(pool, poolMemPoolAttrStreamPromises, fewer[i]);
@@ -112,8 +111,6 @@ static void a_pool_that_goes_by_the_program_alone_records(void **state) {
     assert_int_equal(recorded(), before);
 }
 
-// ---- who needs the memory
-
 static void an_idle_stream_is_asked(void **state) {
     (void)state;
     void *freed = free_pending();
@@ -121,7 +118,8 @@ static void an_idle_stream_is_asked(void **state) {
     uint64_t before = recorded();
     void *taken = fixture_malloc(pool, BIG, b);
     assert_ptr_equal(taken, freed);
-    assert_int_equal(counted(poolMemPoolStatReuseComplete) + counted(poolMemPoolStatReuseFoundComplete), 1);
+    assert_int_equal(
+        counted(poolMemPoolStatReuseComplete) + counted(poolMemPoolStatReuseFoundComplete), 1);
     assert_int_equal(counted(poolMemPoolStatWaitsInserted), 0);
     assert_int_equal(recorded(), before);
     fixture_free(taken, b);
@@ -169,7 +167,8 @@ static void the_legacy_stream_of_another_context_is_left_alone(void **state) {
     assert_int_equal(sp_driver->cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
     CUstream elsewhere = simulated_stream();
     uint64_t before = recorded();
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, BIG, pool, elsewhere), poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, BIG, pool, elsewhere),
+                     poolErrorMemoryAllocation);
     assert_int_equal(recorded(), before);
     assert_int_equal(sp_driver->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxDestroy(other), CUDA_SUCCESS);
@@ -218,8 +217,6 @@ static void a_trim_asks_too(void **state) {
     fixture_trim(pool, 0);
     assert_int_equal(fixture_reserved(pool), 0);
 }
-
-// ---- the end of the promise, of the stream, of the pool
 
 static void when_the_promise_ends_what_was_left_is_fenced(void **state) {
     (void)state;
@@ -313,7 +310,8 @@ enum { POINTS = 16 };
 
 static void require_fenced_across(void (*change)(void)) {
     for (int point = 0; point < POINTS; point++) {
-        pool = fixture_pool_of_at_most(BIG); // one that isn't short of memory yet, or it records each free
+        // One that isn't short of memory yet, or it records each free.
+        pool = fixture_pool_of_at_most(BIG);
         fixture_set_flag(pool, poolMemPoolAttrStreamPromises, OPEN);
         pair(BIG, a);
         late.pointer = fixture_malloc(pool, BIG, a);
@@ -353,8 +351,8 @@ static void a_free_while_the_measure_changes_is_fenced(void **state) {
     require_fenced_across(change_the_measure);
 }
 
-// The other way round: the promise ends in the midst of a free, and its end does all that it can until
-// it waits for the lane.
+// The other way round: the promise ends in the midst of a free, and its end does all that it can
+// until it waits for the lane.
 static struct {
     pthread_t freeing;
     int steps; // in the lane, before the free is counted, until it is its turn
@@ -383,7 +381,8 @@ static void *end_the_promise_suddenly(void *unused) {
 }
 
 static bool is_uncounted_in_lane(void) {
-    return (is_locked(&late.lane->lock.shared) || atomic_load(&sp_this_thread->inside) == &late.lane->lock) &&
+    return (is_locked(&late.lane->lock.shared) ||
+            atomic_load(&sp_this_thread->inside) == &late.lane->lock) &&
            atomic_load(&late.lane->unfenced_bytes) == 0;
 }
 
@@ -420,7 +419,8 @@ static bool free_with_end_after(int steps) {
 
 static void a_promise_that_ends_in_the_midst_of_a_free_leaves_it_fenced(void **state) {
     (void)state;
-    enum { STRIDE = 3 }; // fewer than there are between the look at what the lane may hold and the count
+    // Fewer than there are between the look at what the lane may hold and the count.
+    enum { STRIDE = 3 };
     bool uncounted = true;
     require_stepping();
     for (int steps = 0; uncounted; steps += STRIDE) {
@@ -439,8 +439,6 @@ static void a_promise_that_ends_in_the_midst_of_a_free_leaves_it_fenced(void **s
         assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
     }
 }
-
-// ---- a stream that others have borrowed
 
 static _Atomic bool destroyed;
 
@@ -483,8 +481,6 @@ static void nor_when_its_handle_was_forgotten_meanwhile(void **state) {
     (void)state;
     require_destroy_to_wait(promise_and_destroy);
 }
-
-// ---- very many of them
 
 enum { CROWD = 320, AT_ONCE = 64 };
 

@@ -35,12 +35,14 @@ static void an_address_that_nobody_owns_has_no_word(void **state) {
 
 static void a_large_block_is_found_by_its_first_page(void **state) {
     (void)state;
-    block = (struct sp_block){.address = BASE + 3 * SP_PAGE_SIZE + SP_ALIGNMENT, .size = 4 * SP_PAGE_SIZE};
+    block = (struct sp_block){.address = BASE + 3 * SP_PAGE_SIZE + SP_ALIGNMENT,
+                              .size = 4 * SP_PAGE_SIZE};
     sp_owner_set_block(&block);
     uintptr_t owner = sp_owner_of(block.address);
     assert_ptr_equal(sp_owner_block(owner), &block);
     assert_null(sp_owner_slab(owner));
-    assert_int_equal(sp_owner_of(BASE + 3 * SP_PAGE_SIZE), owner); // whoever asks compares the address
+    // Whoever asks compares the address.
+    assert_int_equal(sp_owner_of(BASE + 3 * SP_PAGE_SIZE), owner);
     assert_int_equal(sp_owner_of(BASE + 4 * SP_PAGE_SIZE), 0);
     assert_int_equal(sp_owner_of(BASE + 2 * SP_PAGE_SIZE), 0);
 }
@@ -64,12 +66,14 @@ static uint64_t cache_line(const void *pointer) {
     return (uint64_t)(uintptr_t)pointer / 64;
 }
 
-// All of a run of every class, for the word alone does not tell which of its pages an address is in.
+// All of a run of every class, for the word alone does not tell which of its pages an address is
+// in.
 static void the_word_of_a_slab_leads_to_the_code_of_each_of_its_blocks(void **state) {
     (void)state;
     for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
         const struct sp_size_class *class = &sp_size_classes[i];
-        block = (struct sp_block){.address = BASE + 5 * SP_PAGE_SIZE, .size = class->pages * SP_PAGE_SIZE};
+        block = (struct sp_block){.address = BASE + 5 * SP_PAGE_SIZE,
+                                  .size = class->pages * SP_PAGE_SIZE};
         struct sp_slab *of_class = sp_slab_create(i);
         assert_non_null(of_class);
         sp_slab_set_run(of_class, &block);
@@ -78,7 +82,8 @@ static void the_word_of_a_slab_leads_to_the_code_of_each_of_its_blocks(void **st
             uint64_t address = block.address + (uint64_t)n * class->block_size;
             uintptr_t owner = sp_owner_of_freed(address);
             assert_ptr_equal(sp_owner_slab(owner), of_class);
-            assert_int_equal(cache_line(sp_owner_code_line(owner, address)), cache_line(&of_class->codes[n]));
+            assert_int_equal(cache_line(sp_owner_code_line(owner, address)),
+                             cache_line(&of_class->codes[n]));
         }
         sp_owner_set_run(&block, NULL);
         sp_slab_destroy(of_class);
@@ -89,7 +94,8 @@ static void what_is_to_be_freed_has_the_same_word(void **state) {
     (void)state;
     assert_int_equal(sp_owner_of_freed(0), 0);
     assert_int_equal(sp_owner_of_freed(BASE), 0);
-    block = (struct sp_block){.address = BASE + 3 * SP_PAGE_SIZE + SP_ALIGNMENT, .size = 4 * SP_PAGE_SIZE};
+    block = (struct sp_block){.address = BASE + 3 * SP_PAGE_SIZE + SP_ALIGNMENT,
+                              .size = 4 * SP_PAGE_SIZE};
     sp_owner_set_block(&block);
     assert_ptr_equal(sp_owner_block(sp_owner_of_freed(block.address)), &block);
 }

@@ -30,7 +30,8 @@ static uint64_t mapping_calls(void) {
            simcudaCallCount("cuMemRelease") + simcudaCallCount("cuMemAddressReserve");
 }
 
-static void allocate(poolMemPool_t pool, size_t size, unsigned first, unsigned count, CUstream stream) {
+static void allocate(poolMemPool_t pool, size_t size, unsigned first, unsigned count,
+                     CUstream stream) {
     for (unsigned i = first; i < first + count; i++)
         blocks[i] = fixture_malloc(pool, size, stream);
 }
@@ -76,7 +77,8 @@ static void fixed_blocks_have_no_part_in_primed_memory(void **state) {
     CUstream a = simulated_stream();
     void *fixed = NULL;
     prime(pool, MIB(64));
-    assert_int_equal(poolMallocAsyncWithFlags(&fixed, MIB(10), pool, a, poolMallocFixed), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, MIB(10), pool, a, poolMallocFixed),
+                     poolSuccess);
     assert_int_equal(fixture_reserved(pool), MIB(74));
     uint64_t calls = mapping_calls();
     allocate(pool, 512, 0, 128, a);
@@ -321,7 +323,8 @@ static void a_driver_that_fails_in_the_middle_leaves_nothing_primed(void **state
         for (uint64_t nth = 1; nth <= SP_EXTENTS_OF_REQUEST; nth++) {
             poolMemPool_t pool = plain_pool();
             CUstream a = simulated_stream();
-            assert_int_equal(simcudaFailCall(calls[call], nth, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
+            assert_int_equal(
+                simcudaFailCall(calls[call], nth, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
             assert_int_equal(poolMemPoolPrime(pool, MIB(256)), poolErrorUnknown);
             simcudaFailClear();
             assert_int_equal(fixture_reserved(pool), 0);

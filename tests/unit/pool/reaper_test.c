@@ -50,7 +50,7 @@ static void sleep_for(long milliseconds) {
     nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
 }
 
-// ------------------------------------------------------------------------------------------------- zombies
+// ----------------------------------------------------------------------------------------- zombies
 
 static void drop_kept_views(void) {
     sp_pool_collect(inside);
@@ -224,7 +224,7 @@ static void an_ended_reaper_is_started_again(void **state) {
     assert_buried_by_reaper();
 }
 
-// ------------------------------------------------------------------------------------------------- trims
+// ------------------------------------------------------------------------------------------- trims
 
 static void leave_trims_to_reaper(uint64_t threshold) {
     fixture_set_flag(pool, poolMemPoolAttrTrimByReaper, 1);
@@ -252,7 +252,8 @@ static void a_trim_that_is_left_to_the_reaper_ends_at_the_threshold(void **state
             assert_in_range(fixture_reserved(pool), thresholds[i], POOL);
         sp_reaper_rest();
         assert_int_equal(fixture_reserved(pool), thresholds[i]);
-        assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesReleasedByReaper), POOL - thresholds[i]);
+        assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesReleasedByReaper),
+                         POOL - thresholds[i]);
         fixture_check(pool);
     }
 }
@@ -471,7 +472,7 @@ static void a_device_that_is_full_does_not_wait_for_the_reaper(void **state) {
     let_reaper_in();
 }
 
-// ------------------------------------------------------------------------------------ a driver that refuses
+// --------------------------------------------------------------------------- a driver that refuses
 
 // The pauses are some milliseconds at first.
 static void assert_tried_seldom(const char *call) {
@@ -530,8 +531,9 @@ static void each_synchronise_of_a_burst_counts_for_the_release_delay(void **stat
     assert_int_equal(fixture_reserved(pool), 0);
 }
 
-#define reaper_test(function)    cmocka_unit_test_setup_teardown(function, setup, teardown)
-#define scheduled_test(function) cmocka_unit_test_setup_teardown(function, setup_scheduled, teardown)
+#define reaper_test(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define scheduled_test(function)                                                                   \
+    cmocka_unit_test_setup_teardown(function, setup_scheduled, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -45,8 +45,6 @@ static void names_driver(CUresult expected, const char *expected_name) {
     assert_string_equal(name, expected_name);
 }
 
-// ---- growth that isn't to be had
-
 static void at_the_limit_the_detail_names_it_and_what_is_missing(void **state) {
     (void)state;
     fixture_malloc(pool, MIB(40), a);
@@ -150,8 +148,6 @@ static void a_small_request_names_its_bytes(void **state) {
         "of 0 bytes");
 }
 
-// ---- what others still use
-
 // All of the pool, freed on a stream behind work, with an event.
 static void leave_pending_on(CUstream stream) {
     fixture_malloc(pool, MIB(16), b);
@@ -254,7 +250,8 @@ static void what_is_unfenced_is_free_to_its_own_stream(void **state) {
     leave_unfenced_on_a();
     refuse(MIB(56), a, 0);
     says("free here 48.0 MiB (largest piece 48.0 MiB), pending 0 bytes, unfenced 0 bytes,");
-    advises("a pool with a maxSize that is larger by 8.0 MiB has room for it"); // behind what is free
+    advises(
+        "a pool with a maxSize that is larger by 8.0 MiB has room for it"); // behind what is free
 }
 
 static void a_stream_that_was_destroyed_is_not_advised_to_be_synchronised(void **state) {
@@ -268,8 +265,6 @@ static void a_stream_that_was_destroyed_is_not_advised_to_be_synchronised(void *
     refuse(MIB(32), b, poolMallocNoInsertedWaits);
     says("(48.0 MiB behind a stream that was destroyed)");
 }
-
-// ---- what several hold back
 
 // A block of each size that fills the pool together with what is live.
 static void *left, *right;
@@ -370,8 +365,6 @@ static void what_must_be_complete_to_be_released_is_told(void **state) {
                      poolSuccess); // as it was said
 }
 
-// ---- another context
-
 static CUcontext other;
 
 static void enter_the_other_context(void) {
@@ -437,8 +430,6 @@ static void streams_of_two_contexts_need_both(void **state) {
     assert_non_null(fixture_malloc(pool, MIB(40), b)); // as it was said
 }
 
-// ---- a driver with no event of a context
-
 // The driver's table without it.
 static struct sp_driver older;
 static const struct sp_driver *newer;
@@ -479,8 +470,6 @@ static void no_context_fence_is_advised_that_may_not_wait(void **state) {
     refuse(MIB(32), b, 0);
     does_not_say("ContextFence");
 }
-
-// ---- what other pools of the device hold
 
 static void refuse_8_gib(poolMemPool_t from) {
     void *pointer = NULL;
@@ -566,8 +555,6 @@ static void growth_is_advised_after_a_synchronise(void **state) {
     assert_int_equal(poolDeviceSynchronize(), poolSuccess);
     fixture_malloc(second, GIB(8), b); // as it was said
 }
-
-// ---- memory in pieces
 
 static void pinned_pieces_are_told_and_that_nothing_but_freeing_helps(void **state) {
     (void)state;
@@ -754,8 +741,6 @@ static void pieces_of_a_pool_that_could_grow_are_not_the_last_word(void **state)
     assert_int_equal(poolMallocAsyncWithFlags(&pointer, MIB(16), second, a, poolMallocNoGrowth),
                      poolSuccess); // as it was said
 }
-
-// ---- host memory
 
 static void without_host_memory_the_device_is_not_called_full(void **state) {
     (void)state;

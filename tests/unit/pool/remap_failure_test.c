@@ -28,8 +28,8 @@ static void a_remap_in_which_a_driver_call_fails_changes_nothing(void **state) {
     for (size_t entry = 0; entry < sizeof entries / sizeof entries[0]; entry++) {
         for (uint64_t nth = 1; nth <= 9; nth++) {
             void *pointer = NULL;
-            assert_int_equal(simcudaFailCall(entries[entry], nth, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN),
-                             0);
+            assert_int_equal(
+                simcudaFailCall(entries[entry], nth, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
             if (poolMallocFromPoolAsync(&pointer, 8 * EXTENT, pool, a) == poolSuccess)
                 fixture_free(pointer, a);
             simcudaFailClear();
@@ -50,8 +50,10 @@ static void a_remap_that_cannot_be_undone_is_undone_later(void **state) {
     fixture_synchronize(a);
     for (int trimmed = 0; trimmed < 2; trimmed++) {
         void *pointer = NULL;
-        assert_int_equal(simcudaFailCall("cuMemSetAccess", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
-        assert_int_equal(simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
+        assert_int_equal(
+            simcudaFailCall("cuMemSetAccess", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN), 0);
+        assert_int_equal(simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN),
+                         0);
         assert_int_not_equal(poolMallocFromPoolAsync(&pointer, 8 * EXTENT, pool, a), poolSuccess);
         simcudaFailClear();
         fixture_check(pool);
@@ -97,7 +99,8 @@ static void new_memory_before_a_front_is_given_back_when_a_driver_call_fails(voi
         for (uint64_t nth = 1; nth <= 16; nth++) {
             void *pointer = NULL;
             uint64_t reserved = fixture_reserved(pool);
-            assert_int_equal(simcudaFailCall(entries[entry], nth, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
+            assert_int_equal(
+                simcudaFailCall(entries[entry], nth, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
             if (poolMallocFromPoolAsync(&pointer, 10 * EXTENT, pool, a) == poolSuccess) {
                 fixture_free(pointer, a);
             } else {
@@ -176,7 +179,7 @@ static void a_remap_in_which_host_memory_runs_out_changes_nothing(void **state) 
     }
 }
 
-// ------------------------------------------------------------------------------------------ wrong addresses
+// --------------------------------------------------------------------------------- wrong addresses
 
 static void only_a_live_stitched_block_can_be_freed(void **state) {
     (void)state;
@@ -199,7 +202,7 @@ static void only_a_live_stitched_block_can_be_freed(void **state) {
     fixture_check(pool);
 }
 
-// --------------------------------------------------------------------------------------------------- pools
+// ------------------------------------------------------------------------------------------- pools
 
 static void a_pool_that_is_given_up_goes_with_its_last_stitched_block(void **state) {
     (void)state;

@@ -154,7 +154,7 @@ static void fixed_memory_is_never_joined(void **state) {
         fixture_free(fixed, a);
 }
 
-// ------------------------------------------------------------------------------------ where growing is no way
+// ------------------------------------------------------------------------- where growing is no way
 
 // The pool has used as much before, so it would grow for so little; but it can't.
 static void a_pool_that_cannot_grow_joins_what_it_has(void **state) {
@@ -174,13 +174,14 @@ static void a_request_that_may_not_grow_joins_what_there_is(void **state) {
     fill_with(HALF);
     drop(3, a);
     drop(8, a);
-    assert_int_equal(poolMallocAsyncWithFlags(&joined, 2 * HALF, pool, a, poolMallocNoGrowth), poolSuccess);
+    assert_int_equal(poolMallocAsyncWithFlags(&joined, 2 * HALF, pool, a, poolMallocNoGrowth),
+                     poolSuccess);
     assert_true(lies_in_a_stitched_view(joined));
     assert_int_equal(fixture_reserved(pool), POOL);
     fixture_free(joined, a);
 }
 
-// ------------------------------------------------------------------------------------------ behind waits
+// ------------------------------------------------------------------------------------ behind waits
 
 // Every second block was freed on the one stream while it works, and an event stands behind.
 static void leave_pieces_pending(void) {
@@ -195,7 +196,8 @@ static void pending_memory_in_pieces_is_joined_behind_a_wait(void **state) {
     leave_pieces_pending();
     void *joined = fixture_malloc(pool, 4 * EXTENT, b);
     assert_true(lies_in_a_stitched_view(joined));
-    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 1); // one event stands behind all
+    // One event stands behind all.
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 1);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatReuseMadeOrdered), 1);
     assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
     fixture_free(joined, b);

@@ -29,8 +29,8 @@ static void set_policies(int follow, int opportunistic, int internal) {
 }
 
 static void open_request(CUstream stream, unsigned int flags) {
-    sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, stream), SP_REGION_LARGE, MIB(1),
-                    flags);
+    sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, stream), SP_REGION_LARGE,
+                    MIB(1), flags);
 }
 
 static struct sp_fence fence_on(CUstream handle) {
@@ -68,12 +68,14 @@ static void flags_narrow_the_policies_and_never_widen_them(void **state) {
             set_policies(bits & 1, bits & 2, bits & 4);
             open_request(a, flags);
             for (int i = 0; i < 3; i++) {
-                bool narrowed =
-                    flags & poolMallocSameStreamOnly || (i == 2 && flags & poolMallocNoInsertedWaits);
-                assert_int_equal(sp_request_allows(&request, policies[i]), (bits >> i & 1) && !narrowed);
+                bool narrowed = flags & poolMallocSameStreamOnly ||
+                                (i == 2 && flags & poolMallocNoInsertedWaits);
+                assert_int_equal(sp_request_allows(&request, policies[i]),
+                                 (bits >> i & 1) && !narrowed);
             }
-            assert_int_equal(request.reach,
-                             sp_request_allows(&request, policies[0]) ? SP_RULE_ORDERED : SP_RULE_COMPLETE);
+            assert_int_equal(request.reach, sp_request_allows(&request, policies[0])
+                                                ? SP_RULE_ORDERED
+                                                : SP_RULE_COMPLETE);
             sp_request_close(&request);
         }
     }
@@ -175,7 +177,8 @@ static void the_legacy_stream_and_a_blocking_one_are_ordered_both_ways(void **st
     assert_int_equal(rule_of(NULL, 0, of_alone), SP_RULE_NONE);
     struct sp_fence of_legacy = fence_on(NULL);
     if (fixture_stream(NULL)->identified)
-        assert_int_equal(rule_of(blocking, 0, of_legacy), SP_RULE_NONE); // no event stands behind it
+        // No event stands behind it.
+        assert_int_equal(rule_of(blocking, 0, of_legacy), SP_RULE_NONE);
     assert_int_equal(sp_stream_record(fixture_stream(NULL)), CUDA_SUCCESS);
     assert_int_equal(rule_of(blocking, 0, of_legacy), SP_RULE_ORDERED);
     assert_int_equal(rule_of(alone, 0, of_legacy), SP_RULE_NONE);

@@ -185,11 +185,11 @@ static void a_forked_child_is_refused_and_told_why(void **state) {
     assert_int_equal(status, 0);
 }
 
-#define two_devices_test(function)                                                                           \
+#define two_devices_test(function)                                                                 \
     cmocka_unit_test_setup_teardown(function, setup_two_devices, fixture_teardown)
-#define odd_device_test(function)                                                                            \
+#define odd_device_test(function)                                                                  \
     cmocka_unit_test_setup_teardown(function, setup_odd_device, fixture_teardown)
-#define mixed_devices_test(function)                                                                         \
+#define mixed_devices_test(function)                                                               \
     cmocka_unit_test_setup_teardown(function, setup_mixed_devices, fixture_teardown)
 
 int main(void) {

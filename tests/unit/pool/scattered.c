@@ -63,8 +63,9 @@ uint64_t remaps(void) {
 }
 
 uint64_t mapping_calls(void) {
-    return simcudaCallCount("cuMemMap") + simcudaCallCount("cuMemUnmap") + simcudaCallCount("cuMemCreate") +
-           simcudaCallCount("cuMemSetAccess") + simcudaCallCount("cuMemRelease");
+    return simcudaCallCount("cuMemMap") + simcudaCallCount("cuMemUnmap") +
+           simcudaCallCount("cuMemCreate") + simcudaCallCount("cuMemSetAccess") +
+           simcudaCallCount("cuMemRelease");
 }
 
 void refuse(size_t size, CUstream stream, unsigned flags) {

@@ -1,4 +1,5 @@
-// Tests of memory in pieces: a pool of 64 MiB of 16 extents of one size, each of which two blocks of HALF fill.
+// Tests of memory in pieces: a pool of 64 MiB of 16 extents of one size, each of which two blocks
+// of HALF fill.
 #ifndef STREAMPOOL_UNIT_POOL_SCATTERED_H
 #define STREAMPOOL_UNIT_POOL_SCATTERED_H
 

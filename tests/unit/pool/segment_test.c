@@ -40,7 +40,7 @@ static uint64_t space_of(poolMemPool_t pool) {
 static unsigned segments_of(poolMemPool_t pool, enum sp_region_kind kind) {
     unsigned count = 0;
     SP_LIST_FOR_EACH(link, &fixture_inside(pool)->regions[kind].segments)
-    count++;
+        count++;
     return count;
 }
 
@@ -50,8 +50,6 @@ static void free_and_trim(poolMemPool_t pool, void *pointer) {
     fixture_trim(pool, 0);
     fixture_check(pool);
 }
-
-// ---- what a segment takes
 
 static void a_pool_takes_little_address_space_at_first(void **state) {
     (void)state;
@@ -117,12 +115,11 @@ static void the_default_pool_grows_in_place_beside_others(void **state) {
     assert_int_equal(segments_of(pool, SP_REGION_LARGE), 1);
 }
 
-// ---- what it gives back
-
 static void a_trim_closes_what_has_no_memory(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
-    void *blocks[3] = {fixture_malloc(pool, MIB(3), stream), fixture_malloc(pool, 100, stream), NULL};
+    void *blocks[3] = {fixture_malloc(pool, MIB(3), stream), fixture_malloc(pool, 100, stream),
+                       NULL};
     assert_int_equal(poolMallocAsyncWithFlags(&blocks[2], MIB(2), pool, stream, poolMallocFixed),
                      poolSuccess);
     for (int i = 0; i < 3; i++)
@@ -170,8 +167,9 @@ static void fixed_blocks_of_growing_sizes_leave_no_address_space_behind(void **s
     fixture_set(pool, poolMemPoolAttrReleaseThreshold, 0);
     for (size_t i = 1; i <= 200; i++) {
         void *fixed = NULL;
-        assert_int_equal(poolMallocAsyncWithFlags(&fixed, i * MIB(40), pool, stream, poolMallocFixed),
-                         poolSuccess);
+        assert_int_equal(
+            poolMallocAsyncWithFlags(&fixed, i * MIB(40), pool, stream, poolMallocFixed),
+            poolSuccess);
         assert_int_equal(space_of(pool), i * MIB(40));
         fixture_free(fixed, stream);
         fixture_synchronize(stream);
@@ -185,8 +183,9 @@ static void fixed_blocks_that_are_kept_have_the_address_space_of_their_memory(vo
     poolMemPool_t pool = fixture_pool();
     for (size_t i = 1; i <= 100; i++) {
         void *fixed = NULL;
-        assert_int_equal(poolMallocAsyncWithFlags(&fixed, i * MIB(2), pool, stream, poolMallocFixed),
-                         poolSuccess);
+        assert_int_equal(
+            poolMallocAsyncWithFlags(&fixed, i * MIB(2), pool, stream, poolMallocFixed),
+            poolSuccess);
         fixture_free(fixed, stream);
         fixture_synchronize(stream);
         assert_int_equal(space_of(pool), fixture_reserved(pool));
@@ -201,10 +200,12 @@ static void a_growth_that_is_refused_leaves_no_address_space_behind(void **state
     void *pointer = NULL;
     fixture_malloc(pool, MIB(3), stream);
     uint64_t space = space_of(pool);
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(300), pool, stream), poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(300), pool, stream),
+                     poolErrorMemoryAllocation);
     assert_true(space_of(pool) <= 2 * space);
     poolMemPool_t empty = fixture_pool();
-    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(300), empty, stream), poolErrorMemoryAllocation);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, MIB(300), empty, stream),
+                     poolErrorMemoryAllocation);
     assert_int_equal(poolMallocAsyncWithFlags(&pointer, MIB(300), empty, stream, poolMallocFixed),
                      poolErrorMemoryAllocation);
     assert_int_equal(space_of(empty), 0);
@@ -257,9 +258,8 @@ static void a_kept_view_outlives_a_segment_that_it_reached_into(void **state) {
     fixture_check(pool);
 }
 
-// ---- when something is missing on the way
-
-static void each_host_allocation_that_fails_when_a_segment_is_made_or_extended_changes_nothing(void **state) {
+static void
+each_host_allocation_that_fails_when_a_segment_is_made_or_extended_changes_nothing(void **state) {
     (void)state;
     // A first segment; two leaves more; a second one, and that extended.
     const size_t sizes[] = {MIB(3), GIB(2), MIB(100), GIB(1)};
@@ -283,8 +283,6 @@ static void each_host_allocation_that_fails_when_a_segment_is_made_or_extended_c
         }
     }
 }
-
-// ---- many pools
 
 enum { MANY = 1200 };
 
@@ -327,13 +325,15 @@ int main(void) {
         segment_test(a_trim_gives_the_end_of_a_segment_back),
         segment_test(pools_that_once_were_large_do_not_add_up),
         segment_test(fixed_blocks_of_growing_sizes_leave_no_address_space_behind),
-        cmocka_unit_test_setup_teardown(fixed_blocks_that_are_kept_have_the_address_space_of_their_memory,
+        cmocka_unit_test_setup_teardown(
+            fixed_blocks_that_are_kept_have_the_address_space_of_their_memory, setup_small,
+            fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_growth_that_is_refused_leaves_no_address_space_behind,
                                         setup_small, fixture_teardown),
-        cmocka_unit_test_setup_teardown(a_growth_that_is_refused_leaves_no_address_space_behind, setup_small,
-                                        fixture_teardown),
         segment_test(a_segment_with_something_stuck_stays_until_that_is_gone),
         segment_test(a_kept_view_outlives_a_segment_that_it_reached_into),
-        segment_test(each_host_allocation_that_fails_when_a_segment_is_made_or_extended_changes_nothing),
+        segment_test(
+            each_host_allocation_that_fails_when_a_segment_is_made_or_extended_changes_nothing),
         segment_test(pools_that_were_trimmed_take_nothing),
         cmocka_unit_test_setup_teardown(
             pools_that_hold_a_little_each_fill_the_device_and_not_the_address_space, setup_for_many,

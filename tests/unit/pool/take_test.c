@@ -52,7 +52,8 @@ static void memory_known_complete_is_taken_by_another_stream_under_every_policy(
     assert_ptr_equal(fixture_malloc(pool, MIB(40), b), freed);
 }
 
-// The same a second time: nothing new completes between, so what tells the lane apart must not be how far the stream is.
+// The same a second time: nothing new completes between, so what tells the lane apart must not be
+// how far the stream is.
 static void memory_that_reaches_its_tier_after_it_was_known_complete_is_taken_too(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -61,7 +62,8 @@ static void memory_that_reaches_its_tier_after_it_was_known_complete_is_taken_to
     fixture_lane(pool, b);
     void *freed = free_between_live_blocks(pool, MIB(40), a);
     fixture_synchronize(a);
-    fixture_malloc(pool, KIB(1), b); // looks through the tiers while the memory is still in a quick list
+    // Looks through the tiers while the memory is still in a quick list.
+    fixture_malloc(pool, KIB(1), b);
     uint64_t reserved = fixture_reserved(pool);
     assert_ptr_equal(fixture_malloc(pool, MIB(40), b), freed);
     assert_int_equal(fixture_reserved(pool), reserved);
@@ -80,7 +82,8 @@ static void a_free_whose_point_was_passed_before_it_was_filed_is_taken_too(void 
     sp_lock_release(&inside->lock);
     sp_lane_flush_quick(fixture_lane(pool, a), sp_pool_insert);
     struct sp_request request;
-    sp_request_open(&request, inside, fixture_lane(pool, b), SP_REGION_LARGE, MIB(40), poolMallocDefault);
+    sp_request_open(&request, inside, fixture_lane(pool, b), SP_REGION_LARGE, MIB(40),
+                    poolMallocDefault);
     struct sp_block *block = sp_take(&request);
     sp_request_close(&request);
     assert_non_null(block);
@@ -102,7 +105,8 @@ static void two_halves_of_a_freed_block_serve_two_smaller_requests(void **state)
     assert_int_equal(fixture_reserved(pool), reserved);
 }
 
-static void neighbours_of_which_one_is_ready_and_one_the_streams_own_are_taken_together(void **state) {
+static void
+neighbours_of_which_one_is_ready_and_one_the_streams_own_are_taken_together(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
@@ -190,8 +194,6 @@ static void a_large_block_is_cut_from_the_pages_of_small_ones_as_a_last_resort(v
     fixture_check(pool);
 }
 
-// ---- the legacy stream beside very many
-
 enum { CROWD = 200 };
 
 // Of blocking streams, so the legacy stream runs after each, and all but one are in use.
@@ -217,8 +219,8 @@ static char *free_one_of_crowd(poolMemPool_t pool, int which) {
 
 static struct sp_block *take_for_legacy(poolMemPool_t pool, bool thorough) {
     struct sp_request request;
-    sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, CU_STREAM_LEGACY), SP_REGION_LARGE,
-                    MIB(4), poolMallocDefault);
+    sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, CU_STREAM_LEGACY),
+                    SP_REGION_LARGE, MIB(4), poolMallocDefault);
     request.thorough = thorough;
     struct sp_block *block = sp_take(&request);
     assert_true(block || request.cut_short);
@@ -250,7 +252,8 @@ static void and_at_all_of_them_before_it_is_refused(void **state) {
     sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
 }
 
-#define take_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define take_test(function)                                                                        \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -143,7 +143,8 @@ static void the_threshold_acts_at_a_synchronise_and_not_at_a_query(void **state)
     assert_int_equal(fixture_reserved(pool), MIB(64));
 }
 
-static void an_extent_that_the_driver_does_not_take_stays_usable_and_goes_the_next_time(void **state) {
+static void
+an_extent_that_the_driver_does_not_take_stays_usable_and_goes_the_next_time(void **state) {
     (void)state;
     static const char *const calls[] = {"cuMemRelease", "cuMemUnmap"};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
@@ -299,7 +300,8 @@ static void asking_what_can_be_released_is_safe_while_another_thread_maps(void *
     fixture_check(shared_pool);
 }
 
-#define trim_test(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define trim_test(function)                                                                        \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

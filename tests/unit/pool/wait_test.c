@@ -194,7 +194,8 @@ static void the_host_waits_only_where_the_attribute_says_so(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 0);
 }
 
-// One nanosecond is over after the first look, and the end of time is more than the second look takes.
+// One nanosecond is over after the first look, and the end of time is more than the second look
+// takes.
 static void require_host_wait_for(const void *freed) {
     struct sp_block *block = NULL;
     fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
@@ -273,7 +274,8 @@ static void a_driver_that_fails_ends_the_hosts_wait(void **state) {
     assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
     simcudaFailCall("cuEventQuery", 2, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block),
+                     CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_null(block);
 }
 
@@ -285,7 +287,8 @@ static void the_host_waits_for_what_the_legacy_stream_can_tell_of(void **state) 
     require_host_wait_for(freed);
 }
 
-// Two streams have freed into the same memory, one of them with no event behind it; its neighbour has events of both.
+// Two streams have freed into the same memory, one of them with no event behind it; its neighbour
+// has events of both.
 static void what_several_streams_have_freed_joins_nothing_that_lacks_an_event(void **state) {
     (void)state;
     void *left = fixture_malloc(pool, MIB(4), a), *right = fixture_malloc(pool, MIB(4), a);

@@ -137,7 +137,8 @@ static void allocating_with_cuMemAlloc_breaks_a_capture(void **state) {
     end_broken(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
-static void the_legacy_stream_can_neither_be_used_nor_asked_while_a_blocking_stream_captures(void **state) {
+static void
+the_legacy_stream_can_neither_be_used_nor_asked_while_a_blocking_stream_captures(void **state) {
     CUstreamCaptureStatus status;
     unsigned long long id;
     (void)state;
@@ -177,8 +178,8 @@ static CUresult identify_legacy(void) {
     return cuStreamGetId(NULL, &id);
 }
 
-static CUresult (*const legacy_calls[])(void) = {query_legacy, record_legacy, synchronize_legacy, wait_legacy,
-                                                 identify_legacy};
+static CUresult (*const legacy_calls[])(void) = {query_legacy, record_legacy, synchronize_legacy,
+                                                 wait_legacy, identify_legacy};
 
 // Runs in a thread of the relaxed mode.
 static void *use_other_streams(void *argument) {
@@ -312,7 +313,7 @@ static void destroying_the_origin_ends_the_capture(void **state) {
     OK(cuStreamQuery(other));
 }
 
-// ------------------------------------------------------------------------------------------- other threads
+// ----------------------------------------------------------------------------------- other threads
 
 struct asker {
     CUcontext context;
@@ -344,7 +345,8 @@ static void another_thread_is_bound_by_a_global_capture_only(void **state) {
     assert_int_equal(ask_from_another_thread(CU_STREAM_CAPTURE_MODE_GLOBAL).query, CUDA_SUCCESS);
     end_valid();
     start(CU_STREAM_CAPTURE_MODE_GLOBAL);
-    assert_int_equal(ask_from_another_thread(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).query, CUDA_SUCCESS);
+    assert_int_equal(ask_from_another_thread(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).query,
+                     CUDA_SUCCESS);
     struct asker asker = ask_from_another_thread(CU_STREAM_CAPTURE_MODE_GLOBAL);
     assert_int_equal(asker.query, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     assert_int_equal(asker.end, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
@@ -363,7 +365,8 @@ int main(void) {
         CAPTURE_TEST(a_context_synchronise_breaks_a_capture_in_every_mode),
         CAPTURE_TEST(waiting_for_a_capturing_stream_breaks_its_capture),
         CAPTURE_TEST(allocating_with_cuMemAlloc_breaks_a_capture),
-        CAPTURE_TEST(the_legacy_stream_can_neither_be_used_nor_asked_while_a_blocking_stream_captures),
+        CAPTURE_TEST(
+            the_legacy_stream_can_neither_be_used_nor_asked_while_a_blocking_stream_captures),
         CAPTURE_TEST(a_relaxed_thread_breaks_a_capture_by_the_legacy_stream_and_by_no_other),
         CAPTURE_TEST(a_non_blocking_stream_that_captures_leaves_the_legacy_stream_alone),
         CAPTURE_TEST(the_legacy_stream_does_not_capture),

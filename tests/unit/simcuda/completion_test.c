@@ -1,5 +1,5 @@
-// When work completes: by the virtual clock, as late as it can, by a seed, by hand; what waits for what; full
-// queues and host functions.
+// When work completes: by the virtual clock, as late as it can, by a seed, by hand; what waits for
+// what; full queues and host functions.
 #include <semaphore.h>
 
 #include "unit/simcuda/fixture.h"
@@ -107,7 +107,7 @@ static void another_stream_can_set_the_flag(void **state) {
     assert_true(simcudaNow() - before < 2 * MS);
 }
 
-// ------------------------------------------------------------------------------------------------- latest
+// ------------------------------------------------------------------------------------------ latest
 
 static void latest_completes_nothing_before_a_wait(void **state) {
     (void)state;
@@ -189,7 +189,7 @@ static void work_is_completed_by_hand_piece_by_piece(void **state) {
     assert_int_equal(simcudaPendingAll(), 0);
 }
 
-// ------------------------------------------------------------------------------------------------- seeded
+// ------------------------------------------------------------------------------------------ seeded
 
 static uint64_t end_of_seeded_work(const char *settings) {
     become(settings);
@@ -209,7 +209,7 @@ static void a_seed_chooses_when_work_completes(void **state) {
     assert_true(first > end_of_seeded_work("completion=earliest"));
 }
 
-// -------------------------------------------------------------------------------------------- full queues
+// ------------------------------------------------------------------------------------- full queues
 
 static void a_full_queue_makes_the_next_call_wait_for_a_place(void **state) {
     (void)state;
@@ -226,7 +226,7 @@ static void a_full_queue_makes_the_next_call_wait_for_a_place(void **state) {
     assert_true(simcudaNow() - before >= MS - 100 * US);
 }
 
-// ----------------------------------------------------------------------------------------- host functions
+// ---------------------------------------------------------------------------------- host functions
 
 struct gate {
     sem_t entered, open;

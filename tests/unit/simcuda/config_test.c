@@ -56,7 +56,8 @@ static void a_bad_setting_is_named_and_changes_nothing(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         problem[0] = '\0';
-        FAILS(simcudaConfigParse(bad[i], &config, problem, sizeof(problem)), CUDA_ERROR_INVALID_VALUE);
+        FAILS(simcudaConfigParse(bad[i], &config, problem, sizeof(problem)),
+              CUDA_ERROR_INVALID_VALUE);
         assert_true(strlen(problem) > 0);
         assert_memory_equal(&config, &before, sizeof(config));
     }

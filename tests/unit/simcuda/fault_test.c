@@ -63,12 +63,15 @@ static void several_faults_count_by_themselves(void **state) {
 
 static void a_fault_that_makes_no_sense_is_refused(void **state) {
     (void)state;
-    FAILS(simcudaFailCall("cuMemEat", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), CUDA_ERROR_INVALID_VALUE);
-    FAILS(simcudaFailCall("cuMemMap", 0, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), CUDA_ERROR_INVALID_VALUE);
+    FAILS(simcudaFailCall("cuMemEat", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN),
+          CUDA_ERROR_INVALID_VALUE);
+    FAILS(simcudaFailCall("cuMemMap", 0, simcudaFaultOnce, CUDA_ERROR_UNKNOWN),
+          CUDA_ERROR_INVALID_VALUE);
     FAILS(simcudaFailCall("cuMemMap", 1, simcudaFaultOnce, CUDA_SUCCESS), CUDA_ERROR_INVALID_VALUE);
     for (int i = 0; i < 16; i++)
         OK(simcudaFailCall("cuMemMap", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN));
-    FAILS(simcudaFailCall("cuMemMap", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), CUDA_ERROR_INVALID_VALUE);
+    FAILS(simcudaFailCall("cuMemMap", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN),
+          CUDA_ERROR_INVALID_VALUE);
 }
 
 static void calls_are_counted_by_name_refused_ones_too(void **state) {

@@ -82,7 +82,8 @@ CUmemGenericAllocationHandle create_extent(uint64_t size) {
 }
 
 void allow(CUdeviceptr address, uint64_t size) {
-    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                                    CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     OK(cuMemSetAccess(address, size, &access, 1));
 }
 
@@ -118,7 +119,8 @@ void fill(CUstream stream, CUdeviceptr address, uint64_t bytes, uint32_t seed) {
     launch(kernel_fill, stream, parameters);
 }
 
-void check(CUstream stream, CUdeviceptr address, uint64_t bytes, uint32_t seed, CUdeviceptr errors) {
+void check(CUstream stream, CUdeviceptr address, uint64_t bytes, uint32_t seed,
+           CUdeviceptr errors) {
     void *parameters[] = {&address, &bytes, &seed, &errors};
     load();
     launch(kernel_check, stream, parameters);
@@ -134,7 +136,8 @@ void spin(CUstream stream, uint64_t nanoseconds) {
     spin_until(stream, nanoseconds, 0);
 }
 
-void touch(CUstream stream, const char *name, CUdeviceptr address, uint64_t size, simcudaAccessKind kind) {
+void touch(CUstream stream, const char *name, CUdeviceptr address, uint64_t size,
+           simcudaAccessKind kind) {
     const simcudaAccess access = {address, size, kind};
     const simcudaWork work = {.name = name, .accesses = &access, .count = 1};
     OK(simcudaEnqueue(stream, &work));

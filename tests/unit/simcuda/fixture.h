@@ -1,5 +1,6 @@
-// What the tests of the simulated driver have in common: a driver in a known state, and short names for the
-// steps that every scenario is made of. A failing step fails the test where the step stands.
+// What the tests of the simulated driver have in common: a driver in a known state, and short names
+// for the steps that every scenario is made of. A failing step fails the test where the step
+// stands.
 #ifndef STREAMPOOL_TESTS_SIMCUDA_FIXTURE_H
 #define STREAMPOOL_TESTS_SIMCUDA_FIXTURE_H
 
@@ -21,7 +22,8 @@
 #define OK(call)           assert_int_equal((call), CUDA_SUCCESS)
 #define FAILS(call, error) assert_int_equal((call), (error))
 
-// The default configuration with these settings; device 0's primary context is retained and current.
+// The default configuration with these settings; device 0's primary context is retained and
+// current.
 void become(const char *settings);
 // Setup of a test: become("").
 int begin(void **state);
@@ -57,7 +59,8 @@ void spin(CUstream stream, uint64_t nanoseconds);
 void spin_until(CUstream stream, uint64_t nanoseconds, CUdeviceptr flag);
 
 // Work that names bytes and does nothing.
-void touch(CUstream stream, const char *name, CUdeviceptr address, uint64_t size, simcudaAccessKind kind);
+void touch(CUstream stream, const char *name, CUdeviceptr address, uint64_t size,
+           simcudaAccessKind kind);
 
 uint32_t word_at(CUdeviceptr address);
 

@@ -1,5 +1,5 @@
-// The legacy default stream and the blocking streams of its context, per-thread ones among them: what a question
-// of each looks at, and what the host knows after it.
+// The legacy default stream and the blocking streams of its context, per-thread ones among them:
+// what a question of each looks at, and what the host knows after it.
 #include <pthread.h>
 
 #include "unit/simcuda/fixture.h"
@@ -39,7 +39,8 @@ static void expect_idle(CUstream stream) {
     assert_int_equal(simcudaPendingAll(), pending);
 }
 
-// A question of the stream says that it is busy, and a synchronise waits for all work that takes time.
+// A question of the stream says that it is busy, and a synchronise waits for all work that takes
+// time.
 static void expect_busy(CUstream stream) {
     FAILS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
     OK(cuStreamSynchronize(stream));
@@ -58,7 +59,7 @@ static void nothing(void *argument) {
     (void)argument;
 }
 
-// ----------------------------------------------------------------------- questions of blocking streams
+// ------------------------------------------------------------------- questions of blocking streams
 
 static void idle_beside_legacy(CUstream blocking) {
     spin(NULL, LONG);
@@ -188,7 +189,7 @@ static void an_event_stays_pending_though_its_stream_is_destroyed(void **state) 
     assert_int_equal(simcudaPending(NULL), 0);
 }
 
-// --------------------------------------------------------------------------- questions of the legacy stream
+// ------------------------------------------------------------------ questions of the legacy stream
 
 static void the_idle_legacy_stream_sees_work_of_blocking_streams(void **state) {
     (void)state;
@@ -212,7 +213,8 @@ static void the_legacy_stream_sees_the_work_of_a_thread_that_has_ended(void **st
     expect_busy(NULL);
 }
 
-static void the_legacy_stream_sees_the_work_of_a_destroyed_stream_whose_handle_is_another_s(void **state) {
+static void
+the_legacy_stream_sees_the_work_of_a_destroyed_stream_whose_handle_is_another_s(void **state) {
     (void)state;
     spin(a, LONG);
     OK(cuStreamDestroy_v2(a));
@@ -252,9 +254,10 @@ static void polls_of_the_legacy_stream_end_after_the_patience(void **state) {
     assert_int_equal(polls, 50);
 }
 
-// ---------------------------------------------------------------------------------------------- chains
+// ------------------------------------------------------------------------------------------ chains
 
-static void two_blocking_streams_are_ordered_by_the_legacy_streams_action_between_them(void **state) {
+static void
+two_blocking_streams_are_ordered_by_the_legacy_streams_action_between_them(void **state) {
     (void)state;
     spin(a, LONG);
     OK(cuEventQuery(record_plain(b)));
@@ -263,7 +266,7 @@ static void two_blocking_streams_are_ordered_by_the_legacy_streams_action_betwee
     expect_pending(record_plain(b));
 }
 
-// ------------------------------------------------------------------------------------ what the host knows
+// ----------------------------------------------------------------------------- what the host knows
 
 static struct memory memory;
 
@@ -392,7 +395,8 @@ int main(void) {
         LEGACY_TEST(an_event_stays_pending_though_its_stream_is_destroyed),
         LEGACY_TEST(the_idle_legacy_stream_sees_work_of_blocking_streams),
         LEGACY_TEST(the_legacy_stream_sees_the_work_of_a_thread_that_has_ended),
-        LEGACY_TEST(the_legacy_stream_sees_the_work_of_a_destroyed_stream_whose_handle_is_another_s),
+        LEGACY_TEST(
+            the_legacy_stream_sees_the_work_of_a_destroyed_stream_whose_handle_is_another_s),
         LEGACY_TEST(the_legacy_stream_and_non_blocking_streams_do_not_see_each_other),
         LEGACY_TEST(the_legacy_stream_does_not_see_another_contexts_streams),
         LEGACY_TEST(polls_of_the_legacy_stream_end_after_the_patience),

@@ -1,5 +1,5 @@
-// The life of the driver: before cuInit, by environment, at older API levels, in a forked child, at exit.
-// Each case is a process of its own, since a process initialises the driver once.
+// The life of the driver: before cuInit, by environment, at older API levels, in a forked child, at
+// exit. Each case is a process of its own, since a process initialises the driver once.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +23,12 @@ static int status_of(void (*run)(void), const char *settings) {
 }
 
 // In a child there is no test to fail: the exit status says where it went wrong.
-#define EXPECT(call, result)                                                                                 \
-    do {                                                                                                     \
-        if ((call) != (result)) {                                                                            \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #call);                                       \
-            _exit(1);                                                                                        \
-        }                                                                                                    \
+#define EXPECT(call, result)                                                                       \
+    do {                                                                                           \
+        if ((call) != (result)) {                                                                  \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #call);                             \
+            _exit(1);                                                                              \
+        }                                                                                          \
     } while (0)
 
 static void nothing_works_before_init(void) {
@@ -97,7 +97,7 @@ static void a_machine_without_devices_fails_init(void **state) {
     assert_int_equal(status_of(find_no_device, "devices=0"), 0);
 }
 
-// ------------------------------------------------------------------------------------------- entry points
+// ------------------------------------------------------------------------------------ entry points
 
 static CUdriverProcAddressQueryResult ask(const char *name, int version, void **function) {
     CUdriverProcAddressQueryResult status;
@@ -161,7 +161,7 @@ static void an_older_level_hides_newer_entry_points(void **state) {
     assert_int_equal(status_of(find_the_oldest_entry_points, "api=10020"), 0);
 }
 
-// ------------------------------------------------------------------------------------------- fork and exit
+// ----------------------------------------------------------------------------------- fork and exit
 
 static void fork_once_more(void) {
     int status, count;

@@ -1,4 +1,5 @@
-// Translation, aliases, what the device has left, and each misuse of the virtual memory calls by its name.
+// Translation, aliases, what the device has left, and each misuse of the virtual memory calls by
+// its name.
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -6,7 +7,7 @@
 
 #include "unit/simcuda/fixture.h"
 
-// ------------------------------------------------------------------------------------------------- bytes
+// ------------------------------------------------------------------------------------------- bytes
 
 static void bytes_written_through_one_address_are_read_through_its_alias(void **state) {
     struct memory memory = map_memory(2 * GRANULE);
@@ -121,7 +122,7 @@ static void the_host_faults_when_it_touches_a_device_address(void **state) {
     unmap_memory(memory);
 }
 
-// --------------------------------------------------------------------------------------------- what is left
+// ------------------------------------------------------------------------------------ what is left
 
 static void a_device_has_no_more_than_its_memory(void **state) {
     size_t free_bytes, total;
@@ -185,7 +186,7 @@ static void addresses_are_aligned_as_asked_and_granules_as_configured(void **sta
     OK(cuMemMap(address, 65536, 0, handle, 0));
 }
 
-// -------------------------------------------------------------------------------------------------- misuse
+// ------------------------------------------------------------------------------------------ misuse
 
 static void misuse_of_cuMemCreate_has_a_name(void **state) {
     CUmemGenericAllocationHandle handle;
@@ -240,7 +241,8 @@ static void nothing_is_mapped_over_a_mapping_or_outside_a_range(void **state) {
 static void access_and_unmap_take_whole_mappings_side_by_side(void **state) {
     CUmemGenericAllocationHandle handle = create_extent(2 * GRANULE);
     CUdeviceptr address = reserve(5 * GRANULE);
-    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                                    CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     (void)state;
     OK(cuMemMap(address, 2 * GRANULE, 0, handle, 0));
     OK(cuMemMap(address + 2 * GRANULE, 2 * GRANULE, 0, handle, 0));
@@ -283,7 +285,8 @@ static void memory_without_access_is_not_touched_by_a_kernel(void **state) {
 
 static void read_only_memory_can_be_read_and_not_written(void **state) {
     struct memory memory = map_memory(GRANULE);
-    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READ};
+    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                                    CU_MEM_ACCESS_FLAGS_PROT_READ};
     const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
     unsigned long long flags;
     (void)state;
@@ -411,7 +414,7 @@ static void unmapping_an_idle_alias_is_no_misuse(void **state) {
     expect_no_report();
 }
 
-// --------------------------------------------------------------------------------------------- cuMemAlloc
+// -------------------------------------------------------------------------------------- cuMemAlloc
 
 static void an_allocation_ends_at_its_last_byte_rounded_to_512(void **state) {
     CUdeviceptr address;
@@ -575,7 +578,8 @@ static void misuse_of_pinned_memory_has_a_name(void **state) {
     simcudaReportClear();
     OK(cuMemFreeHost(memory));
     OK(cuMemAlloc_v2(&address, 64));
-    FAILS(cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address), CUDA_ERROR_NOT_SUPPORTED);
+    FAILS(cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address),
+          CUDA_ERROR_NOT_SUPPORTED);
     OK(cuMemFree_v2(address));
 }
 

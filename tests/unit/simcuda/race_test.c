@@ -1,5 +1,6 @@
-// Races: found where nothing orders two pieces of work, not found where a rule of stream order does. When
-// work happens to complete plays no part: every test holds for work that was complete long before.
+// Races: found where nothing orders two pieces of work, not found where a rule of stream order
+// does. When work happens to complete plays no part: every test holds for work that was complete
+// long before.
 #include <string.h>
 
 #include "unit/simcuda/fixture.h"

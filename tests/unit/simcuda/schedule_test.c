@@ -1,5 +1,5 @@
-// Scheduled mode: one seed gives one run, different seeds give different ones, a held lock and a blocked
-// thread let others run; and free mode under many threads, for a thread sanitizer to watch.
+// Scheduled mode: one seed gives one run, different seeds give different ones, a held lock and a
+// blocked thread let others run; and free mode under many threads, for a thread sanitizer to watch.
 #include <stdio.h>
 #include <string.h>
 
@@ -44,8 +44,8 @@ static unsigned burst = 1;
 
 static uint64_t run_with_seed(uint64_t seed, char *copy) {
     char settings[64];
-    snprintf(settings, sizeof(settings), "mode=scheduled,seed=%llu,burst=%u", (unsigned long long)seed,
-             burst);
+    snprintf(settings, sizeof(settings), "mode=scheduled,seed=%llu,burst=%u",
+             (unsigned long long)seed, burst);
     prepare(settings);
     OK(simcudaRunThreads(make_calls, arguments, THREADS));
     assert_int_equal(traced, THREADS * STEPS);
@@ -93,7 +93,7 @@ static void in_bursts_they_are_switched_less(void **state) {
     assert_in_range(switches, 1, THREADS * STEPS / 8);
 }
 
-// -------------------------------------------------------------------------------------- locks and blocking
+// ------------------------------------------------------------------------------ locks and blocking
 
 static struct sp_lock lock;
 static unsigned guarded;
@@ -181,7 +181,7 @@ static void a_registered_thread_can_run_threads_itself(void **state) {
     assert_int_equal(traced, THREADS * STEPS);
 }
 
-// ----------------------------------------------------------------------------------------------- free mode
+// --------------------------------------------------------------------------------------- free mode
 
 static void use_everything(void *argument) {
     const struct worker *worker = argument;

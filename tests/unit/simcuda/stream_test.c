@@ -9,7 +9,7 @@ static unsigned long long id_of(CUstream stream) {
     return id;
 }
 
-// ---------------------------------------------------------------------------------------- handles and ids
+// --------------------------------------------------------------------------------- handles and ids
 
 static void a_new_stream_gets_the_handle_of_the_one_just_destroyed_and_a_new_id(void **state) {
     (void)state;
@@ -33,7 +33,8 @@ static void the_null_and_the_legacy_stream_have_the_same_id(void **state) {
 static void *per_thread_id(void *argument) {
     CUcontext context = argument;
     static _Thread_local unsigned long long id;
-    if (cuCtxSetCurrent(context) != CUDA_SUCCESS || cuStreamGetId(CU_STREAM_PER_THREAD, &id) != CUDA_SUCCESS)
+    if (cuCtxSetCurrent(context) != CUDA_SUCCESS ||
+        cuStreamGetId(CU_STREAM_PER_THREAD, &id) != CUDA_SUCCESS)
         return NULL;
     return (void *)(uintptr_t)id;
 }
@@ -107,7 +108,7 @@ static void flags_and_context_of_a_stream_are_told(void **state) {
     assert_ptr_equal(context, current_context());
 }
 
-// ---------------------------------------------------------------------------------------------- events
+// ------------------------------------------------------------------------------------------ events
 
 static void an_event_that_was_never_recorded_is_complete(void **state) {
     CUevent event = make_event();
@@ -187,7 +188,7 @@ static void a_record_of_the_context_covers_all_its_streams(void **state) {
     assert_int_equal(simcudaPending(second), 0);
 }
 
-// ------------------------------------------------------------------------------------- the legacy stream
+// ------------------------------------------------------------------------------- the legacy stream
 
 static void the_legacy_stream_runs_after_blocking_streams_and_before_their_next_work(void **state) {
     CUstream first = make_stream(), second = make_stream();
@@ -232,7 +233,7 @@ static void a_synchronous_copy_waits_for_blocking_streams(void **state) {
     unmap_memory(memory);
 }
 
-// --------------------------------------------------------------------------------------------- contexts
+// ---------------------------------------------------------------------------------------- contexts
 
 static void default_streams_need_a_current_context_and_others_do_not(void **state) {
     CUcontext context;

@@ -25,8 +25,8 @@ static int setup(void **state) {
     if (simulated_setup(state) != 0 || sp_vmm_device_open(0, &device) != CUDA_SUCCESS)
         return -1;
     sp_space_init(&space, &device, 64 * GRANULE);
-    if (sp_view_open(&view, &space, SP_SPAN_LOW, 32 * GRANULE, 32 * GRANULE, CU_MEM_HANDLE_TYPE_NONE,
-                     SP_VIEW_PLAIN) != CUDA_SUCCESS)
+    if (sp_view_open(&view, &space, SP_SPAN_LOW, 32 * GRANULE, 32 * GRANULE,
+                     CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN) != CUDA_SUCCESS)
         return -1;
     address = view.address;
     for (size_t i = 0; i < EXTENTS; i++) {
@@ -76,7 +76,8 @@ static unsigned char byte_at(CUdeviceptr address) {
 // What is mapped is not all: the device must be let in, too.
 static void require_accessible(const struct sp_alias *alias) {
     CUstream stream = simulated_stream();
-    assert_int_equal(sp_driver->cuMemsetD8Async(alias->address, 5, alias->size, stream), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuMemsetD8Async(alias->address, 5, alias->size, stream),
+                     CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuStreamSynchronize(stream), CUDA_SUCCESS);
     simulated_destroy(stream);
 }
@@ -149,8 +150,8 @@ static void an_alias_that_fails_leaves_nothing(void **state) {
     simcudaGetLive(&before);
     for (uint64_t nth = 1; nth <= EXTENTS + 1; nth++) {
         struct sp_alias *alias = (void *)&owner;
-        assert_int_equal(simcudaFailCall(entries[nth > EXTENTS], nth > EXTENTS ? 1 : nth, simcudaFaultOnce,
-                                         CUDA_ERROR_NOT_SUPPORTED),
+        assert_int_equal(simcudaFailCall(entries[nth > EXTENTS], nth > EXTENTS ? 1 : nth,
+                                         simcudaFaultOnce, CUDA_ERROR_NOT_SUPPORTED),
                          0);
         assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS),
                          CUDA_ERROR_NOT_SUPPORTED);
@@ -169,7 +170,8 @@ static void what_can_not_be_undone_is_told_and_has_its_owner(void **state) {
     struct sp_alias *alias = NULL;
     assert_int_equal(simcudaFailCall("cuMemMap", 4, simcudaFaultOnce, CUDA_ERROR_NOT_SUPPORTED), 0);
     assert_int_equal(simcudaFailCall("cuMemUnmap", 2, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS), CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS),
+                     CUDA_ERROR_NOT_SUPPORTED);
     assert_non_null(alias);
     assert_ptr_equal(alias->owner, &owner);
     assert_int_equal(alias->mapped, 1); // the others were unmapped nevertheless
@@ -199,13 +201,16 @@ static void without_host_memory_or_address_space_there_is_no_alias(void **state)
     for (size_t i = 0; i < 32; i++)
         many[i] = extents[3];
     host_memory_enter(1, false);
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS),
+                     CUDA_ERROR_OUT_OF_MEMORY);
     host_memory_leave(&failed);
     assert_int_equal(failed, 1);
     assert_null(alias);
-    assert_int_equal(simcudaFailCall("cuMemAddressReserve", 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY),
-                     0);
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, many, 32), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(
+        simcudaFailCall("cuMemAddressReserve", 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY),
+        0);
+    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, many, 32),
+                     CUDA_ERROR_OUT_OF_MEMORY);
     assert_null(alias);
 }
 

@@ -98,7 +98,8 @@ static void a_call_that_fails_is_named_and_leaves_the_device_as_it_was(void **st
 static void extents_are_created_pinned_on_the_device(void **state) {
     (void)state;
     device.ordinal = 3;
-    CUmemAllocationProp prop = sp_vmm_device_prop(&device, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CUmemAllocationProp prop =
+        sp_vmm_device_prop(&device, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     assert_int_equal(prop.type, CU_MEM_ALLOCATION_TYPE_PINNED);
     assert_int_equal(prop.location.type, CU_MEM_LOCATION_TYPE_DEVICE);
     assert_int_equal(prop.location.id, 3);

@@ -37,7 +37,8 @@ static CUresult device_get_attribute(int *value, CUdevice_attribute attribute, C
         *value = scripted.has_vmm;
     else if (attribute == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)
         *value = scripted.exports_fd;
-    else if (attribute == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED && scripted.rdma >= 0)
+    else if (attribute == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED &&
+             scripted.rdma >= 0)
         *value = scripted.rdma;
     else if (attribute == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED)
         return CUDA_ERROR_INVALID_VALUE;
@@ -61,15 +62,17 @@ static CUresult granularity(size_t *bytes, const CUmemAllocationProp *prop,
     CUresult error = enter(SCRIPTED_cuMemGetAllocationGranularity);
     if (error != CUDA_SUCCESS)
         return error;
-    if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || option != CU_MEM_ALLOC_GRANULARITY_MINIMUM)
+    if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        option != CU_MEM_ALLOC_GRANULARITY_MINIMUM)
         return refuse();
     *bytes = scripted.granule;
     return CUDA_SUCCESS;
 }
 
-// Ranges lie far apart from each other, but for those that a test asks to be neighbours by their size.
-static CUresult address_reserve(CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint,
-                                unsigned long long flags) {
+// Ranges lie far apart from each other, but for those that a test asks to be neighbours by their
+// size.
+static CUresult address_reserve(CUdeviceptr *address, size_t size, size_t alignment,
+                                CUdeviceptr hint, unsigned long long flags) {
     CUresult error = enter(SCRIPTED_cuMemAddressReserve);
     scripted.last_alignment = alignment;
     if (error != CUDA_SUCCESS)
@@ -100,13 +103,14 @@ static CUresult address_free(CUdeviceptr address, size_t size) {
 }
 
 static struct scripted_extent *extent_of(CUmemGenericAllocationHandle handle) {
-    struct scripted_extent *extent =
-        handle >= 1 && handle <= (unsigned)scripted.extent_count ? &scripted.extents[handle - 1] : NULL;
+    struct scripted_extent *extent = handle >= 1 && handle <= (unsigned)scripted.extent_count
+                                         ? &scripted.extents[handle - 1]
+                                         : NULL;
     return extent && extent->created ? extent : NULL;
 }
 
-static CUresult mem_create(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
-                           unsigned long long flags) {
+static CUresult mem_create(CUmemGenericAllocationHandle *handle, size_t size,
+                           const CUmemAllocationProp *prop, unsigned long long flags) {
     CUresult error = enter(SCRIPTED_cuMemCreate);
     if (error != CUDA_SUCCESS)
         return error;
@@ -119,13 +123,14 @@ static CUresult mem_create(CUmemGenericAllocationHandle *handle, size_t size, co
     return CUDA_SUCCESS;
 }
 
-static CUresult mem_map(CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
-                        unsigned long long flags) {
+static CUresult mem_map(CUdeviceptr address, size_t size, size_t offset,
+                        CUmemGenericAllocationHandle handle, unsigned long long flags) {
     CUresult error = enter(SCRIPTED_cuMemMap);
     struct scripted_extent *extent = extent_of(handle);
     if (error != CUDA_SUCCESS)
         return error;
-    if (!extent || extent->released || extent->mapped_at || size != extent->size || offset != 0 || flags != 0)
+    if (!extent || extent->released || extent->mapped_at || size != extent->size || offset != 0 ||
+        flags != 0)
         return refuse();
     extent->mapped_at = address;
     return CUDA_SUCCESS;

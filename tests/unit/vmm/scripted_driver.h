@@ -1,5 +1,6 @@
-// A driver of function pointers in the test itself, for the virtual memory calls: it keeps what it was told, has an
-// opinion on misuse, and fails where a test says so. A call that fails does nothing.
+// A driver of function pointers in the test itself, for the virtual memory calls: it keeps what it
+// was told, has an opinion on misuse, and fails where a test says so. A call that fails does
+// nothing.
 #ifndef STREAMPOOL_TESTS_UNIT_SCRIPTED_DRIVER_H
 #define STREAMPOOL_TESTS_UNIT_SCRIPTED_DRIVER_H
 

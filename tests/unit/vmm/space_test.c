@@ -23,7 +23,8 @@ struct span {
 };
 
 static void init(size_t range_size) {
-    device = (struct sp_vmm_device){.granule = scripted.granule, .total_memory = scripted.total_memory};
+    device =
+        (struct sp_vmm_device){.granule = scripted.granule, .total_memory = scripted.total_memory};
     sp_space_init(&space, &device, range_size);
 }
 
@@ -173,7 +174,8 @@ static void spans_of_neighbouring_ranges_do_not_merge(void **state) {
 
 static struct span take_at(enum sp_span_place place, size_t size) {
     struct span span = {0, 0};
-    assert_int_equal(sp_space_take(&space, place, size, size, &span.address, &span.size), CUDA_SUCCESS);
+    assert_int_equal(sp_space_take(&space, place, size, size, &span.address, &span.size),
+                     CUDA_SUCCESS);
     return span;
 }
 
@@ -232,8 +234,10 @@ static void spans_lie_where_they_are_to_be(void **state) {
     CUdeviceptr roomy = take_at(SP_SPAN_ROOMY, GRANULE).address;
     assert_true(roomy > middle - 2 * GRANULE && roomy < middle + 2 * GRANULE);
     CUdeviceptr next = take_at(SP_SPAN_ROOMY, GRANULE).address; // in the middle of one half
-    assert_true(sp_space_extend(&space, roomy + GRANULE, scripted.total_memory, scripted.total_memory) > 0);
-    assert_true(sp_space_extend(&space, next + GRANULE, scripted.total_memory, scripted.total_memory) > 0);
+    assert_true(
+        sp_space_extend(&space, roomy + GRANULE, scripted.total_memory, scripted.total_memory) > 0);
+    assert_true(
+        sp_space_extend(&space, next + GRANULE, scripted.total_memory, scripted.total_memory) > 0);
     give(low);
     assert_int_equal(take_at(SP_SPAN_HIGH, GRANULE).address, begin); // a gap is used before all
     assert_int_equal(take_at(SP_SPAN_LOW, 2 * GRANULE).address, begin + 2 * GRANULE);
@@ -248,7 +252,8 @@ static void a_roomy_span_in_a_small_range_begins_its_largest_piece(void **state)
     give(spans[0]);
     spans[2] = take_at(SP_SPAN_ROOMY, 4 * GRANULE);
     assert_int_equal(spans[2].address, spans[1].address + spans[1].size);
-    assert_int_equal(take_at(SP_SPAN_ROOMY, 44 * GRANULE).address, spans[2].address + spans[2].size);
+    assert_int_equal(take_at(SP_SPAN_ROOMY, 44 * GRANULE).address,
+                     spans[2].address + spans[2].size);
     assert_int_equal(take_at(SP_SPAN_ROOMY, 8 * GRANULE).address, spans[0].address);
     assert_int_equal(scripted.range_count, 1);
 }
@@ -274,11 +279,13 @@ static void random_takes_and_gives_never_overlap_and_lose_nothing(void **state) 
     (void)state;
     static struct model model;
     uint64_t seed = 17;
-    scripted.total_memory = 3 * UNITS * GRANULE / 16; // so that some spans are wide, and room is for some
+    // So that some spans are wide, and room is for some.
+    scripted.total_memory = 3 * UNITS * GRANULE / 16;
     init(UNITS * GRANULE);
     for (int step = 0; step < 3000; step++) {
         enum sp_span_place place = (enum sp_span_place)random_below(&seed, 3);
-        struct span *one = &model.held[model.count ? random_below(&seed, (uint64_t)model.count) : 0];
+        struct span *one =
+            &model.held[model.count ? random_below(&seed, (uint64_t)model.count) : 0];
         if (model.count > 0 && random_below(&seed, 4) == 0) {
             one->size += sp_space_extend(&space, one->address + one->size, GRANULE, 2 * GRANULE);
         } else if (model.count > 0 && one->size > GRANULE && random_below(&seed, 4) == 0) {
@@ -288,8 +295,9 @@ static void random_takes_and_gives_never_overlap_and_lose_nothing(void **state) 
             size_t least = (1 + random_below(&seed, 3)) * GRANULE;
             size_t wanted = least + random_below(&seed, 4) * GRANULE;
             struct span *more = &model.held[model.count++];
-            assert_int_equal(sp_space_take(&space, place, least, wanted, &more->address, &more->size),
-                             CUDA_SUCCESS);
+            assert_int_equal(
+                sp_space_take(&space, place, least, wanted, &more->address, &more->size),
+                CUDA_SUCCESS);
         } else if (model.count > 0) {
             int which = (int)random_below(&seed, (uint64_t)model.count);
             give(model.held[which]);
@@ -301,7 +309,8 @@ static void random_takes_and_gives_never_overlap_and_lose_nothing(void **state) 
     assert_int_equal(scripted.misuse, 0);
     while (model.count > 0)
         give(model.held[--model.count]);
-    assert_int_equal(take(scripted.ranges[0].size, scripted.ranges[0].size).size, scripted.ranges[0].size);
+    assert_int_equal(take(scripted.ranges[0].size, scripted.ranges[0].size).size,
+                     scripted.ranges[0].size);
 }
 
 static void a_range_that_can_not_be_noted_is_given_back(void **state) {

@@ -19,7 +19,8 @@ static struct sp_view view;
 static int open_view(void **state) {
     (void)state;
     scripted_install();
-    device = (struct sp_vmm_device){.ordinal = 2, .granule = GRANULE, .total_memory = scripted.total_memory};
+    device = (struct sp_vmm_device){
+        .ordinal = 2, .granule = GRANULE, .total_memory = scripted.total_memory};
     sp_space_init(&space, &device, 64 * GRANULE);
     return sp_view_open(&view, &space, SP_SPAN_LOW, GRANULE, 32 * GRANULE, CU_MEM_HANDLE_TYPE_NONE,
                         SP_VIEW_PLAIN) == CUDA_SUCCESS
@@ -43,7 +44,8 @@ static int close_view(void **state) {
     sp_view_close(&view);
     sp_space_close(&space);
     sp_page_map_clear();
-    return scripted.misuse == 0 && scripted_physical_bytes() == 0 && scripted.range_count == 0 ? 0 : -1;
+    return scripted.misuse == 0 && scripted_physical_bytes() == 0 && scripted.range_count == 0 ? 0
+                                                                                               : -1;
 }
 
 static size_t extents_sum(void) {
@@ -72,8 +74,8 @@ static void a_new_view_is_empty(void **state) {
 static void a_view_takes_less_than_it_wants_where_there_is_no_more(void **state) {
     (void)state;
     struct sp_view other;
-    assert_int_equal(sp_view_open(&other, &space, SP_SPAN_LOW, GRANULE, 64 * GRANULE, CU_MEM_HANDLE_TYPE_NONE,
-                                  SP_VIEW_PLAIN),
+    assert_int_equal(sp_view_open(&other, &space, SP_SPAN_LOW, GRANULE, 64 * GRANULE,
+                                  CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN),
                      CUDA_SUCCESS);
     assert_int_equal(other.size, 32 * GRANULE);
     sp_view_close(&other);
@@ -114,8 +116,9 @@ static void extents_are_for_rdma_where_that_is_asked_for_and_the_device_can(void
             device.rdma = can != 0;
             view.use = asked ? SP_VIEW_RDMA : SP_VIEW_PLAIN;
             assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
-            assert_int_equal(scripted_mapping_at(view.address)->prop.allocFlags.gpuDirectRDMACapable,
-                             can && asked);
+            assert_int_equal(
+                scripted_mapping_at(view.address)->prop.allocFlags.gpuDirectRDMACapable,
+                can && asked);
             unmap_all();
         }
     }
@@ -126,7 +129,8 @@ static void extents_are_walked_by_address_in_whatever_order_they_were_mapped(voi
     const size_t places[] = {8, 0, 20, 4};
     const size_t in_order[] = {0, 4, 8, 20};
     for (int i = 0; i < 4; i++)
-        assert_int_equal(sp_view_map(&view, view.address + places[i] * GRANULE, GRANULE), CUDA_SUCCESS);
+        assert_int_equal(sp_view_map(&view, view.address + places[i] * GRANULE, GRANULE),
+                         CUDA_SUCCESS);
     struct sp_extent *extent = sp_view_extent_from(&view, 0);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(extent->address, view.address + in_order[i] * GRANULE);
@@ -200,7 +204,8 @@ static void an_unmap_whose_first_step_fails_changes_nothing(void **state) {
     assert_int_equal(scripted_physical_bytes(), 0);
 }
 
-static void an_unmap_whose_second_step_fails_leaves_usable_memory_and_goes_on_from_there(void **state) {
+static void
+an_unmap_whose_second_step_fails_leaves_usable_memory_and_goes_on_from_there(void **state) {
     (void)state;
     assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
     struct sp_extent *extent = sp_view_extent_from(&view, 0);
