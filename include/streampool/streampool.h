@@ -322,25 +322,18 @@ struct poolMemPoolProps {
 //                     allocation or a free of this pool; nor does any blocking stream of the
 //                     context, where a legacy default stream is passed.
 //                     poolPromiseNeverCapture: none of them ever captures, whatever is called, from
-//                         its first use with
-//                     the pool to its end; nor does any blocking stream of the context, where a
-//                         legacy default stream
-//                     is used with the pool. With poolPromiseStreamDestroy, an allocation on one
-//                         stream may then ask
-//                     another one, and record an event there, at any time, which may wait until
-//                         that one's queue has
-//                     room. So a free records no event, however much it frees, UnfencedBytesMax has
-//                         no meaning,
-//                     and what an allocation on another stream needs to know of it is found out
-//                         when it needs it;
-//                     it may then have to wait for work that was given to the stream after the
-//                         free. The legacy
-//                     stream is asked; an event is recorded there only when no memory can be had
-//                         otherwise, or when
-//                     the promise ends, for the later work of all blocking streams then waits for
-//                         what they have
-//                     pending. Per-thread
-//                     default streams and Deterministic pools keep to UnfencedBytesMax.
+//                     its first use with the pool to its end; nor does any blocking stream of the
+//                     context, where a legacy default stream is used with the pool. With
+//                     poolPromiseStreamDestroy, an allocation on one stream may then ask another
+//                     one, and record an event there, at any time, which may wait until that one's
+//                     queue has room. So a free records no event, however much it frees,
+//                     UnfencedBytesMax has no meaning, and what an allocation on another stream
+//                     needs to know of it is found out when it needs it; it may then have to wait
+//                     for work that was given to the stream after the free. The legacy stream is
+//                     asked; an event is recorded there only when no memory can be had otherwise,
+//                     or when the promise ends, for the later work of all blocking streams then
+//                     waits for what they have pending. Per-thread default streams and
+//                     Deterministic pools keep to UnfencedBytesMax.
 //                     poolPromiseOneContext: says something of the whole program, not of this
 //                     pool's streams alone. As long as any pool carries it, every default stream
 //                     (null, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD) that is passed to any call of
@@ -351,44 +344,29 @@ struct poolMemPoolProps {
 //                     thread then knows default streams by their handles too, in calls with memory
 //                     of pools that carry both; without it, it has no effect. On all drivers.
 //                     poolPromiseNoLegacyOrder: the program relies on the legacy default stream's
-//                         order for none of
-//                     this pool's memory: what is used on one stream, and freed or used on another,
-//                         is
-//                     ordered by an event or a synchronise between them. Then an allocation on a
-//                         blocking,
-//                     per-thread or legacy stream records no event for that order's sake, and takes
-//                         no memory
-//                     by it.
+//                     order for none of this pool's memory: what is used on one stream, and freed
+//                     or used on another, is ordered by an event or a synchronise between them.
+//                     Then an allocation on a blocking, per-thread or legacy stream records no
+//                     event for that order's sake, and takes no memory by it.
 //                     With the first and one of the next two, an allocation that finds its memory
-//                         at hand, and its
-//                     free, make no driver call; on default streams also with the fourth, and on
-//                         streams that
-//                     take part in the legacy stream's order also with the fifth.
+//                     at hand, and its free, make no driver call; on default streams also with the
+//                     fourth, and on streams that take part in the legacy stream's order also with
+//                     the fifth.
 //                     Nothing notices a promise that is broken. The first one: a new stream with
-//                         the handle
-//                     of one that was destroyed otherwise is taken for that one, and is given
-//                         memory that the old
-//                     one's work may still be using; or its free fails with the driver's error, if
-//                         it is of
-//                     another context. The second one: the call does what it does outside of a
-//                         capture, at
-//                     the moment when it is made and not when the graph is launched, so the graph
-//                         uses memory that
-//                     others may be given; and an event that the call records becomes part of the
-//                         capture, or
+//                     the handle of one that was destroyed otherwise is taken for that one, and is
+//                     given memory that the old one's work may still be using; or its free fails
+//                     with the driver's error, if it is of another context. The second one: the
+//                     call does what it does outside of a capture, at the moment when it is made
+//                     and not when the graph is launched, so the graph uses memory that others may
+//                     be given; and an event that the call records becomes part of the capture, or
 //                     invalidates it. The fourth one: the call works on the default stream of the
-//                         context that was
-//                     current when the thread passed it first, so the memory is given, and reused,
-//                         in the order
-//                     of a stream that the program doesn't use it on; and with no current context,
-//                         none is
-//                     made current, and an event that the call has to record is not recorded. The
-//                         fifth
-//                     one: memory is used while work that relied on that order still uses it. A
-//                         promise ends
-//                     when the attribute is set without it, or with the last memory of a pool that
-//                         was
-//                     destroyed. Default poolPromiseNothing.
+//                     context that was current when the thread passed it first, so the memory is
+//                     given, and reused, in the order of a stream that the program doesn't use it
+//                     on; and with no current context, none is made current, and an event that the
+//                     call has to record is not recorded. The fifth one: memory is used while work
+//                     that relied on that order still uses it. A promise ends when the attribute is
+//                     set without it, or with the last memory of a pool that was destroyed. Default
+//                     poolPromiseNothing.
 //   ReleaseDelay      Beyond ReleaseThreshold, a synchronise also leaves as much as the program had
 //                     in use at once in any of the pool's last so many intervals between two
 //                     synchronises. So a loop that frees what it uses and synchronises takes memory
