@@ -606,7 +606,7 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 //                                     left; a size that no device could have is refused at once
 //   poolErrorStreamCaptureUnsupported the stream is capturing
 //   poolErrorStreamCaptureImplicit    the legacy stream, while a blocking stream of the context is
-//       capturing
+//                                     capturing
 //   poolErrorInvalidResourceHandle    not a stream (as far as the driver can tell)
 //   poolErrorNotSupported             the device has no virtual memory management
 STREAMPOOL_API poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream);

@@ -123,9 +123,8 @@ static struct sp_pool *take_struct_locked(struct sp_device *device) {
         return NULL;
     memset(pool, 0, sizeof *pool);
     pool->device = device;
-    sp_list_init(
-        // Once: the reaper may come late, and look at the struct's next pool then.
-        &pool->reaper_link);
+    // Once: the reaper may come late, and look at the struct's next pool then.
+    sp_list_init(&pool->reaper_link);
     return pool;
 }
 
@@ -185,6 +184,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->pins = 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         pool->regions[kind].mapped = 0;
+        pool->regions[kind].rows_from = 0;
         sp_list_init(&pool->regions[kind].segments);
         sp_tier_init(&pool->regions[kind].ready, SP_BLOCK_FREE);
         sp_tier_init(&pool->regions[kind].waiting, SP_BLOCK_FREE);

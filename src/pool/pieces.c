@@ -225,9 +225,8 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
     choice->pieces.count = 0;
     uint64_t left = size;
     if (begin) {
-        uint64_t taken =
-            // A row that is enough by itself could not be joined.
-            tail(begin) < size ? tail(begin) : size;
+        // A row that is enough by itself could not be joined.
+        uint64_t taken = tail(begin) < size ? tail(begin) : size;
         use(choice, begin, begin->last - taken, begin->last);
         left -= taken;
     }

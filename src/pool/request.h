@@ -66,9 +66,9 @@ enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_f
 // live, has room for one more fence, and keeps its fences. Null when there is none. Takes the
 // pool's lock.
 struct sp_block *sp_take(struct sp_request *request);
-struct sp_block *sp_take_locked(
-    // With the pool's lock held, which may be given back and taken again.
-    struct sp_request *request);
+
+// With the pool's lock held, which may be given back and taken again.
+struct sp_block *sp_take_locked(struct sp_request *request);
 
 // The same out of what is ready and the lane's own as it is, in one block. Takes the pool's lock.
 struct sp_block *sp_take_ready(const struct sp_request *request);

@@ -190,9 +190,8 @@ CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **b
         return CUDA_SUCCESS;
     sp_pool_count(request->pool, SP_STATISTIC_HostWaits);
     uint64_t begin = sp_time_now();
-    bool pending =
-        // As of the last look: what another thread has found complete since then is taken, too.
-        true;
+    // As of the last look: what another thread has found complete since then is taken, too.
+    bool pending = true;
     CUresult error = poll_and_climb(request, block);
     while (error == CUDA_SUCCESS && !*block && pending && sp_time_now() - begin < limit) {
         nanosleep(&pause, NULL);
