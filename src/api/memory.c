@@ -1,6 +1,7 @@
 // poolMallocAsync and its like.
 #include "api/api.h"
 #include "pool/at_hand.h"
+#include "pool/promises.h"
 
 static poolError_t refuse_capture(CUresult error) {
     if (error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
@@ -193,7 +194,7 @@ poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t hand
 
 // By the pool that the pointer is of, if it is of one.
 static inline int promises_of_owner(uintptr_t owner) {
-    const struct sp_lane *lane = sp_pools_any_promised() ? sp_owner_lane(owner) : NULL;
+    const struct sp_lane *lane = sp_promises_any() ? sp_owner_lane(owner) : NULL;
     const struct sp_pool *pool = lane ? lane->pool : NULL;
     return pool ? sp_pool_promises(pool) : poolPromiseNothing;
 }

@@ -2,7 +2,9 @@
 #include "api/api.h"
 #include "pool/access.h"
 #include "pool/ask.h"
+#include "pool/attributes.h"
 #include "pool/given_up.h"
+#include "pool/statistics.h"
 
 // What a 64-bit process can address at most.
 #define LARGEST_POOL ((size_t)1 << 57)
@@ -110,7 +112,7 @@ poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr a
     poolError_t error = enter_attribute_call(handle, value, &pool);
     if (error != poolSuccess)
         return error;
-    error = sp_pool_get_attribute(pool, attr, value);
+    error = sp_attributes_get(pool, attr, value);
     sp_pool_unpin(pool);
     return error;
 }
@@ -120,7 +122,7 @@ poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr a
     poolError_t error = enter_attribute_call(handle, value, &pool);
     if (error != poolSuccess)
         return error;
-    error = sp_pool_set_attribute(pool, attr, value);
+    error = sp_attributes_set(pool, attr, value);
     sp_pool_unpin(pool);
     return error;
 }
@@ -155,7 +157,7 @@ poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t h
 }
 
 const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
-    return sp_statistic_name(attr);
+    return sp_statistics_name(attr);
 }
 
 // What has completed is free memory, so the driver is asked first. The pool is pinned where that

@@ -1,186 +1,86 @@
-// Attributes: one function that reads and one that writes; what each means is said in the public
-// header.
+#include "pool/attributes.h"
+
+#include "base/time.h"
+#include "pool/error.h"
 #include "pool/figures.h"
-#include "pool/given_up.h"
 #include "pool/keep.h"
+#include "pool/promises.h"
 #include "pool/reaper.h"
-#include "pool/runtime.h"
+#include "pool/statistics.h"
 #include "pool/stitch.h"
+#include "pool/survey.h"
 
 #include <string.h>
 
-static uint64_t read_figure(const _Atomic uint64_t *figure) {
-    return atomic_load_explicit(figure, memory_order_acquire);
+// The type of a field of struct sp_pool.
+enum field {
+    NO_FIELD,
+    NUMBER,  // _Atomic uint64_t
+    INTEGER, // _Atomic int
+    FLAG,    // _Atomic bool: any number but 0 sets it
+};
+
+// Without `read` and `write` the field is read and written as it is. An attribute that can't be
+// written has no field, and no `write`.
+struct attribute {
+    enum poolMemPoolAttr number;
+    enum field field;
+    size_t offset;
+    uint64_t initial; // the field's
+    uint64_t (*read)(const struct sp_pool *pool);
+    poolError_t (*write)(struct sp_pool *pool, uint64_t value);
+};
+
+// ------------------------------------------------------------------------------------------
+// reading
+
+static uint64_t reserved(const struct sp_pool *pool) {
+    return sp_figure(&pool->reserved);
 }
 
-// What is common to all pools: true when the attribute is such a figure or number, with its value.
-static bool read_u64(const struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
-    switch (attribute) {
-    case poolMemPoolAttrReleaseThreshold:
-        *value = read_figure(&pool->release_threshold);
-        return true;
-    case poolMemPoolAttrReservedMemCurrent:
-        *value = read_figure(&pool->reserved);
-        return true;
-    case poolMemPoolAttrReservedMemHigh:
-        *value = read_figure(&pool->reserved_high);
-        return true;
-    case poolMemPoolAttrUsedMemCurrent:
-        *value = sp_figures_used(pool);
-        return true;
-    case poolMemPoolAttrUsedMemHigh:
-        *value = read_figure(&pool->used_high);
-        return true;
-    case poolMemPoolAttrMaxPoolSize:
-        *value = pool->props.maxSize;
-        return true;
-    case poolMemPoolAttrUnfencedBytesMax:
-        *value = sp_pool_unfenced_max(pool);
-        return true;
-    case poolMemPoolAttrHostWaitMax:
-        *value = read_figure(&pool->host_wait_max);
-        return true;
-    case poolMemPoolAttrContextWaitMax:
-        *value = read_figure(&pool->context_wait_max);
-        return true;
-    case poolMemPoolAttrRemapTimeMax:
-        *value = read_figure(&pool->remap_time_max);
-        return true;
-    case poolMemPoolAttrReleaseDelay:
-        *value = read_figure(&pool->keep.release_delay);
-        return true;
-    default:
-        return false;
-    }
+static uint64_t reserved_high(const struct sp_pool *pool) {
+    return sp_figure(&pool->reserved_high);
 }
 
-static bool read_int(const struct sp_pool *pool, enum poolMemPoolAttr attribute, int *value) {
-    switch (attribute) {
-    case poolMemPoolReuseFollowEventDependencies:
-    case poolMemPoolReuseAllowOpportunistic:
-    case poolMemPoolReuseAllowInternalDependencies:
-        *value = atomic_load_explicit(&pool->reuse_policies[attribute - 1], memory_order_relaxed);
-        return true;
-    case poolMemPoolAttrDeterministic:
-        *value = sp_pool_is_deterministic(pool);
-        return true;
-    case poolMemPoolAttrContextFence:
-        *value = atomic_load_explicit(&pool->context_fence, memory_order_relaxed);
-        return true;
-    case poolMemPoolAttrDefragmentation:
-        *value = atomic_load_explicit(&pool->defragmentation, memory_order_relaxed);
-        return true;
-    case poolMemPoolAttrStreamPromises:
-        *value = sp_pool_promises(pool);
-        return true;
-    case poolMemPoolAttrTrimByReaper:
-        *value = atomic_load_explicit(&pool->trim_by_reaper, memory_order_relaxed);
-        return true;
-    case poolMemPoolAttrReaper:
-        *value = atomic_load_explicit(&pool->reaper, memory_order_relaxed);
-        return true;
-    case poolMemPoolAttrAllocationType:
-        *value = (int)pool->props.allocType;
-        return true;
-    case poolMemPoolAttrExportHandleTypes:
-        *value = (int)pool->props.handleTypes;
-        return true;
-    case poolMemPoolAttrLocationId:
-        *value = pool->props.location.id;
-        return true;
-    case poolMemPoolAttrLocationType:
-        *value = (int)pool->props.location.type;
-        return true;
-    case poolMemPoolAttrHwDecompressEnabled:
-        *value = 0;
-        return true;
-    default:
-        return false;
-    }
+static uint64_t used_high(const struct sp_pool *pool) {
+    return sp_figure(&pool->used_high);
 }
 
-// The index of a statistic, or SP_STATISTIC_COUNT for any other attribute.
-static enum sp_statistic statistic_of(enum poolMemPoolAttr attribute) {
-    switch (attribute) {
-#define STATISTIC_CASE(name, number, text)                                                         \
-    case poolMemPoolStat##name:                                                                    \
-        return SP_STATISTIC_##name;
-        STREAMPOOL_POOL_STATISTICS(STATISTIC_CASE)
-#undef STATISTIC_CASE
-    default:
-        return SP_STATISTIC_COUNT;
-    }
+static uint64_t max_size(const struct sp_pool *pool) {
+    return pool->props.maxSize;
 }
 
-const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
-    static const char *const names[] = {
-#define STATISTIC_NAME(name, number, text) #name,
-        STREAMPOOL_POOL_STATISTICS(STATISTIC_NAME)
-#undef STATISTIC_NAME
-    };
-    enum sp_statistic statistic = statistic_of(attribute);
-    return statistic < SP_STATISTIC_COUNT ? names[statistic] : sp_gauge_name(attribute);
+static uint64_t allocation_type(const struct sp_pool *pool) {
+    return (uint64_t)pool->props.allocType;
 }
 
-// What the lanes served from their own lists, and what their frees recorded, is counted by each of
-// them.
-static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic statistic) {
-    switch (statistic) {
-    case SP_STATISTIC_ReuseSameStream:
-        return read_figure(&lane->hits);
-    case SP_STATISTIC_EventsRecorded:
-        return read_figure(&lane->records);
-    default:
-        return 0;
-    }
+static uint64_t handle_types(const struct sp_pool *pool) {
+    return (uint64_t)pool->props.handleTypes;
 }
 
-static uint64_t counted_by_lanes(struct sp_pool *pool, enum sp_statistic statistic) {
-    uint64_t sum = 0;
-    sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes)
-        sum += counted_by_lane(SP_CONTAINER_OF(link, struct sp_lane, link), statistic);
-    sp_lock_release(&pool->lock);
-    return sum;
+static uint64_t location_id(const struct sp_pool *pool) {
+    return (uint64_t)pool->props.location.id;
 }
 
-// A record that a lane had counted when counting began anew, and that failed then, would leave less
-// than none.
-static uint64_t read_statistic(struct sp_pool *pool, enum sp_statistic statistic) {
-    uint64_t count = read_figure(&pool->statistics[statistic]) + counted_by_lanes(pool, statistic);
-    return (int64_t)count < 0 ? 0 : count;
+static uint64_t location_type(const struct sp_pool *pool) {
+    return (uint64_t)pool->props.location.type;
 }
 
-// Counting anew begins at what has been counted: the lanes' own counts are never written by others.
-static poolError_t reset_statistic(struct sp_pool *pool, enum sp_statistic statistic,
-                                   uint64_t number) {
-    if (number != 0)
-        return sp_fail(poolErrorInvalidValue, "a statistic can only be set to 0");
-    atomic_store_explicit(&pool->statistics[statistic], 0 - counted_by_lanes(pool, statistic),
-                          memory_order_relaxed);
-    return poolSuccess;
+static uint64_t no_decompression(const struct sp_pool *pool) {
+    (void)pool;
+    return 0;
 }
 
-poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute,
-                                  void *value) {
-    uint64_t number;
-    int flag;
-    enum sp_statistic statistic = statistic_of(attribute);
-    if (statistic < SP_STATISTIC_COUNT) {
-        number = read_statistic(pool, statistic);
-        memcpy(value, &number, sizeof number);
-        return poolSuccess;
-    }
-    if (read_u64(pool, attribute, &number) || sp_pool_survey(pool, attribute, &number)) {
-        memcpy(value, &number, sizeof number);
-        return poolSuccess;
-    }
-    if (read_int(pool, attribute, &flag)) {
-        memcpy(value, &flag, sizeof flag);
-        return poolSuccess;
-    }
-    return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
+static uint64_t promises(const struct sp_pool *pool) {
+    return (uint64_t)sp_pool_promises(pool);
 }
+
+static uint64_t release_delay(const struct sp_pool *pool) {
+    return sp_figure(&pool->keep.release_delay);
+}
+
+// ------------------------------------------------------------------------------------------
+// writing
 
 static poolError_t check_reset(uint64_t number) {
     return number == 0 ? poolSuccess
@@ -190,8 +90,7 @@ static poolError_t check_reset(uint64_t number) {
 static poolError_t reset_reserved_high(struct sp_pool *pool, uint64_t number) {
     poolError_t error = check_reset(number);
     if (error == poolSuccess)
-        atomic_store_explicit(&pool->reserved_high, read_figure(&pool->reserved),
-                              memory_order_relaxed);
+        atomic_store_explicit(&pool->reserved_high, reserved(pool), memory_order_relaxed);
     return error;
 }
 
@@ -202,20 +101,9 @@ static poolError_t reset_used_high(struct sp_pool *pool, uint64_t number) {
     return error;
 }
 
-static uint64_t number_at(const void *value) {
-    uint64_t number;
-    memcpy(&number, value, sizeof number);
-    return number;
-}
-
-static int flag_at(const void *value) {
-    int flag;
-    memcpy(&flag, value, sizeof flag);
-    return flag;
-}
-
 // What was pending when the tiers were last looked through may be complete by the other measure.
-static poolError_t set_deterministic(struct sp_pool *pool, bool deterministic) {
+static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
+    bool deterministic = number != 0;
     sp_pool_close_lanes(pool);
     sp_lock_acquire(&pool->lock);
     atomic_store(&pool->deterministic, deterministic);
@@ -241,124 +129,176 @@ static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
     return poolSuccess;
 }
 
-static poolError_t set_defragmentation(struct sp_pool *pool, int policy) {
+static poolError_t set_defragmentation(struct sp_pool *pool, uint64_t number) {
+    int policy = (int)number;
     if (policy < poolDefragmentNever || policy > poolDefragmentBeforeGrowth)
         return sp_fail(poolErrorInvalidValue, "%d is not a policy of defragmentation", policy);
     atomic_store_explicit(&pool->defragmentation, policy, memory_order_relaxed);
     return poolSuccess;
 }
 
-// Read by each free, and so in a line that nothing else writes.
-_Alignas(64) _Atomic uint32_t sp_pools_promised;
-
-void sp_pool_set_promises(struct sp_pool *pool, int promises) {
-    int before = atomic_exchange(&pool->promises, promises);
-    if (before == poolPromiseNothing && promises != poolPromiseNothing)
-        atomic_fetch_add(&sp_pools_promised, 1);
-    else if (before != poolPromiseNothing && promises == poolPromiseNothing)
-        atomic_fetch_sub(&sp_pools_promised, 1);
+static poolError_t set_promises(struct sp_pool *pool, uint64_t number) {
+    return sp_promises_change(pool, (int)number);
 }
 
-// A stream that is remembered for the sake of a promise that has ended may be destroyed in any way
-// now, and a default stream may be another context's. It isn't known which those are, so all are
-// forgotten. No open lane's stream can be borrowed then before its next call, so what it has freed
-// gets an event.
-void sp_promises_end(void) {
-    for (struct sp_device *device = sp_runtime_next_device(NULL); device;
-         device = sp_runtime_next_device(device)) {
-        struct sp_pool *pool = NULL;
-        while ((pool = sp_device_next_pool(device, pool)))
-            sp_pool_fence_open_lanes(pool, NULL, false);
-    }
-    sp_streams_forget_handles();
-}
-
-enum {
-    REMEMBERED_BY = poolPromiseStreamDestroy | poolPromiseOneContext,
-    ALL_PROMISES =
-        REMEMBERED_BY | poolPromiseNoCapture | poolPromiseNeverCapture | poolPromiseNoLegacyOrder
-};
-
-// A call that is under way when a promise ends may remember its stream once more; so it is
-// forgotten when one is made, too. And what was left without an event while that was promised gets
-// one as long as it is.
-static poolError_t set_promises(struct sp_pool *pool, int promises) {
-    if (promises & ~ALL_PROMISES)
-        return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise",
-                       promises);
-    int changed = (sp_pool_promises(pool) ^ promises) & REMEMBERED_BY;
-    sp_pool_close_lanes(pool);
-    sp_lock_acquire(&pool->lock);
-    sp_pool_set_promises(pool, promises & ~changed);
-    sp_pool_share_unfenced(pool);
-    sp_lock_release(&pool->lock);
-    if (!changed)
-        return poolSuccess;
-    sp_promises_end();
-    sp_device_reap(pool->device); // what was destroyed while the walk stood on it
-    sp_lock_acquire(&pool->lock);
-    sp_pool_set_promises(pool, promises);
-    sp_pool_share_unfenced(pool);
-    sp_lock_release(&pool->lock);
-    return poolSuccess;
-}
-
-static poolError_t set_reaper(struct sp_pool *pool, bool reaper) {
-    atomic_store_explicit(&pool->reaper, reaper, memory_order_relaxed);
+static poolError_t set_reaper(struct sp_pool *pool, uint64_t number) {
+    atomic_store_explicit(&pool->reaper, number != 0, memory_order_relaxed);
     if (sp_pool_has_zombies(pool))
         sp_reaper_call(pool);
     return poolSuccess;
 }
 
-poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute,
-                                  const void *value) {
-    enum sp_statistic statistic = statistic_of(attribute);
-    if (statistic < SP_STATISTIC_COUNT)
-        return reset_statistic(pool, statistic, number_at(value));
-    switch (attribute) {
-    case poolMemPoolReuseFollowEventDependencies:
-    case poolMemPoolReuseAllowOpportunistic:
-    case poolMemPoolReuseAllowInternalDependencies:
-        atomic_store_explicit(&pool->reuse_policies[attribute - 1], flag_at(value) != 0,
-                              memory_order_relaxed);
-        return poolSuccess;
-    case poolMemPoolAttrReleaseThreshold:
-        atomic_store_explicit(&pool->release_threshold, number_at(value), memory_order_relaxed);
-        return poolSuccess;
-    case poolMemPoolAttrUnfencedBytesMax:
-        return set_unfenced_max(pool, number_at(value));
-    case poolMemPoolAttrHostWaitMax:
-        atomic_store_explicit(&pool->host_wait_max, number_at(value), memory_order_relaxed);
-        return poolSuccess;
-    case poolMemPoolAttrContextWaitMax:
-        atomic_store_explicit(&pool->context_wait_max, number_at(value), memory_order_relaxed);
-        return poolSuccess;
-    case poolMemPoolAttrDeterministic:
-        return set_deterministic(pool, flag_at(value) != 0);
-    case poolMemPoolAttrContextFence:
-        atomic_store_explicit(&pool->context_fence, flag_at(value) != 0, memory_order_relaxed);
-        return poolSuccess;
-    case poolMemPoolAttrDefragmentation:
-        return set_defragmentation(pool, flag_at(value));
-    case poolMemPoolAttrRemapTimeMax:
-        atomic_store_explicit(&pool->remap_time_max, number_at(value), memory_order_relaxed);
-        return poolSuccess;
-    case poolMemPoolAttrReleaseDelay:
-        sp_keep_set_delay(pool, number_at(value));
-        return poolSuccess;
-    case poolMemPoolAttrTrimByReaper:
-        atomic_store_explicit(&pool->trim_by_reaper, flag_at(value) != 0, memory_order_relaxed);
-        return poolSuccess;
-    case poolMemPoolAttrStreamPromises:
-        return set_promises(pool, flag_at(value));
-    case poolMemPoolAttrReaper:
-        return set_reaper(pool, flag_at(value) != 0);
-    case poolMemPoolAttrReservedMemHigh:
-        return reset_reserved_high(pool, number_at(value));
-    case poolMemPoolAttrUsedMemHigh:
-        return reset_used_high(pool, number_at(value));
-    default:
-        return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set",
-                       (int)attribute);
+static poolError_t set_release_delay(struct sp_pool *pool, uint64_t synchronizes) {
+    sp_keep_set_delay(pool, synchronizes);
+    return poolSuccess;
+}
+
+// -------------------------------------------------------------------------------------------- the
+// table
+
+#define KEPT(type, name) .field = (type), .offset = offsetof(struct sp_pool, name)
+
+static const struct attribute table[] = {
+    {poolMemPoolReuseFollowEventDependencies, KEPT(FLAG, reuse_policies[0]), .initial = 1},
+    {poolMemPoolReuseAllowOpportunistic, KEPT(FLAG, reuse_policies[1]), .initial = 1},
+    {poolMemPoolReuseAllowInternalDependencies, KEPT(FLAG, reuse_policies[2]), .initial = 1},
+    {poolMemPoolAttrReleaseThreshold, KEPT(NUMBER, release_threshold)},
+    {poolMemPoolAttrReservedMemCurrent, .read = reserved},
+    {poolMemPoolAttrReservedMemHigh, .read = reserved_high, .write = reset_reserved_high},
+    {poolMemPoolAttrUsedMemCurrent, .read = sp_figures_used},
+    {poolMemPoolAttrUsedMemHigh, .read = used_high, .write = reset_used_high},
+    {poolMemPoolAttrAllocationType, .read = allocation_type},
+    {poolMemPoolAttrExportHandleTypes, .read = handle_types},
+    {poolMemPoolAttrLocationId, .read = location_id},
+    {poolMemPoolAttrLocationType, .read = location_type},
+    {poolMemPoolAttrMaxPoolSize, .read = max_size},
+    {poolMemPoolAttrHwDecompressEnabled, .read = no_decompression},
+    {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, unfenced_max), .initial = SP_UNFENCED_MAX,
+     .read = sp_pool_unfenced_max, .write = set_unfenced_max},
+    {poolMemPoolAttrHostWaitMax, KEPT(NUMBER, host_wait_max)},
+    {poolMemPoolAttrDeterministic, KEPT(FLAG, deterministic), .write = set_deterministic},
+    {poolMemPoolAttrContextFence, KEPT(FLAG, context_fence)},
+    {poolMemPoolAttrDefragmentation, KEPT(INTEGER, defragmentation),
+     .initial = poolDefragmentBeforeGrowth, .write = set_defragmentation},
+    {poolMemPoolAttrRemapTimeMax, KEPT(NUMBER, remap_time_max), .initial = SP_REMAP_TIME_MAX},
+    {poolMemPoolAttrTrimByReaper, KEPT(FLAG, trim_by_reaper)},
+    {poolMemPoolAttrReaper, KEPT(FLAG, reaper), .initial = 1, .write = set_reaper},
+    {poolMemPoolAttrStreamPromises, .read = promises, .write = set_promises},
+    {poolMemPoolAttrReleaseDelay, .read = release_delay, .write = set_release_delay},
+    {poolMemPoolAttrContextWaitMax, KEPT(NUMBER, context_wait_max), .initial = SP_SECOND},
+};
+enum { ATTRIBUTES = sizeof table / sizeof table[0] };
+
+// Null when there is none.
+static const struct attribute *find(enum poolMemPoolAttr number) {
+    for (size_t i = 0; i < ATTRIBUTES; i++) {
+        if (table[i].number == number)
+            return &table[i];
     }
+    return NULL;
+}
+
+// ------------------------------------------------------------------------------------------ the
+// field
+
+static uint64_t load(const struct sp_pool *pool, const struct attribute *row) {
+    const char *field = (const char *)pool + row->offset;
+    switch (row->field) {
+    case NUMBER:
+        return atomic_load_explicit((const _Atomic uint64_t *)field, memory_order_acquire);
+    case INTEGER:
+        return (uint64_t)atomic_load_explicit((const _Atomic int *)field, memory_order_relaxed);
+    case FLAG:
+        return atomic_load_explicit((const _Atomic bool *)field, memory_order_relaxed);
+    default:
+        return 0;
+    }
+}
+
+static void store(struct sp_pool *pool, const struct attribute *row, uint64_t value) {
+    char *field = (char *)pool + row->offset;
+    switch (row->field) {
+    case NUMBER:
+        atomic_store_explicit((_Atomic uint64_t *)field, value, memory_order_relaxed);
+        break;
+    case INTEGER:
+        atomic_store_explicit((_Atomic int *)field, (int)value, memory_order_relaxed);
+        break;
+    case FLAG:
+        atomic_store_explicit((_Atomic bool *)field, value != 0, memory_order_relaxed);
+        break;
+    default:
+        break;
+    }
+}
+
+// ------------------------------------------------------------------------------ the program's type
+
+// Of int or uint64_t, by the public list; what isn't there counts, and is a uint64_t.
+static bool is_int(enum poolMemPoolAttr number) {
+    switch (number) {
+#define IS_INT(name, value, type)                                                                  \
+    case name:                                                                                     \
+        return sizeof(type) == sizeof(int);
+        STREAMPOOL_POOL_ATTRIBUTES(IS_INT)
+#undef IS_INT
+    default:
+        return false;
+    }
+}
+
+static uint64_t value_at(enum poolMemPoolAttr number, const void *value) {
+    uint64_t wide;
+    int narrow;
+    if (is_int(number)) {
+        memcpy(&narrow, value, sizeof narrow);
+        return (uint64_t)narrow;
+    }
+    memcpy(&wide, value, sizeof wide);
+    return wide;
+}
+
+static void put_at(enum poolMemPoolAttr number, void *value, uint64_t wide) {
+    int narrow = (int)wide;
+    if (is_int(number))
+        memcpy(value, &narrow, sizeof narrow);
+    else
+        memcpy(value, &wide, sizeof wide);
+}
+
+// --------------------------------------------------------------------------------------- the calls
+
+void sp_attributes_init(struct sp_pool *pool) {
+    for (size_t i = 0; i < ATTRIBUTES; i++)
+        store(pool, &table[i], table[i].initial);
+    atomic_store(&pool->unfenced_max_set, false);
+    sp_promises_set(pool, poolPromiseNothing);
+    atomic_store(&pool->keep.release_delay, 0);
+}
+
+poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value) {
+    const struct attribute *row = find(attribute);
+    uint64_t number;
+    if (row)
+        number = row->read ? row->read(pool) : load(pool, row);
+    else if (!sp_statistics_read(pool, attribute, &number) &&
+             !sp_pool_survey(pool, attribute, &number))
+        return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
+    put_at(attribute, value, number);
+    return poolSuccess;
+}
+
+poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                              const void *value) {
+    const struct attribute *row = find(attribute);
+    if (row && row->write)
+        return row->write(pool, value_at(attribute, value));
+    if (row && row->field != NO_FIELD) {
+        store(pool, row, value_at(attribute, value));
+        return poolSuccess;
+    }
+    if (!row && sp_statistics_knows(attribute))
+        return sp_statistics_reset(pool, attribute, value_at(attribute, value));
+    return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set",
+                   (int)attribute);
 }

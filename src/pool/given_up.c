@@ -1,6 +1,7 @@
 #include "pool/given_up.h"
 
 #include "pool/figures.h"
+#include "pool/promises.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 

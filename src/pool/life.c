@@ -7,10 +7,12 @@
 // its own pool's end, or the struct's next pool: so it reads nothing but the device, which stays,
 // and atomics; and the handle tells it which pool it is.
 #include "pool/ask.h"
+#include "pool/attributes.h"
 #include "pool/figures.h"
 #include "pool/given_up.h"
 #include "pool/keep.h"
 #include "pool/owner.h"
+#include "pool/promises.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/segment.h"
@@ -149,20 +151,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     pool->props = *props;
     atomic_store(&pool->handle, NULL);
     atomic_store(&pool->limit, limit_of(props));
-    for (int i = 0; i < 3; i++)
-        atomic_store(&pool->reuse_policies[i], 1);
-    atomic_store(&pool->release_threshold, 0);
-    atomic_store(&pool->unfenced_max, SP_UNFENCED_MAX);
-    atomic_store(&pool->unfenced_max_set, false);
-    atomic_store(&pool->host_wait_max, 0);
-    atomic_store(&pool->context_wait_max, SP_SECOND);
-    atomic_store(&pool->deterministic, false);
-    atomic_store(&pool->context_fence, false);
-    sp_pool_set_promises(pool, poolPromiseNothing);
-    atomic_store(&pool->defragmentation, poolDefragmentBeforeGrowth);
-    atomic_store(&pool->remap_time_max, SP_REMAP_TIME_MAX);
-    atomic_store(&pool->reaper, true);
-    atomic_store(&pool->trim_by_reaper, false);
+    sp_attributes_init(pool);
     atomic_store(&pool->trim_due, false);
     atomic_store(&pool->synchronized, false);
     atomic_store(&pool->is_short, false);
@@ -171,7 +160,6 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         atomic_store(&pool->statistics[i], 0);
     atomic_store(&pool->keep.primed, 0);
     atomic_store(&pool->keep.primed_until, 0);
-    atomic_store(&pool->keep.release_delay, 0);
     pool->settled = 0;
     atomic_store(&pool->used_high, 0);
     pool->covered_last = 0;
@@ -235,7 +223,7 @@ poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolPro
 // ----------------------------------------------------------------------------------------- the end
 
 void sp_pool_dispose(struct sp_pool *pool) {
-    sp_pool_set_promises(pool, poolPromiseNothing);
+    sp_promises_set(pool, poolPromiseNothing);
     sp_stitches_close(pool);
     sp_segments_close(pool);
     sp_pool_free_lanes(pool);

@@ -212,7 +212,7 @@ struct sp_pool {
     struct poolMemPoolProps props; // read by threads that hold a pin or a live allocation
 
     // Attributes: written rarely, by anybody.
-    _Atomic int reuse_policies[3];
+    _Atomic bool reuse_policies[3];
     _Atomic uint64_t release_threshold;
     _Atomic uint64_t unfenced_max;
     _Atomic bool unfenced_max_set;  // by the program: then it stays
@@ -454,17 +454,6 @@ poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct
 poolError_t sp_pool_free_near(void *pointer, uintptr_t owner, struct sp_stream *stream);
 poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct sp_stream *stream);
 
-// So many pools have a promise. While none has, a free needn't find out whose memory it is before
-// it asks the driver.
-extern _Atomic uint32_t sp_pools_promised;
-void sp_pool_set_promises(struct sp_pool *pool, int promises);
-
-// After a pool had promised how its streams are destroyed, and does so no longer. No lock is held.
-void sp_promises_end(void);
-static inline bool sp_pools_any_promised(void) {
-    return atomic_load_explicit(&sp_pools_promised, memory_order_relaxed) != 0;
-}
-
 // What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.
 static inline int sp_pool_promises(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->promises, memory_order_relaxed);
@@ -577,14 +566,6 @@ void sp_device_free_pool_structs(struct sp_device *device);
 
 // With the pool's lock held, after it has got memory where it had none: walks find it from now on.
 void sp_pool_note_memory(struct sp_pool *pool);
-
-poolError_t sp_pool_get_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute,
-                                  void *value);
-poolError_t sp_pool_set_attribute(struct sp_pool *pool, enum poolMemPoolAttr attribute,
-                                  const void *value);
-
-// The name of a statistic, or null when the attribute is none.
-const char *sp_statistic_name(enum poolMemPoolAttr attribute);
 
 // The value of a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute.
 bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);

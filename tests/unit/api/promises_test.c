@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "pool/promises.h"
 #include "unit/pool/fixture.h"
 
 // What the driver is asked in a pair, by what the program has promised; and that a promise which is
@@ -484,25 +485,25 @@ static void and_so_it_is_at_the_pools_end(void **state) {
 // A free looks for the pointer's pool only where some pool has a promise.
 static void pools_with_a_promise_are_counted(void **state) {
     (void)state;
-    assert_false(sp_pools_any_promised());
+    assert_false(sp_promises_any());
     promise(poolPromiseNoCapture);
     promise(BOTH);
-    assert_int_equal(sp_pools_promised, 1);
+    assert_int_equal(sp_promises_pools, 1);
     poolMemPool_t other = fixture_pool();
     fixture_set_flag(other, poolMemPoolAttrStreamPromises, poolPromiseStreamDestroy);
-    assert_int_equal(sp_pools_promised, 2);
+    assert_int_equal(sp_promises_pools, 2);
     promise(poolPromiseNothing);
     promise(poolPromiseNothing);
-    assert_int_equal(sp_pools_promised, 1);
+    assert_int_equal(sp_promises_pools, 1);
     void *pointer = fixture_malloc(other, 1000, a);
     assert_int_equal(poolMemPoolDestroy(other), poolSuccess);
-    assert_int_equal(sp_pools_promised, 1); // as long as its memory can be freed
+    assert_int_equal(sp_promises_pools, 1); // as long as its memory can be freed
     fixture_free(pointer, a);
     fixture_synchronize(a);
-    assert_false(sp_pools_any_promised());
+    assert_false(sp_promises_any());
     assert_int_equal(sp_pool_promises(sp_pool_from_handle(fixture_pool())),
                      poolPromiseNothing); // in its struct
-    assert_false(sp_pools_any_promised());
+    assert_false(sp_promises_any());
 }
 
 #define promises_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
