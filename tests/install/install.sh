@@ -36,7 +36,7 @@ list_files() {
     local config=${CONFIG,,}
     cd "$prefix"
     find . ! -type d | sed -e 's|^\./||' -e "s|^$LIBDIR/|@libdir@/|" -e "s|^$BINDIR/|@bindir@/|" \
-        -e "s|\.so\.${VERSION//./\\.}$|.so.@version@|" -e "s|\.so\.${VERSION%%.*}$|.so.@soversion@|" \
+        -e "s|\.so\.${VERSION//./\\.}$|.so.@version@|" -e "s|\.so\.${VERSION%.*}$|.so.@soversion@|" \
         -e "s|-${config:-noconfig}\.cmake$|-@config@.cmake|" | LC_ALL=C sort
 }
 
