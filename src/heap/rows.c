@@ -1,14 +1,12 @@
 #include "heap/rows.h"
 
-#include <limits.h>
-
 // A walk by address through the units of a chain, and the row that it has come by last, or the part
 // of it.
 struct walk {
     struct sp_chain *chain;
     struct sp_rows_search *search;
-    bool in_parts;
     uint64_t end; // of that row or part
+    bool is_whole;
     uint8_t number;
     struct sp_block *behind;
 };
@@ -20,7 +18,8 @@ static uint8_t number_of(uint64_t size) {
 }
 
 static void count_look(struct walk *walk) {
-    walk->search->looks -= walk->search->looks > 0 && walk->in_parts;
+    if (walk->search->in_parts && walk->search->looks > 0)
+        walk->search->looks--;
 }
 
 static bool is_seam(const struct sp_block *block) {
@@ -31,12 +30,21 @@ static size_t unit_at(const struct sp_block *block) {
     return sp_unit_of(block->chain, block->address);
 }
 
+// What a unit of the row has then that the walk has come by: of a part the number that it had.
+static uint8_t number_after(const struct walk *walk, uint8_t before) {
+    if (walk->is_whole)
+        return walk->number;
+    return before == SP_ROWS_UNKNOWN ? SP_ROWS_LARGE : before;
+}
+
 // Between the units of its ends a row has the units to itself.
-static void set_units_between(const struct sp_chain *chain, size_t first, size_t last,
-                              uint8_t number) {
+static void set_units_between(const struct walk *walk, size_t first, size_t last) {
     for (size_t unit = first + 1; unit < last; unit++) {
-        if (sp_leaf_of(chain, unit))
-            sp_leaf_of(chain, unit)->rows[unit & (SP_LEAF_UNITS - 1)] = number;
+        struct sp_leaf *leaf = sp_leaf_of(walk->chain, unit);
+        if (leaf) {
+            uint8_t *number = &leaf->rows[unit & (SP_LEAF_UNITS - 1)];
+            *number = number_after(walk, *number);
+        }
     }
 }
 
@@ -51,7 +59,7 @@ static void raise_most(const struct sp_chain *chain, size_t first, size_t last, 
 // What the row has in front of the block, as far as this walk goes.
 static struct sp_block *first_before(struct walk *walk, struct sp_block *first) {
     for (unsigned i = 0; sp_block_is_filed(first->prev) && first->prev->address >= walk->end; i++) {
-        if (walk->in_parts && i == SP_ROWS_LONG)
+        if (walk->search->in_parts && i == SP_ROWS_LONG)
             break;
         first = first->prev;
         count_look(walk);
@@ -61,7 +69,7 @@ static struct sp_block *first_before(struct walk *walk, struct sp_block *first) 
 
 static struct sp_block *last_behind(struct walk *walk, struct sp_block *last) {
     for (unsigned i = 0; sp_block_is_filed(last->next); i++) {
-        if (walk->in_parts && i == SP_ROWS_LONG)
+        if (walk->search->in_parts && i == SP_ROWS_LONG)
             break;
         last = last->next;
         count_look(walk);
@@ -73,18 +81,18 @@ static void walk_row(struct walk *walk, struct sp_block *seam) {
     struct sp_block *first = first_before(walk, seam->prev);
     struct sp_block *last = last_behind(walk, seam);
     uint64_t size = sp_block_end(last) - first->address;
-    bool is_whole = !sp_block_is_filed(first->prev) && !sp_block_is_filed(last->next);
+    walk->is_whole = !sp_block_is_filed(first->prev) && !sp_block_is_filed(last->next);
+    walk->number = walk->is_whole ? number_of(size) : SP_ROWS_LARGE;
     walk->end = sp_block_end(last);
-    walk->number = is_whole ? number_of(size) : SP_ROWS_LARGE;
     walk->behind = last->next;
-    set_units_between(walk->chain, unit_at(first), unit_at(last), walk->number);
+    set_units_between(walk, unit_at(first), unit_at(last));
     raise_most(walk->chain, unit_at(first), unit_at(last), walk->number);
     if (walk->search->visit && size >= walk->search->least)
         walk->search->visit(walk->search->context, first, last);
 }
 
 // What the unit's number is to be.
-static uint8_t walk_unit(struct walk *walk, size_t unit) {
+static uint8_t walk_unit(struct walk *walk, size_t unit, uint8_t before) {
     uint8_t most = 0;
     struct sp_block *block = sp_leaf_of(walk->chain, unit)->first[unit & (SP_LEAF_UNITS - 1)];
     count_look(walk);
@@ -96,7 +104,8 @@ static uint8_t walk_unit(struct walk *walk, size_t unit) {
             block = block->next;
             continue;
         }
-        most = walk->number > most ? walk->number : most;
+        uint8_t number = number_after(walk, before);
+        most = number > most ? number : most;
         block = walk->behind;
     }
     return most;
@@ -125,11 +134,11 @@ static bool walk_leaf(struct walk *walk, size_t unit, uint8_t least) {
     for (size_t i = unit - first; i < units; i++) {
         if (leaf->rows[i] < least)
             continue;
-        if (walk->search->looks == 0) {
+        if (walk->search->in_parts && walk->search->looks == 0) {
             walk->search->from = address_of(walk->chain, first + i);
             return false;
         }
-        leaf->rows[i] = walk_unit(walk, first + i);
+        leaf->rows[i] = walk_unit(walk, first + i, leaf->rows[i]);
     }
     leaf->rows_most = most_of(leaf, units);
     return true;
@@ -147,13 +156,13 @@ static bool walk_chain(struct walk *walk, uint8_t least) {
 }
 
 bool sp_rows_find(struct sp_chain *chain, struct sp_rows_search *search) {
-    struct walk walk = {.chain = chain, .search = search, .in_parts = search->looks < UINT_MAX};
+    struct walk walk = {.chain = chain, .search = search};
     return walk_chain(&walk, number_of(search->least));
 }
 
 bool sp_rows_learn(struct sp_chain *chain, unsigned *looks) {
-    struct sp_rows_search search = {.looks = *looks};
-    struct walk walk = {.chain = chain, .search = &search, .in_parts = true};
+    struct sp_rows_search search = {.in_parts = true, .looks = *looks};
+    struct walk walk = {.chain = chain, .search = &search};
     bool whole = walk_chain(&walk, SP_ROWS_UNKNOWN);
     *looks = search.looks;
     return whole;

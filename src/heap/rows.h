@@ -13,13 +13,23 @@
 // there what he has found. Of the blocks of a row the one that was put in last has a seam with
 // another one, which was noted, and the row is no larger now than it was then.
 //
+// A row can have as many blocks as there are streams, and all of the pool's memory. So a search, or
+// who learns, may go *in parts*: of a long row it looks at SP_ROWS_LONG blocks to either side of a
+// seam. Where nothing was known of the unit that leaves SP_ROWS_LARGE, as a row of any size may;
+// else the unit's number stays. What reaches over the end of a part is found by a search for whole
+// rows alone.
+//
 // Guarded by the lock of the pool that owns the chain.
 #ifndef STREAMPOOL_HEAP_ROWS_H
 #define STREAMPOOL_HEAP_ROWS_H
 
 #include "heap/block.h"
 
-enum { SP_ROWS_UNKNOWN = UINT8_MAX, SP_ROWS_LARGE = SP_ROWS_UNKNOWN - 1, SP_ROWS_LONG = 256 };
+enum {
+    SP_ROWS_UNKNOWN = UINT8_MAX,
+    SP_ROWS_LARGE = SP_ROWS_UNKNOWN - 1, // the number of the largest rows, and of a part of any
+    SP_ROWS_LONG = 256,
+};
 
 static inline bool sp_block_is_filed(const struct sp_block *block) {
     return block && sp_block_state(block) == SP_BLOCK_FREE;
@@ -44,12 +54,12 @@ static inline void sp_rows_note(const struct sp_block *block) {
 typedef void sp_row_found(void *context, struct sp_block *first, struct sp_block *last);
 
 struct sp_rows_search {
-    uint64_t least;      // bytes of the rows, or parts of long ones, that are visited
+    uint64_t least;      // bytes of the rows, or the parts, that are visited
     sp_row_found *visit; // changes nothing
     void *context;
-    // At so many blocks, about; each search lowers it. UINT_MAX: at all, in whole rows.
-    unsigned looks;
-    uint64_t from; // address; behind a search that came to no end: where the next one goes on
+    bool in_parts;
+    unsigned looks; // in parts: at so many blocks, about, less each look; 0: it goes no further
+    uint64_t from;  // 0, or an address to begin at; where to go on, once there are no looks left
 };
 
 // Visits rows by address. True when it came to the end of the chain.

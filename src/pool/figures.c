@@ -26,13 +26,19 @@ uint64_t sp_figures_used(const struct sp_pool *pool) {
     return sum;
 }
 
+static uint64_t used_lately(const struct sp_pool *pool) {
+    uint64_t used = sp_figure(&pool->used_lately);
+    uint64_t high = sp_figure(&pool->used_high);
+    return used < high ? used : high;
+}
+
 // Two threads that come here at once may both look.
 uint64_t sp_figures_used_lately(struct sp_pool *pool) {
     uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
     uint32_t calls = atomic_load_explicit(&pool->used_calls, memory_order_relaxed);
     if (lanes > SP_LANES_LOOKED_AT && calls > 0) {
         atomic_store_explicit(&pool->used_calls, calls - 1, memory_order_relaxed);
-        return atomic_load_explicit(&pool->used_lately, memory_order_relaxed);
+        return used_lately(pool);
     }
     uint64_t used = sp_figures_used(pool);
     atomic_store_explicit(&pool->used_lately, used, memory_order_relaxed);
@@ -164,5 +170,6 @@ void sp_figures_reset_used_high(struct sp_pool *pool) {
         taken += lane ? take_over(lane, UINT64_MAX) : 0;
     }
     atomic_fetch_sub_explicit(&pool->used_high, taken, memory_order_relaxed);
+    atomic_store_explicit(&pool->used_calls, 0, memory_order_relaxed);
     sp_lock_release(&pool->allowances);
 }

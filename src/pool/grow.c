@@ -42,9 +42,11 @@ static uint64_t granule_of(const struct sp_pool *pool) {
     return pool->device->vmm.granule;
 }
 
-// The most that the program is known to need at once, if `size` bytes more are in use now.
+// The most that the program is known to need at once, if `size` bytes more are in use now. To map
+// much takes longer than to look at all lanes.
 static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
-    uint64_t now = sp_figures_used_lately(pool) + size;
+    uint64_t used = size > SP_EXTENT_OWN_MAX ? sp_figures_used(pool) : sp_figures_used_lately(pool);
+    uint64_t now = used + size;
     uint64_t high = sp_figure(&pool->used_high);
     return now > high ? now : high;
 }

@@ -439,9 +439,19 @@ static void note_failure(CUresult error) {
         sp_native_error_note(error, "");
 }
 
+// A look that was cut short may have missed what makes the call that failed needless.
+static CUresult climb_at_once(struct sp_request *request, struct sp_block **block) {
+    CUresult error = climb(STEPS_OF(at_once), request, block);
+    if (error == CUDA_SUCCESS || !request->cut_short)
+        return error;
+    request->thorough = true;
+    climb(at_once, 1, request, block);
+    return *block ? CUDA_SUCCESS : error;
+}
+
 CUresult sp_climb(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
-    CUresult error = climb(STEPS_OF(at_once), request, block);
+    CUresult error = climb_at_once(request, block);
     if (error == CUDA_SUCCESS && !*block)
         error = look_at_all(request, block);
     if (error == CUDA_SUCCESS && !*block && sp_pool_may_ask(request->pool))

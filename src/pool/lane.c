@@ -315,7 +315,6 @@ void sp_pool_free_lanes(struct sp_pool *pool) {
             atomic_store_explicit(&table->lanes[i], NULL, memory_order_release);
     }
     pool->in_turn = NULL;
-    pool->looked_at = NULL;
     while (!sp_list_empty(&pool->legacy_lanes))
         sp_list_pop_front(&pool->legacy_lanes);
     while (!sp_list_empty(&pool->lanes))

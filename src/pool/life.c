@@ -173,6 +173,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         pool->regions[kind].mapped = 0;
         pool->regions[kind].rows_from = 0;
+        pool->regions[kind].lanes_most = 0;
         sp_list_init(&pool->regions[kind].segments);
         sp_tier_init(&pool->regions[kind].ready, SP_BLOCK_FREE);
         sp_tier_init(&pool->regions[kind].waiting, SP_BLOCK_FREE);
@@ -191,7 +192,6 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_list_init(&pool->lanes);
     sp_list_init(&pool->legacy_lanes);
     pool->in_turn = NULL;
-    pool->looked_at = NULL;
     atomic_store(&pool->open_in_turn, 0);
     sp_list_init(&pool->link);
     sp_list_init(&pool->holds);

@@ -107,6 +107,7 @@ struct sp_region {
     struct sp_tier unfenced; // likewise, and no event stood behind one when the block was filed
     struct sp_tier holes;    // address space of the segments that has no memory
     uint64_t rows_from;      // where a search for rows that was cut short goes on; 0: none was
+    uint64_t lanes_most;     // no block in a lane's tiers is larger
 };
 
 enum { SP_QUICK_BINS = 32 };
@@ -255,10 +256,9 @@ struct sp_pool {
     struct sp_list legacy_lanes; // those of legacy streams
     // The lane that was collected from last, in `lanes`; null: none.
     const struct sp_list *in_turn;
-    const struct sp_list *looked_at; // likewise the one whose memory was looked at last
-    _Atomic uint32_t open_in_turn;   // the slot of the open lane that is asked next
-    _Atomic uint32_t lane_count;     // written under `lock`
-    uint64_t settled;                // sp_streams_news() when the tiers were last looked through
+    _Atomic uint32_t open_in_turn; // the slot of the open lane that is asked next
+    _Atomic uint32_t lane_count;   // written under `lock`
+    uint64_t settled;              // sp_streams_news() when the tiers were last looked through
 
     struct sp_access access; // written under `map_lock`
 

@@ -99,8 +99,11 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
 // Takes memory that others freed while this thread waited for the map lock, or sets aside what a
 // view can be made of.
 static bool prepare(struct sp_request *request, struct plan *plan, struct sp_block **block) {
+    bool thorough = request->thorough;
     sp_lock_acquire(&request->pool->lock);
+    request->thorough = true; // a row that is enough by itself is mapped already
     *block = sp_take_locked(request);
+    request->thorough = thorough;
     bool prepared =
         !*block && sp_pieces_choose(request, &plan->pieces) && set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);

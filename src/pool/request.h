@@ -17,9 +17,9 @@ struct sp_request {
     enum sp_rule reach; // the dearest rule by which memory may be taken now: 2, 3 or 5
     bool brought_news;  // its question has shown something to be complete
     bool left_some;     // in the lanes, of very much: see sp_request_patience
-    bool thorough;      // it looks at all that there is: the last time before it is refused
-    bool cut_short;     // a look at rows of free neighbours, or at lanes, has not come to an end
-    unsigned looks;     // at blocks in such rows, that are left to it
+    bool thorough;      // from the rung brought_in on: it looks at all rows, and at all of each
+    bool cut_short;     // a look at rows of free neighbours has not come to an end
+    unsigned looks;     // at blocks in such rows, that are left to it; 0: it looks at no more
     // By a wait of its own, so the order that the clock tells of needs no policy.
     bool made_order;
     const char *lacking;   // see pool/refusal.h: who had no memory for the last growth

@@ -82,9 +82,14 @@ static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_blo
                                              struct sp_lane *lane) {
     if (lane)
         sp_lane_settle_fenced(lane);
+    struct sp_region *region = &pool->regions[sp_segment_of(block)->kind];
     struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
-    return may_have_late(pool, tier, block, lane) ? insert_beside_late(pool, tier, block)
-                                                  : sp_tier_insert(tier, block);
+    struct sp_block *filed = may_have_late(pool, tier, block, lane)
+                                 ? insert_beside_late(pool, tier, block)
+                                 : sp_tier_insert(tier, block);
+    if (lane && filed->size > region->lanes_most)
+        region->lanes_most = filed->size;
+    return filed;
 }
 
 struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {

@@ -7,11 +7,8 @@
 #include "base/checked.h"
 #include "heap/rows.h"
 
-#include <limits.h>
-
-// Who looks for rows looks at so many blocks before others that wait for the pool's lock have it;
-// and so many lanes are looked at by turns.
-enum { ROWS_AT_ONCE = 2048, LANES_AT_ONCE = 64 };
+// Who looks for rows looks at so many blocks before others that wait for the pool's lock have it.
+enum { ROWS_AT_ONCE = 2048 };
 
 // Whether other lanes can have anything for it: not for a non-blocking stream that runs after no
 // other one. What they have that is complete is ready memory once it is settled.
@@ -86,30 +83,33 @@ static struct sp_block *better_of_lane(const struct sp_request *request, const s
     return better_in_reach(request, &lane->unfenced[request->kind], best);
 }
 
+static uint64_t largest_of(const struct sp_tier *tier) {
+    const struct sp_block *last = sp_tier_last(tier);
+    return last ? last->size : 0;
+}
+
+static uint64_t largest_of_lanes(const struct sp_request *request) {
+    uint64_t most = 0;
+    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
+        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        uint64_t fenced = largest_of(&lane->tiers[request->kind]);
+        uint64_t unfenced = largest_of(&lane->unfenced[request->kind]);
+        most = fenced > most ? fenced : most;
+        most = unfenced > most ? unfenced : most;
+    }
+    return most;
+}
+
+// There may be thousands, which hold nothing that is large enough: then none is looked at.
 static struct sp_block *best_of_all_lanes(const struct sp_request *request) {
+    struct sp_region *region = &request->pool->regions[request->kind];
     struct sp_block *best = NULL;
+    if (request->size > region->lanes_most)
+        return NULL;
     SP_LIST_FOR_EACH(link, &request->pool->lanes)
         best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, link), best);
-    return best;
-}
-
-static struct sp_lane *lane_in_turn(struct sp_pool *pool) {
-    struct sp_list *link = pool->looked_at ? pool->looked_at->next : pool->lanes.next;
-    if (link == &pool->lanes)
-        link = pool->lanes.next;
-    pool->looked_at = link;
-    return SP_CONTAINER_OF(link, struct sp_lane, link);
-}
-
-// Of very many lanes by turns, unless the request is about to be refused.
-static struct sp_block *best_of_some_lanes(struct sp_request *request) {
-    struct sp_block *best = NULL;
-    uint32_t lanes = atomic_load_explicit(&request->pool->lane_count, memory_order_relaxed);
-    if (request->thorough || lanes <= LANES_AT_ONCE)
-        return best_of_all_lanes(request);
-    request->cut_short = true;
-    for (int i = 0; i < LANES_AT_ONCE; i++)
-        best = better_of_lane(request, lane_in_turn(request->pool), best);
+    if (!best)
+        region->lanes_most = largest_of_lanes(request);
     return best;
 }
 
@@ -131,11 +131,11 @@ static bool reaches_lanes_before_alone(const struct sp_request *request) {
 }
 
 // The best fit of what other lanes have within reach.
-static struct sp_block *best_of_others(struct sp_request *request) {
+static struct sp_block *best_of_others(const struct sp_request *request) {
     if (request->reach <= SP_RULE_COMPLETE)
         return NULL;
     struct sp_block *best = reaches_lanes_before_alone(request) ? best_of_lanes_before(request)
-                                                                : best_of_some_lanes(request);
+                                                                : best_of_all_lanes(request);
     const struct sp_region *region = &request->pool->regions[request->kind];
     best = better_in_reach(request, &region->waiting, best);
     return better_in_reach(request, &region->unfenced, best);
@@ -213,27 +213,41 @@ static bool may_have_row(const struct sp_request *request) {
            request->size;
 }
 
+// Through all segments, or from an address in one of them on. True when it came to the end.
+static bool look_through(struct sp_region *region, struct sp_rows_search *rows) {
+    SP_LIST_FOR_EACH(link, &region->segments) {
+        struct sp_chain *chain = &SP_CONTAINER_OF(link, struct sp_segment, link)->chain;
+        if (rows->from != 0 && !sp_chain_covers(chain, rows->from))
+            continue;
+        if (!sp_rows_find(chain, rows))
+            return false;
+        rows->from = 0;
+    }
+    return true;
+}
+
+static struct row best_of_all_rows(const struct sp_request *request) {
+    struct row_search search = {request, {NULL, UINT64_MAX}};
+    struct sp_rows_search rows = {.least = request->size, .visit = look_at_row, .context = &search};
+    look_through(&request->pool->regions[request->kind], &rows);
+    return search.best;
+}
+
 // Where the search is cut short the next one goes on.
-static struct row best_row(struct sp_request *request) {
+static struct row best_of_some_rows(struct sp_request *request) {
     struct row_search search = {request, {NULL, UINT64_MAX}};
     struct sp_region *region = &request->pool->regions[request->kind];
     struct sp_rows_search rows = {.least = request->size,
                                   .visit = look_at_row,
                                   .context = &search,
-                                  .looks = request->thorough ? UINT_MAX : request->looks,
-                                  .from = request->thorough ? 0 : region->rows_from};
-    bool to_end = true;
-    request->cut_short = request->cut_short || rows.from != 0;
-    SP_LIST_FOR_EACH(link, &region->segments) {
-        struct sp_chain *chain = &SP_CONTAINER_OF(link, struct sp_segment, link)->chain;
-        if (!to_end || (rows.from != 0 && !sp_chain_covers(chain, rows.from)))
-            continue;
-        to_end = sp_rows_find(chain, &rows);
-        rows.from = to_end ? 0 : rows.from;
-    }
+                                  .in_parts = true,
+                                  .looks = request->looks,
+                                  .from = region->rows_from};
+    bool from_front = rows.from == 0;
+    bool to_end = look_through(region, &rows);
     region->rows_from = to_end ? 0 : rows.from;
-    request->looks = request->thorough ? request->looks : rows.looks;
-    request->cut_short = request->cut_short || !to_end;
+    request->looks = rows.looks;
+    request->cut_short = request->cut_short || !from_front || !to_end;
     return search.best;
 }
 
@@ -276,7 +290,9 @@ static struct sp_block *join_row(struct sp_pool *pool, struct row row, uint64_t 
 }
 
 static struct sp_block *row_aside(struct sp_request *request) {
-    struct row row = best_row(request);
+    if (!may_have_row(request))
+        return NULL;
+    struct row row = request->thorough ? best_of_all_rows(request) : best_of_some_rows(request);
     if (!row.first)
         return NULL;
     struct sp_block *block = join_row(request->pool, row, request->size);
@@ -286,7 +302,7 @@ static struct sp_block *row_aside(struct sp_request *request) {
     return NULL;
 }
 
-static struct sp_block *best_alone(struct sp_request *request) {
+static struct sp_block *best_alone(const struct sp_request *request) {
     struct sp_block *block = best_at_hand(request->lane, request->kind, request->size);
     return block ? block : best_of_others(request);
 }
@@ -296,7 +312,7 @@ struct sp_block *sp_take_aside(struct sp_request *request) {
     if (!block && may_have_row(request) && learn_rows(request))
         block = best_alone(request);
     if (!block)
-        return may_have_row(request) ? row_aside(request) : NULL;
+        return row_aside(request);
     sp_tier_remove(block);
     return block;
 }
@@ -347,13 +363,14 @@ static struct sp_block *take_at_hand_live(const struct sp_request *request) {
 }
 
 // Several blocks side by side of the same.
-static struct sp_block *take_row_at_hand(struct sp_request *request) {
-    enum sp_rule reach = request->reach;
-    struct sp_block *block = NULL;
-    request->reach = SP_RULE_COMPLETE;
-    if (may_have_row(request) && learn_some_rows(request))
-        block = finish(request, row_aside(request));
-    request->reach = reach;
+static struct sp_block *take_row_at_hand(const struct sp_request *request) {
+    struct sp_region *region = &request->pool->regions[request->kind];
+    uint64_t from = region->rows_from;
+    struct sp_request near = *request;
+    near.reach = SP_RULE_COMPLETE;
+    struct sp_block *block =
+        may_have_row(&near) && learn_some_rows(&near) ? finish(&near, row_aside(&near)) : NULL;
+    region->rows_from = from; // that search is another one
     return block;
 }
 

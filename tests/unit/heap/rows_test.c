@@ -1,4 +1,3 @@
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,8 +71,7 @@ static void add(void *context, struct sp_block *first, struct sp_block *last) {
 
 static struct sum find(uint64_t least) {
     struct sum sum = {.smallest = UINT64_MAX};
-    struct sp_rows_search search = {
-        .least = least, .visit = add, .context = &sum, .looks = UINT_MAX};
+    struct sp_rows_search search = {.least = least, .visit = add, .context = &sum};
     assert_true(sp_rows_find(&chain, &search));
     assert_true(sum.rows == 0 || sum.smallest >= least);
     return sum;
@@ -216,7 +214,8 @@ static void a_search_that_has_no_looks_left_goes_on_at_the_next_one(void **state
     (void)state;
     enum { LONG = 6000, LOOKS = 1000 };
     struct sum sum = {0};
-    struct sp_rows_search search = {.least = BLOCK, .visit = add_part, .context = &sum};
+    struct sp_rows_search search = {
+        .least = BLOCK, .visit = add_part, .context = &sum, .in_parts = true};
     bool whole = false;
     size_t searches = 0;
     put_long_row(LONG);
@@ -261,6 +260,7 @@ static void whatever_happens_long_rows_are_found(void **state) {
         struct sp_rows_search search = {.least = BLOCK << random_below(&seed, 12),
                                         .visit = add_part,
                                         .context = &sum,
+                                        .in_parts = true,
                                         .looks = (unsigned)random_below(&seed, 900)};
         unsigned looks = (unsigned)random_below(&seed, 900);
         if (random_below(&seed, 4) == 0)

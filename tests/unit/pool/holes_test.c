@@ -325,6 +325,19 @@ static void all_rows_are_looked_at_before_a_request_is_refused(void **state) {
     assert_ptr_equal(fixture_malloc(pool, MIB(8), a), first);
 }
 
+// The driver has no part in what a longer look would have found.
+static void a_growth_that_fails_behind_a_look_that_was_cut_short_is_made_up_for(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    free_row_of_others(pool);
+    char *first = free_pair_behind(pool, a);
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+    simcudaFailCall("cuMemCreate", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN);
+    assert_ptr_equal(fixture_malloc(pool, MIB(8), a), first);
+    simcudaFailClear();
+}
+
 #define holes_test(function)                                                                       \
     cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
@@ -340,6 +353,7 @@ int main(void) {
         holes_test(rows_are_not_looked_at_where_all_within_reach_is_too_little),
         holes_test(a_search_through_rows_goes_on_where_an_earlier_one_was_cut_short),
         holes_test(all_rows_are_looked_at_before_a_request_is_refused),
+        holes_test(a_growth_that_fails_behind_a_look_that_was_cut_short_is_made_up_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,36 +217,35 @@ static char *free_one_of_crowd(poolMemPool_t pool, int which) {
     return freed;
 }
 
-static struct sp_block *take_for_legacy(poolMemPool_t pool, bool thorough) {
+static struct sp_block *take_for_legacy(poolMemPool_t pool, size_t size) {
     struct sp_request request;
     sp_request_open(&request, fixture_inside(pool), fixture_lane(pool, CU_STREAM_LEGACY),
-                    SP_REGION_LARGE, MIB(4), poolMallocDefault);
-    request.thorough = thorough;
+                    SP_REGION_LARGE, size, poolMallocDefault);
     struct sp_block *block = sp_take(&request);
-    assert_true(block || request.cut_short);
     sp_request_close(&request);
     return block;
 }
 
-static void the_legacy_stream_looks_at_very_many_lanes_by_turns(void **state) {
+static void of_very_many_lanes_that_have_nothing_large_enough_none_is_looked_at(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
-    char *freed = free_one_of_crowd(pool, CROWD - 2);
-    struct sp_block *block = NULL;
-    int looks = 0;
-    for (; !block && looks < CROWD; looks++)
-        block = take_for_legacy(pool, false);
+    const struct sp_region *large = &fixture_inside(pool)->regions[SP_REGION_LARGE];
+    free_one_of_crowd(pool, CROWD - 2);
+    assert_int_equal(large->lanes_most, MIB(4));
+    assert_null(take_for_legacy(pool, MIB(5)));
+    struct sp_block *block = take_for_legacy(pool, MIB(3));
     assert_non_null(block);
-    assert_int_equal(block->address, (uintptr_t)freed);
-    assert_in_range(looks, 2, 6);
+    assert_null(take_for_legacy(pool, MIB(3))); // which shows that there is none any more
+    assert_true(large->lanes_most < MIB(3));
     sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
+    assert_true(large->lanes_most >= MIB(3));
 }
 
-static void and_at_all_of_them_before_it_is_refused(void **state) {
+static void what_is_large_enough_is_found_in_any_of_them(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     char *freed = free_one_of_crowd(pool, CROWD - 2);
-    struct sp_block *block = take_for_legacy(pool, true);
+    struct sp_block *block = take_for_legacy(pool, MIB(4));
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
@@ -268,8 +267,8 @@ int main(void) {
         take_test(a_free_with_no_stream_puts_back_the_fences_that_the_memory_came_with),
         take_test(the_last_resort_mixes_small_and_large),
         take_test(a_large_block_is_cut_from_the_pages_of_small_ones_as_a_last_resort),
-        take_test(the_legacy_stream_looks_at_very_many_lanes_by_turns),
-        take_test(and_at_all_of_them_before_it_is_refused),
+        take_test(of_very_many_lanes_that_have_nothing_large_enough_none_is_looked_at),
+        take_test(what_is_large_enough_is_found_in_any_of_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
