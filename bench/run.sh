@@ -3,10 +3,11 @@
 #
 #   bash bench/run.sh [--no-install] [FOLDER]
 #
-# Builds a release, runs all cases of streampool-bench and replays the traces, and writes what they print and the same as
-# JSON into the folder (build/bench-results), and plots of it as SVG where gnuplot is installed or can be. On the GPU if there is one, else on the simulated driver, whose times are
-# those of the simulation; each text says so. A measurement that fails is named, and the others are made. Packages that
-# are missing are installed with apt-get, by sudo where that is necessary; with --no-install they are only named.
+# Builds a release, runs all cases of streampool-bench and replays the traces, and writes what they print and the same
+# as JSON into the folder (build/bench-results), and plots of it as SVG where gnuplot is installed or can be. On the GPU
+# if there is one, else on the simulated driver, whose times are those of the simulation; each text says so. A
+# measurement that fails is named, and the others are made. Packages that are missing are installed with apt-get, by
+# sudo where that is necessary; with --no-install they are only named.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 
@@ -24,6 +25,10 @@ cd "$root"
 . bench/build.sh
 
 programs=build/bench/bin
+cases="pair live sizes growth loop alternate handoff streams threads unfenced kinds stall fragments full"
+growing="ended_threads ended_streams ended_contexts ended_slots user_events queries pending many_pools given_up
+    fixed_sizes many_holes"
+divide=10
 traces=$(printf 'bench/traces/%s.csv.gz ' gnn_random gpt2_train infer_streams resnet_multires)
 failed=()
 
@@ -45,7 +50,12 @@ replay() {  # NAME OPTION... TRACE...
 build_release build/bench "$install"
 mkdir -p "$results"
 
-measure bench "$programs/streampool-bench"
+# shellcheck disable=SC2086  # one word for each case
+measure bench "$programs/streampool-bench" $cases
+# What a case has left in its process would hide what the next one adds.
+for case in $growing; do
+    measure "bench-$case" "$programs/streampool-bench" --divide "$divide" "$case"
+done
 # shellcheck disable=SC2086  # one word for each trace
 {
     replay replay --perturb 10 $traces
