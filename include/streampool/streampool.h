@@ -57,8 +57,11 @@
 //                With ContextFence the library asks. The same holds for a blocking stream while a
 //                blocking stream captures.
 //              - What was freed in another context than the stream's and the current one, unless it
-//                is known to be complete: until a call names a stream of that context, or is made
-//                while that is current. Nobody else knows that the context is alive.
+//                is known to be complete: until a call that asks names a stream of that context, or
+//                is made while that is current. Nobody else knows that the context is alive. Calls
+//                that ask are queries, synchronises, allocations that find nothing at hand, and
+//                from CUDA 12.0 on frees there of memory that a stream of another context
+//                allocated.
 // Threads.     Every call may be made from any thread at any time, except from a function that the
 //              driver runs in a stream (cuLaunchHostFunc): there a call returns what the driver
 //              returns to it.
@@ -228,7 +231,7 @@ struct poolMemPoolProps {
     // poolMemLocationTypeDevice and the device's ordinal.
     struct poolMemLocation location;
     void *win32SecurityAttributes; // ignored, as on any Linux
-    // Reserved bytes never exceed this, rounded up to the growth unit; 0 = no limit.
+    // Reserved bytes never exceed this, rounded up to 32 MiB; 0 = no limit.
     size_t maxSize;
     // Any: CUDA takes hints here, such as 2 for hardware decompression; without effect.
     unsigned short usage;
@@ -267,10 +270,10 @@ struct poolMemPoolProps {
 //                     0.
 //   Deterministic     What a pool hands out depends on the program's calls alone, not on how fast
 //                     the device was: it asks no event, and takes for complete only what a
-//                     synchronise has shown. For programs that allocate from one thread, and that
-//                     destroy streams by poolStreamDestroy where the driver is older than CUDA
-//                     12.0: it can't tell a new stream from the one that had its handle before.
-//                     Default 0.
+//                     synchronise by this library's calls has shown. For programs that allocate
+//                     from one thread, and that destroy streams by poolStreamDestroy where the
+//                     driver is older than CUDA 12.0: it can't tell a new stream from the one that
+//                     had its handle before. Default 0.
 //   ContextFence      An allocation for which the device has no room may make its stream wait for
 //                     everything that the context has been given so far, which also gets at frees
 //                     with no event behind them. The program promises that no stream of the context

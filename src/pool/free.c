@@ -8,6 +8,7 @@
 //             given up may be taken apart once nothing is used
 #include "order/foreign.h"
 #include "order/mark.h"
+#include "order/poll.h"
 #include "pool/at_hand.h"
 #include "pool/given_up.h"
 #include "pool/locate.h"
@@ -361,6 +362,15 @@ static void record(struct sp_pool *pool, struct sp_stream *stream) {
         sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
 }
 
+// Memory of a stream of another context is out of that stream's reach until somebody asks here, and
+// a program may only ever free here.
+static void ask_for_other_context(const struct release *release) {
+    const struct sp_stream *owner = release->account->stream;
+    if (!sp_stream_is_of(release->stream, owner->context, owner->context_id) &&
+        sp_pool_may_ask(release->pool))
+        sp_stream_poll(release->stream);
+}
+
 // What there is to do besides: the record that makes the free known, and the account. The free
 // itself has been done, so a driver that fails here only delays reuse.
 static void finish(const struct release *release) {
@@ -371,6 +381,8 @@ static void finish(const struct release *release) {
         (release->over_unfenced ||
          atomic_load_explicit(&release->pool->destroyed, memory_order_acquire)))
         record(release->pool, stream);
+    if (stream && stream->identified)
+        ask_for_other_context(release);
     if (release->shorten)
         sp_lane_shorten_quick(sp_pool_find_lane(release->pool, stream->slot), release->pool,
                               stream);

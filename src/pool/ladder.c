@@ -127,19 +127,29 @@ static CUresult remapped_under_pressure(struct sp_request *request, struct sp_bl
     return remap_if(request, poolDefragmentUnderPressure, UINT64_MAX, block);
 }
 
+static bool has_pending(const struct sp_lane *lane) {
+    uint64_t bytes = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        bytes += lane->tiers[kind].bytes + lane->unfenced[kind].bytes;
+    return bytes > 0;
+}
+
+static bool any_lane_has_pending(const struct sp_pool *pool) {
+    SP_LIST_FOR_EACH(link, &pool->lanes) {
+        if (has_pending(SP_CONTAINER_OF(link, struct sp_lane, link)))
+            return true;
+    }
+    return false;
+}
+
 // True when all that the pool has free is known to be complete.
 static bool is_idle(struct sp_pool *pool) {
     bool idle = true;
     sp_lock_acquire(&pool->lock);
     sp_pool_settle(pool);
-    for (int kind = 0; kind < SP_REGION_COUNT && idle; kind++) {
-        idle = pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes == 0;
-        for (const struct sp_list *link = pool->lanes.next; idle && link != &pool->lanes;
-             link = link->next) {
-            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-            idle = lane->tiers[kind].bytes + lane->unfenced[kind].bytes == 0;
-        }
-    }
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        idle = idle && pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes == 0;
+    idle = idle && !any_lane_has_pending(pool);
     sp_lock_release(&pool->lock);
     return idle;
 }
@@ -159,6 +169,17 @@ static bool could_grow(const struct sp_request *request) {
            sp_device_could_have(pool->device, sp_request_context(request), needed);
 }
 
+// It takes a look at all lanes. Of very many it is made as seldom as costs a look at a few each
+// time.
+static bool is_turn_of_threshold(struct sp_pool *pool) {
+    enum { LANES_AT_ONCE = 64 };
+    uint32_t growths = atomic_load_explicit(&pool->threshold_rests, memory_order_relaxed);
+    uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
+    uint32_t rests = growths > 0 ? growths - 1 : lanes / LANES_AT_ONCE;
+    atomic_store_explicit(&pool->threshold_rests, rests, memory_order_relaxed);
+    return growths == 0;
+}
+
 // CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own
 // calls nothing is heard, so the threshold is applied here, if the stream turns out to be idle and
 // nothing of the pool is pending: when it was synchronised it looks like that. Only before a
@@ -170,8 +191,8 @@ static void apply_threshold_unasked(const struct sp_request *request) {
         atomic_load_explicit(&pool->reserved, memory_order_relaxed) <=
             atomic_load_explicit(&pool->release_threshold, memory_order_relaxed))
         return;
-    if (sp_stream_ask(request->lane->stream) == CUDA_SUCCESS && is_idle(pool) &&
-        could_grow(request))
+    if (is_turn_of_threshold(pool) && sp_stream_ask(request->lane->stream) == CUDA_SUCCESS &&
+        is_idle(pool) && could_grow(request))
         sp_pool_trim_to_threshold(pool);
 }
 
@@ -340,8 +361,10 @@ static CUresult ask_own_stream(struct sp_request *request) {
     return error == CUDA_ERROR_NOT_READY ? sp_stream_record(stream) : error;
 }
 
+// A capture that begins between two questions is one more reason not to know.
 static CUresult ask_legacy_stream(struct sp_request *request) {
-    return sp_silent_ask_legacy(request->lane->stream);
+    CUresult error = sp_silent_ask_legacy(request->lane->stream);
+    return error == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? CUDA_SUCCESS : error;
 }
 
 // The stream may be of another context than the current one, which is alive, too. Where the driver

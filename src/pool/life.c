@@ -161,6 +161,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->keep.primed, 0);
     atomic_store(&pool->keep.primed_until, 0);
     pool->settled = 0;
+    atomic_store(&pool->threshold_rests, 0);
     atomic_store(&pool->used_high, 0);
     pool->covered_last = 0;
     pool->short_looks = 0;

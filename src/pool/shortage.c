@@ -221,6 +221,15 @@ static void look_at_own(struct sp_shortage *shortage) {
     shortage->used = sp_figures_used(pool);
 }
 
+// Pools that take from each other while the walk goes on are met with the same memory twice.
+static void keep_to_device(struct sp_shortage *shortage, uint64_t total) {
+    uint64_t most = total > shortage->reserved ? total - shortage->reserved : 0;
+    if (shortage->others_reserved > most)
+        shortage->others_reserved = most;
+    if (shortage->others_free > shortage->others_reserved)
+        shortage->others_free = shortage->others_reserved;
+}
+
 static void look_at_others(struct sp_shortage *shortage) {
     struct sp_device *device = shortage->request->pool->device;
     struct sp_pool *pool = NULL;
@@ -233,6 +242,7 @@ static void look_at_others(struct sp_shortage *shortage) {
         shortage->others_free += reserved > used ? reserved - used : 0;
     }
     sp_device_reap(device); // what was destroyed while the walk stood on it
+    keep_to_device(shortage, device->vmm.total_memory);
 }
 
 // Where nobody knows, the device has nothing if it has just said so, and else enough.

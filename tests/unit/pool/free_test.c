@@ -586,6 +586,24 @@ static void a_slab_counts_whole_once_until_an_event_stands_behind_it(void **stat
     assert_int_equal(events(), 2);
 }
 
+// Nothing else is ever called there, so nobody else can ask.
+static void a_free_in_another_context_asks_what_is_complete_there(void **state) {
+    (void)state;
+    CUcontext other = NULL;
+    poolMemPool_t small = fixture_pool_of_at_most(MIB(64));
+    assert_int_equal(sp_driver->cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
+    CUstream there = simulated_stream();
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+        void *block = fixture_malloc(small, MIB(20), stream);
+        assert_int_equal(sp_driver->cuCtxSetCurrent(other), CUDA_SUCCESS);
+        simulated_work(there);
+        fixture_free(block, there);
+        simulated_finish(there);
+    }
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+}
+
 #define free_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -613,6 +631,7 @@ int main(void) {
         free_test(the_count_of_records_is_never_negative),
         free_test(a_slab_that_is_left_empty_counts_whole),
         free_test(a_slab_counts_whole_once_until_an_event_stands_behind_it),
+        free_test(a_free_in_another_context_asks_what_is_complete_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -429,6 +429,18 @@ static void many_lanes_are_collected_from_before_a_request_is_refused(void **sta
     assert_ptr_equal(fixture_malloc(pool, BLOCK, b), blocks[CROWD - 1]);
 }
 
+// The question would have broken the capture of a thread that has begun one meanwhile.
+static void a_capture_that_begins_beside_a_refusal_is_no_error_of_the_request(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    freed_on_a();
+    fixture_synchronize(b); // so that the threshold asks nobody
+    fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
+    simcudaFailCall("cuStreamQuery", 1, simcudaFaultOnce, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    assert_int_equal(poolMallocFromPoolAsync(&pointer, BLOCK, pool, b), poolErrorMemoryAllocation);
+    simcudaFailClear();
+}
+
 #define ladder_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)
 
 int main(void) {
@@ -459,6 +471,7 @@ int main(void) {
         ladder_test(all_of_many_streams_are_asked_before_a_request_is_refused),
         ladder_test(many_lanes_are_collected_from_before_a_request_is_refused),
         ladder_test(a_sticky_error_ends_the_climb_with_its_own_number),
+        ladder_test(a_capture_that_begins_beside_a_refusal_is_no_error_of_the_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
