@@ -4,7 +4,7 @@
 #include "pool/ask.h"
 #include "pool/attributes.h"
 #include "pool/given_up.h"
-#include "pool/statistics.h"
+#include "pool/statistic.h"
 
 // What a 64-bit process can address at most.
 #define LARGEST_POOL ((size_t)1 << 57)
@@ -157,7 +157,7 @@ poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t h
 }
 
 const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
-    return sp_statistics_name(attr);
+    return sp_statistic_name(attr);
 }
 
 // What has completed is free memory, so the driver is asked first. The pool is pinned where that

@@ -6,7 +6,7 @@
 #include "pool/keep.h"
 #include "pool/promises.h"
 #include "pool/reaper.h"
-#include "pool/statistics.h"
+#include "pool/statistic.h"
 #include "pool/stitch.h"
 #include "pool/survey.h"
 
@@ -281,7 +281,7 @@ poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribu
     uint64_t number;
     if (row)
         number = row->read ? row->read(pool) : load(pool, row);
-    else if (!sp_statistics_read(pool, attribute, &number) &&
+    else if (!sp_statistic_read(pool, attribute, &number) &&
              !sp_pool_survey(pool, attribute, &number))
         return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
     put_at(attribute, value, number);
@@ -297,8 +297,8 @@ poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribu
         store(pool, row, value_at(attribute, value));
         return poolSuccess;
     }
-    if (!row && sp_statistics_knows(attribute))
-        return sp_statistics_reset(pool, attribute, value_at(attribute, value));
+    if (!row && sp_statistic_knows(attribute))
+        return sp_statistic_reset(pool, attribute, value_at(attribute, value));
     return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set",
                    (int)attribute);
 }

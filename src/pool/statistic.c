@@ -1,5 +1,5 @@
 // Statistics: what a pool counts, and how it is read and begun anew.
-#include "pool/statistics.h"
+#include "pool/statistic.h"
 
 #include "pool/error.h"
 #include "pool/figures.h"
@@ -18,7 +18,7 @@ static enum sp_statistic statistic_of(enum poolMemPoolAttr attribute) {
     }
 }
 
-const char *sp_statistics_name(enum poolMemPoolAttr attribute) {
+const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
     static const char *const names[] = {
 #define STATISTIC_NAME(name, number, text) #name,
         STREAMPOOL_POOL_STATISTICS(STATISTIC_NAME)
@@ -57,20 +57,20 @@ static uint64_t read(struct sp_pool *pool, enum sp_statistic statistic) {
     return (int64_t)count < 0 ? 0 : count;
 }
 
-bool sp_statistics_knows(enum poolMemPoolAttr attribute) {
+bool sp_statistic_knows(enum poolMemPoolAttr attribute) {
     return statistic_of(attribute) < SP_STATISTIC_COUNT;
 }
 
-bool sp_statistics_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
-    if (!sp_statistics_knows(attribute))
+bool sp_statistic_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
+    if (!sp_statistic_knows(attribute))
         return false;
     *value = read(pool, statistic_of(attribute));
     return true;
 }
 
 // Counting anew begins at what has been counted: the lanes' own counts are never written by others.
-poolError_t sp_statistics_reset(struct sp_pool *pool, enum poolMemPoolAttr attribute,
-                                uint64_t number) {
+poolError_t sp_statistic_reset(struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                               uint64_t number) {
     enum sp_statistic statistic = statistic_of(attribute);
     if (number != 0)
         return sp_fail(poolErrorInvalidValue, "a statistic can only be set to 0");
