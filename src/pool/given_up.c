@@ -258,9 +258,21 @@ static void take_apart(struct sp_pool *pool) {
         sp_device_reap_pool(device, pool);
 }
 
+// The next thread that looks for pools that are due looks at this one, whatever it waits for.
+static void look_later_locked(struct sp_pool *pool) {
+    if (pool->stage != SP_POOL_GIVEN_UP)
+        return;
+    stop_waiting(pool);
+    make_due(pool);
+}
+
+// A pool on which a walk stands can't be claimed. Nothing wakes one that has become empty, so it is
+// left to those who come later.
 void sp_device_reap_pool(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_acquire(&device->lock);
     bool claimed = claim_locked(pool);
+    if (!claimed)
+        look_later_locked(pool);
     sp_lock_release(&device->lock);
     if (claimed)
         take_apart(pool);
@@ -269,10 +281,7 @@ void sp_device_reap_pool(struct sp_device *device, struct sp_pool *pool) {
 void sp_device_wake_pool(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_acquire(&device->lock);
     pool->woken = true;
-    if (pool->stage == SP_POOL_GIVEN_UP) {
-        stop_waiting(pool);
-        make_due(pool);
-    }
+    look_later_locked(pool);
     sp_lock_release(&device->lock);
 }
 

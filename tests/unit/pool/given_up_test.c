@@ -80,6 +80,24 @@ static void pools_that_wait_for_several_numbers_of_one_stream_go_in_turn(void **
     assert_int_equal(simcudaMemoryInUse(0), 0);
 }
 
+// A free that empties a pool can't take it apart while a walk stands on it.
+static void a_pool_that_becomes_empty_under_a_walk_is_looked_at_behind_it(void **state) {
+    (void)state;
+    poolMemPool_t handle = fixture_pool();
+    const struct sp_pool *inside = fixture_inside(handle);
+    void *live = fixture_malloc(handle, MIB(32), a);
+    give_up(handle);
+    struct sp_pool *at = sp_device_next_pool(device, NULL);
+    while (at != inside)
+        at = sp_device_next_pool(device, at);
+    fixture_free(live, a);
+    while (at)
+        at = sp_device_next_pool(device, at);
+    fixture_synchronize(a);
+    assert_int_equal(given_up(), 0);
+    assert_int_equal(simcudaMemoryInUse(0), 0);
+}
+
 static void a_creation_takes_a_pool_apart_that_is_found_complete(void **state) {
     (void)state;
     simulated_work(a);
@@ -289,6 +307,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         given_up_test(a_pool_waits_for_several_streams_in_turn),
         given_up_test(pools_that_wait_for_several_numbers_of_one_stream_go_in_turn),
+        given_up_test(a_pool_that_becomes_empty_under_a_walk_is_looked_at_behind_it),
         given_up_test(a_creation_takes_a_pool_apart_that_is_found_complete),
         given_up_test(a_deterministic_pool_waits_for_a_synchronise),
         given_up_test(a_pool_with_live_memory_gives_back_what_is_freed),
