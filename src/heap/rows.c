@@ -83,6 +83,7 @@ static void walk_row(struct walk *walk, struct sp_block *seam) {
     uint64_t size = sp_block_end(last) - first->address;
     walk->is_whole = !sp_block_is_filed(first->prev) && !sp_block_is_filed(last->next);
     walk->number = walk->is_whole ? number_of(size) : SP_ROWS_LARGE;
+    walk->search->cut = walk->search->cut || !walk->is_whole;
     walk->end = sp_block_end(last);
     walk->behind = last->next;
     set_units_between(walk, unit_at(first), unit_at(last));

@@ -60,6 +60,7 @@ struct sp_rows_search {
     bool in_parts;
     unsigned looks; // in parts: at so many blocks, about, less each look; 0: it goes no further
     uint64_t from;  // 0, or an address to begin at; where to go on, once there are no looks left
+    bool cut;       // set where a row was looked at in parts
 };
 
 // Visits rows by address. True when it came to the end of the chain.

@@ -247,7 +247,7 @@ static struct row best_of_some_rows(struct sp_request *request) {
     bool to_end = look_through(region, &rows);
     region->rows_from = to_end ? 0 : rows.from;
     request->looks = rows.looks;
-    request->cut_short = request->cut_short || !from_front || !to_end;
+    request->cut_short = request->cut_short || !from_front || !to_end || rows.cut;
     return search.best;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "heap/rows.h"
 #include "order/mark.h"
 #include "order/synchronize.h"
 #include "pool/quick.h"
@@ -325,6 +326,34 @@ static void all_rows_are_looked_at_before_a_request_is_refused(void **state) {
     assert_ptr_equal(fixture_malloc(pool, MIB(8), a), first);
 }
 
+// All of a long row is within reach, and only all of it is enough.
+static void a_row_that_is_longer_than_a_part_is_had_whole(void **state) {
+    (void)state;
+    enum { LONG = 4 * SP_ROWS_LONG };
+    poolMemPool_t pool = fixture_pool_of_at_most(LONG * HOLE);
+    CUstream a = simulated_stream();
+    CUstream b = simulated_stream();
+    for (enum poolMemPoolAttr policy = 1; policy <= 3; policy++)
+        fixture_set_flag(pool, policy, 0);
+    fixture_set_flag(pool, poolMemPoolAttrDefragmentation, poolDefragmentNever);
+    for (int i = 0; i < LONG; i++)
+        holes[i] = fixture_malloc(pool, HOLE, i % 2 ? a : b);
+    simulated_work(a);
+    for (int i = 0; i < LONG; i++)
+        fixture_free(holes[i], i % 2 ? a : b);
+    fixture_synchronize(b);
+    sp_pool_collect(fixture_inside(pool));
+    struct sp_request request = request_of(pool, LONG * HOLE, a);
+    assert_null(sp_take(&request));
+    assert_true(request.cut_short);
+    request.thorough = true;
+    struct sp_block *block = sp_take(&request);
+    assert_int_equal(block->address, (uintptr_t)holes[0]);
+    sp_request_close(&request);
+    sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
+    assert_ptr_equal(fixture_malloc(pool, LONG * HOLE, a), holes[0]);
+}
+
 // The driver has no part in what a longer look would have found.
 static void a_growth_that_fails_behind_a_look_that_was_cut_short_is_made_up_for(void **state) {
     (void)state;
@@ -353,6 +382,7 @@ int main(void) {
         holes_test(rows_are_not_looked_at_where_all_within_reach_is_too_little),
         holes_test(a_search_through_rows_goes_on_where_an_earlier_one_was_cut_short),
         holes_test(all_rows_are_looked_at_before_a_request_is_refused),
+        holes_test(a_row_that_is_longer_than_a_part_is_had_whole),
         holes_test(a_growth_that_fails_behind_a_look_that_was_cut_short_is_made_up_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
