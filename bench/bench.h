@@ -87,10 +87,9 @@ struct bench_field {
     int repeats; // samples of a subject in a row in each round; 0: one
     const struct bench_row *rows;
     size_t row_count;
-    size_t
-        // The first ones, if each of their samples is a call or a few: the p99 has a line of its
-        // own.
-        call_rows;
+    // The first ones, if each of their samples is a call or a few: the p99 has a line of its
+    // own.
+    size_t call_rows;
     double at; // the setting as a number, for plots: bytes, blocks, threads; 0: it is none
     bench_measure *measure;
     const void *setting;

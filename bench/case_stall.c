@@ -36,8 +36,8 @@ enum {
     BLOCKS = 32,
     BLOCK = 16 << 20,
     PIECES_MIN = 8, // in one large block, and one more in every second
-    ROOM =
-        256 << 20, // of a shared pool, besides these blocks: hardly more than the users' own need
+    // Of a shared pool, besides these blocks: hardly more than the users' own need.
+    ROOM = 256 << 20,
     // Of the filler:
     BATCH = 8, // fills between two looks at the clock
     FILLED = 512 << 20,

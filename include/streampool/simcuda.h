@@ -52,8 +52,8 @@ typedef enum simcudaMode { simcudaModeFree = 0, simcudaModeScheduled = 1 } simcu
 // When work completes, as far as its order allows.
 typedef enum simcudaCompletion {
     simcudaCompletionEarliest = 0, // when the virtual clock reaches its end
-    simcudaCompletionLatest =
-        1,                      // only when a call waits for it, when its queue is full, or by hand
+    // Only when a call waits for it, when its queue is full, or by hand.
+    simcudaCompletionLatest = 1,
     simcudaCompletionSeeded = 2 // like earliest, each piece delayed by a random time
 } simcudaCompletion;
 
@@ -68,8 +68,8 @@ typedef enum simcudaVmm {
 // What happens at a report, besides keeping it.
 typedef enum simcudaOnReport {
     simcudaOnReportKeep = 0,
-    simcudaOnReportPrint =
-        1, // a line on standard error; leaks are looked for, and printed, at exit
+    // A line on standard error; leaks are looked for, and printed, at exit.
+    simcudaOnReportPrint = 1,
     // The line, then abort(); leaks at exit end the process with status 86.
     simcudaOnReportAbort = 2
 } simcudaOnReport;

@@ -83,9 +83,8 @@ struct sp_chain {
     uint64_t address;
     uint64_t size;
     struct sp_block *first;
-    struct sp_block
-        // Descriptors at hand for the next splits, so that these need no lock but the chain's own.
-        *spare;
+    // Descriptors at hand for the next splits, so that these need no lock but the chain's own.
+    struct sp_block *spare;
     uint32_t spare_count;
     struct sp_leaf **leaves; // null: no block has begun there
 };

@@ -14,8 +14,8 @@ enum sp_rule {
     SP_RULE_COMPLETE = 2,       // the host knows that the work before the fence has completed
     SP_RULE_ORDERED = 3,        // the taking stream is known to run after the fence
     SP_RULE_FOUND_COMPLETE = 4, // rule 2, found by asking an event just now
-    SP_RULE_MADE_ORDERED =
-        5,            // a wait in the taking stream for an event behind the fence makes it so
+    // A wait in the taking stream for an event behind the fence makes it so.
+    SP_RULE_MADE_ORDERED = 5,
     SP_RULE_NONE = 9, // not now
 };
 

@@ -190,8 +190,8 @@ enum {
     SP_STREAM_CHUNK = 1 << SP_STREAM_CHUNK_SHIFT,
     SP_STREAM_CHUNKS = 4096
 };
-extern __attribute__((
-    visibility("hidden"))) struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
+#define SP_STREAM_HIDDEN __attribute__((visibility("hidden")))
+extern SP_STREAM_HIDDEN struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
 static inline struct sp_stream *sp_stream_at(uint32_t slot) {
     struct sp_stream *chunk = atomic_load_explicit(&sp_stream_chunks[slot >> SP_STREAM_CHUNK_SHIFT],
                                                    memory_order_acquire);

@@ -13,9 +13,6 @@ static const struct sp_lane_table *lanes_of(const struct sp_pool *pool) {
     return table ? table : &none;
 }
 
-// Of more lanes than so many some are looked at each time.
-enum { SP_LANES_LOOKED_AT = 64 };
-
 uint64_t sp_figures_used(const struct sp_pool *pool) {
     const struct sp_lane_table *table = lanes_of(pool);
     uint64_t sum = 0;
@@ -36,13 +33,13 @@ static uint64_t used_lately(const struct sp_pool *pool) {
 uint64_t sp_figures_used_lately(struct sp_pool *pool) {
     uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
     uint32_t calls = atomic_load_explicit(&pool->used_calls, memory_order_relaxed);
-    if (lanes > SP_LANES_LOOKED_AT && calls > 0) {
+    if (lanes > SP_LANES_AT_ONCE && calls > 0) {
         atomic_store_explicit(&pool->used_calls, calls - 1, memory_order_relaxed);
         return used_lately(pool);
     }
     uint64_t used = sp_figures_used(pool);
     atomic_store_explicit(&pool->used_lately, used, memory_order_relaxed);
-    atomic_store_explicit(&pool->used_calls, lanes / SP_LANES_LOOKED_AT, memory_order_relaxed);
+    atomic_store_explicit(&pool->used_calls, lanes / SP_LANES_AT_ONCE, memory_order_relaxed);
     return used;
 }
 
@@ -115,10 +112,10 @@ static void allow(struct sp_lane *lane, uint64_t more) {
 // few until they have been as many together: so a pool that grows on thousands of streams looks at
 // a few each time.
 static uint32_t looks_locked(struct sp_pool *pool, uint32_t lanes) {
-    if (lanes <= SP_LANES_LOOKED_AT || pool->short_looks == 0)
+    if (lanes <= SP_LANES_AT_ONCE || pool->short_looks == 0)
         return lanes;
     pool->short_looks--;
-    return SP_LANES_LOOKED_AT;
+    return SP_LANES_AT_ONCE;
 }
 
 // From the others, the lane that was covered last before all: a program that goes round its streams
@@ -136,7 +133,7 @@ static void take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane)
     if (taken > 0)
         allow(lane, taken);
     if (taken < wanted && looks == table->count)
-        pool->short_looks = looks / SP_LANES_LOOKED_AT;
+        pool->short_looks = looks / SP_LANES_AT_ONCE;
     pool->covered_last = lane->stream->slot;
 }
 

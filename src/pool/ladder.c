@@ -169,13 +169,11 @@ static bool could_grow(const struct sp_request *request) {
            sp_device_could_have(pool->device, sp_request_context(request), needed);
 }
 
-// It takes a look at all lanes. Of very many it is made as seldom as costs a look at a few each
-// time.
+// The threshold is applied by a look at all lanes, which is made seldom where there are very many.
 static bool is_turn_of_threshold(struct sp_pool *pool) {
-    enum { LANES_AT_ONCE = 64 };
     uint32_t growths = atomic_load_explicit(&pool->threshold_rests, memory_order_relaxed);
     uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
-    uint32_t rests = growths > 0 ? growths - 1 : lanes / LANES_AT_ONCE;
+    uint32_t rests = growths > 0 ? growths - 1 : lanes / SP_LANES_AT_ONCE;
     atomic_store_explicit(&pool->threshold_rests, rests, memory_order_relaxed);
     return growths == 0;
 }

@@ -244,7 +244,7 @@ CUresult sp_pool_ask_some_open_lanes(struct sp_pool *pool, const struct sp_lane 
         atomic_load_explicit(&pool->lane_table, memory_order_acquire);
     if (!table || !promises_open_lanes(pool))
         return CUDA_SUCCESS;
-    uint32_t count = table->count < FIRST_TABLE ? table->count : FIRST_TABLE;
+    uint32_t count = table->count < SP_LANES_AT_ONCE ? table->count : SP_LANES_AT_ONCE;
     uint32_t from = atomic_fetch_add_explicit(&pool->open_in_turn, count, memory_order_relaxed);
     return fence_open_of(table, from % table->count, count, caller, true, unfenced_share(pool));
 }

@@ -332,6 +332,10 @@ static inline void sp_pool_end_mapping(struct sp_pool *pool) {
     atomic_fetch_sub_explicit(&pool->mappers, 1, memory_order_relaxed);
 }
 
+// Of more lanes than so many a call looks at some, or at all as seldom as costs a look at so many
+// each time.
+enum { SP_LANES_AT_ONCE = 64 };
+
 // More lanes than a request looks at, but for the last look before it is refused.
 enum { SP_LANES_IN_TURN = 8 };
 static inline bool sp_pool_has_many_lanes(const struct sp_pool *pool) {

@@ -35,8 +35,8 @@ struct sp_device {
     _Atomic uint32_t given_up;  // how many of them are given up and wait to be taken apart
     struct sp_list due;         // those that are to be looked at; see pool/given_up.h
     uint32_t due_count;
-    struct sp_tree
-        awaited[2]; // lanes of the others, by what they wait for; the second of deterministic pools
+    // Lanes of the others, by what they wait for; the second of deterministic pools.
+    struct sp_tree awaited[2];
     struct sp_lock holders_lock;
     struct sp_list holders[SP_HOLDERS_LISTS];
     _Atomic uint32_t holders_in_use; // how many stand in the first list

@@ -44,9 +44,8 @@ struct sim_capturing {
 };
 
 struct sim_queue {
-    size_t
-        // One of its stream while that lives, one of each item, one of each caller that keeps it.
-        references;
+    // One of its stream while that lives, one of each item, one of each caller that keeps it.
+    size_t references;
     enum sim_queue_kind kind;
     struct sim_context *context; // null once it is destroyed; then no work is pending
     uint64_t stream_id;

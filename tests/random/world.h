@@ -44,10 +44,9 @@ struct plan {
     uint64_t contexts;
     uint64_t pools;
     uint64_t faults; // a call of the driver fails in so many operations of a thousand
-    bool
-        // Large blocks, so that memory lies in pieces and is mapped again; and calls that map may
-        // fail.
-        large;
+    // Large blocks, so that memory lies in pieces and is mapped again; and calls that map may
+    // fail.
+    bool large;
     bool promises; // the first pool is promised something of the streams
     // A new block may be used first on a stream that CUDA orders behind its own.
     bool first_use_elsewhere;
@@ -114,9 +113,8 @@ struct world {
     struct pool pools[POOLS]; // all used with the same streams; the first one is the current pool
     // Shared by who destroys a stream as it is promised, had alone by who promises.
     struct claim promises;
-    unsigned
-        // Whose default streams were passed since it was promised that it is one; or CONTEXTS.
-        one_context;
+    // Whose default streams were passed since it was promised that it is one; or CONTEXTS.
+    unsigned one_context;
     unsigned stream_count;
     unsigned context_count;
     size_t sizes[SIZES];              // that come again and again
