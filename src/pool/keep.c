@@ -17,9 +17,10 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-// Bytes that are neither ready nor missing: live, held by a lane, or pending.
+// Bytes that are neither ready nor missing: live, held by a lane, or pending. Memory that a trim
+// has set aside is needed by nobody.
 static uint64_t occupied(const struct sp_pool *pool) {
-    uint64_t bytes = read_relaxed(&pool->reserved);
+    uint64_t bytes = read_relaxed(&pool->reserved) - pool->keep.leaving;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         bytes -= pool->regions[kind].ready.bytes;
     return bytes;

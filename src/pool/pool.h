@@ -180,10 +180,11 @@ struct sp_keep {
     _Atomic uint64_t release_delay; // attribute: so many synchronises
 
     // Guarded by the pool's lock:
-    uint64_t peak;  // the most that was not ready at once since the last synchronise
-    uint64_t held;  // the most of the last synchronises, and so what is left
-    uint64_t below; // the most since that was reached last
-    uint64_t left;  // synchronises until `below` takes the place of `held`
+    uint64_t leaving; // set aside by a trim, and not given back yet
+    uint64_t peak;    // the most that was not ready at once since the last synchronise
+    uint64_t held;    // the most of the last synchronises, and so what is left
+    uint64_t below;   // the most since that was reached last
+    uint64_t left;    // synchronises until `below` takes the place of `held`
 };
 
 // Of the struct.

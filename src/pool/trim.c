@@ -133,6 +133,7 @@ static bool cut_out(struct sp_pool *pool, struct sp_block *block, struct sp_exte
             return false;
     }
     if (push(work, block, extent)) {
+        pool->keep.leaving += extent->size;
         *rest = behind;
         return true;
     }
@@ -257,6 +258,7 @@ static CUresult release(struct sp_pool *pool, const struct victim *victim) {
     uint64_t size = victim->extent->size;
     CUresult error = unmap(segment, victim->extent);
     sp_lock_acquire(&pool->lock);
+    pool->keep.leaving -= size;
     if (error == CUDA_SUCCESS) {
         pool->regions[segment->kind].mapped -= size;
         sp_figures_reserved_subtract(pool, size);
@@ -284,6 +286,7 @@ static CUresult release_but(struct sp_pool *pool, const struct victim *victim, u
     bool unmapped = error == CUDA_SUCCESS;
     bool mapped = !unmapped || sp_view_map(&segment->view, front->address, kept) == CUDA_SUCCESS;
     sp_lock_acquire(&pool->lock);
+    pool->keep.leaving -= size;
     if (unmapped) {
         uint64_t released = mapped ? size - kept : size;
         pool->regions[segment->kind].mapped -= released;

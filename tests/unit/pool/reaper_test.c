@@ -531,6 +531,39 @@ static void each_synchronise_of_a_burst_counts_for_the_release_delay(void **stat
     assert_int_equal(fixture_reserved(pool), 0);
 }
 
+static uint64_t unmaps;
+
+static void wait_after_an_unmap(int contended) {
+    (void)contended;
+    while (!pthread_equal(pthread_self(), here) && kept_off &&
+           simcudaCallCount("cuMemUnmap") > unmaps)
+        sched_yield();
+}
+
+// A synchronise that counted it would hold as much for ten synchronises more.
+static void memory_that_the_reaper_is_giving_back_is_not_in_use(void **state) {
+    (void)state;
+    leave_trims_to_reaper(0);
+    fixture_set(pool, poolMemPoolAttrReleaseDelay, 10);
+    free_all();
+    for (int i = 0; i < 10; i++)
+        fixture_synchronize(a);
+    sp_reaper_rest();
+    here = pthread_self();
+    kept_off = true;
+    unmaps = simcudaCallCount("cuMemUnmap");
+    sp_lock_set_hook(wait_after_an_unmap);
+    for (int i = 0; i < 5000 && simcudaCallCount("cuMemUnmap") == unmaps; i++) {
+        fixture_synchronize(a);
+        sleep_for(1);
+    }
+    assert_int_equal(fixture_reserved(pool), POOL);
+    fixture_synchronize(a);
+    fixture_synchronize(a);
+    let_reaper_in();
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
 #define reaper_test(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 #define scheduled_test(function)                                                                   \
     cmocka_unit_test_setup_teardown(function, setup_scheduled, teardown)
@@ -538,6 +571,7 @@ static void each_synchronise_of_a_burst_counts_for_the_release_delay(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         reaper_test(each_synchronise_of_a_burst_counts_for_the_release_delay),
+        reaper_test(memory_that_the_reaper_is_giving_back_is_not_in_use),
         reaper_test(a_zombie_is_buried_once_a_synchronise_has_shown_its_work_complete),
         reaper_test(a_view_that_a_trim_takes_the_memory_from_is_buried),
         reaper_test(whoever_learns_of_it_wakes_the_reaper),
