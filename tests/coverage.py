@@ -59,7 +59,7 @@ def read(build, source):
             path = os.path.realpath(os.path.join(report["current_working_directory"], file["file"]))
             if path.startswith(root):
                 for line in file["lines"]:
-                    files[path[len(root) :]].add(line)
+                    files[path[len(root) :].removeprefix("library" + os.sep)].add(line)
     return files
 
 

@@ -4,7 +4,7 @@
 #   bash tests/coverage.sh [--no-install] [--report] [FOLDER...]
 #
 # Builds with gcc's counters in build/coverage, runs the tests that run the library, and prints lines and branches by folder
-# of src/; then, for each file of the folders (order, pool, vmm, heap and driver unless others are named), the lines that
+# of src/library/; then, for each file of the folders (order, pool, vmm, heap and driver unless others are named), the lines that
 # nothing ran, and those with a branch that nothing took. With --report it prints what the last run counted. Packages that
 # are missing are installed as by tests/run.sh. Tests that fail are named, and the report follows all the same.
 set -eu
@@ -27,7 +27,7 @@ for argument; do
         --report) run=no ;;
         -*) echo "usage: bash tests/coverage.sh [--no-install] [--report] [FOLDER...]" >&2; exit 2 ;;
         *)
-            if [ ! -d "src/$argument" ]; then echo "There is no folder src/$argument." >&2; exit 2; fi
+            if [ ! -d "src/library/$argument" ]; then echo "There is no folder src/library/$argument." >&2; exit 2; fi
             folders+=("$argument")
             ;;
     esac

@@ -14,7 +14,7 @@ touched() { # PATCH, in the patched copy
     while read -r file; do
         case $file in *.c) echo "$file" ;; *) all=yes ;; esac
     done < <(sed -n 's|^+++ b/\([^[:space:]]*\).*|\1|p' "$1")
-    if [ "$all" ]; then ls src/{base,driver,vmm,order,heap,pool,api}/*.c; fi
+    if [ "$all" ]; then ls src/library/*/*.c; fi
 }
 
 # Prints nothing when all is well. A mistake may leave a function or a parameter without a use.
@@ -31,7 +31,7 @@ check_patch() { # CHECKOUT WORK PATCH COMPILER...
     if ! patch -p1 --fuzz=0 --forward --reject-file=- < "$patch" > output 2>&1; then
         cat output
         echo "$patch doesn't apply"
-    elif ! "$@" -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -fsyntax-only -Wall -Wextra -Werror \
+    elif ! "$@" -std=c11 -D_GNU_SOURCE -Isrc -Isrc/library -Iinclude -fsyntax-only -Wall -Wextra -Werror \
         -Wno-unused-function -Wno-unused-parameter $(touched "$patch") > output 2>&1; then
         cat output
         echo "$patch doesn't compile"

@@ -15,7 +15,7 @@ declared() {
 }
 
 scripted() {
-    sed -n '/global:/,/local:/p' "$checkout/src/streampool.map" | grep -oE '[A-Za-z0-9_*]+;' | tr -d ';' | sort -u
+    sed -n '/global:/,/local:/p' "$checkout/src/library/streampool.map" | grep -oE '[A-Za-z0-9_*]+;' | tr -d ';' | sort -u
 }
 
 # The version node itself is a symbol of type A.

@@ -2,7 +2,7 @@
 # layers.sh CHECKOUT: no file of src/ includes a file of a layer below its own, and the driver is called by the layers that
 # know what its calls mean.
 #
-# A file may include, in quotes and from src/, files of its own layer and of those before it in this list; the public
+# A file may include, in quotes and from src/ or src/library/, files of its own layer and of those before it in this list; the public
 # header in angle brackets; and the system. The public header includes the system only.
 set -eu
 cd "$1"
@@ -14,14 +14,14 @@ check_sources() {
         BEGIN { count = split(layers, names, " "); for (i = 1; i <= count; i++) rank[names[i]] = i }
         function fail(why) { printf "%s:%d: %s\n", FILENAME, FNR, why; failed = 1 }
         FNR == 1 {
-            split(FILENAME, path, "/"); own = path[2]; files++
+            split(FILENAME, path, "/"); own = path[2] == "library" ? path[3] : path[2]; files++
             if (!(own in rank)) fail("src/" own " is not in the list of layers")
         }
         match($0, /^[ \t]*#[ \t]*include[ \t]*"[^"]*"/) {
             target = $0; sub(/^[^"]*"/, "", target); sub(/".*/, "", target)
             layer = target; sub(/\/.*/, "", layer)
             if (target ~ /\.\./ || !(layer in rank))
-                fail("\"" target "\" is not a path that starts at src/")
+                fail("\"" target "\" is not a path that starts at src/ or src/library/")
             else if (rank[layer] > rank[own])
                 fail(own " includes " layer ", which is below it")
         }
@@ -31,7 +31,7 @@ check_sources() {
 
 # base/ and heap/ know no driver; pool/ and api/ leave its calls to vmm/ and order/.
 check_driver_calls() {
-    if grep -rn 'sp_driver->' src/base src/heap src/pool src/api; then
+    if grep -rn 'sp_driver->' src/library/base src/library/heap src/library/pool src/library/api; then
         echo "a driver call in a layer that makes none"
         return 1
     fi
