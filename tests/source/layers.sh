@@ -1,49 +1,90 @@
 #!/usr/bin/env bash
-# layers.sh CHECKOUT: no file of src/ includes a file of a layer below its own, and the driver is called by the layers that
-# know what its calls mean.
+# layers.sh CHECKOUT: each file of src/ includes what layers.txt, beside this script, allows its folder to include, and calls
+# the driver if its folder may.
 #
-# A file may include, in quotes and from src/ or src/library/, files of its own layer and of those before it in this list; the public
-# header in angle brackets; and the system. The public header includes the system only.
+# An include in quotes names a path from src/ or src/library/. The system's headers are free to all, but not those of a CUDA
+# toolkit. A public header includes the system's headers only.
 set -eu
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$1"
 
-layers="base driver vmm order heap pool api simcuda shim cli"
-
-check_sources() {
-    find src -name '*.[ch]' -print0 | sort -z | xargs -0 awk -v layers="$layers" '
-        BEGIN { count = split(layers, names, " "); for (i = 1; i <= count; i++) rank[names[i]] = i }
-        function fail(why) { printf "%s:%d: %s\n", FILENAME, FNR, why; failed = 1 }
-        FNR == 1 {
-            split(FILENAME, path, "/"); own = path[2] == "library" ? path[3] : path[2]; files++
-            if (!(own in rank)) fail("src/" own " is not in the list of layers")
-        }
-        match($0, /^[ \t]*#[ \t]*include[ \t]*"[^"]*"/) {
-            target = $0; sub(/^[^"]*"/, "", target); sub(/".*/, "", target)
-            layer = target; sub(/\/.*/, "", layer)
-            if (target ~ /\.\./ || !(layer in rank))
-                fail("\"" target "\" is not a path that starts at src/ or src/library/")
-            else if (rank[layer] > rank[own])
-                fail(own " includes " layer ", which is below it")
-        }
-        /^[ \t]*#[ \t]*include[ \t]*<(cuda|driver_types|vector_types)/ { fail("src/ needs no CUDA toolkit") }
-        END { if (!failed) print files " files of src/ include no layer below their own"; exit failed }'
+# The list, with a line for each folder.
+rows() {
+    sed 's/#.*//' "$here/layers.txt" | awk '
+        NF == 0 { next }
+        /^[^ \t]/ && row != "" { print row; row = "" }
+        { row = row == "" ? $0 : row " " $0 }
+        END { if (row != "") print row }' | sed 's/[ \t][ \t]*/ /g'
 }
 
-# base/ and heap/ know no driver; pool/ and api/ leave its calls to vmm/ and order/.
-check_driver_calls() {
-    if grep -rn 'sp_driver->' src/library/base src/library/heap src/library/pool src/library/api; then
-        echo "a driver call in a layer that makes none"
-        return 1
-    fi
+# The folders of products are in src/, and the library's layers in src/library/.
+folders() {
+    find src src/library -mindepth 1 -maxdepth 1 -type d ! -path src/library | sed 's|.*/||' | sort
+}
+
+check_list() {
+    rows | sed 's/:.*//' | sort > "$work/listed"
+    folders > "$work/folders"
+    uniq -d "$work/listed" | sed 's/$/: stands twice in layers.txt/'
+    comm -13 "$work/folders" "$work/listed" | sed 's/$/: a folder in layers.txt that is not in src\/ or src\/library\//'
+    comm -23 "$work/folders" "$work/listed" | sed 's/$/: a folder of src\/ that layers.txt does not list/'
+    rows | awk '{
+        own = $1; sub(/:$/, "", own)
+        for (i = 2; i <= NF; i++) {
+            folder = $i; sub(/\/.*/, "", folder)
+            if ($i != "sp_driver->" && folder != "streampool" && !(folder in above))
+                print own ": " $i " does not stand above it in layers.txt"
+        }
+        above[own] }'
+}
+
+# Includes and calls of the driver: "FILE:LINE FOLDER TARGET", where TARGET is what layers.txt has to allow.
+uses() {
+    find src -name '*.[ch]' -print0 | sort -z | xargs -0 awk '
+        FNR == 1 { split(FILENAME, path, "/"); own = path[2] == "library" ? path[3] : path[2] }
+        /sp_driver->/ { print FILENAME ":" FNR, own, "sp_driver->" }
+        !/^[ \t]*#[ \t]*include/ { next }
+        /"/ { target = $0; sub(/^[^"]*"/, "", target); sub(/".*/, "", target); print FILENAME ":" FNR, own, target }
+        /<(streampool\/|cuda|driver_types|vector_types)/ {
+            target = $0; sub(/^[^<]*</, "", target); sub(/>.*/, "", target)
+            print FILENAME ":" FNR, own, (target ~ /^streampool/ ? "" : "CUDA-toolkit/") target
+        }'
+}
+
+check_uses() {
+    rows > "$work/rows"
+    uses | awk '
+        NR == FNR { own = $1; sub(/:$/, "", own); for (i = 2; i <= NF; i++) allowed[own, $i]; next }
+        {
+            folder = $3; sub(/\/.*/, "", folder)
+            if ($3 ~ /\/\./ || $3 !~ /\//) { if ($3 != "sp_driver->") { print $1 ": \"" $3 "\" is no path from src/ or src/library/"; next } }
+            if (folder == $2 && $3 != "sp_driver->") next
+            if (($2, $3) in allowed) used[$2, $3]
+            else if (($2, folder) in allowed) used[$2, folder]
+            else print $1 ": " $2 " may not " ($3 == "sp_driver->" ? "call the driver" : "include " $3)
+        }
+        END {
+            for (pair in allowed) if (!(pair in used)) {
+                split(pair, names, SUBSEP)
+                print names[1] ": " names[2] " stands in layers.txt and is not used"
+            }
+        }' "$work/rows" -
 }
 
 check_public_headers() {
-    if grep -rn '^[ \t]*#[ \t]*include[ \t]*"' include; then
-        echo "a public header includes a file by quotes: only system headers can be relied on there"
-        return 1
-    fi
+    grep -rn '^[ \t]*#[ \t]*include[ \t]*"' include |
+        sed 's/$/: a public header includes a file by quotes: only system headers can be relied on there/' || true
 }
 
-check_sources
-check_driver_calls
-check_public_headers
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+{
+    check_list
+    check_uses
+    check_public_headers
+} > "$work/complaints"
+if [ -s "$work/complaints" ]; then
+    cat "$work/complaints"
+    exit 1
+fi
+echo "$(uses | wc -l) includes and calls of the driver, all of them allowed by layers.txt"
