@@ -18,12 +18,12 @@ struct ledger {
 // event stands behind it, and the legacy stream doesn't see it; or it is of another context.
 static bool is_out_of_reach(struct sp_fence fence, const struct sp_stream *taker) {
     const struct sp_stream *owner = sp_stream_at(fence.slot);
-    if (owner == taker || sp_fence_is_complete(fence))
+    if (owner == taker || sp_progress_is_complete(fence))
         return false;
     if (!sp_stream_is_of(owner, taker->context, taker->context_id))
         return true;
     return atomic_load(&owner->kind) == SP_STREAM_NON_BLOCKING &&
-           fence.sequence > sp_stream_covered(owner);
+           fence.sequence > sp_progress_covered(owner);
 }
 
 // A block that is lent lies at another address, live or kept there. The pages of a slab are live
@@ -95,7 +95,7 @@ uint64_t test_room(const struct test_live *live, struct sp_pool *pool) {
 uint64_t test_room_in_reach(const struct test_live *live, struct sp_pool *pool, CUstream stream) {
     struct sp_stream *taker;
     struct sp_pool *walked = NULL;
-    DRIVER(sp_stream_resolve(stream, &taker));
+    DRIVER(sp_identity_resolve(stream, &taker));
     while ((walked = sp_device_next_pool(pool->device, walked)))
         sp_pool_collect(walked);
     return room_for(live, pool, taker);

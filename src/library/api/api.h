@@ -27,7 +27,7 @@ SP_APART poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool,
 
 // The same where the driver has just answered a question of the handle, so that a context is there.
 static inline poolError_t sp_api_stream_at_once(CUstream handle, struct sp_stream **stream) {
-    CUresult error = sp_stream_resolve(handle, stream);
+    CUresult error = sp_identity_resolve(handle, stream);
     return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "identifying the stream");
 }
 

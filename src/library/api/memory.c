@@ -29,7 +29,7 @@ SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool 
     struct sp_stream *stream = NULL;
     *error = sp_api_stream(handle, pool, &stream);
     if (*error == poolSuccess)
-        sp_stream_remember(stream, handle);
+        sp_remember_stream(stream, handle);
     return stream;
 }
 
@@ -66,7 +66,7 @@ static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *poo
             return admit_late(capture, handle, pool, refuse, error);
     }
     if (let_remember(promises, handle)) {
-        stream = sp_stream_remembered(handle);
+        stream = sp_remember_find(handle);
         return SP_LIKELY(stream) ? stream : remember(handle, pool, error);
     }
     if (SP_UNLIKELY(!asks))
@@ -103,7 +103,7 @@ static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_po
 // driver is asked.
 static int promises_of_current(CUstream handle) {
     poolMemPool_t pool;
-    const struct sp_stream *stream = sp_stream_remembered(handle);
+    const struct sp_stream *stream = sp_remember_find(handle);
     struct sp_device *device = stream ? sp_device_at(stream->device) : NULL;
     int promises =
         device ? sp_pool_promises(sp_device_current_pool(device, &pool)) : poolPromiseNothing;
@@ -113,7 +113,7 @@ static int promises_of_current(CUstream handle) {
 static void remember_if_promised(const struct sp_pool *pool, struct sp_stream *stream,
                                  CUstream handle) {
     if (let_remember(sp_pool_promises(pool), handle))
-        sp_stream_remember(stream, handle);
+        sp_remember_stream(stream, handle);
 }
 
 // From the current pool of the stream's device. Another thread may destroy it while this one looks;

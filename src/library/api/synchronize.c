@@ -32,7 +32,7 @@ poolError_t poolStreamSynchronize(CUstream handle) {
     poolError_t entered = enter_with_stream(handle, &stream);
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_stream_synchronize(stream, handle);
+    CUresult error = sp_synchronize_stream(stream, handle);
     if (error != CUDA_SUCCESS)
         return sp_fail_driver(error, "synchronising the stream");
     sp_runtime_after_synchronize(stream);
@@ -55,14 +55,14 @@ poolError_t poolEventSynchronize(CUevent event) {
 // As on a default stream: the call is about the current context.
 static CUresult synchronize_again(CUresult error) {
     error = sp_api_supply_context(error, NULL, NULL);
-    return error == CUDA_SUCCESS ? sp_context_synchronize() : error;
+    return error == CUDA_SUCCESS ? sp_synchronize_context() : error;
 }
 
 poolError_t poolDeviceSynchronize(void) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_context_synchronize();
+    CUresult error = sp_synchronize_context();
     if (error == CUDA_ERROR_INVALID_CONTEXT)
         error = synchronize_again(error);
     if (error != CUDA_SUCCESS)
@@ -81,8 +81,9 @@ static poolError_t answer(CUresult error, const char *what) {
 poolError_t poolStreamQuery(CUstream handle) {
     struct sp_stream *stream;
     poolError_t entered = enter_with_stream(handle, &stream);
-    return entered == poolSuccess ? answer(sp_stream_query(stream, handle), "querying the stream")
-                                  : entered;
+    return entered == poolSuccess
+               ? answer(sp_synchronize_query(stream, handle), "querying the stream")
+               : entered;
 }
 
 poolError_t poolEventQuery(CUevent event) {
@@ -115,7 +116,7 @@ poolError_t poolStreamDestroy(CUstream handle) {
     poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_stream_destroy(stream, handle);
+    CUresult error = sp_end_stream(stream, handle);
     return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "destroying the stream");
 }
 

@@ -22,7 +22,7 @@ static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
 
 // Measured on an H200: the legacy stream also waits for work of a blocking stream that was
 // destroyed meanwhile.
-bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence) {
+bool sp_action_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence) {
     const struct sp_stream *owner = sp_stream_at(fence.slot);
     return sp_rule_legacy_ordered(kind_of(owner), kind_of(taker),
                                   has_acted(owner, fence.sequence)) &&
@@ -31,7 +31,7 @@ bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence 
 
 // An anonymous stream waits for its chain before it is given anything, which is an action. Another
 // thread may have freed there since.
-enum sp_debt sp_stream_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
+enum sp_debt sp_action_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
                                     bool (*is_complete)(struct sp_fence fence)) {
     bool acted = has_acted(taker, sequence);
     return acted || is_complete((struct sp_fence){taker->slot, sequence}) ? SP_DEBT_NONE
@@ -41,17 +41,17 @@ enum sp_debt sp_stream_debt_for_own(const struct sp_stream *taker, uint64_t sequ
 // An event behind the other stream's free is no action of this one.
 static enum sp_debt debt_for_others(const struct sp_stream *taker, struct sp_fence fence,
                                     bool (*is_complete)(struct sp_fence fence)) {
-    return sp_stream_is_legacy_ordered(taker, fence) && !is_complete(fence) ? SP_DEBT_OTHERS
+    return sp_action_is_legacy_ordered(taker, fence) && !is_complete(fence) ? SP_DEBT_OTHERS
                                                                             : SP_DEBT_NONE;
 }
 
-enum sp_debt sp_stream_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
+enum sp_debt sp_action_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
                                 bool (*is_complete)(struct sp_fence fence)) {
     enum sp_debt dearest = SP_DEBT_NONE;
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
         enum sp_debt debt = fence.slot == taker->slot
-                                ? sp_stream_debt_for_own(taker, fence.sequence, is_complete)
+                                ? sp_action_debt_for_own(taker, fence.sequence, is_complete)
                                 : debt_for_others(taker, fence, is_complete);
         if (debt > dearest)
             dearest = debt;
@@ -64,9 +64,9 @@ enum sp_debt sp_stream_debt_for(const struct sp_stream *taker, const struct sp_f
 typedef CUresult driver_call(CUstream handle, CUevent event);
 
 static CUresult call_relaxed(driver_call *call, const struct sp_stream *stream, CUevent event) {
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = call(stream->handle, event);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     return error;
 }
 
@@ -78,7 +78,7 @@ static CUresult record(CUstream handle, CUevent event) {
 static CUresult act_by_mark(struct sp_stream *stream, enum sp_debt debt) {
     struct sp_mark *mark = NULL;
     CUresult error =
-        debt == SP_DEBT_OWN ? sp_stream_mark(stream, &mark) : sp_stream_mark_anew(stream, &mark);
+        debt == SP_DEBT_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, &mark);
     if (error != CUDA_SUCCESS || !mark)
         return error;
     error = call_relaxed(sp_private_event_wait, stream, mark->event);
@@ -112,7 +112,7 @@ static CUresult act_by_record(struct sp_stream *stream) {
     CUresult error = event_for_actions(stream, &event);
     if (error != CUDA_SUCCESS)
         return error;
-    uint64_t sequence = sp_stream_close_sequence(stream);
+    uint64_t sequence = sp_progress_close(stream);
     error = call_relaxed(record, stream, event);
     if (error == CUDA_SUCCESS)
         sp_number_raise(&stream->acted, sequence);
@@ -125,7 +125,7 @@ static CUresult act_by_chain(struct sp_stream *stream) {
     return error == CUDA_SUCCESS ? sp_stream_order_behind_chain(stream) : error;
 }
 
-CUresult sp_stream_act(struct sp_stream *stream, enum sp_debt debt) {
+CUresult sp_action_make(struct sp_stream *stream, enum sp_debt debt) {
     if (debt == SP_DEBT_NONE)
         return CUDA_SUCCESS;
     if (!stream->identified)

@@ -36,7 +36,7 @@ static inline bool sp_stream_acts(const struct sp_stream *stream) {
 
 // Whether the next action of a stream runs after a fence of another one, by the legacy stream's
 // order.
-bool sp_stream_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence);
+bool sp_action_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence);
 
 // What an action is owed for, the dearer one last.
 enum sp_debt {
@@ -48,13 +48,13 @@ enum sp_debt {
 // What a stream that acts owes for memory that it freed under this number itself; and for memory
 // with these fences, which the reuse rule has let it have. `is_complete` is what the memory's pool
 // takes for known.
-enum sp_debt sp_stream_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
+enum sp_debt sp_action_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
                                     bool (*is_complete)(struct sp_fence fence));
-enum sp_debt sp_stream_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
+enum sp_debt sp_action_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
                                 bool (*is_complete)(struct sp_fence fence));
 
 // Makes the action that is owed. Only inside a call that was given the stream. May block where the
 // stream's queue is full.
-CUresult sp_stream_act(struct sp_stream *stream, enum sp_debt debt);
+CUresult sp_action_make(struct sp_stream *stream, enum sp_debt debt);
 
 #endif

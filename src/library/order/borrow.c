@@ -4,7 +4,7 @@ static bool is_legacy(const struct sp_stream *stream) {
     return atomic_load_explicit(&stream->kind, memory_order_relaxed) == SP_STREAM_LEGACY;
 }
 
-bool sp_stream_can_be_borrowed(const struct sp_stream *stream) {
+bool sp_borrow_is_possible(const struct sp_stream *stream) {
     return stream->identified && (is_legacy(stream) || !stream->is_default);
 }
 
@@ -22,14 +22,14 @@ static bool borrow_by_handle(struct sp_stream *stream) {
     return false;
 }
 
-bool sp_stream_borrow(struct sp_stream *stream, const struct sp_stream *callers) {
+bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers) {
     if (!is_legacy(stream))
         return borrow_by_handle(stream);
     return is_of_living_context(stream, callers) &&
            sp_driver->cuCtxPushCurrent(stream->context) == CUDA_SUCCESS;
 }
 
-void sp_stream_give_back(struct sp_stream *stream) {
+void sp_borrow_end(struct sp_stream *stream) {
     CUcontext popped;
     if (is_legacy(stream))
         sp_driver->cuCtxPopCurrent(&popped);

@@ -12,11 +12,11 @@
 
 // Whether streams of this kind can be borrowed, if their program promises that: those that more
 // than one thread can name, and that the driver can tell from others.
-bool sp_stream_can_be_borrowed(const struct sp_stream *stream);
+bool sp_borrow_is_possible(const struct sp_stream *stream);
 
 // False when it isn't there to be had. `callers` is the stream that the caller was just passed, or
 // null. One at a time for each thread.
-bool sp_stream_borrow(struct sp_stream *stream, const struct sp_stream *callers);
-void sp_stream_give_back(struct sp_stream *stream);
+bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers);
+void sp_borrow_end(struct sp_stream *stream);
 
 #endif

@@ -8,13 +8,13 @@
 #include "driver/driver.h"
 
 // Returns the mode to leave to.
-static inline CUstreamCaptureMode sp_relaxed_mode_enter(void) {
+static inline CUstreamCaptureMode sp_capture_mode_relax(void) {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
     return mode;
 }
 
-static inline void sp_relaxed_mode_leave(CUstreamCaptureMode mode) {
+static inline void sp_capture_mode_restore(CUstreamCaptureMode mode) {
     sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
 }
 

@@ -44,19 +44,19 @@ CUresult sp_stream_extend_chain(struct sp_stream *stream, uint64_t *closed) {
         error = chain_event(stream, &event);
     if (error != CUDA_SUCCESS)
         return error;
-    *closed = sp_stream_close_sequence(stream);
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    *closed = sp_progress_close(stream);
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     error = sp_private_event_wait(stream->handle, event);
     if (error == CUDA_SUCCESS)
         error = sp_private_event_record(event, stream->handle);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     if (error != CUDA_SUCCESS)
         return error;
     sp_lock_acquire(&stream->lock);
     if (stream->chain_sequence < *closed)
         stream->chain_sequence = *closed;
     stream->chain_orphaned = false;
-    sp_stream_set_recorded_locked(stream, *closed);
+    sp_progress_set_recorded_locked(stream, *closed);
     sp_lock_release(&stream->lock);
     sp_turn_joined(stream);
     return CUDA_SUCCESS;
@@ -75,17 +75,17 @@ CUresult sp_stream_order_behind_chain(struct sp_stream *stream) {
         return error;
     sp_lock_acquire(&stream->lock);
     uint64_t sequence = stream->chain_sequence;
-    CUevent event = sequence > sp_stream_completed(stream) ? stream->chain : NULL;
+    CUevent event = sequence > sp_progress_completed(stream) ? stream->chain : NULL;
     sp_lock_release(&stream->lock);
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     error = event ? sp_private_event_wait(stream->handle, event) : CUDA_SUCCESS;
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     if (error == CUDA_SUCCESS)
         sp_number_raise(&stream->acted, sequence); // what is complete needs no action
     return error;
 }
 
-uint64_t sp_stream_chain_end(struct sp_stream *stream) {
+uint64_t sp_anonymous_chain_end(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     uint64_t end = stream->chain_orphaned ? 0 : stream->chain_sequence;
     sp_lock_release(&stream->lock);

@@ -11,7 +11,7 @@ bool sp_closing_begin(struct sp_closing *closing, CUcontext context, uint64_t id
     for (uint32_t slot = 0; closing->numbers && slot < closing->count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
         if (sp_stream_is_of(stream, context, id) && (!is_about || is_about(stream)))
-            closing->numbers[slot] = sp_stream_close_sequence(stream);
+            closing->numbers[slot] = sp_progress_close(stream);
     }
     return closing->numbers != NULL;
 }
@@ -24,13 +24,13 @@ void sp_closing_end(struct sp_closing *closing) {
 void sp_closing_publish(const struct sp_closing *closing, enum sp_knowledge how) {
     for (uint32_t slot = 0; slot < closing->count; slot++) {
         if (closing->numbers[slot] > 0)
-            sp_stream_publish(sp_stream_at(slot), closing->numbers[slot], how);
+            sp_progress_publish(sp_stream_at(slot), closing->numbers[slot], how);
     }
 }
 
 void sp_closing_join(const struct sp_closing *closing, struct sp_stream *stream) {
     for (uint32_t slot = 0; slot < closing->count; slot++) {
         if (closing->numbers[slot] > 0 && slot != stream->slot)
-            sp_stream_join(stream, (struct sp_fence){slot, closing->numbers[slot]}, NULL);
+            sp_learn_join(stream, (struct sp_fence){slot, closing->numbers[slot]}, NULL);
     }
 }

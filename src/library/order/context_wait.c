@@ -175,11 +175,11 @@ static CUresult await_here(const struct sp_stream *stream) {
     return error;
 }
 
-bool sp_context_must_be_awaited(void) {
+bool sp_context_wait_is_needed(void) {
     return !sp_driver->cuCtxRecordEvent;
 }
 
-CUresult sp_context_await(const struct sp_stream *stream, uint64_t nanoseconds) {
+CUresult sp_context_wait_for(const struct sp_stream *stream, uint64_t nanoseconds) {
     if (nanoseconds == 0)
         return CUDA_SUCCESS;
     CUresult error =
@@ -187,7 +187,7 @@ CUresult sp_context_await(const struct sp_stream *stream, uint64_t nanoseconds) 
     return sp_native_noted(error, "cuCtxSynchronize");
 }
 
-void sp_context_waits_end(void) {
+void sp_context_wait_end_all(void) {
     pthread_mutex_lock(&waits.lock);
     while (!sp_list_empty(&waits.under_way))
         pthread_cond_wait(&waits.ended, &waits.lock);

@@ -9,16 +9,16 @@
 // The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is
 // no reason to keep the stream. Once the driver has destroyed it, another thread may find a new
 // stream at the handle, and that one may be given the slot.
-CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
+CUresult sp_end_stream(struct sp_stream *stream, CUstream handle) {
     uint64_t word = stream ? atomic_load(&stream->key.word[0]) : 0;
     if (stream)
-        sp_stream_record(stream);
-    sp_streams_forget_handle(handle, stream); // before the driver can give it to another
+        sp_mark_record(stream);
+    sp_remember_forget_handle(handle, stream); // before the driver can give it to another
     CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
     if (error != CUDA_SUCCESS || !stream)
         return error;
     sp_stream_orphan_chain(stream);
-    sp_stream_set_gone(stream, word);
+    sp_registry_set_gone(stream, word);
     return CUDA_SUCCESS;
 }
 
@@ -26,11 +26,11 @@ CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle) {
 
 // The slot's next stream gets the lanes, so what their pools take for complete decides.
 static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence) {
-    return atomic_load_explicit(&stream->strict, memory_order_relaxed) ? sp_fence_is_synchronized
-                                                                       : sp_fence_is_complete;
+    return atomic_load_explicit(&stream->strict, memory_order_relaxed) ? sp_progress_is_synchronized
+                                                                       : sp_progress_is_complete;
 }
 
-void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
+void sp_slot_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
     if (sp_fence_set_empty(fences))
         return;
     bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
@@ -45,7 +45,7 @@ void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set
     sp_lock_release(&stream->lock);
 }
 
-bool sp_stream_is_spent(struct sp_stream *stream) {
+bool sp_slot_is_spent(struct sp_stream *stream) {
     bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
     if (!is_complete((struct sp_fence){stream->slot, atomic_load(&stream->freed)}))
         return false;
@@ -59,8 +59,8 @@ bool sp_stream_is_spent(struct sp_stream *stream) {
 // Its spare events serve the next stream, which is of the same context. A mark that isn't complete
 // says what the old stream ran after, and the new one doesn't. Called with the registry's lock
 // held.
-void sp_stream_forget(struct sp_stream *stream) {
-    sp_stream_drop_marks(stream, UINT64_MAX);
+void sp_slot_forget(struct sp_stream *stream) {
+    sp_mark_drop_until(stream, UINT64_MAX);
     sp_lock_acquire(&stream->lock);
     sp_clock_clear(&stream->clock);
     sp_lock_release(&stream->lock);
@@ -76,7 +76,7 @@ static void free_spares(struct sp_mark *spare) {
 
 // Marks that others still hold keep an event that nobody may touch: their number is complete, so
 // nobody will. Called with the registry's lock held.
-void sp_stream_end_with_context(struct sp_stream *stream) {
+void sp_slot_end(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     bool ended = stream->ended;
     stream->epoch += !ended; // by which marks of before know that their events are gone
@@ -93,12 +93,12 @@ void sp_stream_end_with_context(struct sp_stream *stream) {
     free_spares(spare);
     if (ended)
         return;
-    sp_stream_publish(stream, sp_stream_close_sequence(stream), SP_SYNCHRONIZED);
-    sp_stream_drop_marks(stream, UINT64_MAX);
+    sp_progress_publish(stream, sp_progress_close(stream), SP_SYNCHRONIZED);
+    sp_mark_drop_until(stream, UINT64_MAX);
 }
 
 // What an anonymous stream's chain covered is complete.
-void sp_stream_begin_in_context(struct sp_stream *stream) {
+void sp_slot_begin(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     stream->ended = false;
     stream->chain_orphaned = false;

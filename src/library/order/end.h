@@ -11,23 +11,23 @@
 
 // Marks what the stream freed, and destroys it. `stream` is the one behind the handle, or null when
 // that is capturing.
-CUresult sp_stream_destroy(struct sp_stream *stream, CUstream handle);
+CUresult sp_end_stream(struct sp_stream *stream, CUstream handle);
 
 // The stream was given memory with these fences.
-void sp_stream_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
+void sp_slot_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences);
 
 // Nothing of the stream is pending; of a strict one, as far as synchronises have shown.
-bool sp_stream_is_spent(struct sp_stream *stream);
+bool sp_slot_is_spent(struct sp_stream *stream);
 
 // Forgets marks and clock of a slot that is to be used again. With the registry's lock held.
-void sp_stream_forget(struct sp_stream *stream);
+void sp_slot_forget(struct sp_stream *stream);
 
 // The stream's context was destroyed: its work has completed, its events are gone. With the
 // registry's lock held.
-void sp_stream_end_with_context(struct sp_stream *stream);
+void sp_slot_end(struct sp_stream *stream);
 
 // The slot is given to a stream of another context than before. With the registry's lock held.
-void sp_stream_begin_in_context(struct sp_stream *stream);
+void sp_slot_begin(struct sp_stream *stream);
 
 // For tests: destroys the stream's events.
 void sp_stream_destroy_events(struct sp_stream *stream);

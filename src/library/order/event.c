@@ -57,7 +57,7 @@ static void link_locked(struct entry *entry) {
 
 // There is nothing to learn of the mark.
 static bool is_over(const struct sp_mark *mark) {
-    return !mark || sp_fence_is_past((struct sp_fence){mark->stream->slot, mark->sequence});
+    return !mark || sp_progress_is_past((struct sp_fence){mark->stream->slot, mark->sequence});
 }
 
 static void set_buckets(struct entry **buckets, size_t count) {
@@ -161,7 +161,7 @@ static struct sp_mark *recall(CUevent event, struct sp_stream **stream) {
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
     struct sp_mark *mark = NULL;
     if (stream)
-        sp_stream_mark(stream, &mark);
+        sp_mark_stream(stream, &mark);
     CUresult error = sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
     if (error != CUDA_SUCCESS)
         sp_mark_release(mark);
@@ -191,7 +191,7 @@ CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
         sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
     if (error == CUDA_SUCCESS && mark && !is_over(mark) && may_wait_for(stream, mark) &&
         sp_stream_check_capture(handle) == CUDA_SUCCESS)
-        sp_stream_wait_mark(stream, mark);
+        sp_learn_wait_mark(stream, mark);
     sp_mark_release(mark);
     return error;
 }
@@ -211,12 +211,12 @@ static CUresult learn_from(CUevent event, CUresult (*ask)(struct sp_mark *mark),
 
 CUresult sp_event_synchronize(CUevent event, struct sp_stream **stream) {
     CUresult error = sp_native_noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
-    return error == CUDA_SUCCESS ? learn_from(event, sp_mark_confirm, stream) : error;
+    return error == CUDA_SUCCESS ? learn_from(event, sp_poll_confirm_mark, stream) : error;
 }
 
 CUresult sp_event_query(CUevent event, struct sp_stream **stream) {
     CUresult error = sp_native_noted(sp_driver->cuEventQuery(event), "cuEventQuery");
-    return error == CUDA_SUCCESS ? learn_from(event, sp_mark_ask, stream) : error;
+    return error == CUDA_SUCCESS ? learn_from(event, sp_poll_mark, stream) : error;
 }
 
 CUresult sp_event_destroy(CUevent event) {
@@ -226,7 +226,7 @@ CUresult sp_event_destroy(CUevent event) {
     return error;
 }
 
-void sp_events_close(void) {
+void sp_event_close_all(void) {
     struct entry *dropped = NULL;
     for (size_t i = 0; i < table.bucket_count; i++) {
         while (table.buckets[i])

@@ -36,6 +36,6 @@ CUresult sp_event_query(CUevent event, struct sp_stream **stream);
 CUresult sp_event_destroy(CUevent event);
 
 // For tests, with no other thread about: forgets all events.
-void sp_events_close(void);
+void sp_event_close_all(void);
 
 #endif

@@ -53,7 +53,7 @@ static inline CUstream sp_stream_proper_handle(CUstream handle) {
 }
 
 // Whether the driver has ids.
-static inline bool sp_streams_have_ids(void) {
+static inline bool sp_identity_has_ids(void) {
     return sp_driver->cuStreamGetId != NULL;
 }
 

@@ -3,15 +3,15 @@
 #include "order/chain.h"
 #include "order/private_event.h"
 
-void sp_stream_copy_clock(struct sp_stream *stream, struct sp_clock *clock) {
+void sp_learn_copy_clock(struct sp_stream *stream, struct sp_clock *clock) {
     sp_lock_acquire(&stream->lock);
     sp_clock_copy(clock, &stream->clock);
     sp_lock_release(&stream->lock);
 }
 
-void sp_stream_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock) {
+void sp_learn_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock) {
     sp_lock_acquire(&stream->lock);
-    sp_clock_prune(&stream->clock, sp_fence_is_past);
+    sp_clock_prune(&stream->clock, sp_progress_is_past);
     sp_clock_raise(&stream->clock, fence);
     if (clock)
         sp_clock_join(&stream->clock, clock);
@@ -26,17 +26,17 @@ static CUresult cover_join(struct sp_stream *stream) {
     return stream->identified ? CUDA_SUCCESS : sp_stream_extend_chain(stream, &closed);
 }
 
-CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
+CUresult sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
     struct sp_fence fence = {mark->stream->slot, mark->sequence};
     if (mark->stream == stream)
         return CUDA_SUCCESS;
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = sp_private_event_wait(stream->handle, mark->event);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     if (error == CUDA_SUCCESS)
         error = cover_join(stream);
     if (error == CUDA_SUCCESS)
-        sp_stream_join(stream, fence, &mark->clock);
+        sp_learn_join(stream, fence, &mark->clock);
     return error;
 }
 
@@ -50,23 +50,23 @@ static CUresult wait_for_chain(struct sp_stream *stream, struct sp_stream *owner
     sp_lock_release(&owner->lock);
     if (!chain)
         return CUDA_ERROR_NOT_FOUND;
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = sp_private_event_wait(stream->handle, chain);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     if (error == CUDA_SUCCESS)
         error = cover_join(stream);
     if (error == CUDA_SUCCESS)
-        sp_stream_join(stream, (struct sp_fence){owner->slot, covered}, NULL);
+        sp_learn_join(stream, (struct sp_fence){owner->slot, covered}, NULL);
     return error;
 }
 
-CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
+CUresult sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
     struct sp_stream *owner = sp_stream_at(fence.slot);
-    struct sp_mark *mark = sp_stream_mark_covering(owner, fence.sequence);
+    struct sp_mark *mark = sp_mark_covering(owner, fence.sequence);
     if (!mark)
-        return sp_fence_is_complete(fence) ? CUDA_SUCCESS
-                                           : wait_for_chain(stream, owner, fence.sequence);
-    CUresult error = sp_stream_wait_mark(stream, mark);
+        return sp_progress_is_complete(fence) ? CUDA_SUCCESS
+                                              : wait_for_chain(stream, owner, fence.sequence);
+    CUresult error = sp_learn_wait_mark(stream, mark);
     sp_mark_release(mark);
     return error;
 }

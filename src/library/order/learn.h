@@ -8,18 +8,18 @@
 #include "order/mark.h"
 
 // Makes the stream wait for a mark, and joins it to the stream's clock.
-CUresult sp_stream_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
+CUresult sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
 
 // Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an
 // anonymous stream. Nothing when the fence is complete. CUDA_ERROR_NOT_FOUND when no event stands
 // behind it.
-CUresult sp_stream_wait_fence(struct sp_stream *stream, struct sp_fence fence);
+CUresult sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence);
 
 // The stream runs after a fence, and after what a clock (may be null) holds. For who has made it
 // so.
-void sp_stream_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock);
+void sp_learn_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock);
 
 // A copy of what the stream runs after, into an empty clock. Without host memory it says less.
-void sp_stream_copy_clock(struct sp_stream *stream, struct sp_clock *clock);
+void sp_learn_copy_clock(struct sp_stream *stream, struct sp_clock *clock);
 
 #endif

@@ -72,7 +72,7 @@ static struct sp_mark *take_surplus(struct sp_stream *stream) {
     return mark;
 }
 
-void sp_stream_trim_spares(struct sp_stream *stream) {
+void sp_mark_trim_spares(struct sp_stream *stream) {
     for (struct sp_mark *mark; (mark = take_surplus(stream));) {
         sp_private_event_destroy(mark->event);
         sp_mark_free(mark);
@@ -116,13 +116,13 @@ static struct sp_mark *current_locked(struct sp_stream *stream) {
 
 static void prune_locked(struct sp_stream *stream) {
     if (stream->clock.count > 0)
-        sp_clock_prune(&stream->clock, sp_fence_is_past);
+        sp_clock_prune(&stream->clock, sp_progress_is_past);
 }
 
 static bool has_nothing_to_mark_locked(struct sp_stream *stream) {
     prune_locked(stream);
     struct sp_fence last = {stream->slot, atomic_load(&stream->freed)};
-    return (last.sequence < stream->first || sp_fence_is_past(last)) && stream->clock.count == 0;
+    return (last.sequence < stream->first || sp_progress_is_past(last)) && stream->clock.count == 0;
 }
 
 // The entry for a mark to be kept in: an empty one, else the one with the oldest mark, which a
@@ -146,12 +146,12 @@ static void publish_mark(struct sp_stream *stream, struct sp_mark *mark) {
     *entry = mark;
     if (covered)
         drop_locked(stream, covered);
-    sp_stream_set_recorded_locked(stream, mark->sequence);
+    sp_progress_set_recorded_locked(stream, mark->sequence);
     sp_lock_release(&stream->lock);
     sp_turn_joined(stream);
 }
 
-void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark) {
+void sp_mark_drop(struct sp_stream *stream, const struct sp_mark *mark) {
     struct sp_mark *dropped = NULL;
     sp_lock_acquire(&stream->lock);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
@@ -164,7 +164,7 @@ void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark) {
     sp_mark_release(dropped);
 }
 
-void sp_stream_drop_marks(struct sp_stream *stream, uint64_t until) {
+void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
     struct sp_mark *dropped[SP_STREAM_MARKS] = {NULL};
     sp_lock_acquire(&stream->lock);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
@@ -178,7 +178,7 @@ void sp_stream_drop_marks(struct sp_stream *stream, uint64_t until) {
         sp_mark_release(dropped[i]);
 }
 
-struct sp_mark *sp_stream_mark_covering(struct sp_stream *stream, uint64_t sequence) {
+struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence) {
     struct sp_mark *found = NULL;
     sp_lock_acquire(&stream->lock);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
@@ -208,7 +208,7 @@ static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
 // number, and the clock.
 static void begin_locked(struct sp_stream *stream, struct sp_mark *mark) {
     snapshot_locked(stream, mark);
-    mark->sequence = sp_stream_close_locked(stream);
+    mark->sequence = sp_progress_close_locked(stream);
 }
 
 // Null where there is no mark to be recorded again.
@@ -222,11 +222,11 @@ static struct sp_mark *begin_spare_locked(struct sp_stream *stream) {
 // An event that didn't wait for the chain of an anonymous stream would say nothing of the frees of
 // earlier streams with its handle.
 static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark, CUevent chain) {
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = chain ? sp_private_event_wait(stream->handle, chain) : CUDA_SUCCESS;
     if (error == CUDA_SUCCESS)
         error = sp_private_event_record(mark->event, stream->handle);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     return error;
 }
 
@@ -241,7 +241,7 @@ static CUresult record_and_publish(struct sp_stream *stream, struct sp_mark *mar
         if (wanted)
             *wanted = mark;
         if (has_surplus(stream))
-            sp_stream_trim_spares(stream);
+            sp_mark_trim_spares(stream);
         return CUDA_SUCCESS;
     }
     atomic_store_explicit(&mark->references, 1, memory_order_relaxed);
@@ -279,11 +279,11 @@ static CUresult mark_if_due(struct sp_stream *stream, struct sp_mark **wanted) {
     return spare ? record_and_publish(stream, spare, chain, wanted) : record_new(stream, wanted);
 }
 
-CUresult sp_stream_mark(struct sp_stream *stream, struct sp_mark **mark) {
+CUresult sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark) {
     return mark_if_due(stream, mark);
 }
 
-CUresult sp_stream_record(struct sp_stream *stream) {
+CUresult sp_mark_record(struct sp_stream *stream) {
     return mark_if_due(stream, NULL);
 }
 
@@ -302,13 +302,13 @@ static inline CUresult record_and_release(struct sp_stream *stream, struct sp_ma
     return spare ? record_and_publish(stream, spare, NULL, wanted) : record_new(stream, wanted);
 }
 
-CUresult sp_stream_mark_anew(struct sp_stream *stream, struct sp_mark **mark) {
+CUresult sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark) {
     *mark = NULL;
     sp_lock_acquire(&stream->lock);
     return record_and_release(stream, mark);
 }
 
-CUresult sp_stream_record_freed(struct sp_stream *stream) {
+CUresult sp_mark_record_freed(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     note_open_locked(stream);
     return record_and_release(stream, NULL);

@@ -29,7 +29,7 @@ struct sp_mark {
 // Records a mark behind all frees so far, or finds that the newest one does. Null when there is
 // nothing to mark: the stream never freed anything and is ordered behind nothing. The reference is
 // the caller's. Only inside a call that was given the stream.
-CUresult sp_stream_mark(struct sp_stream *stream, struct sp_mark **mark);
+CUresult sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark);
 void sp_mark_release(struct sp_mark *mark);
 void sp_mark_keep(struct sp_mark *mark);
 
@@ -37,25 +37,25 @@ void sp_mark_keep(struct sp_mark *mark);
 void sp_mark_free(struct sp_mark *mark);
 
 // The same for who needs no mark in hand.
-CUresult sp_stream_record(struct sp_stream *stream);
+CUresult sp_mark_record(struct sp_stream *stream);
 
 // Records one whether there is anything to mark or not. The reference is the caller's.
-CUresult sp_stream_mark_anew(struct sp_stream *stream, struct sp_mark **mark);
+CUresult sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark);
 
 // The same behind a free on an identified stream, which it notes: so there is something to mark,
 // and nobody is asked whether. The number that the free was stamped with is an open one or was one
 // before; the free is noted whether the record can be made or not.
-CUresult sp_stream_record_freed(struct sp_stream *stream);
+CUresult sp_mark_record_freed(struct sp_stream *stream);
 
 // The oldest mark of a stream that covers a number, or null. The reference is the caller's.
-struct sp_mark *sp_stream_mark_covering(struct sp_stream *stream, uint64_t sequence);
+struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence);
 
 // Destroys the events of spare marks, but for a few. Only inside a call that was given the stream,
 // or with its context current.
-void sp_stream_trim_spares(struct sp_stream *stream);
+void sp_mark_trim_spares(struct sp_stream *stream);
 
 // The stream keeps one mark no longer, or none up to a number.
-void sp_stream_drop_mark(struct sp_stream *stream, const struct sp_mark *mark);
-void sp_stream_drop_marks(struct sp_stream *stream, uint64_t until);
+void sp_mark_drop(struct sp_stream *stream, const struct sp_mark *mark);
+void sp_mark_drop_until(struct sp_stream *stream, uint64_t until);
 
 #endif

@@ -11,44 +11,44 @@ static CUresult ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
     CUresult error = sp_private_event_query(mark->event, &complete);
     if (!complete)
         return error;
-    sp_clock_publish(&mark->clock, how);
-    sp_stream_publish(mark->stream, mark->sequence, how);
+    sp_progress_publish_clock(&mark->clock, how);
+    sp_progress_publish(mark->stream, mark->sequence, how);
     return CUDA_SUCCESS;
 }
 
 static CUresult ask_relaxed(struct sp_mark *mark, enum sp_knowledge how) {
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = ask_mark(mark, how);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     return error;
 }
 
-CUresult sp_mark_confirm(struct sp_mark *mark) {
+CUresult sp_poll_confirm_mark(struct sp_mark *mark) {
     return ask_relaxed(mark, SP_SYNCHRONIZED);
 }
 
-CUresult sp_mark_ask(struct sp_mark *mark) {
+CUresult sp_poll_mark(struct sp_mark *mark) {
     return ask_relaxed(mark, SP_FOUND);
 }
 
 static bool is_confirmed(const struct sp_mark *mark) {
-    return sp_fence_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence});
+    return sp_progress_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence});
 }
 
 static CUresult await_event(CUevent event) {
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = sp_native_noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     return error;
 }
 
 // Nearly always the event is complete already.
-CUresult sp_mark_await(struct sp_mark *mark) {
-    CUresult error = sp_mark_confirm(mark);
+CUresult sp_poll_await_mark(struct sp_mark *mark) {
+    CUresult error = sp_poll_confirm_mark(mark);
     if (error != CUDA_SUCCESS || is_confirmed(mark))
         return error;
     error = await_event(mark->event);
-    return error == CUDA_SUCCESS ? sp_mark_confirm(mark) : error;
+    return error == CUDA_SUCCESS ? sp_poll_confirm_mark(mark) : error;
 }
 
 static CUevent chain_of(struct sp_stream *stream) {
@@ -58,48 +58,48 @@ static CUevent chain_of(struct sp_stream *stream) {
     return chain;
 }
 
-CUresult sp_chain_confirm(struct sp_stream *stream, uint64_t sequence) {
+CUresult sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence) {
     bool complete = false;
     CUevent chain = chain_of(stream);
-    if (!chain || sp_fence_is_synchronized((struct sp_fence){stream->slot, sequence}))
+    if (!chain || sp_progress_is_synchronized((struct sp_fence){stream->slot, sequence}))
         return CUDA_SUCCESS;
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = sp_private_event_query(chain, &complete);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     if (complete)
-        sp_stream_publish(stream, sequence, SP_SYNCHRONIZED);
+        sp_progress_publish(stream, sequence, SP_SYNCHRONIZED);
     return error;
 }
 
 // Another thread may have recorded the chain anew: then this waits for that, too.
 CUresult sp_chain_await(struct sp_stream *stream, uint64_t sequence) {
-    CUresult error = sp_chain_confirm(stream, sequence);
+    CUresult error = sp_anonymous_confirm(stream, sequence);
     CUevent chain = chain_of(stream);
     if (error != CUDA_SUCCESS || !chain ||
-        sp_fence_is_synchronized((struct sp_fence){stream->slot, sequence}))
+        sp_progress_is_synchronized((struct sp_fence){stream->slot, sequence}))
         return error;
     error = await_event(chain);
-    return error == CUDA_SUCCESS ? sp_chain_confirm(stream, sequence) : error;
+    return error == CUDA_SUCCESS ? sp_anonymous_confirm(stream, sequence) : error;
 }
 
 // ---------------------------------------------------------------------------- streams and contexts
 
 static CUresult poll_mark(struct sp_stream *stream, struct sp_mark *mark) {
     CUresult error = CUDA_SUCCESS;
-    if (mark->sequence > sp_stream_completed(stream))
+    if (mark->sequence > sp_progress_completed(stream))
         error = ask_mark(mark, SP_FOUND);
-    if (sp_fence_is_past((struct sp_fence){stream->slot, mark->sequence}))
-        sp_stream_drop_mark(stream, mark);
+    if (sp_progress_is_past((struct sp_fence){stream->slot, mark->sequence}))
+        sp_mark_drop(stream, mark);
     return error;
 }
 
 static CUresult poll_chain(struct sp_stream *stream, CUevent chain, uint64_t sequence) {
     bool complete = false;
-    if (!chain || sequence <= sp_stream_completed(stream))
+    if (!chain || sequence <= sp_progress_completed(stream))
         return CUDA_SUCCESS;
     CUresult error = sp_private_event_query(chain, &complete);
     if (complete)
-        sp_stream_publish(stream, sequence, SP_FOUND);
+        sp_progress_publish(stream, sequence, SP_FOUND);
     return error;
 }
 
@@ -125,12 +125,12 @@ static CUresult poll(struct sp_stream *stream) {
     return first;
 }
 
-CUresult sp_stream_poll(struct sp_stream *stream) {
-    if (!sp_stream_has_pending_events(stream))
+CUresult sp_poll_stream(struct sp_stream *stream) {
+    if (!sp_progress_has_pending_events(stream))
         return CUDA_SUCCESS;
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = poll(stream);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     return error;
 }
 
@@ -141,33 +141,33 @@ static CUresult poll_context(CUcontext context, uint64_t id) {
         struct sp_stream *stream = sp_stream_at(slot);
         if (!sp_stream_is_of(stream, context, id))
             continue;
-        CUresult error = sp_stream_poll(stream);
+        CUresult error = sp_poll_stream(stream);
         first = first == CUDA_SUCCESS ? error : first;
     }
     return first;
 }
 
 // What another thread is asking just now doesn't come up here.
-CUresult sp_streams_poll_some_of(const struct sp_stream *of) {
-    struct sp_stream *in_turn[SP_STREAMS_IN_TURN];
+CUresult sp_poll_some_of(const struct sp_stream *of) {
+    struct sp_stream *in_turn[SP_POLL_SOME];
     CUresult first = CUDA_SUCCESS;
     int count = 0;
-    while (count < SP_STREAMS_IN_TURN && (in_turn[count] = sp_turn_next(of->context_id)))
+    while (count < SP_POLL_SOME && (in_turn[count] = sp_turn_next(of->context_id)))
         count++;
     for (int i = 0; i < count; i++) {
         bool is_of_it = sp_stream_is_of(in_turn[i], of->context, of->context_id);
-        CUresult error = is_of_it ? sp_stream_poll(in_turn[i]) : CUDA_SUCCESS;
+        CUresult error = is_of_it ? sp_poll_stream(in_turn[i]) : CUDA_SUCCESS;
         first = first == CUDA_SUCCESS ? error : first;
         sp_turn_end(in_turn[i]);
     }
     return first;
 }
 
-CUresult sp_streams_poll_context_of(const struct sp_stream *stream) {
+CUresult sp_poll_context_of(const struct sp_stream *stream) {
     return poll_context(stream->context, stream->context_id);
 }
 
-CUresult sp_streams_poll_current_context(void) {
+CUresult sp_poll_current_context(void) {
     CUcontext context = NULL;
     uint64_t id;
     CUresult error = sp_context_current(&context, &id);

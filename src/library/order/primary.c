@@ -42,11 +42,11 @@ static CUresult make_current_locked(struct sp_primary *primary, int ordinal) {
 }
 
 CUresult sp_primary_make_current(struct sp_primary *primary, int ordinal) {
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     sp_lock_acquire(&primary->lock);
     CUresult error = make_current_locked(primary, ordinal);
     sp_lock_release(&primary->lock);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     return error;
 }
 

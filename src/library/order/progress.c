@@ -9,11 +9,11 @@ static _Atomic uint64_t latest[LATEST];
 static _Atomic(void (*)(void)) awaiting;
 static _Atomic bool any_strict; // stream, since the process began
 
-uint64_t sp_streams_news(void) {
+uint64_t sp_progress_news(void) {
     return atomic_load_explicit(&news, memory_order_acquire);
 }
 
-bool sp_streams_news_of(uint64_t number, uint32_t *slot) {
+bool sp_progress_news_of(uint64_t number, uint32_t *slot) {
     uint64_t told = atomic_load_explicit(&latest[number % LATEST], memory_order_acquire);
     *slot = told & ((1u << SLOT_BITS) - 1);
     return told >> SLOT_BITS == number + 1;
@@ -21,7 +21,7 @@ bool sp_streams_news_of(uint64_t number, uint32_t *slot) {
 
 // Whoever brings news counts them and then looks for a listener; here it is the other way round. So
 // one of the two sees what the other did.
-bool sp_streams_await_news(uint64_t seen, void (*listener)(void)) {
+bool sp_progress_await_news(uint64_t seen, void (*listener)(void)) {
     atomic_store(&awaiting, listener);
     return atomic_load(&news) == seen;
 }
@@ -37,33 +37,34 @@ static void bring_news(uint32_t slot) {
         listener();
 }
 
-bool sp_fence_is_complete(struct sp_fence fence) {
-    return fence.sequence <= sp_stream_completed(sp_stream_at(fence.slot));
+bool sp_progress_is_complete(struct sp_fence fence) {
+    return fence.sequence <= sp_progress_completed(sp_stream_at(fence.slot));
 }
 
-bool sp_fence_is_synchronized(struct sp_fence fence) {
-    return fence.sequence <= sp_stream_synchronized(sp_stream_at(fence.slot));
+bool sp_progress_is_synchronized(struct sp_fence fence) {
+    return fence.sequence <= sp_progress_synchronized(sp_stream_at(fence.slot));
 }
 
-bool sp_fence_is_past(struct sp_fence fence) {
-    return atomic_load_explicit(&any_strict, memory_order_relaxed) ? sp_fence_is_synchronized(fence)
-                                                                   : sp_fence_is_complete(fence);
+bool sp_progress_is_past(struct sp_fence fence) {
+    return atomic_load_explicit(&any_strict, memory_order_relaxed)
+               ? sp_progress_is_synchronized(fence)
+               : sp_progress_is_complete(fence);
 }
 
-void sp_stream_set_strict(struct sp_stream *stream) {
+void sp_progress_set_strict(struct sp_stream *stream) {
     atomic_store_explicit(&any_strict, true, memory_order_relaxed);
     atomic_store_explicit(&stream->strict, true, memory_order_relaxed);
 }
 
-void sp_streams_forget_strict(void) {
+void sp_progress_forget_strict(void) {
     atomic_store(&any_strict, false);
 }
 
 // -------------------------------------------------------------------------- closing and publishing
 
-uint64_t sp_stream_close_sequence(struct sp_stream *stream) {
+uint64_t sp_progress_close(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
-    uint64_t sequence = sp_stream_close_locked(stream);
+    uint64_t sequence = sp_progress_close_locked(stream);
     sp_lock_release(&stream->lock);
     return sequence;
 }
@@ -76,7 +77,7 @@ void sp_number_raise(_Atomic uint64_t *number, uint64_t sequence) {
         ;
 }
 
-void sp_stream_publish(struct sp_stream *stream, uint64_t sequence, enum sp_knowledge how) {
+void sp_progress_publish(struct sp_stream *stream, uint64_t sequence, enum sp_knowledge how) {
     _Atomic uint64_t *slowest = how == SP_SYNCHRONIZED ? &stream->synchronized : &stream->completed;
     if (sequence <= atomic_load_explicit(slowest, memory_order_relaxed))
         return;
@@ -86,7 +87,7 @@ void sp_stream_publish(struct sp_stream *stream, uint64_t sequence, enum sp_know
     bring_news(stream->slot);
 }
 
-void sp_clock_publish(const struct sp_clock *clock, enum sp_knowledge how) {
+void sp_progress_publish_clock(const struct sp_clock *clock, enum sp_knowledge how) {
     for (uint32_t i = 0; i < clock->count; i++)
-        sp_stream_publish(sp_stream_at(clock->entries[i].slot), clock->entries[i].sequence, how);
+        sp_progress_publish(sp_stream_at(clock->entries[i].slot), clock->entries[i].sequence, how);
 }

@@ -194,9 +194,9 @@ static struct sp_stream *take_spent(struct sp_list *slots, struct unused *unused
     for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
         struct sp_stream *stream =
             SP_CONTAINER_OF(sp_list_pop_front(slots), struct sp_stream, unused);
-        if (sp_stream_is_spent(stream))
+        if (sp_slot_is_spent(stream))
             return stream;
-        sp_list_push_back(sp_stream_has_pending_events(stream) ? &unused->slots : &unused->mute,
+        sp_list_push_back(sp_progress_has_pending_events(stream) ? &unused->slots : &unused->mute,
                           &stream->unused);
     }
     return NULL;
@@ -215,7 +215,7 @@ static struct sp_stream *used_slot(struct context *context, enum sort sort) {
         return NULL;
     unlink_name(stream);
     sp_list_remove(&stream->of_context);
-    sp_stream_forget(stream);
+    sp_slot_forget(stream);
     return stream;
 }
 
@@ -224,7 +224,7 @@ static void describe(struct sp_stream *stream, const struct sp_stream_descriptio
     // Others may tell of it just now.
     __atomic_store_n(&stream->handle, fresh->handle, __ATOMIC_RELAXED);
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id)) {
-        sp_stream_begin_in_context(stream);
+        sp_slot_begin(stream);
         stream->device = fresh->device;
         stream->context = fresh->context;
         stream->context_id = fresh->context_id;
@@ -288,7 +288,7 @@ static bool may_be_told_again(const struct sp_stream *stream) {
 }
 
 static void end_stream_locked(struct sp_stream *stream) {
-    sp_stream_end_with_context(stream);
+    sp_slot_end(stream);
     atomic_store_explicit(&stream->known_as, 0, memory_order_release);
     unlink_handle(stream);
     sp_list_remove(&stream->of_context);
@@ -331,7 +331,7 @@ static void set_gone_locked(struct sp_stream *stream) {
         sp_list_push_back(&unused[sort_of_slot(stream)].slots, &stream->unused);
 }
 
-void sp_stream_set_gone(struct sp_stream *stream, uint64_t word) {
+void sp_registry_set_gone(struct sp_stream *stream, uint64_t word) {
     sp_lock_acquire(&table.lock);
     if (word_of(stream, 0) == word && stream->identified)
         set_gone_locked(stream);
@@ -339,7 +339,7 @@ void sp_stream_set_gone(struct sp_stream *stream, uint64_t word) {
 }
 
 // Of an anonymous one, too: its name has a number of the thread's, which no other thread gets.
-void sp_stream_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name) {
+void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name) {
     sp_lock_acquire(&table.lock);
     if (sp_stream_has_name(stream, name))
         set_gone_locked(stream);
@@ -401,7 +401,7 @@ static int pending_among_the_gone(const struct sp_stream_description *fresh,
             struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, unused);
             if (looks++ == LOOKS)
                 break;
-            if (sp_stream_has_pending_events(stream))
+            if (sp_progress_has_pending_events(stream))
                 pending[count++] = stream;
         }
     }
@@ -415,7 +415,7 @@ static void ask_the_gone(const struct sp_stream_description *fresh) {
     struct sp_stream *pending[LOOKS];
     int count = pending_among_the_gone(fresh, pending);
     for (int i = 0; i < count; i++)
-        sp_stream_poll(pending[i]);
+        sp_poll_stream(pending[i]);
 }
 
 // Where a context comes to many, some may have gone that nobody has asked about.
@@ -428,7 +428,7 @@ static CUresult describe_handle(CUstream handle, struct sp_stream_description *f
     if (fresh->device >= 0)
         return CUDA_SUCCESS;
     if (others >= LOOKS)
-        sp_streams_end_with_some_gone_contexts(NULL);
+        sp_end_some_gone_contexts(NULL);
     return sp_context_device(fresh->context, &fresh->device);
 }
 
@@ -475,7 +475,7 @@ static bool has_pending_frees(const struct context *context) {
     SP_LIST_FOR_EACH(link, &context->streams) {
         const struct sp_stream *stream = SP_CONTAINER_OF(link, struct sp_stream, of_context);
         if (atomic_load_explicit(&stream->freed, memory_order_relaxed) >
-            sp_stream_completed(stream))
+            sp_progress_completed(stream))
             return true;
     }
     return false;
@@ -520,7 +520,7 @@ static bool end_those_gone(const struct context_name *names, uint32_t count) {
 
 // A context that comes meanwhile is asked next time. Without host memory nothing is asked, and
 // nothing learned.
-bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive) {
+bool sp_end_gone_contexts(const struct sp_stream *alive) {
     sp_lock_acquire(&table.lock);
     uint32_t most = table.context_count;
     sp_lock_release(&table.lock);
@@ -530,7 +530,7 @@ bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive) {
     return ended;
 }
 
-bool sp_streams_end_with_some_gone_contexts(const struct sp_stream *alive) {
+bool sp_end_some_gone_contexts(const struct sp_stream *alive) {
     struct context_name names[LOOKS];
     return end_those_gone(names, name_contexts(names, LOOKS, alive, false));
 }
@@ -543,9 +543,9 @@ static void close_slot(struct sp_stream *stream) {
     set_name(stream, &(struct sp_stream_name){{UINT64_MAX, UINT64_MAX, UINT64_MAX}});
 }
 
-void sp_streams_close(void) {
-    sp_streams_forget_strict();
-    sp_turns_close();
+void sp_registry_close(void) {
+    sp_progress_forget_strict();
+    sp_turn_close_all();
     uint32_t count = atomic_load(&table.count);
     for (uint32_t slot = 0; slot < count; slot++)
         close_slot(sp_stream_at(slot));

@@ -29,7 +29,7 @@ struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 CUresult sp_registry_add(CUstream handle, const struct sp_stream_name *name,
                          struct sp_stream **stream);
 
-// A stream that is told by the handle with no question (see sp_stream_remember), or null.
+// A stream that is told by the handle with no question (see sp_remember_stream), or null.
 struct sp_stream *sp_registry_find_known_as(CUstream handle);
 
 #endif

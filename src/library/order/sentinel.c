@@ -112,9 +112,9 @@ static CUresult make(CUcontext context, uint64_t before, uint64_t *id) {
     CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
     if (error != CUDA_SUCCESS)
         return error;
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     error = make_here(context, before, id);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     sp_driver->cuCtxPopCurrent(&popped);
     return error;
 }
@@ -154,7 +154,7 @@ static void destroy(struct sentinel *sentinel) {
     free(sentinel);
 }
 
-void sp_sentinels_close(void) {
+void sp_sentinel_close_all(void) {
     for (size_t i = 0; i < BUCKETS; i++) {
         struct sentinel *sentinel = table.buckets[i];
         while (sentinel) {

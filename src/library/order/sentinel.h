@@ -30,6 +30,6 @@ CUresult sp_sentinel_known_id(CUcontext context, uint64_t *id);
 bool sp_sentinel_is_gone(CUcontext context, uint64_t id);
 
 // For tests, with no other thread about: frees all of them.
-void sp_sentinels_close(void);
+void sp_sentinel_close_all(void);
 
 #endif

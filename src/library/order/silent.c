@@ -34,11 +34,11 @@ static CUresult ask(const struct sp_stream *stream, sp_closing_filter *is_about,
 typedef CUresult recording(const struct sp_stream *stream, CUevent event);
 
 static CUresult record_and_wait(const struct sp_stream *stream, recording *record, CUevent event) {
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = record(stream, event);
     if (error == CUDA_SUCCESS)
         error = sp_private_event_wait(stream->handle, event);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     return error;
 }
 
@@ -83,10 +83,10 @@ static bool may_pass_legacy(void) {
 static CUresult query_legacy(const struct sp_stream *stream, bool *complete) {
     (void)stream;
     CUresult error = CUDA_ERROR_NOT_READY;
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     for (int i = 0; i < QUESTIONS && error == CUDA_ERROR_NOT_READY && may_pass_legacy(); i++)
         error = sp_driver->cuStreamQuery(CU_STREAM_LEGACY);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     *complete = error == CUDA_SUCCESS;
     return error == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : sp_native_noted(error, "cuStreamQuery");
 }
@@ -132,11 +132,11 @@ static CUresult record_context(const struct sp_stream *stream, CUevent event) {
 }
 
 static CUresult query_behind_record(const struct sp_stream *stream, CUevent event, bool *complete) {
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = record_context(stream, event);
     for (int i = 0; i < QUESTIONS && error == CUDA_SUCCESS && !*complete; i++)
         error = sp_private_event_query(event, complete);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     return error;
 }
 

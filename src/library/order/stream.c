@@ -19,12 +19,12 @@ static CUresult find_or_add(CUstream handle, const struct sp_stream_name *name,
     if (error != CUDA_SUCCESS)
         return error;
     if (handle == CU_STREAM_PER_THREAD)
-        sp_thread_owns(*stream, name);
+        sp_thread_end_note(*stream, name);
     sp_streams_by_id[sp_stream_name_hash(name) % SP_STREAMS_BY_ID] = *stream;
     return CUDA_SUCCESS;
 }
 
-void sp_streams_forget_by_thread(void) {
+void sp_remember_forget_by_thread(void) {
     memset(sp_streams_by_id, 0, sizeof sp_streams_by_id);
     memset(sp_streams_by_handle, 0, sizeof sp_streams_by_handle);
 }
@@ -91,7 +91,7 @@ bool sp_stream_is_of_current_context(const struct sp_stream *stream) {
 
 static _Atomic bool remembers; // any
 
-void sp_stream_remember(struct sp_stream *stream, CUstream handle) {
+void sp_remember_stream(struct sp_stream *stream, CUstream handle) {
     uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
     if (!atomic_load_explicit(&remembers, memory_order_relaxed))
         atomic_store(&remembers, true);
@@ -110,7 +110,7 @@ static void forget_handle_of(struct sp_stream *stream) {
 }
 
 // A default stream can't be destroyed.
-void sp_streams_forget_handle(CUstream handle, struct sp_stream *of) {
+void sp_remember_forget_handle(CUstream handle, struct sp_stream *of) {
     struct sp_stream *known;
     if (!atomic_load(&remembers) || sp_stream_is_default(handle))
         return;
@@ -120,7 +120,7 @@ void sp_streams_forget_handle(CUstream handle, struct sp_stream *of) {
         forget_handle_of(of);
 }
 
-void sp_streams_forget_handles(void) {
+void sp_remember_forget_handles(void) {
     uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
     for (uint32_t slot = 0; slot < count; slot++)
         forget_handle_of(sp_stream_at(slot));

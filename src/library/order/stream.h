@@ -153,9 +153,9 @@ static inline CUresult sp_stream_resolve_by_id(CUstream handle, unsigned long lo
     *stream = known;
     return CUDA_SUCCESS;
 }
-static inline CUresult sp_stream_resolve(CUstream handle, struct sp_stream **stream) {
+static inline CUresult sp_identity_resolve(CUstream handle, struct sp_stream **stream) {
     unsigned long long id = 0;
-    if (!sp_streams_have_ids())
+    if (!sp_identity_has_ids())
         return sp_stream_resolve_anonymous(handle, stream);
     return sp_stream_is_legacy(handle) ? sp_stream_resolve_legacy(handle, stream)
                                        : sp_stream_resolve_by_id(handle, &id, stream);
@@ -166,7 +166,7 @@ static inline CUresult sp_stream_resolve(CUstream handle, struct sp_stream **str
 // the current context, so that is only to be believed, and to be remembered, of a program that
 // promises to have one. A thread's own default stream has the same handle in every thread; but each
 // has its own table, and no slot of a default stream is ever given to another one.
-static inline struct sp_stream *sp_stream_remembered(CUstream handle) {
+static inline struct sp_stream *sp_remember_find(CUstream handle) {
     uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
     struct sp_stream *stream = sp_streams_by_handle[sp_stream_hash(name) % SP_STREAMS_BY_HANDLE];
     bool is_it = stream && atomic_load_explicit(&stream->known_as, memory_order_acquire) == name;
@@ -174,15 +174,15 @@ static inline struct sp_stream *sp_stream_remembered(CUstream handle) {
 }
 
 // Remembers the stream that the handle was just resolved to.
-void sp_stream_remember(struct sp_stream *stream, CUstream handle);
+void sp_remember_stream(struct sp_stream *stream, CUstream handle);
 
 // Makes every thread forget a handle, before the stream that it names (null: it isn't told) is
 // destroyed, and waits for who has borrowed that, even if it was forgotten before; and all handles.
-void sp_streams_forget_handle(CUstream handle, struct sp_stream *of);
-void sp_streams_forget_handles(void);
+void sp_remember_forget_handle(CUstream handle, struct sp_stream *of);
+void sp_remember_forget_handles(void);
 
 // The calling thread remembers no stream any more.
-void sp_streams_forget_by_thread(void);
+void sp_remember_forget_by_thread(void);
 
 // The stream of a slot that a fence names.
 enum {
@@ -202,17 +202,17 @@ uint32_t sp_stream_count(void);
 // The stream with this first word of its name was destroyed: once all of it has completed, its slot
 // is given to another. A slot that is another stream's by now is left alone. Of an anonymous
 // stream, whose name others may have, nothing is said.
-void sp_stream_set_gone(struct sp_stream *stream, uint64_t word);
+void sp_registry_set_gone(struct sp_stream *stream, uint64_t word);
 
 // The same for a thread's own default stream, when the thread ends.
-void sp_stream_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name);
+void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name);
 
 // Ends the streams of contexts that were destroyed or reset, as far as the driver can tell: what
 // was freed there is complete. Each context with frees pending is asked once, but that of `alive`
 // (may be null), a stream that the caller was just passed. True when something was learned. The
 // second asks of a few contexts, by turns.
-bool sp_streams_end_with_gone_contexts(const struct sp_stream *alive);
-bool sp_streams_end_with_some_gone_contexts(const struct sp_stream *alive);
+bool sp_end_gone_contexts(const struct sp_stream *alive);
+bool sp_end_some_gone_contexts(const struct sp_stream *alive);
 
 // For who only tells of a stream: its slot may be given to another one meanwhile.
 static inline CUstream sp_stream_handle_now(const struct sp_stream *stream) {
@@ -226,6 +226,6 @@ static inline bool sp_stream_is_of(const struct sp_stream *stream, CUcontext con
 bool sp_stream_is_of_current_context(const struct sp_stream *stream);
 
 // For tests, with no other thread about: forgets all streams.
-void sp_streams_close(void);
+void sp_registry_close(void);
 
 #endif

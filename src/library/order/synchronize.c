@@ -10,8 +10,8 @@
 // Marks that a synchronise has passed have nothing more to tell. Those that a question found
 // complete have: the order, to whoever goes by synchronises alone.
 static void drop_passed_marks(struct sp_stream *stream) {
-    sp_stream_drop_marks(stream, atomic_load_explicit(&stream->synchronized, memory_order_acquire));
-    sp_stream_trim_spares(stream);
+    sp_mark_drop_until(stream, atomic_load_explicit(&stream->synchronized, memory_order_acquire));
+    sp_mark_trim_spares(stream);
 }
 
 // What there was of a stream when it was synchronised or queried. The mark stands behind all frees
@@ -24,9 +24,9 @@ struct view {
 };
 
 static void look_at(struct sp_stream *stream, struct view *view) {
-    *view = (struct view){.chain_end = sp_stream_chain_end(stream)};
-    sp_stream_copy_clock(stream, &view->clock);
-    view->sequence = sp_stream_close_sequence(stream);
+    *view = (struct view){.chain_end = sp_anonymous_chain_end(stream)};
+    sp_learn_copy_clock(stream, &view->clock);
+    view->sequence = sp_progress_close(stream);
 }
 
 static void close_view(struct view *view) {
@@ -43,7 +43,7 @@ static bool answers_for_itself_alone(const struct sp_stream *stream) {
 
 static void mark_frees(struct sp_stream *stream, struct view *view) {
     if (stream->identified && answers_for_itself_alone(stream))
-        sp_stream_mark(stream, &view->mark);
+        sp_mark_stream(stream, &view->mark);
 }
 
 // Of an identified stream: what the driver's answer alone has shown.
@@ -51,9 +51,9 @@ static void publish_answer(struct sp_stream *stream, const struct view *view,
                            enum sp_knowledge how) {
     if (!stream->identified)
         return;
-    sp_clock_publish(&view->clock, how);
+    sp_progress_publish_clock(&view->clock, how);
     if (!answers_for_itself_alone(stream))
-        sp_stream_publish(stream, view->sequence, how);
+        sp_progress_publish(stream, view->sequence, how);
 }
 
 // Of an anonymous stream a synchronise says nothing about the work of an earlier one with the same
@@ -61,23 +61,23 @@ static void publish_answer(struct sp_stream *stream, const struct view *view,
 // answer is certain, so what it shows is what the synchronise has shown.
 static CUresult await_chain(struct sp_stream *stream, uint64_t end) {
     CUresult error = answers_for_itself_alone(stream) ? sp_chain_await(stream, end)
-                                                      : sp_chain_confirm(stream, end);
-    sp_stream_poll(stream);
-    sp_stream_trim_spares(stream);
+                                                      : sp_anonymous_confirm(stream, end);
+    sp_poll_stream(stream);
+    sp_mark_trim_spares(stream);
     return error;
 }
 
 static CUresult await_frees(struct sp_stream *stream, const struct view *view) {
     if (!stream->identified)
         return await_chain(stream, view->chain_end);
-    CUresult error = view->mark ? sp_mark_await(view->mark) : CUDA_SUCCESS;
+    CUresult error = view->mark ? sp_poll_await_mark(view->mark) : CUDA_SUCCESS;
     drop_passed_marks(stream);
     return error;
 }
 
 // The mark comes first, and is waited for: so a synchronise waits for what stands before the frees,
 // as it does behind CUDA's own.
-CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle) {
+CUresult sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
     struct view view;
     look_at(stream, &view);
     mark_frees(stream, &view);
@@ -95,17 +95,17 @@ static bool has_pending_frees(const struct sp_stream *stream, const struct view 
         return false;
     return stream->identified
                ? view->mark &&
-                     !sp_fence_is_complete((struct sp_fence){stream->slot, view->mark->sequence})
-               : sp_stream_has_pending_events(stream);
+                     !sp_progress_is_complete((struct sp_fence){stream->slot, view->mark->sequence})
+               : sp_progress_has_pending_events(stream);
 }
 
 // An event of an idle stream is complete a microsecond after its record, so it is asked more than
 // once.
 static CUresult ask_for_frees(struct sp_stream *stream, const struct view *view) {
     enum { QUESTIONS = 16 };
-    CUresult error = stream->identified ? CUDA_SUCCESS : sp_stream_poll(stream);
+    CUresult error = stream->identified ? CUDA_SUCCESS : sp_poll_stream(stream);
     for (int i = 0; i < QUESTIONS && error == CUDA_SUCCESS && has_pending_frees(stream, view); i++)
-        error = view->mark ? sp_mark_ask(view->mark) : sp_stream_poll(stream);
+        error = view->mark ? sp_poll_mark(view->mark) : sp_poll_stream(stream);
     drop_passed_marks(stream);
     return error == CUDA_SUCCESS && has_pending_frees(stream, view) ? CUDA_ERROR_NOT_READY : error;
 }
@@ -124,14 +124,14 @@ static CUresult query(struct sp_stream *stream, CUstream handle) {
     return error;
 }
 
-CUresult sp_stream_query(struct sp_stream *stream, CUstream handle) {
+CUresult sp_synchronize_query(struct sp_stream *stream, CUstream handle) {
     return sp_native_noted(query(stream, handle), "cuStreamQuery");
 }
 
-CUresult sp_stream_ask(struct sp_stream *stream) {
-    CUstreamCaptureMode mode = sp_relaxed_mode_enter();
+CUresult sp_synchronize_ask(struct sp_stream *stream) {
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
     CUresult error = query(stream, stream->handle);
-    sp_relaxed_mode_leave(mode);
+    sp_capture_mode_restore(mode);
     return error;
 }
 
@@ -144,7 +144,7 @@ static void publish_context(const struct sp_closing *closing) {
 }
 
 // A context's synchronise covers all of its streams, those destroyed since included.
-CUresult sp_context_synchronize(void) {
+CUresult sp_synchronize_context(void) {
     CUcontext context = NULL;
     uint64_t id;
     struct sp_closing closing;

@@ -8,14 +8,14 @@
 #include "order/progress.h"
 
 // `handle` is what the caller named the stream by.
-CUresult sp_stream_synchronize(struct sp_stream *stream, CUstream handle);
-CUresult sp_stream_query(struct sp_stream *stream, CUstream handle);
+CUresult sp_synchronize_stream(struct sp_stream *stream, CUstream handle);
+CUresult sp_synchronize_query(struct sp_stream *stream, CUstream handle);
 
 // The same as a question of ours, inside a call that was made with the stream: no capture is
 // touched by it.
-CUresult sp_stream_ask(struct sp_stream *stream);
+CUresult sp_synchronize_ask(struct sp_stream *stream);
 
 // Of the current context.
-CUresult sp_context_synchronize(void);
+CUresult sp_synchronize_context(void);
 
 #endif

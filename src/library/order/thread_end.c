@@ -25,11 +25,11 @@ static void end(void *unused) {
     (void)unused;
     if (++rounds < ROUND && pthread_setspecific(key, &mine) == 0)
         return;
-    sp_streams_forget_by_thread();
+    sp_remember_forget_by_thread();
     while (mine) {
         struct own *own = mine;
         mine = own->next;
-        sp_stream_set_threadless(own->stream, &own->name);
+        sp_registry_set_threadless(own->stream, &own->name);
         free(own);
     }
 }
@@ -65,7 +65,7 @@ static bool is_mine(const struct sp_stream *stream) {
     return own != NULL;
 }
 
-void sp_thread_owns(struct sp_stream *stream, const struct sp_stream_name *name) {
+void sp_thread_end_note(struct sp_stream *stream, const struct sp_stream_name *name) {
     pthread_once(&once, make_key);
     if (!has_key || pthread_setspecific(key, &mine) != 0)
         return;

@@ -13,6 +13,6 @@
 
 // The stream is the calling thread's own default stream of some context, perhaps known as that
 // already. Without host memory it stays for good.
-void sp_thread_owns(struct sp_stream *stream, const struct sp_stream_name *name);
+void sp_thread_end_note(struct sp_stream *stream, const struct sp_stream_name *name);
 
 #endif

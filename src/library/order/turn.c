@@ -40,14 +40,14 @@ void sp_turn_join(struct sp_stream *stream) {
 
 void sp_turn_end(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
-    bool stays = sp_stream_has_pending_events(stream);
+    bool stays = sp_progress_has_pending_events(stream);
     atomic_store_explicit(&stream->has_turn, stays, memory_order_relaxed);
     sp_lock_release(&stream->lock);
     if (stays)
         push(stream);
 }
 
-void sp_turns_close(void) {
+void sp_turn_close_all(void) {
     for (int i = 0; i < TURNS; i++)
         turns[i].streams = (struct sp_list){NULL, NULL};
 }

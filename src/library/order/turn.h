@@ -25,6 +25,6 @@ struct sp_stream *sp_turn_next(uint64_t context_id);
 void sp_turn_end(struct sp_stream *stream);
 
 // For tests, when all streams are forgotten.
-void sp_turns_close(void);
+void sp_turn_close_all(void);
 
 #endif

@@ -22,7 +22,7 @@ static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, 
 CUresult sp_pool_ask_current_context(struct sp_pool *pool) {
     CUcontext context = NULL;
     uint64_t id;
-    CUresult error = sp_streams_poll_current_context();
+    CUresult error = sp_poll_current_context();
     if (error != CUDA_SUCCESS || !sp_pool_may_ask(pool))
         return error;
     error = sp_context_current(&context, &id);

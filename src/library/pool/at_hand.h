@@ -183,7 +183,7 @@ static SP_HOT bool sp_put_at_hand(uintptr_t owner, uint64_t address,
                                   const struct sp_stream *stream) {
     struct sp_lane *lane = sp_owner_lane(owner);
     uint64_t sequence;
-    if (SP_UNLIKELY(!lane || lane->stream != stream || !sp_stream_is_noted(stream, &sequence)))
+    if (SP_UNLIKELY(!lane || lane->stream != stream || !sp_progress_is_noted(stream, &sequence)))
         return false;
     struct sp_slab *slab = sp_owner_slab(owner);
     sp_biased_acquire(&lane->lock);

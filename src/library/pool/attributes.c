@@ -108,12 +108,12 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     sp_lock_acquire(&pool->lock);
     atomic_store(&pool->deterministic, deterministic);
     atomic_store(&pool->is_complete,
-                 deterministic ? sp_fence_is_synchronized : sp_fence_is_complete);
+                 deterministic ? sp_progress_is_synchronized : sp_progress_is_complete);
     pool->settled = UINT64_MAX;
     SP_LIST_FOR_EACH(link, &pool->lanes) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         if (deterministic)
-            sp_stream_set_strict(lane->stream);
+            sp_progress_set_strict(lane->stream);
     }
     sp_pool_share_unfenced(pool);
     sp_lock_release(&pool->lock);

@@ -100,7 +100,7 @@ static bool put_near_locked(struct sp_lane *lane, uintptr_t owner, uint64_t addr
 // whose section is a later one sees that it was.
 static bool put_near(uintptr_t owner, uint64_t address, struct sp_stream *stream) {
     struct sp_lane *lane = sp_owner_lane(owner);
-    uint64_t sequence = sp_stream_number(stream);
+    uint64_t sequence = sp_progress_number(stream);
     bool put = false, over = false, shorten = false;
     if (!lane || lane->stream != stream || !stream->identified)
         return false;
@@ -112,7 +112,7 @@ static bool put_near(uintptr_t owner, uint64_t address, struct sp_stream *stream
         shorten = is_shortening_due(lane);
     poolMemPool_t handle = atomic_load_explicit(&pool->handle, memory_order_relaxed);
     sp_biased_release(&lane->lock);
-    if (over && sp_stream_record_freed(stream) != CUDA_SUCCESS)
+    if (over && sp_mark_record_freed(stream) != CUDA_SUCCESS)
         uncount_record(lane, pool, stream);
     if (SP_UNLIKELY(shorten))
         shorten_quick(lane, pool, handle, stream);
@@ -358,7 +358,7 @@ struct sp_pool *sp_pool_of_address(uint64_t address) {
 }
 
 static void record(struct sp_pool *pool, struct sp_stream *stream) {
-    if (sp_stream_record(stream) == CUDA_SUCCESS)
+    if (sp_mark_record(stream) == CUDA_SUCCESS)
         sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
 }
 
@@ -368,7 +368,7 @@ static void ask_for_other_context(const struct release *release) {
     const struct sp_stream *owner = release->account->stream;
     if (!sp_stream_is_of(release->stream, owner->context, owner->context_id) &&
         sp_pool_may_ask(release->pool))
-        sp_stream_poll(release->stream);
+        sp_poll_stream(release->stream);
 }
 
 // What there is to do besides: the record that makes the free known, and the account. The free
@@ -404,7 +404,7 @@ SP_COLD poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct s
         return sp_page_map_find((uint64_t)(uintptr_t)pointer) ? not_live(pointer)
                                                               : free_foreign(pointer, stream);
     if (stream) {
-        CUresult fenced = sp_stream_free_point(stream, &release.sequence);
+        CUresult fenced = sp_identity_at_free(stream, &release.sequence);
         if (fenced != CUDA_SUCCESS)
             return sp_fail_driver(fenced, "recording the point of the free");
     }

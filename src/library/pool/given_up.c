@@ -133,7 +133,7 @@ static bool begin_waiting_locked(struct sp_pool *pool) {
 // A pool whose measure of completion is about to change is pinned, and so neither waits nor rests.
 static bool try_to_wait(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
-    pool->awaits_synchronize = sp_pool_measure(pool) == sp_fence_is_synchronized;
+    pool->awaits_synchronize = sp_pool_measure(pool) == sp_progress_is_synchronized;
     bool noted = note_all(pool);
     if (noted)
         begin_waiting_locked(pool);
@@ -168,8 +168,8 @@ static void wake_completed_in(struct sp_tree *tree, bool (*is_complete)(struct s
 
 static void wake_completed(struct sp_device *device) {
     sp_lock_acquire(&device->lock);
-    wake_completed_in(&device->awaited[COMPLETION], sp_fence_is_complete);
-    wake_completed_in(&device->awaited[SYNCHRONIZE], sp_fence_is_synchronized);
+    wake_completed_in(&device->awaited[COMPLETION], sp_progress_is_complete);
+    wake_completed_in(&device->awaited[SYNCHRONIZE], sp_progress_is_synchronized);
     sp_lock_release(&device->lock);
 }
 
@@ -298,7 +298,7 @@ static void reap_due(struct sp_device *device) {
 void sp_device_reap(struct sp_device *device) {
     if (atomic_load_explicit(&device->given_up, memory_order_acquire) == 0)
         return;
-    sp_streams_end_with_gone_contexts(NULL);
+    sp_end_gone_contexts(NULL);
     wake_completed(device);
     reap_due(device);
 }

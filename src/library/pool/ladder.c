@@ -37,7 +37,7 @@ static CUresult primed(struct sp_request *request, struct sp_block **block) {
 // What was freed in a context that was destroyed is complete, under every policy. Nobody tells, so
 // it is looked for.
 static CUresult of_gone_contexts(struct sp_request *request, struct sp_block **block) {
-    if (sp_streams_end_with_some_gone_contexts(request->lane->stream))
+    if (sp_end_some_gone_contexts(request->lane->stream))
         *block = sp_take(request);
     return CUDA_SUCCESS;
 }
@@ -50,11 +50,11 @@ static bool may_ask_others(const struct sp_request *request) {
 static CUresult found_complete(struct sp_request *request, struct sp_block **block) {
     if (!may_ask_others(request))
         return CUDA_SUCCESS;
-    uint64_t before = sp_streams_news();
+    uint64_t before = sp_progress_news();
     CUresult error = sp_pool_ask_some_open_lanes(request->pool, request->lane);
     if (error == CUDA_SUCCESS)
-        error = sp_streams_poll_some_of(request->lane->stream);
-    request->brought_news = sp_streams_news() != before;
+        error = sp_poll_some_of(request->lane->stream);
+    request->brought_news = sp_progress_news() != before;
     if (error == CUDA_SUCCESS)
         *block = sp_take(request);
     return error;
@@ -189,7 +189,7 @@ static void apply_threshold_unasked(const struct sp_request *request) {
         atomic_load_explicit(&pool->reserved, memory_order_relaxed) <=
             atomic_load_explicit(&pool->release_threshold, memory_order_relaxed))
         return;
-    if (is_turn_of_threshold(pool) && sp_stream_ask(request->lane->stream) == CUDA_SUCCESS &&
+    if (is_turn_of_threshold(pool) && sp_synchronize_ask(request->lane->stream) == CUDA_SUCCESS &&
         is_idle(pool) && could_grow(request))
         sp_pool_trim_to_threshold(pool);
 }
@@ -321,7 +321,7 @@ static CUresult climb(const struct step *steps, size_t count, struct sp_request 
             return error;
         if (!*block)
             continue;
-        sp_stream_note_acquired(request->lane->stream, &(*block)->fences);
+        sp_slot_note_acquired(request->lane->stream, &(*block)->fences);
         enum sp_statistic counts = steps[i].counts;
         sp_pool_count(request->pool,
                       counts == SP_STATISTIC_COUNT ? rule_statistic(request, *block) : counts);
@@ -335,15 +335,15 @@ static CUresult climb(const struct step *steps, size_t count, struct sp_request 
 // Of many streams, lanes and contexts the rungs so far have looked at some.
 static CUresult look_at_all(struct sp_request *request, struct sp_block **block) {
     CUresult error = CUDA_SUCCESS;
-    uint64_t before = sp_streams_news();
-    if (sp_stream_count() <= SP_STREAMS_IN_TURN)
+    uint64_t before = sp_progress_news();
+    if (sp_stream_count() <= SP_POLL_SOME)
         return CUDA_SUCCESS;
-    sp_streams_end_with_gone_contexts(request->lane->stream);
+    sp_end_gone_contexts(request->lane->stream);
     if (may_ask_others(request))
         error = sp_pool_fence_open_lanes(request->pool, request->lane, true);
     if (error == CUDA_SUCCESS && may_ask_others(request))
-        error = sp_streams_poll_context_of(request->lane->stream);
-    request->brought_news = request->brought_news || sp_streams_news() != before;
+        error = sp_poll_context_of(request->lane->stream);
+    request->brought_news = request->brought_news || sp_progress_news() != before;
     return error == CUDA_SUCCESS ? sp_climb_again(request, block) : error;
 }
 
@@ -355,8 +355,8 @@ typedef CUresult question(struct sp_request *request);
 // whoever asks next.
 static CUresult ask_own_stream(struct sp_request *request) {
     struct sp_stream *stream = request->lane->stream;
-    CUresult error = sp_stream_ask(stream);
-    return error == CUDA_ERROR_NOT_READY ? sp_stream_record(stream) : error;
+    CUresult error = sp_synchronize_ask(stream);
+    return error == CUDA_ERROR_NOT_READY ? sp_mark_record(stream) : error;
 }
 
 // A capture that begins between two questions is one more reason not to know.
@@ -406,10 +406,10 @@ CUresult sp_ask_and_climb(struct sp_request *request, struct sp_block **block) {
     CUresult error = CUDA_SUCCESS;
     for (size_t i = 0;
          i < sizeof questions / sizeof questions[0] && error == CUDA_SUCCESS && !*block; i++) {
-        uint64_t before = sp_streams_news();
+        uint64_t before = sp_progress_news();
         sp_pool_count(request->pool, SP_STATISTIC_LastQuestions);
         error = questions[i](request);
-        if (error != CUDA_SUCCESS || sp_streams_news() == before)
+        if (error != CUDA_SUCCESS || sp_progress_news() == before)
             continue;
         request->brought_news = true;
         error = sp_climb_again(request, block);

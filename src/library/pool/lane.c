@@ -38,7 +38,7 @@ bool sp_lane_holds_back(const struct sp_lane *lane) {
     struct sp_fence last = {lane->stream->slot,
                             atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed)};
     return atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) > 0 &&
-           last.sequence > sp_stream_covered(lane->stream);
+           last.sequence > sp_progress_covered(lane->stream);
 }
 
 static struct sp_lane *take_spare(void) {
@@ -157,7 +157,7 @@ static bool promises_open_lanes(const struct sp_pool *pool) {
 
 // A pool that goes by synchronises alone learns of no other thing.
 static bool is_open(const struct sp_pool *pool, const struct sp_stream *stream) {
-    return promises_open_lanes(pool) && sp_stream_can_be_borrowed(stream) &&
+    return promises_open_lanes(pool) && sp_borrow_is_possible(stream) &&
            !sp_pool_is_deterministic(pool);
 }
 
@@ -191,14 +191,14 @@ static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
     return is_open(lane->pool, lane->stream) &&
            atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) > share &&
            atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) >
-               sp_stream_covered(lane->stream);
+               sp_progress_covered(lane->stream);
 }
 
 // A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream
 // that is busy would make the later work of all blocking streams wait for what they have pending,
 // so that is for who needs an event and can't do with an answer.
 static CUresult ask_or_record(struct sp_lane *lane, bool may_ask) {
-    CUresult error = may_ask ? sp_stream_ask(lane->stream) : CUDA_ERROR_NOT_READY;
+    CUresult error = may_ask ? sp_synchronize_ask(lane->stream) : CUDA_ERROR_NOT_READY;
     if (error != CUDA_ERROR_NOT_READY)
         return error;
     if (may_ask && sp_stream_is_legacy(lane->stream->handle))
@@ -208,10 +208,10 @@ static CUresult ask_or_record(struct sp_lane *lane, bool may_ask) {
 }
 
 static CUresult fence_open(struct sp_lane *lane, const struct sp_lane *caller, bool may_ask) {
-    if (!sp_stream_borrow(lane->stream, caller ? caller->stream : NULL))
+    if (!sp_borrow_stream(lane->stream, caller ? caller->stream : NULL))
         return CUDA_SUCCESS;
     CUresult error = ask_or_record(lane, may_ask);
-    sp_stream_give_back(lane->stream);
+    sp_borrow_end(lane->stream);
     return error;
 }
 
@@ -285,7 +285,7 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     if (known)
         return known;
     if (sp_pool_is_deterministic(pool))
-        sp_stream_set_strict(lane->stream);
+        sp_progress_set_strict(lane->stream);
     sp_list_push_back(&pool->lanes, &lane->link);
     if (sp_stream_is_legacy(lane->stream->handle))
         sp_list_push_back(&pool->legacy_lanes, &lane->legacy_link);
@@ -323,6 +323,6 @@ void sp_pool_free_lanes(struct sp_pool *pool) {
 }
 
 void sp_lane_record(struct sp_lane *lane) {
-    if (sp_stream_record(lane->stream) == CUDA_SUCCESS)
+    if (sp_mark_record(lane->stream) == CUDA_SUCCESS)
         sp_pool_count(lane->pool, SP_STATISTIC_EventsRecorded);
 }

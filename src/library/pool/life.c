@@ -155,7 +155,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->trim_due, false);
     atomic_store(&pool->synchronized, false);
     atomic_store(&pool->is_short, false);
-    atomic_store(&pool->is_complete, sp_fence_is_complete);
+    atomic_store(&pool->is_complete, sp_progress_is_complete);
     for (int i = 0; i < SP_STATISTIC_COUNT; i++)
         atomic_store(&pool->statistics[i], 0);
     atomic_store(&pool->keep.primed, 0);

@@ -46,14 +46,14 @@ static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_i
 static void note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
                              const struct sp_fence_set *fences) {
     if (!sp_stream_acts(lane->stream) ||
-        sp_stream_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
+        sp_action_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
         return;
-    slab->last_sequence = sp_stream_number(lane->stream);
+    slab->last_sequence = sp_progress_number(lane->stream);
     sp_number_raise(&lane->stream->freed, slab->last_sequence);
 }
 
 static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
-    sp_stream_note_acquired(lane->stream, &slab->foreign);
+    sp_slot_note_acquired(lane->stream, &slab->foreign);
     note_debt_locked(lane, slab, &slab->foreign);
     bool listed = sp_slab_has_free(slab);
     sp_slab_accept_returned(slab);
@@ -126,10 +126,10 @@ static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, 
     uint64_t address = 0;
     if (!has_returned(lane, sp_size_class_of(size)))
         return 0;
-    if (sp_streams_end_with_some_gone_contexts(lane->stream))
+    if (sp_end_some_gone_contexts(lane->stream))
         address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseComplete);
     if (!address && !(flags & poolMallocSameStreamOnly) && sp_pool_may_ask(pool) &&
-        sp_streams_poll_some_of(lane->stream) == CUDA_SUCCESS)
+        sp_poll_some_of(lane->stream) == CUDA_SUCCESS)
         address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseFoundComplete);
     return address;
 }
@@ -207,7 +207,7 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     if (!ask)
         return;
     sp_pool_ask_some_open_lanes(pool, lane);
-    sp_streams_poll_some_of(lane->stream);
+    sp_poll_some_of(lane->stream);
     sp_lock_acquire(&pool->lock);
     sp_pool_settle_part(pool);
     sp_lock_release(&pool->lock);
@@ -261,7 +261,7 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
 }
 
 static void record_to_join(struct sp_pool *pool, struct sp_stream *stream) {
-    if (sp_stream_record(stream) == CUDA_SUCCESS)
+    if (sp_mark_record(stream) == CUDA_SUCCESS)
         sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
 }
 
@@ -303,8 +303,8 @@ static enum sp_debt debt_locked(const struct sp_lane *lane, uintptr_t owner) {
     bool (*is_complete)(struct sp_fence fence) = sp_pool_measure(lane->pool);
     if (!sp_pool_follows_legacy(lane->pool))
         return SP_DEBT_NONE;
-    return slab ? sp_stream_debt_for_own(lane->stream, slab->last_sequence, is_complete)
-                : sp_stream_debt_for(lane->stream, &sp_owner_block(owner)->fences, is_complete);
+    return slab ? sp_action_debt_for_own(lane->stream, slab->last_sequence, is_complete)
+                : sp_action_debt_for(lane->stream, &sp_owner_block(owner)->fences, is_complete);
 }
 
 // What the stream owes for an allocation that was just made.
@@ -323,12 +323,12 @@ static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
 static enum sp_debt debt_at_hand(const struct sp_pool *pool, const struct sp_stream *stream,
                                  uint64_t freed) {
     return sp_pool_follows_legacy(pool)
-               ? sp_stream_debt_for_own(stream, freed, sp_pool_measure(pool))
+               ? sp_action_debt_for_own(stream, freed, sp_pool_measure(pool))
                : SP_DEBT_NONE;
 }
 
 static poolError_t act(struct sp_pool *pool, struct sp_stream *stream, enum sp_debt debt) {
-    CUresult error = sp_stream_act(stream, debt);
+    CUresult error = sp_action_make(stream, debt);
     if (error != CUDA_SUCCESS)
         return sp_fail_driver(error, "ordering the stream behind the memory's earlier uses");
     sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
@@ -400,7 +400,7 @@ static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t 
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
-    CUresult ordered = sp_stream_before_reuse(stream);
+    CUresult ordered = sp_identity_before_reuse(stream);
     return ordered == CUDA_SUCCESS
                ? poolSuccess
                : sp_fail_driver(ordered, "ordering the stream behind its earlier frees");

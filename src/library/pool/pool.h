@@ -259,7 +259,7 @@ struct sp_pool {
     const struct sp_list *in_turn;
     _Atomic uint32_t open_in_turn; // the slot of the open lane that is asked next
     _Atomic uint32_t lane_count;   // written under `lock`
-    uint64_t settled;              // sp_streams_news() when the tiers were last looked through
+    uint64_t settled;              // sp_progress_news() when the tiers were last looked through
     // Growths before which the threshold is not applied, of a pool with very many lanes.
     _Atomic uint32_t threshold_rests;
 

@@ -109,7 +109,7 @@ poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes) {
         return sp_fail(poolErrorMemoryAllocation,
                        "%zu bytes are more than the pool can ever hold (%zu)", bytes, most);
     sp_native_error_note(CUDA_SUCCESS, "");
-    sp_streams_end_with_gone_contexts(NULL);
+    sp_end_gone_contexts(NULL);
     CUresult error = prime(pool, rounded);
     if (error == CUDA_ERROR_OUT_OF_MEMORY)
         error = prime_after_trim(pool, rounded);

@@ -28,7 +28,7 @@ void sp_promises_end(void) {
         while ((pool = sp_device_next_pool(device, pool)))
             sp_pool_fence_open_lanes(pool, NULL, false);
     }
-    sp_streams_forget_handles();
+    sp_remember_forget_handles();
 }
 
 enum {

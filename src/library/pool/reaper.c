@@ -60,7 +60,7 @@ static enum outcome bury_one(struct sp_pool *pool) {
         return REFUSED;
     if (!sp_pool_has_zombies(pool))
         return IDLE;
-    return sp_streams_end_with_gone_contexts(NULL) ? PROGRESS : PENDING;
+    return sp_end_gone_contexts(NULL) ? PROGRESS : PENDING;
 }
 
 // A trim that is asked for meanwhile is not lost: it is due again then.
@@ -172,7 +172,7 @@ static void pause_locked(uint64_t nanoseconds) {
 static bool await_call_locked(void) {
     uint64_t end = sp_time_now() + IDLE_MAX;
     bool in_time = true;
-    if (reaper.outcome == PENDING && !sp_streams_await_news(reaper.news, hear_news))
+    if (reaper.outcome == PENDING && !sp_progress_await_news(reaper.news, hear_news))
         return true;
     while (!reaper.called && !reaper.ending && in_time)
         in_time = sp_condition_wait_until(&reaper.changed, &reaper.lock, end);
@@ -204,7 +204,7 @@ static void *run(void *unused) {
     pthread_mutex_lock(&reaper.lock);
     while (goes_on && !reaper.ending) {
         reaper.called = false;
-        reaper.news = sp_streams_news();
+        reaper.news = sp_progress_news();
         reaper.outcome = round_locked();
         if (reaper.outcome == PROGRESS || reaper.outcome == IDLE)
             pause = PAUSE_MIN;
@@ -268,7 +268,7 @@ void sp_reaper_stop(void) {
 // What is known to be new must have been seen, too, unless it is of no use.
 static bool is_at_rest_locked(void) {
     return reaper.resting && !reaper.called && reaper.outcome != BUSY &&
-           (reaper.outcome != PENDING || reaper.news == sp_streams_news());
+           (reaper.outcome != PENDING || reaper.news == sp_progress_news());
 }
 
 // The pool's struct is never freed, so it may be looked at whoever has it by now.

@@ -200,7 +200,7 @@ static void say_context_fence(const struct sp_shortage *shortage, struct text *t
     uint64_t most = sp_figure(&pool->context_wait_max);
     if (is_on || !sp_shortage_is_near(shortage, SP_UNFENCED))
         return;
-    if (!sp_context_must_be_awaited()) {
+    if (!sp_context_wait_is_needed()) {
         if (fits_ordered(shortage, SP_UNFENCED) &&
             sp_request_allows(shortage->request, poolMemPoolReuseAllowInternalDependencies))
             add(text, ", or ContextFence has the stream wait for it");

@@ -17,7 +17,7 @@ void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp
                                    .looks = SP_REQUEST_LOOKS};
     if (sp_request_allows(request, poolMemPoolReuseFollowEventDependencies))
         request->reach = SP_RULE_ORDERED;
-    sp_stream_copy_clock(lane->stream, &request->clock);
+    sp_learn_copy_clock(lane->stream, &request->clock);
 }
 
 void sp_request_close(struct sp_request *request) {
@@ -26,7 +26,7 @@ void sp_request_close(struct sp_request *request) {
 
 void sp_request_refresh(struct sp_request *request) {
     sp_clock_clear(&request->clock);
-    sp_stream_copy_clock(request->lane->stream, &request->clock);
+    sp_learn_copy_clock(request->lane->stream, &request->clock);
 }
 
 bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy) {
@@ -61,7 +61,7 @@ static enum sp_rule decide(const struct sp_request *request, struct sp_fence fen
         .ordered_until = sp_clock_at(&request->clock, fence.slot),
         .fenced_until = fenced_until(owner, taker),
         .legacy_ordered =
-            sp_pool_follows_legacy(request->pool) && sp_stream_is_legacy_ordered(taker, fence),
+            sp_pool_follows_legacy(request->pool) && sp_action_is_legacy_ordered(taker, fence),
         .follow_dependencies = request->made_order ||
                                sp_request_allows(request, poolMemPoolReuseFollowEventDependencies),
         .insert_dependencies =

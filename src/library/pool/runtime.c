@@ -322,15 +322,15 @@ static void close_device(struct sp_device *device) {
 
 void sp_runtime_teardown(void) {
     sp_reaper_stop();
-    sp_context_waits_end();
+    sp_context_wait_end_all();
     struct sp_device *device = NULL;
     while ((device = sp_runtime_next_device(device)))
         close_device(device);
-    sp_events_close();
-    sp_streams_close();
+    sp_event_close_all();
+    sp_registry_close();
     for (int ordinal = 0; ordinal < runtime.device_count; ordinal++)
         sp_primary_release(&sp_devices[ordinal].primary, ordinal);
-    sp_sentinels_close();
+    sp_sentinel_close_all();
     sp_page_map_clear();
     runtime.device_count = 0;
     atomic_store(&runtime.hears_synchronizes, false);

@@ -17,7 +17,7 @@ static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_
 
 static bool is_fenced(const struct sp_pool *pool, struct sp_fence fence) {
     const struct sp_lane *lane = sp_pool_find_lane(pool, fence.slot);
-    return fence.sequence <= sp_stream_covered(sp_stream_at(fence.slot)) ||
+    return fence.sequence <= sp_progress_covered(sp_stream_at(fence.slot)) ||
            (lane && sp_lane_is_open(lane));
 }
 
@@ -169,8 +169,8 @@ void sp_lane_refile_unfenced(struct sp_lane *lane, uint64_t covered) {
 }
 
 static uint64_t known_of(const struct sp_pool *pool, const struct sp_stream *stream) {
-    return sp_pool_measure(pool) == sp_fence_is_synchronized ? sp_stream_synchronized(stream)
-                                                             : sp_stream_completed(stream);
+    return sp_pool_measure(pool) == sp_progress_is_synchronized ? sp_progress_synchronized(stream)
+                                                                : sp_progress_completed(stream);
 }
 
 // What an open lane has filed, and is no longer to be found there, once the lane is closed.
@@ -182,7 +182,7 @@ static void refile_closed(struct sp_lane *lane) {
 
 // False when there is more to do.
 static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *looks) {
-    if (!refile_unfenced(lane, sp_stream_covered(lane->stream), looks))
+    if (!refile_unfenced(lane, sp_progress_covered(lane->stream), looks))
         return false;
     if (lane->was_open && !sp_lane_is_open(lane))
         refile_closed(lane);
@@ -205,7 +205,7 @@ static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news)
     if (seen > news || news - seen > atomic_load_explicit(&pool->lane_count, memory_order_relaxed))
         return false;
     for (uint64_t number = seen; number < news; number++) {
-        if (!sp_streams_news_of(number, &slot))
+        if (!sp_progress_news_of(number, &slot))
             return false;
     }
     return true;
@@ -215,7 +215,7 @@ static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news)
 static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, unsigned *looks) {
     uint32_t slot;
     for (uint64_t number = seen; number < news; number++) {
-        if (!sp_streams_news_of(number, &slot))
+        if (!sp_progress_news_of(number, &slot))
             return false; // not any more
         struct sp_lane *lane = sp_pool_find_lane(pool, slot);
         if (lane && !settle_lane(pool, lane, looks))
@@ -248,7 +248,7 @@ static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
 bool sp_pool_settle_part(struct sp_pool *pool) {
     enum { AT_WORK = -2 };
     unsigned looks = SP_SETTLED_AT_ONCE;
-    uint64_t news = sp_streams_news();
+    uint64_t news = sp_progress_news();
     uint64_t seen = pool->settled;
     if (news == seen)
         return true;

@@ -27,7 +27,7 @@ bool sp_pool_settle_part(struct sp_pool *pool);
 
 // Nothing has become known since the tiers were last looked through to the end.
 static inline bool sp_pool_is_settled(const struct sp_pool *pool) {
-    return pool->settled == sp_streams_news();
+    return pool->settled == sp_progress_news();
 }
 
 // The latter for one lane, with the lock held throughout: some hundred blocks at most, and the rest
@@ -36,7 +36,7 @@ static inline bool sp_pool_is_settled(const struct sp_pool *pool) {
 enum { SP_SETTLED_AT_ONCE = 256, SP_SETTLED_LATER = 4 };
 void sp_lane_refile_unfenced(struct sp_lane *lane, uint64_t covered);
 static inline void sp_lane_settle_fenced(struct sp_lane *lane) {
-    uint64_t covered = sp_stream_covered(lane->stream);
+    uint64_t covered = sp_progress_covered(lane->stream);
     if (SP_UNLIKELY(covered != lane->covered.now || sp_calendar_is_behind(&lane->covered)))
         sp_lane_refile_unfenced(lane, covered);
 }

@@ -366,7 +366,7 @@ CUresult sp_zombies_bury(struct sp_pool *pool, size_t *buried) {
     *buried = 0;
     if (!more)
         return CUDA_SUCCESS;
-    sp_streams_end_with_gone_contexts(NULL);
+    sp_end_gone_contexts(NULL);
     sp_pool_begin_mapping(pool);
     while (more) {
         error = sp_zombies_bury_one(pool, &more);

@@ -341,7 +341,7 @@ static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {
 
 // Puts what a trim may release where it finds it.
 static void make_ready(struct sp_pool *pool) {
-    sp_streams_end_with_gone_contexts(NULL);
+    sp_end_gone_contexts(NULL);
     sp_pool_collect(pool);
 }
 
@@ -419,7 +419,7 @@ CUresult sp_pool_trim_extent(struct sp_pool *pool, bool synchronized, uint64_t *
 
 size_t sp_pool_releasable(struct sp_pool *pool) {
     size_t sum = 0;
-    sp_streams_end_with_gone_contexts(NULL);
+    sp_end_gone_contexts(NULL);
     sp_pool_collect(pool);
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);

@@ -25,7 +25,7 @@ CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_s
         struct sp_fence fence = *sp_fence_set_at(fences, i);
         if (!is_in_the_way(request, fence))
             continue;
-        CUresult error = sp_stream_wait_fence(request->lane->stream, fence);
+        CUresult error = sp_learn_wait_fence(request->lane->stream, fence);
         if (error != CUDA_SUCCESS)
             return error;
         sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
@@ -144,7 +144,7 @@ static bool is_unfenced(const struct sp_request *request, const struct sp_lane *
 // Something that was freed on the lane is pending, and a question can tell when that ends.
 static bool may_complete(const struct sp_request *request, const struct sp_lane *lane) {
     const struct sp_stream *stream = lane->stream;
-    if (sp_request_shares_context(request, stream) && sp_stream_has_pending_events(stream))
+    if (sp_request_shares_context(request, stream) && sp_progress_has_pending_events(stream))
         return true;
     return is_unfenced(request, lane) &&
            (sp_silent_is_seen_by_legacy(stream) || trusts_context(request));
@@ -170,14 +170,14 @@ static bool is_worth_waiting(const struct sp_request *request) {
 
 // The events that are there are asked first: that costs least.
 static CUresult poll_and_climb(struct sp_request *request, struct sp_block **block) {
-    uint64_t before = sp_streams_news();
-    CUresult error = sp_streams_poll_context_of(request->lane->stream);
+    uint64_t before = sp_progress_news();
+    CUresult error = sp_poll_context_of(request->lane->stream);
     if (error != CUDA_SUCCESS)
         return error;
     *block = sp_take(request);
     if (*block)
         return CUDA_SUCCESS;
-    error = sp_streams_news() == before ? CUDA_SUCCESS : sp_climb_again(request, block);
+    error = sp_progress_news() == before ? CUDA_SUCCESS : sp_climb_again(request, block);
     return error == CUDA_SUCCESS && !*block ? sp_ask_and_climb(request, block) : error;
 }
 
@@ -203,13 +203,13 @@ CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **b
 
 CUresult sp_take_after_context_wait(struct sp_request *request, struct sp_block **block) {
     uint64_t limit = atomic_load_explicit(&request->pool->context_wait_max, memory_order_relaxed);
-    uint64_t before = sp_streams_news();
+    uint64_t before = sp_progress_news();
     *block = NULL;
-    if (limit == 0 || !sp_context_must_be_awaited() || !trusts_context(request) ||
+    if (limit == 0 || !sp_context_wait_is_needed() || !trusts_context(request) ||
         !sp_pool_may_ask(request->pool) || !any_lane(request, is_unfenced))
         return CUDA_SUCCESS;
     sp_pool_count(request->pool, SP_STATISTIC_ContextWaits);
-    CUresult error = sp_context_await(request->lane->stream, limit);
-    return error == CUDA_SUCCESS && sp_streams_news() != before ? sp_climb_again(request, block)
-                                                                : error;
+    CUresult error = sp_context_wait_for(request->lane->stream, limit);
+    return error == CUDA_SUCCESS && sp_progress_news() != before ? sp_climb_again(request, block)
+                                                                 : error;
 }

@@ -30,7 +30,7 @@ static void be_about_to_destroy(void) {
     both.destroyer = WAITS;
     sp_lock_set_hook(wait_in_vain);
     if (sigsetjmp(both.waits, 0) == 0) {
-        sp_streams_forget_handle(both.stream->handle, both.stream);
+        sp_remember_forget_handle(both.stream->handle, both.stream);
         both.destroyer = GOES_ON;
     }
     sp_lock_set_hook(NULL);
@@ -43,13 +43,13 @@ static bool take_step(void) {
 }
 
 static void borrow(void) {
-    both.borrowed = sp_stream_borrow(both.stream, NULL);
+    both.borrowed = sp_borrow_stream(both.stream, NULL);
 }
 
 static bool borrow_with_destroyer_after(int steps) {
     both.steps = steps;
     both.destroyer = HAS_NO_TURN;
-    sp_stream_remember(both.stream, both.stream->handle);
+    sp_remember_stream(both.stream, both.stream->handle);
     step_through(borrow, take_step);
     return both.borrowed;
 }
@@ -63,7 +63,7 @@ static void a_stream_is_borrowed_or_destroyed_but_not_both(void **state) {
         bool borrowed = borrow_with_destroyer_after(steps);
         assert_false(borrowed && both.destroyer == GOES_ON);
         if (borrowed)
-            sp_stream_give_back(both.stream);
+            sp_borrow_end(both.stream);
         assert_int_equal(atomic_load(&both.stream->borrowers), 0);
         rounds[both.destroyer]++;
     }

@@ -23,7 +23,7 @@ static void frees_between_two_records_share_a_number_unless_each_records_itself(
     uint64_t second = free_on(stream);
     assert_int_equal(second, stream->identified ? first : first + 1);
     assert_int_equal(simcudaCallCount("cuEventRecord"), stream->identified ? records : records + 2);
-    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
     assert_true(free_on(stream) > second);
 }
 
@@ -32,7 +32,7 @@ static void a_free_of_an_identified_stream_calls_no_driver(void **state) {
     struct sp_stream *stream = known_stream();
     uint64_t calls = simcudaCallCount(NULL);
     free_on(stream);
-    sp_stream_before_reuse(stream);
+    sp_identity_before_reuse(stream);
     assert_int_equal(simcudaCallCount(NULL) == calls, stream->identified);
 }
 
@@ -45,15 +45,15 @@ static void a_free_point_that_fails_is_an_error_and_leaves_no_event(void **state
         return;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(sp_stream_free_point(stream, &sequence), CUDA_ERROR_UNKNOWN);
+        assert_int_equal(sp_identity_at_free(stream, &sequence), CUDA_ERROR_UNKNOWN);
         assert_int_equal(live_events(), 0);
     }
     simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-    assert_int_equal(sp_stream_free_point(stream, &sequence), CUDA_ERROR_UNKNOWN);
+    assert_int_equal(sp_identity_at_free(stream, &sequence), CUDA_ERROR_UNKNOWN);
     simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-    assert_int_equal(sp_stream_free_point(stream, &sequence), CUDA_ERROR_UNKNOWN);
-    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_completed(stream), 0);
+    assert_int_equal(sp_identity_at_free(stream, &sequence), CUDA_ERROR_UNKNOWN);
+    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_progress_completed(stream), 0);
     assert_int_equal(live_events(), 1);
     assert_true(free_on(stream) > 0);
 }
@@ -66,8 +66,8 @@ static void a_new_stream_at_an_old_handle_knows_nothing_of_the_old_ones_work(voi
     uint64_t sequence = free_on(old);
     handle = recycle(handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_stream_synchronize(young, handle), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_query(young, handle), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_stream(young, handle), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_query(young, handle), CUDA_SUCCESS);
     assert_false(is_complete(old, sequence));
 }
 
@@ -79,8 +79,8 @@ static void a_record_on_a_recycled_handle_completes_no_free_of_the_old_stream(vo
     uint64_t sequence = free_on(old);
     handle = recycle(handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_stream_record(young), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_poll(young), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(young), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(young), CUDA_SUCCESS);
     assert_false(is_complete(old, sequence));
 }
 
@@ -91,7 +91,7 @@ static void taking_memory_through_a_recycled_handle_waits_for_the_old_streams_wo
     free_behind_work_on(old);
     handle = recycle(handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_stream_before_reuse(young), CUDA_SUCCESS);
+    assert_int_equal(sp_identity_before_reuse(young), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuStreamQuery(handle),
                      young->identified ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
@@ -107,7 +107,7 @@ static void a_recycled_handle_that_keeps_the_old_ones_order_waits_for_it(void **
     order_behind(old, a);
     handle = recycle(handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_stream_before_reuse(young), CUDA_SUCCESS);
+    assert_int_equal(sp_identity_before_reuse(young), CUDA_SUCCESS);
     assert_int_equal(runs_after(young, a, sequence), !young->identified);
     assert_int_equal(sp_driver->cuStreamQuery(handle),
                      young->identified ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
@@ -139,7 +139,7 @@ static void taking_memory_through_a_recycled_handle_looks_at_its_kind(void **sta
     free_on(known(handle));
     handle = recycle(handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_stream_before_reuse(young), CUDA_SUCCESS);
+    assert_int_equal(sp_identity_before_reuse(young), CUDA_SUCCESS);
     assert_int_equal(atomic_load(&young->kind), SP_STREAM_NON_BLOCKING);
 }
 
@@ -152,7 +152,7 @@ static void free_in_thread(void *argument) {
     struct free_of_thread *thread = argument;
     uint64_t sequence = 0;
     sp_driver->cuCtxSetCurrent(simulated_context());
-    thread->error = sp_stream_free_point(thread->stream, &sequence);
+    thread->error = sp_identity_at_free(thread->stream, &sequence);
 }
 
 static void threads_that_free_on_a_stream_at_once_have_one_chain(void **state) {

@@ -192,7 +192,7 @@ static void an_event_tells_its_stream_though_there_was_nothing_to_mark(void **st
     struct sp_stream *stream = known_stream();
     CUevent event = make_event();
     free_on(stream);
-    assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
     record(event, stream);
     assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
     assert_ptr_equal(told, stream);
@@ -211,7 +211,7 @@ static void a_query_of_an_event_is_no_synchronise(void **state) {
     struct sp_stream *stream = known_stream();
     CUevent event = make_event();
     uint64_t sequence = free_on(stream);
-    sp_stream_set_strict(stream); // somebody would learn from the synchronise
+    sp_progress_set_strict(stream); // somebody would learn from the synchronise
     record(event, stream);
     assert_int_equal(sp_event_query(event, &told), CUDA_SUCCESS);
     assert_true(is_complete(stream, sequence));
@@ -513,7 +513,7 @@ static void events_whose_marks_are_complete_are_forgotten(void **state) {
         events[i] = make_event();
         free_on(stream);
         record(events[i], stream);
-        assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+        assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
     }
     assert_true(live_events() < MANY + 100);
     for (int i = 0; i < MANY; i++)
@@ -539,9 +539,9 @@ static void private_events_are_as_many_as_are_pending_and_a_few_more(void **stat
     for (int i = 0; i < MANY; i++) {
         free_on(other);
         record(last, other);
-        assert_int_equal(sp_stream_query(other, other->handle), CUDA_SUCCESS);
+        assert_int_equal(sp_synchronize_query(other, other->handle), CUDA_SUCCESS);
     }
-    assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
     assert_true(live_events() < MANY + 100);
     for (int i = 0; i < MANY; i++)
         assert_int_equal(sp_event_destroy(events[i]), CUDA_SUCCESS);
@@ -578,13 +578,13 @@ static void without_host_memory_an_event_is_recorded_and_nothing_is_lost(void **
         assert_int_equal(sp_event_destroy(events[i]), CUDA_SUCCESS);
     }
     for (int i = 0; i < STREAMS; i++)
-        assert_int_equal(sp_stream_synchronize(streams[i], streams[i]->handle), CUDA_SUCCESS);
+        assert_int_equal(sp_synchronize_stream(streams[i], streams[i]->handle), CUDA_SUCCESS);
     assert_true(live_events() < before + (uint64_t)16 * STREAMS); // each keeps a few
 }
 
 static int close_events(void **state) {
     sp_lock_set_hook(NULL);
-    sp_events_close();
+    sp_event_close_all();
     return simulated_teardown(state);
 }
 

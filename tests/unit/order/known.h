@@ -13,7 +13,7 @@
 
 static inline struct sp_stream *known(CUstream handle) {
     struct sp_stream *stream = NULL;
-    assert_int_equal(sp_stream_resolve(handle, &stream), CUDA_SUCCESS);
+    assert_int_equal(sp_identity_resolve(handle, &stream), CUDA_SUCCESS);
     assert_non_null(stream);
     assert_ptr_equal(sp_stream_at(stream->slot), stream);
     return stream;
@@ -26,7 +26,7 @@ static inline struct sp_stream *known_stream(void) {
 // A free in the stream: the number that its memory is stamped with.
 static inline uint64_t free_on(struct sp_stream *stream) {
     uint64_t sequence = 0;
-    assert_int_equal(sp_stream_free_point(stream, &sequence), CUDA_SUCCESS);
+    assert_int_equal(sp_identity_at_free(stream, &sequence), CUDA_SUCCESS);
     return sequence;
 }
 
@@ -39,7 +39,7 @@ static inline uint64_t free_behind_work_on(struct sp_stream *stream) {
 // A mark of the stream, which the caller releases.
 static inline struct sp_mark *mark_on(struct sp_stream *stream) {
     struct sp_mark *made = NULL;
-    assert_int_equal(sp_stream_mark(stream, &made), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_stream(stream, &made), CUDA_SUCCESS);
     assert_non_null(made);
     return made;
 }
@@ -47,23 +47,23 @@ static inline struct sp_mark *mark_on(struct sp_stream *stream) {
 // What poolEventRecord and poolStreamWaitEvent do between two streams.
 static inline void order_behind(struct sp_stream *later, struct sp_stream *earlier) {
     struct sp_mark *between = mark_on(earlier);
-    assert_int_equal(sp_stream_wait_mark(later, between), CUDA_SUCCESS);
+    assert_int_equal(sp_learn_wait_mark(later, between), CUDA_SUCCESS);
     sp_mark_release(between);
 }
 
 static inline bool is_complete(const struct sp_stream *stream, uint64_t sequence) {
-    return sp_fence_is_complete((struct sp_fence){stream->slot, sequence});
+    return sp_progress_is_complete((struct sp_fence){stream->slot, sequence});
 }
 
 static inline bool is_synchronized(const struct sp_stream *stream, uint64_t sequence) {
-    return sp_fence_is_synchronized((struct sp_fence){stream->slot, sequence});
+    return sp_progress_is_synchronized((struct sp_fence){stream->slot, sequence});
 }
 
 // Whether the clock of a stream says that it runs after a number of another.
 static inline bool runs_after(struct sp_stream *stream, const struct sp_stream *other,
                               uint64_t sequence) {
     struct sp_clock clock = {0, 0, NULL};
-    sp_stream_copy_clock(stream, &clock);
+    sp_learn_copy_clock(stream, &clock);
     bool after = sp_clock_at(&clock, other->slot) >= sequence;
     sp_clock_clear(&clock);
     return after;

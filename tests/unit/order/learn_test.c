@@ -16,7 +16,7 @@ static void a_stream_that_waits_for_a_mark_runs_after_the_frees_before_it(void *
     struct sp_mark *between = mark_on(a);
     uint64_t after = free_behind_work_on(a);
     assert_false(runs_after(b, a, before));
-    assert_int_equal(sp_stream_wait_mark(b, between), CUDA_SUCCESS);
+    assert_int_equal(sp_learn_wait_mark(b, between), CUDA_SUCCESS);
     assert_true(runs_after(b, a, before));
     assert_false(runs_after(b, a, after));
     assert_false(runs_after(a, b, 1));
@@ -31,7 +31,7 @@ static void a_wait_that_fails_publishes_nothing(void **state) {
     uint64_t sequence = free_behind_work_on(a);
     struct sp_mark *between = mark_on(a);
     simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(sp_stream_wait_mark(b, between), CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(sp_learn_wait_mark(b, between), CUDA_ERROR_LAUNCH_FAILED);
     assert_false(runs_after(b, a, sequence));
     sp_mark_release(between);
 }
@@ -42,7 +42,7 @@ static void a_stream_waits_for_no_mark_of_its_own(void **state) {
     free_behind_work_on(a);
     struct sp_mark *own = mark_on(a);
     uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
-    assert_int_equal(sp_stream_wait_mark(a, own), CUDA_SUCCESS);
+    assert_int_equal(sp_learn_wait_mark(a, own), CUDA_SUCCESS);
     assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits);
     sp_mark_release(own);
 }
@@ -73,7 +73,7 @@ static void a_mark_hands_on_the_order_of_its_record_and_no_later_one(void **stat
     struct sp_mark *between = mark_on(a);
     order_behind(a, c);
     assert_true(runs_after(a, c, of_c));
-    assert_int_equal(sp_stream_wait_mark(b, between), CUDA_SUCCESS);
+    assert_int_equal(sp_learn_wait_mark(b, between), CUDA_SUCCESS);
     assert_false(runs_after(b, c, of_c));
     sp_mark_release(between);
 }
@@ -86,8 +86,8 @@ static void a_later_wait_for_an_earlier_mark_takes_nothing_back(void **state) {
     struct sp_mark *early = mark_on(a);
     uint64_t sequence = free_behind_work_on(a);
     struct sp_mark *late = mark_on(a);
-    assert_int_equal(sp_stream_wait_mark(b, late), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_wait_mark(b, early), CUDA_SUCCESS);
+    assert_int_equal(sp_learn_wait_mark(b, late), CUDA_SUCCESS);
+    assert_int_equal(sp_learn_wait_mark(b, early), CUDA_SUCCESS);
     assert_true(runs_after(b, a, sequence));
     sp_mark_release(early);
     sp_mark_release(late);
@@ -101,8 +101,8 @@ static void what_is_complete_leaves_the_clocks(void **state) {
         struct sp_stream *a = known_stream();
         free_behind_work_on(a);
         order_behind(b, a);
-        assert_int_equal(sp_stream_synchronize(a, a->handle), CUDA_SUCCESS);
-        assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+        assert_int_equal(sp_synchronize_stream(a, a->handle), CUDA_SUCCESS);
+        assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
         assert_true(b->clock.count <= 2);
     }
 }
@@ -117,14 +117,14 @@ static void without_host_memory_a_stream_knows_less_and_nothing_wrong(void **sta
     struct sp_mark *between = mark_on(a);
     free_on(b); // an anonymous stream has its chain by now
     host_memory_enter(1, true);
-    CUresult error = sp_stream_wait_mark(b, between);
+    CUresult error = sp_learn_wait_mark(b, between);
     host_memory_leave(&failed);
     assert_int_equal(error, CUDA_SUCCESS);
     assert_true(failed > 0);
     assert_false(runs_after(b, a, sequence));
-    assert_int_equal(sp_stream_wait_mark(b, between), CUDA_SUCCESS);
+    assert_int_equal(sp_learn_wait_mark(b, between), CUDA_SUCCESS);
     host_memory_enter(1, true);
-    sp_stream_copy_clock(b, &clock);
+    sp_learn_copy_clock(b, &clock);
     host_memory_leave(&failed);
     assert_int_equal(sp_clock_at(&clock, a->slot), 0);
     sp_clock_clear(&clock);

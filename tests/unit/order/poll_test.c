@@ -28,11 +28,11 @@ static void records_and_polls_leave_a_capture_elsewhere_alone(void **state) {
     struct sp_stream *stream = known(b);
     begin_capture(a, CU_STREAM_CAPTURE_MODE_GLOBAL);
     free_on(stream);
-    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
-    assert_int_equal(sp_streams_poll_context_of(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_before_reuse(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_context_of(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_identity_before_reuse(stream), CUDA_SUCCESS);
     assert_int_equal(end_capture(a), CUDA_SUCCESS);
 }
 
@@ -42,7 +42,7 @@ static void a_question_to_a_stream_leaves_a_capture_elsewhere_alone(void **state
     struct sp_stream *stream = known_stream();
     free_on(stream);
     begin_capture(a, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    assert_int_equal(sp_stream_ask(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_ask(stream), CUDA_SUCCESS);
     assert_int_equal(end_capture(a), CUDA_SUCCESS);
 }
 
@@ -52,14 +52,14 @@ static void the_capture_mode_of_the_thread_is_put_back(void **state) {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
     sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
     free_behind_work_on(stream);
-    sp_stream_record(stream);
-    sp_stream_poll(stream);
+    sp_mark_record(stream);
+    sp_poll_stream(stream);
     free_on(stream);
     simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-    sp_stream_record(stream);
+    sp_mark_record(stream);
     free_on(stream);
     simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-    sp_stream_poll(stream);
+    sp_poll_stream(stream);
     assert_int_equal(simcudaFailCount(), 2);
     sp_silent_wait_context(stream);
     mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -81,12 +81,12 @@ static void a_record_is_known_complete_once_it_is_and_was_asked(void **state) {
     struct sp_stream *stream = known_stream();
     simulated_work(stream->handle);
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
     assert_false(is_complete(stream, sequence));
     simulated_finish(stream->handle);
     assert_false(is_complete(stream, sequence));
-    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
     assert_true(is_complete(stream, sequence));
 }
 
@@ -94,11 +94,11 @@ static void a_query_that_fails_is_returned_and_publishes_nothing(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
     simcudaFailCall("cuEventQuery", 1, simcudaFaultOnwards, CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_int_equal(sp_stream_poll(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(sp_poll_stream(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_false(is_complete(stream, sequence));
-    assert_int_equal(sp_streams_poll_current_context(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(sp_poll_current_context(), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_false(is_complete(stream, sequence));
 }
 
@@ -106,10 +106,10 @@ static void what_is_known_complete_is_not_asked_again(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     free_on(stream);
-    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
     uint64_t queries = simcudaCallCount("cuEventQuery");
-    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
     assert_int_equal(simcudaCallCount("cuEventQuery"), queries);
 }
 
@@ -119,12 +119,12 @@ static void events_of_other_contexts_are_not_asked(void **state) {
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
     struct sp_stream *elsewhere = known_stream();
     uint64_t sequence = free_on(elsewhere);
-    assert_int_equal(sp_stream_record(elsewhere), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(elsewhere), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
-    assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS);
     assert_false(is_complete(elsewhere, sequence));
     assert_int_equal(sp_driver->cuCtxSetCurrent(context), CUDA_SUCCESS);
-    assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS);
     assert_true(is_complete(elsewhere, sequence));
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
 }
@@ -133,9 +133,9 @@ static void with_no_current_context_nothing_is_asked(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     free_on(stream);
-    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
-    assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS);
     assert_false(is_complete(stream, 1));
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
 }
@@ -147,12 +147,12 @@ static void what_a_complete_mark_ran_after_is_complete_too(void **state) {
     uint64_t of_a = free_behind_work_on(a);
     order_behind(b, a);
     uint64_t of_b = free_on(b);
-    assert_int_equal(sp_stream_record(b), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_poll(b), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(b), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(b), CUDA_SUCCESS);
     assert_false(is_complete(a, of_a) || is_complete(b, of_b));
     simulated_finish(a->handle);
     simulated_finish(b->handle);
-    assert_int_equal(sp_stream_poll(b), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(b), CUDA_SUCCESS);
     assert_true(is_complete(b, of_b));
     assert_true(is_complete(a, of_a));
 }
@@ -165,7 +165,7 @@ static void what_a_stream_came_to_run_after_later_is_not_complete_with_its_mark(
     uint64_t of_b = free_on(b);
     struct sp_mark *early = mark_on(b);
     order_behind(b, a);
-    assert_int_equal(sp_mark_ask(early), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_mark(early), CUDA_SUCCESS);
     assert_true(is_complete(b, of_b));
     assert_false(is_complete(a, of_a));
     sp_mark_release(early);
@@ -174,17 +174,17 @@ static void what_a_stream_came_to_run_after_later_is_not_complete_with_its_mark(
 static void whatever_becomes_known_is_news(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
-    uint64_t news = sp_streams_news();
+    uint64_t news = sp_progress_news();
     free_behind_work_on(stream);
-    assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_streams_news(), news);
+    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_progress_news(), news);
     simulated_finish(stream->handle);
-    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
-    assert_int_not_equal(sp_streams_news(), news);
-    news = sp_streams_news();
-    assert_int_equal(sp_stream_poll(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_streams_news(), news);
+    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_int_not_equal(sp_progress_news(), news);
+    news = sp_progress_news();
+    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_int_equal(sp_progress_news(), news);
 }
 
 static int heard;
@@ -194,22 +194,22 @@ static void hear(void) {
 }
 
 static void bring_news(struct sp_stream *stream) {
-    uint64_t sequence = sp_stream_close_sequence(stream);
-    sp_stream_publish(stream, sequence, SP_FOUND);
+    uint64_t sequence = sp_progress_close(stream);
+    sp_progress_publish(stream, sequence, SP_FOUND);
 }
 
 static void news_are_told_once_to_whoever_waits_for_them(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
-    uint64_t seen = sp_streams_news();
+    uint64_t seen = sp_progress_news();
     heard = 0;
-    assert_true(sp_streams_await_news(seen, hear));
+    assert_true(sp_progress_await_news(seen, hear));
     assert_int_equal(heard, 0);
     bring_news(stream);
     assert_int_equal(heard, 1);
     bring_news(stream);
     assert_int_equal(heard, 1);
-    assert_false(sp_streams_await_news(seen, hear));
+    assert_false(sp_progress_await_news(seen, hear));
     bring_news(stream); // so that nobody waits when the test is over
 }
 
@@ -222,7 +222,7 @@ static struct {
 } sudden;
 
 static void await_news(void) {
-    sudden.waits = sp_streams_await_news(sudden.seen, hear);
+    sudden.waits = sp_progress_await_news(sudden.seen, hear);
 }
 
 static bool bring_sudden_news(void) {
@@ -238,7 +238,7 @@ static void news_that_come_while_somebody_begins_to_wait_are_not_missed(void **s
     sudden.stream = known_stream();
     for (int steps = 0;; steps++) {
         sudden.steps = steps;
-        sudden.seen = sp_streams_news();
+        sudden.seen = sp_progress_news();
         heard = 0;
         step_through(await_news, bring_sudden_news);
         if (sudden.steps >= 0)

@@ -18,7 +18,7 @@ static void a_gone_streams_event_is_asked_when_a_stream_comes(void **state) {
     CUstream handle = old->handle;
     if (!old->identified)
         return;
-    assert_int_equal(sp_stream_destroy(old, handle), CUDA_SUCCESS);
+    assert_int_equal(sp_end_stream(old, handle), CUDA_SUCCESS);
     assert_false(is_complete(old, sequence));
     assert_ptr_equal(known_stream(), old);
     assert_true(is_complete(old, sequence));
@@ -32,15 +32,15 @@ static void gone_streams_that_nobody_can_ask_stand_in_nobodys_way(void **state) 
         struct sp_stream *mute = known_stream();
         free_on(mute);
         simulated_destroy(mute->handle);
-        sp_stream_set_gone(mute, mute->key.word[0]);
+        sp_registry_set_gone(mute, mute->key.word[0]);
     }
     for (int i = 0; i < OTHERS; i++) {
         struct sp_stream *stream = known_stream();
         free_on(stream);
-        assert_int_equal(sp_stream_destroy(stream, stream->handle), CUDA_SUCCESS);
+        assert_int_equal(sp_end_stream(stream, stream->handle), CUDA_SUCCESS);
     }
     assert_true(sp_stream_count() <= MUTE + 2);
-    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
     uint32_t count = sp_stream_count();
     for (uint32_t i = 0; i < count; i++)
         known_stream();
@@ -62,9 +62,9 @@ static void *visit(void *argument) {
     assert_int_equal(sp_driver->cuCtxSetCurrent(visit->context), CUDA_SUCCESS);
     visit->own = known(CU_STREAM_PER_THREAD);
     free_on(visit->own);
-    assert_int_equal(sp_stream_record(visit->own), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(visit->own), CUDA_SUCCESS);
     if (visit->remembers)
-        sp_stream_remember(visit->own, CU_STREAM_PER_THREAD);
+        sp_remember_stream(visit->own, CU_STREAM_PER_THREAD);
     if (!visit->met)
         return NULL;
     pthread_barrier_wait(visit->met);
@@ -85,7 +85,7 @@ static void threads_that_come_and_go_need_no_more_slots_than_there_are_at_a_time
     for (int i = 0; i < MANY; i++)
         visit_and_end(&by);
     assert_true(sp_stream_count() <= 2);
-    assert_true(sp_stream_has_pending_events(by.own)); // of the last one nobody has asked
+    assert_true(sp_progress_has_pending_events(by.own)); // of the last one nobody has asked
 }
 
 #ifndef DESTRUCTOR_ROUNDS
@@ -97,7 +97,7 @@ static void use_own_stream_in_a_destructor(void *argument) {
     static _Thread_local int rounds;
     struct visit *visit = argument;
     assert_int_equal(sp_driver->cuCtxSetCurrent(visit->context), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_record(known(CU_STREAM_PER_THREAD)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(known(CU_STREAM_PER_THREAD)), CUDA_SUCCESS);
     if (++rounds < DESTRUCTOR_ROUNDS)
         assert_int_equal(pthread_setspecific(destructor_key, visit), 0);
 }
@@ -125,7 +125,7 @@ static void a_threads_slot_is_none_of_a_created_streams(void **state) {
     (void)state;
     struct visit by = {.context = simulated_context()};
     visit_and_end(&by);
-    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
     assert_ptr_not_equal(known_stream(), by.own);
     assert_ptr_equal(known(CU_STREAM_PER_THREAD), by.own);
 }
@@ -135,10 +135,10 @@ static void a_threads_stream_that_is_named_again_is_not_gone(void **state) {
     (void)state;
     struct sp_stream *own = known(CU_STREAM_PER_THREAD);
     struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
-    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
-    sp_stream_set_threadless(own, &name);
+    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    sp_registry_set_threadless(own, &name);
     assert_true(atomic_load(&own->gone));
-    sp_streams_forget_by_thread();
+    sp_remember_forget_by_thread();
     assert_ptr_equal(known(CU_STREAM_PER_THREAD), own);
     assert_false(atomic_load(&own->gone));
     struct visit other = {.context = simulated_context()};
@@ -151,9 +151,9 @@ static void a_threads_stream_whose_slot_is_anothers_by_now_gets_one_of_its_own(v
     (void)state;
     struct sp_stream *own = known(CU_STREAM_PER_THREAD);
     struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
-    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
-    sp_stream_set_threadless(own, &name);
-    sp_streams_forget_by_thread();
+    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    sp_registry_set_threadless(own, &name);
+    sp_remember_forget_by_thread();
     struct visit other = {.context = simulated_context()};
     visit_and_end(&other);
     assert_ptr_equal(other.own, own);
@@ -169,7 +169,7 @@ static CUcontext new_context(void) {
 
 static void end_context(CUcontext context) {
     assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
-    while (sp_streams_end_with_some_gone_contexts(NULL))
+    while (sp_end_some_gone_contexts(NULL))
         ;
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
 }
@@ -191,7 +191,7 @@ static void what_a_living_thread_remembers_is_no_other_threads(void **state) {
     assert_ptr_not_equal(other.own, lives.own);
     pthread_barrier_wait(&ends);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
     bool used[2] = {false, false};
     CUcontext contexts[2] = {new_context(), new_context()};
     for (int i = 0; i < 2; i++) { // elsewhere, for the other's slot is of this context
@@ -220,12 +220,12 @@ static void contexts_that_come_and_go_need_no_more_slots_than_there_are_at_a_tim
         free_on(there);
         known(NULL);
         known(CU_STREAM_PER_THREAD);
-        assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+        assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
         assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
         assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
     }
     assert_true(sp_stream_count() <= 1 + 3 * 17);
-    while (sp_streams_end_with_some_gone_contexts(NULL))
+    while (sp_end_some_gone_contexts(NULL))
         ;
     assert_ptr_equal(known(here->handle), here);
 }
@@ -251,21 +251,21 @@ static void the_event_of_a_mark_that_outlives_its_context_is_not_recorded_again(
     assert_ptr_equal(young, old);
     sp_mark_release(mark);
     uint64_t sequence = free_on(young);
-    assert_int_equal(sp_stream_record(young), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_poll(young), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(young), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(young), CUDA_SUCCESS);
     assert_true(is_complete(young, sequence));
     end_context(context);
 }
 
 // ------------------------------------------------------------------------------------------- turns
 
-enum { CROWD = 3 * SP_STREAMS_IN_TURN };
+enum { CROWD = 3 * SP_POLL_SOME };
 
 static void pending_crowd(struct sp_stream *crowd[CROWD], uint64_t sequences[CROWD]) {
     for (int i = 0; i < CROWD; i++) {
         crowd[i] = known_stream();
         sequences[i] = free_behind_work_on(crowd[i]);
-        assert_int_equal(sp_stream_record(crowd[i]), CUDA_SUCCESS);
+        assert_int_equal(sp_mark_record(crowd[i]), CUDA_SUCCESS);
     }
 }
 
@@ -275,22 +275,22 @@ static void streams_are_asked_by_turns(void **state) {
     uint64_t sequences[CROWD];
     pending_crowd(crowd, sequences);
     uint64_t asked = simcudaCallCount("cuEventQuery");
-    assert_int_equal(sp_streams_poll_some_of(crowd[0]), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_some_of(crowd[0]), CUDA_SUCCESS);
     uint64_t questions = simcudaCallCount("cuEventQuery") - asked;
-    assert_true(questions >= SP_STREAMS_IN_TURN && questions <= 2 * SP_STREAMS_IN_TURN);
+    assert_true(questions >= SP_POLL_SOME && questions <= 2 * SP_POLL_SOME);
     for (int i = 0; i < CROWD; i++)
         simulated_finish(crowd[i]->handle);
-    for (int i = 0; i < CROWD / SP_STREAMS_IN_TURN; i++)
-        assert_int_equal(sp_streams_poll_some_of(crowd[0]), CUDA_SUCCESS);
+    for (int i = 0; i < CROWD / SP_POLL_SOME; i++)
+        assert_int_equal(sp_poll_some_of(crowd[0]), CUDA_SUCCESS);
     for (int i = 0; i < CROWD; i++)
         assert_true(is_complete(crowd[i], sequences[i]));
     asked = simcudaCallCount("cuEventQuery");
-    assert_int_equal(sp_streams_poll_some_of(crowd[0]), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_some_of(crowd[0]), CUDA_SUCCESS);
     assert_int_equal(simcudaCallCount("cuEventQuery"), asked); // nobody is left
     uint64_t again = free_behind_work_on(crowd[0]);
-    assert_int_equal(sp_stream_record(crowd[0]), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(crowd[0]), CUDA_SUCCESS);
     simulated_finish(crowd[0]->handle);
-    assert_int_equal(sp_streams_poll_some_of(crowd[1]), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_some_of(crowd[1]), CUDA_SUCCESS);
     assert_true(is_complete(crowd[0], again));
 }
 
@@ -304,7 +304,7 @@ static void a_turn_asks_no_stream_of_another_context(void **state) {
     struct sp_stream *here = known_stream();
     uint64_t asked = simcudaCallCount("cuEventQuery");
     for (int i = 0; i < CROWD; i++)
-        assert_int_equal(sp_streams_poll_some_of(here), CUDA_SUCCESS);
+        assert_int_equal(sp_poll_some_of(here), CUDA_SUCCESS);
     assert_int_equal(simcudaCallCount("cuEventQuery"), asked);
     end_context(context);
 }
@@ -313,16 +313,16 @@ static void news_tell_whose_they_are(void **state) {
     (void)state;
     uint32_t slot;
     struct sp_stream *stream = known_stream();
-    uint64_t before = sp_streams_news();
-    sp_stream_publish(stream, sp_stream_close_sequence(stream), SP_FOUND);
-    assert_int_equal(sp_streams_news(), before + 1);
-    assert_true(sp_streams_news_of(before, &slot));
+    uint64_t before = sp_progress_news();
+    sp_progress_publish(stream, sp_progress_close(stream), SP_FOUND);
+    assert_int_equal(sp_progress_news(), before + 1);
+    assert_true(sp_progress_news_of(before, &slot));
     assert_int_equal(slot, stream->slot);
-    assert_false(sp_streams_news_of(before + 1, &slot)); // not yet
+    assert_false(sp_progress_news_of(before + 1, &slot)); // not yet
     for (int i = 0; i < 1024; i++)
-        sp_stream_publish(stream, sp_stream_close_sequence(stream), SP_FOUND);
-    assert_false(sp_streams_news_of(before, &slot)); // no longer
-    assert_true(sp_streams_news_of(before + 1, &slot));
+        sp_progress_publish(stream, sp_progress_close(stream), SP_FOUND);
+    assert_false(sp_progress_news_of(before, &slot)); // no longer
+    assert_true(sp_progress_news_of(before + 1, &slot));
 }
 
 #define registry_test(function)                                                                    \

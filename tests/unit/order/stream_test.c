@@ -34,7 +34,7 @@ static void the_null_stream_and_the_legacy_stream_are_one(void **state) {
 static void *resolve_per_thread_stream(void *context) {
     struct sp_stream *stream = NULL;
     if (sp_driver->cuCtxSetCurrent(context) == CUDA_SUCCESS)
-        sp_stream_resolve(CU_STREAM_PER_THREAD, &stream);
+        sp_identity_resolve(CU_STREAM_PER_THREAD, &stream);
     return stream;
 }
 
@@ -69,12 +69,13 @@ static void a_default_stream_needs_a_current_context_and_a_users_stream_does_not
     struct sp_stream *stream = NULL;
     CUstream a = simulated_stream();
     assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_resolve(NULL, &stream), CUDA_ERROR_INVALID_CONTEXT);
-    assert_int_equal(sp_stream_resolve(CU_STREAM_LEGACY, &stream), CUDA_ERROR_INVALID_CONTEXT);
-    assert_int_equal(sp_stream_resolve(CU_STREAM_PER_THREAD, &stream), CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(sp_identity_resolve(NULL, &stream), CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(sp_identity_resolve(CU_STREAM_LEGACY, &stream), CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(sp_identity_resolve(CU_STREAM_PER_THREAD, &stream),
+                     CUDA_ERROR_INVALID_CONTEXT);
     assert_ptr_equal(known(a)->context, simulated_context());
     free_on(known(a));
-    assert_int_equal(sp_stream_record(known(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(known(a)), CUDA_SUCCESS);
     CUcontext current = simulated_context();
     assert_int_equal(sp_driver->cuCtxGetCurrent(&current), CUDA_SUCCESS);
     assert_null(current); // what was pushed was popped
@@ -87,7 +88,7 @@ static void a_stream_that_can_not_be_described_is_not_registered(void **state) {
     CUstream a = simulated_stream();
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(sp_stream_resolve(a, &stream), CUDA_ERROR_UNKNOWN);
+        assert_int_equal(sp_identity_resolve(a, &stream), CUDA_ERROR_UNKNOWN);
         assert_int_equal(simcudaFailCount(), i + 1);
     }
     CUcontext current = NULL;
@@ -105,7 +106,7 @@ static void a_stream_without_host_memory_is_not_registered(void **state) {
         struct sp_stream *stream = NULL;
         CUstream handle = simulated_stream();
         host_memory_enter(1, true);
-        error = sp_stream_resolve(handle, &stream);
+        error = sp_identity_resolve(handle, &stream);
         host_memory_leave(&failed);
         if (error != CUDA_SUCCESS) {
             assert_int_equal(error, CUDA_ERROR_OUT_OF_MEMORY);
@@ -148,7 +149,7 @@ static uint64_t stream_questions(void) {
 
 static void the_legacy_stream_is_told_by_its_context(void **state) {
     (void)state;
-    if (!sp_streams_have_ids())
+    if (!sp_identity_has_ids())
         return;
     struct sp_stream *here = known(NULL);
     uint64_t before = stream_questions();
@@ -176,7 +177,7 @@ static void the_legacy_stream_is_told_by_its_context(void **state) {
 
 static void whoever_goes_from_context_to_context_asks_once_a_call(void **state) {
     (void)state;
-    if (!sp_streams_have_ids())
+    if (!sp_identity_has_ids())
         return;
     enum { ROUNDS = 10 };
     CUcontext contexts[2] = {simulated_context()};
@@ -198,7 +199,7 @@ static void *destroy_elsewhere(void *context) {
 
 static void the_legacy_stream_of_a_context_that_another_thread_destroyed_is_nobody(void **state) {
     (void)state;
-    if (!sp_streams_have_ids()) // there it is reported, as the misuse that it is
+    if (!sp_identity_has_ids()) // there it is reported, as the misuse that it is
         return;
     CUcontext context = NULL;
     struct sp_stream *stream = NULL;
@@ -209,7 +210,7 @@ static void the_legacy_stream_of_a_context_that_another_thread_destroyed_is_nobo
     assert_int_equal(pthread_create(&thread, NULL, destroy_elsewhere, context), 0);
     assert_int_equal(pthread_join(thread, &destroyed), 0);
     assert_ptr_equal(destroyed, context);
-    assert_int_not_equal(sp_stream_resolve(NULL, &stream), CUDA_SUCCESS);
+    assert_int_not_equal(sp_identity_resolve(NULL, &stream), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
 }
 
@@ -271,11 +272,11 @@ static void the_slot_of_a_gone_stream_is_used_again_once_all_of_it_is_complete(v
     if (!old->identified)
         return;
     simulated_destroy(handle);
-    sp_stream_set_gone(old, old->key.word[0]);
+    sp_registry_set_gone(old, old->key.word[0]);
     struct sp_stream *meanwhile = known_stream();
     assert_ptr_not_equal(meanwhile, old);
     uint32_t count = sp_stream_count();
-    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
     struct sp_stream *young = known_stream();
     assert_ptr_equal(young, old);
     assert_int_equal(sp_stream_count(), count);
@@ -293,29 +294,29 @@ static void a_used_slot_starts_with_an_empty_clock_and_no_marks(void **state) {
     if (!old->identified)
         return;
     uint64_t sequence = free_behind_work_on(before);
-    assert_int_equal(sp_stream_mark(before, &mark), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_wait_mark(old, mark), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_stream(before, &mark), CUDA_SUCCESS);
+    assert_int_equal(sp_learn_wait_mark(old, mark), CUDA_SUCCESS);
     sp_mark_release(mark);
     free_on(old);
-    assert_int_equal(sp_stream_record(old), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(old), CUDA_SUCCESS);
     assert_true(runs_after(old, before, sequence));
     simulated_finish(before->handle);
-    assert_int_equal(sp_stream_query(old, old->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_query(old, old->handle), CUDA_SUCCESS);
     simulated_destroy(old->handle);
-    sp_stream_set_gone(old, old->key.word[0]);
+    sp_registry_set_gone(old, old->key.word[0]);
     struct sp_stream *young = known_stream();
     assert_ptr_equal(young, old);
     assert_false(runs_after(young, before, sequence));
-    assert_null(sp_stream_mark_covering(young, 0));
+    assert_null(sp_mark_covering(young, 0));
 }
 
 static void a_stream_that_is_destroyed_here_is_marked_first_and_then_gone(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     uint64_t sequence = free_behind_work_on(stream);
-    assert_int_equal(sp_stream_destroy(stream, stream->handle), CUDA_SUCCESS);
+    assert_int_equal(sp_end_stream(stream, stream->handle), CUDA_SUCCESS);
     assert_int_equal(atomic_load(&stream->gone), stream->identified);
-    struct sp_mark *mark = sp_stream_mark_covering(stream, sequence);
+    struct sp_mark *mark = sp_mark_covering(stream, sequence);
     assert_non_null(mark);
     sp_mark_release(mark);
 }
@@ -324,9 +325,9 @@ static void a_stream_that_the_driver_keeps_is_not_gone(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     simcudaFailCall("cuStreamDestroy", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(sp_stream_destroy(stream, stream->handle), CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(sp_end_stream(stream, stream->handle), CUDA_ERROR_LAUNCH_FAILED);
     assert_false(atomic_load(&stream->gone));
-    assert_int_equal(sp_stream_destroy(NULL, stream->handle), CUDA_SUCCESS); // as if it captured
+    assert_int_equal(sp_end_stream(NULL, stream->handle), CUDA_SUCCESS); // as if it captured
     assert_false(atomic_load(&stream->gone));
 }
 
@@ -335,8 +336,8 @@ static void a_gone_stream_of_another_context_keeps_its_slot(void **state) {
     CUcontext context = NULL;
     struct sp_stream *old = known_stream();
     simulated_destroy(old->handle);
-    sp_stream_set_gone(old, old->key.word[0]);
-    assert_int_equal(sp_context_synchronize(), CUDA_SUCCESS);
+    sp_registry_set_gone(old, old->key.word[0]);
+    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
     struct sp_stream *elsewhere = known(simulated_blocking_stream());
     assert_ptr_not_equal(elsewhere, old);
@@ -350,10 +351,10 @@ static void streams_that_come_and_go_need_no_more_slots_than_there_are_at_a_time
     for (int i = 0; i < MANY; i++) {
         struct sp_stream *stream = known_stream();
         free_on(stream);
-        assert_int_equal(sp_stream_record(stream), CUDA_SUCCESS);
-        assert_int_equal(sp_stream_synchronize(stream, stream->handle), CUDA_SUCCESS);
+        assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+        assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
         simulated_destroy(stream->handle);
-        sp_stream_set_gone(stream, stream->key.word[0]);
+        sp_registry_set_gone(stream, stream->key.word[0]);
     }
     assert_true(sp_stream_count() <= 2);
     assert_true(live_events() <= 2 * (SP_STREAM_MARKS + 2));
@@ -366,20 +367,20 @@ static void a_context_at_the_handle_of_an_earlier_one_shows_that_that_one_has_en
     CUcontext context = NULL;
     struct sp_stream *old = known_stream();
     uint64_t sequence = free_behind_work_on(old);
-    assert_int_equal(sp_stream_record(old), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(old), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
     assert_ptr_equal(context, simulated_context());
     assert_int_equal(sp_driver->cuCtxSetCurrent(context), CUDA_SUCCESS);
-    assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS); // asks no event of before
+    assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS); // asks no event of before
     struct sp_stream *young = known_stream();
     assert_ptr_equal(young, old); // the slot, with numbers of its own
     assert_true(young->first > sequence);
     assert_true(is_complete(old, sequence));
     assert_true(is_synchronized(old, sequence));
-    assert_null(sp_stream_mark_covering(old, 0));
+    assert_null(sp_mark_covering(old, 0));
     free_on(young);
-    assert_int_equal(sp_stream_record(young), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(young), CUDA_SUCCESS);
 }
 
 static struct sp_stream *known_in_new_context(CUcontext *context) {
@@ -400,14 +401,14 @@ static void the_frees_of_a_destroyed_context_are_complete_once_it_was_asked(void
     struct sp_stream *there = known_in_new_context(&context);
     uint64_t of_here = free_behind_work_on(here);
     uint64_t of_there = free_on(there);
-    assert_int_equal(sp_stream_record(there), CUDA_SUCCESS);
-    assert_false(sp_streams_end_with_gone_contexts(here));
+    assert_int_equal(sp_mark_record(there), CUDA_SUCCESS);
+    assert_false(sp_end_gone_contexts(here));
     destroy_context(context);
     assert_false(is_complete(there, of_there));
-    assert_true(sp_streams_end_with_gone_contexts(here));
+    assert_true(sp_end_gone_contexts(here));
     assert_true(is_synchronized(there, of_there));
     assert_false(is_complete(here, of_here));
-    assert_false(sp_streams_end_with_gone_contexts(here));
+    assert_false(sp_end_gone_contexts(here));
 }
 
 static void what_was_freed_before_a_reset_is_complete_though_the_handle_lives_on(void **state) {
@@ -418,7 +419,7 @@ static void what_was_freed_before_a_reset_is_complete_though_the_handle_lives_on
     assert_int_equal(sp_driver->cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
     assert_ptr_equal(context, simulated_context());
-    assert_true(sp_streams_end_with_gone_contexts(NULL));
+    assert_true(sp_end_gone_contexts(NULL));
     assert_true(is_complete(old, sequence));
 }
 
@@ -434,13 +435,13 @@ static void each_context_with_frees_pending_is_asked_once(void **state) {
             free_on(known_stream());
     }
     uint64_t asked = simcudaCallCount(context_question());
-    assert_false(sp_streams_end_with_gone_contexts(here));
+    assert_false(sp_end_gone_contexts(here));
     assert_int_equal(simcudaCallCount(context_question()), asked + CONTEXTS);
     for (int i = 0; i < CONTEXTS; i++)
         destroy_context(contexts[i]);
-    assert_true(sp_streams_end_with_gone_contexts(here));
+    assert_true(sp_end_gone_contexts(here));
     assert_int_equal(simcudaCallCount(context_question()), asked + 2 * CONTEXTS);
-    assert_false(sp_streams_end_with_gone_contexts(here));
+    assert_false(sp_end_gone_contexts(here));
     assert_int_equal(simcudaCallCount(context_question()), asked + 2 * CONTEXTS);
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
 }
@@ -454,10 +455,10 @@ static void more_contexts_than_a_pass_remembers_are_all_ended(void **state) {
         streams[i] = known_in_new_context(&contexts[i]);
         free_on(streams[i]);
     }
-    assert_false(sp_streams_end_with_gone_contexts(NULL));
+    assert_false(sp_end_gone_contexts(NULL));
     for (int i = 0; i < CONTEXTS; i += 2)
         destroy_context(contexts[i]);
-    assert_true(sp_streams_end_with_gone_contexts(NULL));
+    assert_true(sp_end_gone_contexts(NULL));
     for (int i = 0; i < CONTEXTS; i++)
         assert_int_equal(is_complete(streams[i], 1), i % 2 == 0);
 }
@@ -469,9 +470,9 @@ static void a_context_that_the_driver_can_not_tell_of_is_taken_for_alive(void **
     uint64_t sequence = free_on(there);
     destroy_context(context);
     simcudaFailCall(context_question(), 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_false(sp_streams_end_with_gone_contexts(NULL));
+    assert_false(sp_end_gone_contexts(NULL));
     assert_false(is_complete(there, sequence));
-    assert_true(sp_streams_end_with_gone_contexts(NULL));
+    assert_true(sp_end_gone_contexts(NULL));
     assert_true(is_complete(there, sequence));
 }
 

@@ -113,7 +113,7 @@ static void look(struct shared *shared, CUstream stream) {
     memcpy(&shared->pool, fixture_inside(pool), sizeof shared->pool);
     memcpy(&shared->device, fixture_inside(pool)->device, sizeof shared->device);
     memcpy(&shared->stream, fixture_stream(stream), sizeof shared->stream);
-    shared->news = sp_streams_news();
+    shared->news = sp_progress_news();
 }
 
 // Neither the allocation nor the free: a number that is raised and lowered again would look the

@@ -61,7 +61,7 @@ struct sp_pool *fixture_inside(poolMemPool_t pool) {
 
 struct sp_stream *fixture_stream(CUstream handle) {
     struct sp_stream *stream = NULL;
-    assert_int_equal(sp_stream_resolve(handle, &stream), CUDA_SUCCESS);
+    assert_int_equal(sp_identity_resolve(handle, &stream), CUDA_SUCCESS);
     return stream;
 }
 

@@ -189,7 +189,7 @@ static void a_slab_that_is_given_up_counts_whole(void **state) {
             fixture_free(blocks[i], stream);
     }
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(32));
-    assert_int_equal(sp_stream_record(fixture_stream(stream)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(stream)), CUDA_SUCCESS);
     uint64_t recorded = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
     fixture_free(blocks[LAST], stream); // 512 bytes, and with them a page
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), recorded + 1);
@@ -198,7 +198,7 @@ static void a_slab_that_is_given_up_counts_whole(void **state) {
 }
 
 static void record_work_and_free_the_sibling(void) {
-    assert_int_equal(sp_stream_record(fixture_stream(stream)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(stream)), CUDA_SUCCESS);
     simulated_work(stream);
     fixture_free(sibling, stream);
 }
@@ -213,7 +213,7 @@ static void a_late_free_with_an_older_number_does_not_hide_a_newer_one(void **st
         fixture_free(pointer, stream);
         sp_lock_set_hook(NULL);
         // The record, not the work.
-        assert_int_equal(sp_stream_poll(fixture_stream(stream)), CUDA_SUCCESS);
+        assert_int_equal(sp_poll_stream(fixture_stream(stream)), CUDA_SUCCESS);
         uint64_t reserved = fixture_reserved(pool);
         fixture_trim(pool, 0);
         assert_int_equal(fixture_reserved(pool), reserved);
@@ -482,7 +482,7 @@ static void query(void) {
 }
 
 static void record_and_take(void) {
-    assert_int_equal(sp_stream_record(fixture_stream(stream)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(stream)), CUDA_SUCCESS);
     take_elsewhere();
 }
 
@@ -498,7 +498,7 @@ static void nobody_gets_what_is_freed_while_its_work_is_pending(void **state) {
         fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, most[i / 3]);
         for (int locks = 0; happened; locks++) {
             void *pointer = fixture_malloc(pool, MIB(1), stream);
-            sp_stream_record(fixture_stream(stream)); // the free begins a number
+            sp_mark_record(fixture_stream(stream)); // the free begins a number
             simulated_work(stream);
             happened = free_with(pointer, locks, actions[i % 3]);
             if (happened) {
@@ -512,7 +512,7 @@ static void nobody_gets_what_is_freed_while_its_work_is_pending(void **state) {
             assert_int_equal(fixture_used(pool), 0);
             simulated_finish(stream);
             assert_int_equal(poolDeviceSynchronize(), poolSuccess);
-            assert_int_equal(sp_stream_completed(fixture_stream(stream)) >=
+            assert_int_equal(sp_progress_completed(fixture_stream(stream)) >=
                                  atomic_load(&fixture_stream(stream)->freed),
                              1);
             fixture_trim(pool, 0);
@@ -537,7 +537,7 @@ static void a_pool_given_up_in_the_middle_goes(void **state) {
             void *pointer = fixture_malloc(pool, sizes[i % 2], stream);
             fixture_free(pointer, stream);
             pointer = fixture_malloc(pool, sizes[i % 2], stream);
-            sp_stream_record(fixture_stream(stream));
+            sp_mark_record(fixture_stream(stream));
             assert_int_equal(poolStreamSynchronize(stream), poolSuccess);
             struct sp_device *device = fixture_inside(pool)->device;
             happened = free_with(pointer, locks, give_pool_up);

@@ -51,7 +51,7 @@ static size_t count_in_quick(const struct sp_lane *lane) {
 }
 
 static void collect_from(poolMemPool_t pool, CUstream stream) {
-    assert_int_equal(sp_stream_record(fixture_stream(stream)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(stream)), CUDA_SUCCESS);
     sp_pool_collect(fixture_inside(pool));
 }
 
@@ -74,7 +74,7 @@ static void what_has_completed_is_settled_in_parts(void **state) {
     free_holes(a, 0, HOLES);
     collect_from(pool, a);
     size_t before = count_in(ready);
-    assert_int_equal(sp_stream_synchronize(fixture_stream(a), a), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_stream(fixture_stream(a), a), CUDA_SUCCESS);
     size_t parts = 1;
     for (; !settle_part(inside); parts++) {
         assert_true(count_in(ready) <= before + parts * SP_SETTLED_AT_ONCE);
@@ -174,7 +174,7 @@ static void before_a_request_is_refused_all_lists_are_emptied(void **state) {
     free_holes(a, 0, HOLES);
     fixture_free(last, a);
     assert_true(count_in_quick(fixture_lane(pool, a)) > 8 * SP_DETACHED_AT_ONCE);
-    assert_int_equal(sp_stream_synchronize(fixture_stream(a), a), CUDA_SUCCESS);
+    assert_int_equal(sp_synchronize_stream(fixture_stream(a), a), CUDA_SUCCESS);
     assert_int_equal(poolMallocAsyncWithFlags(&pointer, large, pool, b,
                                               poolMallocNoGrowth | poolMallocNoInsertedWaits),
                      poolSuccess);
@@ -220,8 +220,8 @@ static void what_is_late_is_not_joined_by_a_later_free(void **state) {
     sp_lane_flush_quick(lane, sp_pool_insert);
     assert_int_equal(count_in(&lane->unfenced[SP_REGION_LARGE]), HOLES);
     simulated_work(a);
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
-    uint64_t fenced = sp_stream_covered(fixture_stream(a));
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    uint64_t fenced = sp_progress_covered(fixture_stream(a));
     for (int i = 0; i < HOLES; i++) {
         fixture_free(neighbours[i], a);
         sp_lane_flush_quick(lane, sp_pool_insert);
@@ -250,7 +250,7 @@ static void free_row_of_others(poolMemPool_t pool) {
     for (int i = 0; i < ROW; i++)
         fixture_free(holes[i], others[i % 2]);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(sp_stream_record(fixture_stream(others[i])), CUDA_SUCCESS);
+        assert_int_equal(sp_mark_record(fixture_stream(others[i])), CUDA_SUCCESS);
     sp_pool_collect(fixture_inside(pool));
 }
 

@@ -330,7 +330,7 @@ static void order_is_followed_in_a_deterministic_pool_whatever_questions_found(v
         if (question == 3)
             assert_int_equal(poolStreamQuery(a), poolSuccess);
         if (question == 4)
-            assert_int_equal(sp_streams_poll_current_context(), CUDA_SUCCESS);
+            assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS);
         assert_int_equal(poolStreamWaitEvent(b, event, 0), poolSuccess);
         assert_ptr_equal(fixture_malloc(pool, BLOCK, b), freed);
         fixture_check(pool);
@@ -398,7 +398,7 @@ static void a_sticky_error_ends_the_climb_with_its_own_number(void **state) {
 // complete.
 static void all_of_many_streams_are_asked_before_a_request_is_refused(void **state) {
     (void)state;
-    enum { CROWD = 4 * SP_STREAMS_IN_TURN };
+    enum { CROWD = 4 * SP_POLL_SOME };
     CUstream crowd[CROWD];
     void *blocks[CROWD];
     pool = fixture_pool_of_at_most(CROWD * BLOCK);

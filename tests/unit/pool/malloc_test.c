@@ -309,7 +309,7 @@ static void what_an_event_stands_behind_since_is_not_joined_either(void **state)
     void *blocks[3];
     free_over_the_cap(pool, a, blocks);
     sp_lane_flush_quick(fixture_lane(pool, a), sp_pool_insert);
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     void *later = fixture_malloc(pool, MIB(2), a);
     assert_ptr_equal(later, blocks[0]);
     fixture_free(later, a);

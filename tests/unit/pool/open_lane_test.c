@@ -454,15 +454,15 @@ static void require_destroy_to_wait(void *(*run)(void *)) {
     atomic_store(&destroyed, false);
     pair(BIG, a);
     struct sp_stream *stream = fixture_stream(a);
-    assert_true(sp_stream_borrow(stream, NULL));
+    assert_true(sp_borrow_stream(stream, NULL));
     assert_int_equal(pthread_create(&thread, NULL, run, NULL), 0);
     while (atomic_load(&stream->known_as) != 0)
         sp_lock_pause(1000);
-    assert_false(sp_stream_borrow(stream, NULL));
+    assert_false(sp_borrow_stream(stream, NULL));
     for (int i = 0; i < 1000; i++)
         sp_lock_pause(1000);
     assert_false(atomic_load(&destroyed));
-    sp_stream_give_back(stream);
+    sp_borrow_end(stream);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(atomic_load(&destroyed));
 }

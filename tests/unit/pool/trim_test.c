@@ -227,10 +227,10 @@ static struct {
 
 static bool complete_late(struct sp_fence fence) {
     if (fence.slot == late.looked_at) {
-        atomic_store(&late.inside->is_complete, sp_fence_is_complete);
-        assert_int_equal(sp_stream_query(late.stream, late.stream->handle), CUDA_SUCCESS);
+        atomic_store(&late.inside->is_complete, sp_progress_is_complete);
+        assert_int_equal(sp_synchronize_query(late.stream, late.stream->handle), CUDA_SUCCESS);
     }
-    return sp_fence_is_complete(fence);
+    return sp_progress_is_complete(fence);
 }
 
 static void settle(struct sp_pool *inside) {
@@ -257,7 +257,7 @@ static void memory_that_completes_while_the_pool_looks_is_found_the_next_time(vo
     assert_int_equal(poolStreamQuery(b), poolSuccess);
     atomic_store(&late.inside->is_complete, complete_late);
     settle(late.inside);
-    assert_ptr_equal(atomic_load(&late.inside->is_complete), sp_fence_is_complete);
+    assert_ptr_equal(atomic_load(&late.inside->is_complete), sp_progress_is_complete);
     settle(late.inside);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         assert_null(sp_tier_first(&fixture_lane(pool, a)->tiers[kind]));

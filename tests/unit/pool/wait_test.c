@@ -60,7 +60,7 @@ static void memory_behind_a_record_is_taken_by_a_wait_for_it(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     void *freed = freed_on_a();
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
@@ -74,7 +74,7 @@ static void one_wait_serves_the_next_request_too(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     freed_on_a();
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
     assert_non_null(block);
     put_back(block);
@@ -91,10 +91,10 @@ static void memory_with_fences_of_two_streams_is_taken_by_two_waits(void **state
     CUstream c = simulated_stream();
     void *freed = freed_on_a();
     assert_ptr_equal(fixture_malloc(pool, MIB(4), a), freed); // keeps a's fence
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     simulated_work(c);
     fixture_free(freed, c);
-    assert_int_equal(sp_stream_record(fixture_stream(c)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(c)), CUDA_SUCCESS);
     assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
@@ -123,7 +123,7 @@ static void no_wait_is_inserted_where_policy_or_flag_forbids(void **state) {
     struct sp_block *block = NULL;
     freed_on_a();
     fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     for (int i = 0; i < 3; i++) {
         if (flags[i] == 0)
             fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
@@ -141,7 +141,7 @@ static void a_wait_that_fails_leaves_the_memory_where_it_was(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     void *freed = freed_on_a();
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
     assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_ERROR_LAUNCH_FAILED);
     assert_null(block);
@@ -187,7 +187,7 @@ static void the_host_waits_only_where_the_attribute_says_so(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     freed_on_a();
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     simulated_finish(a);
     assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_null(block);
@@ -213,7 +213,7 @@ static void require_host_wait_for(const void *freed) {
 static void the_host_waits_until_the_memory_is_complete_or_its_time_is_over(void **state) {
     (void)state;
     void *freed = freed_on_a();
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     require_host_wait_for(freed);
 }
 
@@ -239,14 +239,14 @@ static void the_host_does_not_wait_for_streams_that_have_nothing_in_the_pool(voi
     freed_on_a();
     simulated_work(c);
     fixture_free(freed, c);
-    assert_int_equal(sp_stream_record(fixture_stream(c)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(c)), CUDA_SUCCESS);
     require_no_wait();
 }
 
 static void a_deterministic_pool_does_not_wait_on_the_host(void **state) {
     (void)state;
     freed_on_a();
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
     require_no_wait();
 }
@@ -256,7 +256,7 @@ static void the_hosts_wait_ends_when_nothing_is_pending_any_more(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     freed_on_a();
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     simulated_finish(a);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
     open_request(poolMallocNoGrowth);
@@ -271,7 +271,7 @@ static void a_driver_that_fails_ends_the_hosts_wait(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     freed_on_a();
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
     simcudaFailCall("cuEventQuery", 2, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block),
@@ -297,24 +297,24 @@ static void what_several_streams_have_freed_joins_nothing_that_lacks_an_event(vo
     simulated_work(a);
     fixture_free(left, a);
     fixture_free(right, a);
-    assert_int_equal(sp_stream_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     assert_ptr_equal(fixture_malloc(pool, MIB(4), a), right); // both keep a's fence
     assert_ptr_equal(fixture_malloc(pool, MIB(4), a), left);
     simulated_work(b);
     simulated_work(c);
     fixture_free(left, b);
-    assert_int_equal(sp_stream_record(fixture_stream(b)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(b)), CUDA_SUCCESS);
     fixture_free(right, c);
     sp_pool_collect(inside);
     const struct sp_region *region = &inside->regions[SP_REGION_LARGE];
     assert_int_equal(region->waiting.bytes, MIB(4));
     assert_int_equal(region->unfenced.bytes, MIB(4));
-    assert_int_equal(sp_stream_record(fixture_stream(c)), CUDA_SUCCESS);
+    assert_int_equal(sp_mark_record(fixture_stream(c)), CUDA_SUCCESS);
     void *more = fixture_malloc(pool, KIB(512), c);
     assert_int_equal(region->unfenced.bytes, MIB(4)); // until somebody looks
     fixture_free(more, c);
     simulated_finish(b);
-    assert_int_equal(sp_stream_poll(fixture_stream(b)), CUDA_SUCCESS);
+    assert_int_equal(sp_poll_stream(fixture_stream(b)), CUDA_SUCCESS);
     sp_lock_acquire(&inside->lock);
     sp_pool_settle(inside);
     sp_lock_release(&inside->lock);
