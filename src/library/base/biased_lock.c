@@ -86,12 +86,12 @@ static void begin_thread(void) {
 }
 
 bool sp_biased_locks_enable(void) {
-    if (atomic_load_explicit(&enabled, memory_order_acquire))
+    if (sp_load_acquire(&enabled))
         return true;
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0 ||
         pthread_key_create(&key_of_thread, end_thread) != 0)
         return false;
-    atomic_store_explicit(&enabled, true, memory_order_release);
+    sp_store_release(&enabled, true);
     return true;
 }
 
@@ -106,20 +106,19 @@ __attribute__((destructor)) static void forget_threads(void) {
 
 // With `shared` held.
 static void end_ownership(struct sp_biased_lock *lock, const struct sp_lock_owner *owner) {
-    atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
+    sp_store_relaxed(&lock->owner, NULL);
     order_threads();
-    for (unsigned round = 0; atomic_load_explicit(&owner->inside, memory_order_acquire) == lock;
-         round++)
+    for (unsigned round = 0; sp_load_acquire(&owner->inside) == lock; round++)
         sp_lock_pause(round);
     if (lock->patience < PATIENCE_MAX)
         lock->patience++;
 }
 
 void sp_biased_acquire_shared(struct sp_biased_lock *lock) {
-    if (sp_this_thread == &nobody && atomic_load_explicit(&enabled, memory_order_acquire))
+    if (sp_this_thread == &nobody && sp_load_acquire(&enabled))
         begin_thread();
     sp_lock_acquire(&lock->shared);
-    struct sp_lock_owner *owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
+    struct sp_lock_owner *owner = sp_load_relaxed(&lock->owner);
     if (owner)
         end_ownership(lock, owner);
     if (lock->last != sp_this_thread)
@@ -130,7 +129,7 @@ void sp_biased_acquire_shared(struct sp_biased_lock *lock) {
 void sp_biased_release_shared(struct sp_biased_lock *lock) {
     if (++lock->streak > STREAK_FIRST << lock->patience && lock->last != &nobody) {
         lock->streak = 0;
-        atomic_store_explicit(&lock->owner, lock->last, memory_order_relaxed);
+        sp_store_relaxed(&lock->owner, lock->last);
     }
     sp_lock_release(&lock->shared);
 }

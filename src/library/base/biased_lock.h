@@ -24,6 +24,7 @@
 #ifndef STREAMPOOL_BASE_BIASED_LOCK_H
 #define STREAMPOOL_BASE_BIASED_LOCK_H
 
+#include "base/atomic.h"
 #include "base/cold.h"
 #include "base/lock.h"
 
@@ -75,16 +76,16 @@ void sp_biased_release_shared(struct sp_biased_lock *lock);
 // The owner goes inside. False when the caller isn't the owner, or is no longer.
 static inline bool sp_biased_enter(struct sp_biased_lock *lock) {
     struct sp_lock_owner *me = sp_this_thread;
-    if (SP_UNLIKELY(atomic_load_explicit(&lock->owner, memory_order_relaxed) != me))
+    if (SP_UNLIKELY(sp_load_relaxed(&lock->owner) != me))
         return false;
 #ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
 #endif
-    atomic_store_explicit(&me->inside, lock, memory_order_relaxed);
+    sp_store_relaxed(&me->inside, lock);
     atomic_signal_fence(memory_order_seq_cst); // the barrier of the two is the others'
-    if (SP_LIKELY(atomic_load_explicit(&lock->owner, memory_order_relaxed) == me))
+    if (SP_LIKELY(sp_load_relaxed(&lock->owner) == me))
         return true;
-    atomic_store_explicit(&me->inside, NULL, memory_order_release);
+    sp_store_release(&me->inside, NULL);
     return false;
 }
 
@@ -103,8 +104,8 @@ static inline void sp_biased_release(struct sp_biased_lock *lock) {
     sp_lock_schedule_point();
 #endif
     SP_BIASED_END();
-    if (SP_LIKELY(atomic_load_explicit(&me->inside, memory_order_relaxed) != NULL))
-        atomic_store_explicit(&me->inside, NULL, memory_order_release);
+    if (SP_LIKELY(sp_load_relaxed(&me->inside) != NULL))
+        sp_store_release(&me->inside, NULL);
     else
         sp_biased_release_shared(lock);
 }

@@ -8,7 +8,7 @@ static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 static bool watching;
 
 static void note_fork(void) {
-    atomic_store_explicit(&sp_forked, true, memory_order_relaxed);
+    sp_store_relaxed(&sp_forked, true);
 }
 
 // glibc forgets the handler when the library that registered it is unloaded.

@@ -7,7 +7,8 @@
 #ifndef STREAMPOOL_BASE_FORK_H
 #define STREAMPOOL_BASE_FORK_H
 
-#include <stdatomic.h>
+#include "base/atomic.h"
+
 #include <stdbool.h>
 
 // Written by sp_fork_watch()'s handler only, in a child that has one thread.
@@ -18,7 +19,7 @@ bool sp_fork_watch(void);
 
 // One load: for hot paths.
 static inline bool sp_process_is_forked(void) {
-    return atomic_load_explicit(&sp_forked, memory_order_relaxed);
+    return sp_load_relaxed(&sp_forked);
 }
 
 #endif

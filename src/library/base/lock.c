@@ -20,11 +20,11 @@ enum { PATIENCE_NS = 50000 };
 static _Atomic(void (*)(int contended)) lock_hook;
 
 void sp_lock_set_hook(void (*hook)(int contended)) {
-    atomic_store_explicit(&lock_hook, hook, memory_order_release);
+    sp_store_release(&lock_hook, hook);
 }
 
 void sp_lock_schedule_point(void) {
-    void (*hook)(int) = atomic_load_explicit(&lock_hook, memory_order_acquire);
+    void (*hook)(int) = sp_load_acquire(&lock_hook);
     if (hook)
         hook(0);
 }
@@ -38,7 +38,7 @@ static void relax(void) {
 }
 
 void sp_lock_pause(unsigned round) {
-    void (*hook)(int) = atomic_load_explicit(&lock_hook, memory_order_acquire);
+    void (*hook)(int) = sp_load_acquire(&lock_hook);
     if (hook)
         hook(1);
     else if (round < PAUSES_LAST)
@@ -51,15 +51,14 @@ static bool spin(struct sp_lock *lock) {
     for (int pauses = PAUSES_FIRST; pauses <= PAUSES_LAST; pauses *= 2) {
         for (int i = 0; i < pauses; i++)
             relax();
-        if (atomic_load_explicit(&lock->state, memory_order_relaxed) == SP_LOCK_FREE &&
-            sp_lock_try(lock))
+        if (sp_load_relaxed(&lock->state) == SP_LOCK_FREE && sp_lock_try(lock))
             return true;
     }
     return false;
 }
 
 void sp_lock_acquire_contended(struct sp_lock *lock) {
-    void (*hook)(int) = atomic_load_explicit(&lock_hook, memory_order_acquire);
+    void (*hook)(int) = sp_load_acquire(&lock_hook);
     if (hook) {
         do {
             hook(1);
@@ -79,14 +78,13 @@ void sp_lock_acquire_contended(struct sp_lock *lock) {
 // has it another time.
 static void await_taker(const struct sp_lock *lock) {
     uint64_t end = sp_time_now() + PATIENCE_NS;
-    while (atomic_load_explicit(&lock->state, memory_order_relaxed) == SP_LOCK_FREE &&
-           sp_time_now() < end)
+    while (sp_load_relaxed(&lock->state) == SP_LOCK_FREE && sp_time_now() < end)
         relax();
 }
 
 void sp_lock_give_way(struct sp_lock *lock) {
-    bool hooked = atomic_load_explicit(&lock_hook, memory_order_acquire) != NULL;
-    if (!hooked && atomic_load_explicit(&lock->state, memory_order_relaxed) != SP_LOCK_WAITED)
+    bool hooked = sp_load_acquire(&lock_hook) != NULL;
+    if (!hooked && sp_load_relaxed(&lock->state) != SP_LOCK_WAITED)
         return;
     sp_lock_release(lock);
     if (!hooked)

@@ -13,8 +13,9 @@
 #ifndef STREAMPOOL_BASE_LOCK_H
 #define STREAMPOOL_BASE_LOCK_H
 
+#include "base/atomic.h"
+
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -70,7 +71,7 @@ void sp_lock_give_way(struct sp_lock *lock);
 
 // In debug builds: somebody holds the lock. It can't say who: four bytes have no room for an owner.
 static inline void sp_lock_assert_held(const struct sp_lock *lock) {
-    assert(atomic_load_explicit(&lock->state, memory_order_relaxed) != SP_LOCK_FREE);
+    assert(sp_load_relaxed(&lock->state) != SP_LOCK_FREE);
     (void)lock;
 }
 

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/options.h"
 
 #define PREFIX "streampool: "
@@ -38,7 +38,7 @@ static int choose_level(void) {
 }
 
 bool sp_log_enabled(enum sp_log_level level) {
-    int chosen = atomic_load_explicit(&chosen_level, memory_order_relaxed);
+    int chosen = sp_load_relaxed(&chosen_level);
     if (chosen == LEVEL_UNKNOWN)
         chosen = choose_level();
     return (int)level <= chosen;

@@ -2,11 +2,11 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/atomic.h"
 #include "base/log.h"
 
 const struct sp_option_entry sp_option_entries[] = {
@@ -141,8 +141,7 @@ static void report_ignored_texts(void) {
 
 const struct sp_options *sp_options(void) {
     pthread_once(&read_once, read_environment);
-    if (atomic_load_explicit(&has_ignored_texts, memory_order_relaxed) &&
-        atomic_exchange(&has_ignored_texts, false))
+    if (sp_load_relaxed(&has_ignored_texts) && atomic_exchange(&has_ignored_texts, false))
         report_ignored_texts();
     return &options;
 }

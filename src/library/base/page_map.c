@@ -14,7 +14,7 @@ static size_t table_bytes(uint64_t size) {
 }
 
 static bool add_locked(uint64_t base, uint64_t size) {
-    uint32_t count = atomic_load_explicit(&sp_page_range_count, memory_order_relaxed);
+    uint32_t count = sp_load_relaxed(&sp_page_range_count);
     if (count == SP_PAGE_MAP_MAX_RANGES)
         return false;
     void *table = mmap(NULL, table_bytes(size), PROT_READ | PROT_WRITE,
@@ -22,7 +22,7 @@ static bool add_locked(uint64_t base, uint64_t size) {
     if (table == MAP_FAILED)
         return false;
     sp_page_ranges[count] = (struct sp_page_range){base, size, table};
-    atomic_store_explicit(&sp_page_range_count, count + 1, memory_order_release);
+    sp_store_release(&sp_page_range_count, count + 1);
     return true;
 }
 

@@ -13,9 +13,9 @@
 #ifndef STREAMPOOL_BASE_PAGE_MAP_H
 #define STREAMPOOL_BASE_PAGE_MAP_H
 
+#include "base/atomic.h"
 #include "base/cold.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,7 +43,7 @@ void sp_page_map_clear(void);
 // The entry for an address, or null when it lies in no range. Most programs have one range.
 _Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count);
 static inline _Atomic uintptr_t *sp_page_map_find(uint64_t address) {
-    uint32_t count = atomic_load_explicit(&sp_page_range_count, memory_order_acquire);
+    uint32_t count = sp_load_acquire(&sp_page_range_count);
     uint64_t offset = address - sp_page_ranges[0].base;
     if (SP_LIKELY(count > 0 && offset < sp_page_ranges[0].size))
         return &sp_page_ranges[0].entries[offset >> SP_PAGE_SHIFT];

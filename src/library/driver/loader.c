@@ -8,10 +8,10 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "base/fork.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -256,11 +256,11 @@ static void load(void) {
     if (load_result == CUDA_SUCCESS) {
         sp_log_info("driver %s, CUDA %d, entry points up to %d", loaded_driver.path,
                     loaded_driver.version, loaded_driver.api_version);
-        atomic_store_explicit(&sp_driver, &loaded_driver, memory_order_release);
+        sp_store_release(&sp_driver, &loaded_driver);
     } else {
         sp_log_error("%s", problem);
     }
-    atomic_store_explicit(&problem_known, true, memory_order_release);
+    sp_store_release(&problem_known, true);
 }
 
 CUresult sp_driver_load(const struct sp_driver **driver) {
@@ -270,7 +270,7 @@ CUresult sp_driver_load(const struct sp_driver **driver) {
 }
 
 const char *sp_driver_problem(void) {
-    return atomic_load_explicit(&problem_known, memory_order_acquire) ? problem : "";
+    return sp_load_acquire(&problem_known) ? problem : "";
 }
 
 int sp_driver_version(void) {

@@ -1,6 +1,7 @@
 #include "heap/block.h"
 
 #include "base/lock.h"
+#include "base/number.h"
 #include "heap/rows.h"
 
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static struct sp_block **entry_of(const struct sp_chain *chain, size_t unit) {
 
 // One of a chain, which has fewer units where that has fewer than a leaf.
 static struct sp_leaf *new_leaf(const struct sp_chain *chain) {
-    size_t units = sp_chain_units(chain) < SP_LEAF_UNITS ? sp_chain_units(chain) : SP_LEAF_UNITS;
+    size_t units = sp_min(sp_chain_units(chain), SP_LEAF_UNITS);
     return calloc(1, sizeof(struct sp_leaf) + units * sizeof(struct sp_block *));
 }
 

@@ -16,12 +16,12 @@
 #ifndef STREAMPOOL_HEAP_BLOCK_H
 #define STREAMPOOL_HEAP_BLOCK_H
 
+#include "base/atomic.h"
 #include "base/tree.h"
 #include "heap/size_class.h"
 #include "order/fence.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 
 enum sp_block_state {
     SP_BLOCK_NONE,   // a spare descriptor
@@ -90,16 +90,16 @@ struct sp_chain {
 };
 
 static inline enum sp_block_state sp_block_state(const struct sp_block *block) {
-    return (enum sp_block_state)atomic_load_explicit(&block->state, memory_order_acquire);
+    return (enum sp_block_state)sp_load_acquire(&block->state);
 }
 
 static inline void sp_block_set_state(struct sp_block *block, enum sp_block_state state) {
-    atomic_store_explicit(&block->state, state, memory_order_release);
+    sp_store_release(&block->state, state);
 }
 
 // Out of an index: taken, and in nobody's account yet.
 static inline void sp_block_set_live(struct sp_block *block) {
-    atomic_store_explicit(&block->account, NULL, memory_order_relaxed);
+    sp_store_relaxed(&block->account, NULL);
     sp_block_set_state(block, SP_BLOCK_LIVE);
 }
 

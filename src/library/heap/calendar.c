@@ -1,6 +1,7 @@
 #include "heap/tier.h"
 
 #include "base/bits.h"
+#include "base/number.h"
 
 static struct sp_block *block_of(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sp_block, fences.link);
@@ -9,7 +10,7 @@ static struct sp_block *block_of(struct sp_list *link) {
 // By the highest bit in which two numbers differ.
 static unsigned days_between(uint64_t number, uint64_t now) {
     unsigned days = number == now ? 0 : sp_log2_floor(number ^ now) + 1;
-    return days < SP_CALENDAR_DAYS ? days : SP_CALENDAR_DAYS - 1;
+    return (unsigned)sp_min(days, SP_CALENDAR_DAYS - 1);
 }
 
 static unsigned day_of(const struct sp_calendar *calendar, uint64_t number) {

@@ -1,5 +1,7 @@
 #include "heap/rows.h"
 
+#include "base/number.h"
+
 // A walk by address through the units of a chain, and the row that it has come by last, or the part
 // of it.
 struct walk {
@@ -14,7 +16,12 @@ struct walk {
 // Of a size that is not 0. A larger one never has a smaller number.
 static uint8_t number_of(uint64_t size) {
     unsigned bin = sp_size_bin(size);
-    return (uint8_t)(bin < SP_ROWS_LARGE - 1 ? bin + 1 : SP_ROWS_LARGE);
+    return (uint8_t)sp_min(bin + 1, SP_ROWS_LARGE);
+}
+
+static void raise(uint8_t *most, uint8_t number) {
+    if (*most < number)
+        *most = number;
 }
 
 static void count_look(struct walk *walk) {
@@ -51,8 +58,8 @@ static void set_units_between(const struct walk *walk, size_t first, size_t last
 // A leaf in which no block of the row begins has no number to say.
 static void raise_most(const struct sp_chain *chain, size_t first, size_t last, uint8_t number) {
     for (size_t i = first >> SP_LEAF_SHIFT; i <= last >> SP_LEAF_SHIFT; i++) {
-        if (chain->leaves[i] && chain->leaves[i]->rows_most < number)
-            chain->leaves[i]->rows_most = number;
+        if (chain->leaves[i])
+            raise(&chain->leaves[i]->rows_most, number);
     }
 }
 
@@ -105,8 +112,7 @@ static uint8_t walk_unit(struct walk *walk, size_t unit, uint8_t before) {
             block = block->next;
             continue;
         }
-        uint8_t number = number_after(walk, before);
-        most = number > most ? number : most;
+        raise(&most, number_after(walk, before));
         block = walk->behind;
     }
     return most;
@@ -115,7 +121,7 @@ static uint8_t walk_unit(struct walk *walk, size_t unit, uint8_t before) {
 static uint8_t most_of(const struct sp_leaf *leaf, size_t units) {
     uint8_t most = 0;
     for (size_t i = 0; i < units; i++)
-        most = leaf->rows[i] > most ? leaf->rows[i] : most;
+        raise(&most, leaf->rows[i]);
     return most;
 }
 
@@ -131,7 +137,7 @@ static bool walk_leaf(struct walk *walk, size_t unit, uint8_t least) {
     size_t units = sp_chain_units(walk->chain) - first;
     if (!leaf || leaf->rows_most < least)
         return true;
-    units = units < SP_LEAF_UNITS ? units : SP_LEAF_UNITS;
+    units = sp_min(units, SP_LEAF_UNITS);
     for (size_t i = unit - first; i < units; i++) {
         if (leaf->rows[i] < least)
             continue;
@@ -179,10 +185,8 @@ static uint8_t number_at(const struct sp_chain *chain, const struct sp_block *se
 static bool check_row(const struct sp_chain *chain, const struct sp_block *first) {
     const struct sp_block *last = first;
     uint8_t most = 0;
-    for (; sp_block_is_filed(last->next); last = last->next) {
-        uint8_t number = number_at(chain, last->next);
-        most = number > most ? number : most;
-    }
+    for (; sp_block_is_filed(last->next); last = last->next)
+        raise(&most, number_at(chain, last->next));
     return last == first || most >= number_of(sp_block_end(last) - first->address);
 }
 
@@ -194,7 +198,7 @@ bool sp_rows_check(const struct sp_chain *chain) {
     for (size_t i = 0; i < sp_chain_leaves(chain); i++) {
         size_t units = sp_chain_units(chain) - (i << SP_LEAF_SHIFT);
         const struct sp_leaf *leaf = chain->leaves[i];
-        if (leaf && most_of(leaf, units < SP_LEAF_UNITS ? units : SP_LEAF_UNITS) > leaf->rows_most)
+        if (leaf && most_of(leaf, sp_min(units, SP_LEAF_UNITS)) > leaf->rows_most)
             return false;
     }
     return true;

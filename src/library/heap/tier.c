@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/cold.h"
 #include "base/list.h"
+#include "base/number.h"
 #include "heap/rows.h"
 
 #include <string.h>
@@ -11,19 +12,14 @@ static struct sp_block *block_of(const struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct sp_block, by_size) : NULL;
 }
 
-static int compare(uint64_t size_a, uint64_t address_a, uint64_t size_b, uint64_t address_b) {
-    if (size_a != size_b)
-        return size_a < size_b ? -1 : 1;
-    return address_a < address_b ? -1 : address_a > address_b;
-}
-
 static int compare_blocks(const struct sp_tree_node *a, const struct sp_tree_node *b) {
-    return compare(block_of(a)->size, block_of(a)->address, block_of(b)->size,
-                   block_of(b)->address);
+    return sp_compare_pairs(block_of(a)->size, block_of(a)->address, block_of(b)->size,
+                            block_of(b)->address);
 }
 
 static int compare_size(const void *key, const struct sp_tree_node *node) {
-    return compare(*(const uint64_t *)key, 0, block_of(node)->size, block_of(node)->address);
+    return sp_compare_pairs(*(const uint64_t *)key, 0, block_of(node)->size,
+                            block_of(node)->address);
 }
 
 struct place {
@@ -32,14 +28,14 @@ struct place {
 
 static int compare_place(const void *key, const struct sp_tree_node *node) {
     const struct place *place = key;
-    return compare(place->size, place->address, block_of(node)->size, block_of(node)->address);
+    return sp_compare_pairs(place->size, place->address, block_of(node)->size,
+                            block_of(node)->address);
 }
 
 // -------------------------------------------------------------------------------------------- bins
 
 static unsigned bin_of(uint64_t size) {
-    unsigned bin = sp_size_bin(size);
-    return bin < SP_TIER_BINS ? bin : SP_TIER_BINS - 1;
+    return (unsigned)sp_min(sp_size_bin(size), SP_TIER_BINS - 1);
 }
 
 static struct sp_tree tree_at(const struct sp_tier *tier, unsigned bin) {

@@ -8,9 +8,8 @@
 #ifndef STREAMPOOL_VMM_ACCESS_H
 #define STREAMPOOL_VMM_ACCESS_H
 
+#include "base/atomic.h"
 #include "vmm/device.h"
-
-#include <stdatomic.h>
 
 enum { SP_ACCESS_DEVICES = 64 };
 
@@ -21,11 +20,11 @@ struct sp_access {
 };
 
 static inline CUmemAccess_flags sp_access_of(const struct sp_access *access, int ordinal) {
-    return (CUmemAccess_flags)atomic_load_explicit(&access->peers[ordinal], memory_order_relaxed);
+    return (CUmemAccess_flags)sp_load_relaxed(&access->peers[ordinal]);
 }
 
 static inline void sp_access_note(struct sp_access *access, int ordinal, CUmemAccess_flags flags) {
-    atomic_store_explicit(&access->peers[ordinal], (unsigned char)flags, memory_order_relaxed);
+    sp_store_relaxed(&access->peers[ordinal], (unsigned char)flags);
 }
 
 // Lets no peer in. Nothing may be mapped.

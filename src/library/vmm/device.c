@@ -1,6 +1,7 @@
 #include "vmm/device.h"
 
 #include "base/checked.h"
+#include "base/number.h"
 #include "base/page_map.h"
 
 static CUresult attribute(CUdevice device, CUdevice_attribute which, int *value) {
@@ -25,8 +26,7 @@ static CUresult granule_of(struct sp_vmm_device *device) {
         return sp_native_noted(error, "cuMemGetAllocationGranularity");
     if (!sp_is_power_of_two(device->granule))
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (device->granule < SP_PAGE_SIZE)
-        device->granule = SP_PAGE_SIZE;
+    device->granule = sp_max(device->granule, SP_PAGE_SIZE);
     return CUDA_SUCCESS;
 }
 

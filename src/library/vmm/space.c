@@ -2,134 +2,31 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/page_map.h"
 
 #include <stdlib.h>
 
-#define MAX_RANGE ((size_t)16 << 40)
+#define RANGE_MAX ((size_t)16 << 40)
 
-// A wide span has this part of the device's memory, and room is that many times as much.
+// A free span is wide from this part of the device's memory on. A span is put in the middle of a
+// free one that is as large as this many times that memory.
 enum { WIDE_PART = 64, ROOM_TIMES = 4 };
-
-// A piece of address space: a free one, or a whole reserved range; or a spare node.
-struct span {
-    struct sp_tree_node by_address;
-    struct sp_tree_node in_kind; // narrow or wide
-    struct sp_list link;         // a range, or spare
-    CUdeviceptr address;
-    size_t size;
-    // The start of the range that it lies in: spans are merged inside a range only.
-    CUdeviceptr range;
-};
-
-// -------------------------------------------------------------------------------------- the orders
-
-static struct span *by_address(const struct sp_tree_node *node) {
-    return node ? SP_CONTAINER_OF(node, struct span, by_address) : NULL;
-}
-
-static struct span *in_kind(const struct sp_tree_node *node) {
-    return node ? SP_CONTAINER_OF(node, struct span, in_kind) : NULL;
-}
-
-static int compare(uint64_t a, uint64_t b) {
-    return a < b ? -1 : a > b;
-}
-
-static int compare_addresses(const struct sp_tree_node *a, const struct sp_tree_node *b) {
-    return compare(by_address(a)->address, by_address(b)->address);
-}
-
-static int compare_wide(const struct sp_tree_node *a, const struct sp_tree_node *b) {
-    return compare(in_kind(a)->address, in_kind(b)->address);
-}
-
-static int compare_narrow(const struct sp_tree_node *a, const struct sp_tree_node *b) {
-    int by_size = compare(in_kind(a)->size, in_kind(b)->size);
-    return by_size ? by_size : compare_wide(a, b);
-}
-
-static int compare_address(const void *address, const struct sp_tree_node *node) {
-    return compare(*(const CUdeviceptr *)address, by_address(node)->address);
-}
-
-static int compare_size(const void *size, const struct sp_tree_node *node) {
-    return *(const size_t *)size <= in_kind(node)->size ? -1 : 1;
-}
 
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size) {
     sp_lock_init(&space->lock);
     space->device = device;
-    space->wide_least = device->total_memory / WIDE_PART;
     sp_list_init(&space->ranges);
-    sp_list_init(&space->spare);
-    sp_tree_init(&space->by_address, compare_addresses);
-    sp_tree_init(&space->narrow, compare_narrow);
-    sp_tree_init(&space->wide, compare_wide);
+    sp_spans_init(&space->free, device->total_memory / WIDE_PART);
     if (range_size == 0 && !sp_checked_mul(device->total_memory, 16, &range_size))
-        range_size = MAX_RANGE;
-    if (range_size > MAX_RANGE)
-        range_size = MAX_RANGE;
+        range_size = RANGE_MAX;
+    range_size = sp_min(range_size, RANGE_MAX);
     if (!sp_checked_round_up(range_size, device->granule, &space->range_size) ||
         space->range_size == 0)
         space->range_size = device->granule;
 }
 
-// ------------------------------------------------------------------------------- nodes, free spans
-
-static bool add_spare(struct sp_space *space) {
-    struct span *span = malloc(sizeof *span);
-    if (!span)
-        return false;
-    sp_list_push_front(&space->spare, &span->link);
-    return true;
-}
-
-static struct span *span_at(struct sp_list *link) {
-    return SP_CONTAINER_OF(link, struct span, link);
-}
-
-static struct span *take_spare(struct sp_space *space, CUdeviceptr address, size_t size,
-                               CUdeviceptr range) {
-    struct span *span = span_at(sp_list_pop_front(&space->spare));
-    span->address = address;
-    span->size = size;
-    span->range = range;
-    return span;
-}
-
-static void drop_spare(struct sp_space *space) {
-    free(span_at(sp_list_pop_front(&space->spare)));
-}
-
-static struct sp_tree *kind_of(struct sp_space *space, const struct span *span) {
-    return span->size >= space->wide_least ? &space->wide : &space->narrow;
-}
-
-static void insert(struct sp_space *space, struct span *span) {
-    sp_tree_insert(&space->by_address, &span->by_address);
-    sp_tree_insert(kind_of(space, span), &span->in_kind);
-}
-
-// Out of the trees, and changed by the caller.
-static void extract(struct sp_space *space, struct span *span) {
-    sp_tree_remove(&space->by_address, &span->by_address);
-    sp_tree_remove(kind_of(space, span), &span->in_kind);
-}
-
-// Back into the trees, or among the spare ones if nothing is left of it.
-static void settle(struct sp_space *space, struct span *span) {
-    if (span->size > 0)
-        insert(space, span);
-    else
-        sp_list_push_front(&space->spare, &span->link);
-}
-
-static bool adjacent(const struct span *low, const struct span *high) {
-    return low && high && low->range == high->range && low->address + low->size == high->address;
-}
-
-// ---------------------------------------------------------------------- ranges
+// ----------------------------------------------------------------------------------------- ranges
 
 // Reserves a range and its part of the page map: both or neither.
 static CUresult reserve(size_t granule, CUdeviceptr *address, size_t size) {
@@ -142,12 +39,12 @@ static CUresult reserve(size_t granule, CUdeviceptr *address, size_t size) {
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// Reserves a range of space->range_size bytes, or as much less, halving, as the system gives; at
-// least `least`.
+// Reserves a range of space->range_size bytes. Where the system refuses, it tries half as many
+// again and again, down to `least`.
 static CUresult reserve_largest(const struct sp_space *space, size_t least, CUdeviceptr *address,
                                 size_t *size) {
     size_t granule = space->device->granule;
-    *size = space->range_size > least ? space->range_size : least;
+    *size = sp_max(space->range_size, least);
     for (;;) {
         CUresult error = reserve(granule, address, *size);
         if (error == CUDA_SUCCESS)
@@ -156,85 +53,61 @@ static CUresult reserve_largest(const struct sp_space *space, size_t least, CUde
             sp_native_error_note(error, "cuMemAddressReserve");
             return error;
         }
-        *size = sp_round_up(*size / 2, granule);
-        if (*size < least)
-            *size = least;
+        *size = sp_max(sp_round_up(*size / 2, granule), least);
     }
 }
 
 static CUresult add_range(struct sp_space *space, size_t least) {
     CUdeviceptr address = 0;
     size_t size = 0;
-    struct span *range = malloc(sizeof *range);
-    if (!range || !add_spare(space)) {
+    struct sp_span *range = malloc(sizeof *range);
+    if (!range || !sp_spans_add_spare(&space->free)) {
         free(range);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     CUresult error = reserve_largest(space, least, &address, &size);
     if (error != CUDA_SUCCESS) {
         free(range);
-        drop_spare(space);
+        sp_spans_drop_spare(&space->free);
         return error;
     }
     range->address = range->range = address;
     range->size = size;
     sp_list_push_back(&space->ranges, &range->link);
-    insert(space, take_spare(space, address, size, address));
+    sp_spans_insert(&space->free, sp_spans_use_spare(&space->free, address, size, address));
     sp_log_info("device %d: reserved %zu MiB of address space", space->device->ordinal, size >> 20);
     return CUDA_SUCCESS;
 }
 
 static CUdeviceptr range_of(const struct sp_space *space, CUdeviceptr address) {
     SP_LIST_FOR_EACH(link, &space->ranges) {
-        const struct span *range = span_at(link);
+        const struct sp_span *range = sp_spans_at(link);
         if (address - range->address < range->size)
             return range->address;
     }
     return 0;
 }
 
-// ---------------------------------------------------------------------- taking
+// ----------------------------------------------------------------------------------------- taking
 
-static struct span *largest(const struct sp_space *space) {
-    struct span *found = in_kind(sp_tree_last(&space->narrow));
-    for (struct sp_tree_node *n = sp_tree_first(&space->wide); n; n = sp_tree_next(n)) {
-        if (!found || in_kind(n)->size > found->size)
-            found = in_kind(n);
-    }
-    return found;
-}
-
-static struct span *first_wide(const struct sp_space *space, size_t size) {
-    struct sp_tree_node *node = sp_tree_first(&space->wide);
-    while (node && in_kind(node)->size < size)
-        node = sp_tree_next(node);
-    return in_kind(node);
-}
-
-static struct span *last_wide(const struct sp_space *space, size_t size) {
-    struct sp_tree_node *node = sp_tree_last(&space->wide);
-    while (node && in_kind(node)->size < size)
-        node = sp_tree_prev(node);
-    return in_kind(node);
-}
-
-// A free span of `wanted` bytes where they are to be, else the largest that has `least`.
-static struct span *choose(const struct sp_space *space, enum sp_span_place place, size_t least,
-                           size_t wanted) {
-    struct span *found = NULL;
+// Returns a free span with `wanted` bytes that suits the place; else the largest, if it has
+// `least`; else null.
+static struct sp_span *choose(const struct sp_space *space, enum sp_span_place place, size_t least,
+                              size_t wanted) {
+    struct sp_span *found = NULL;
     if (place != SP_SPAN_ROOMY)
-        found = in_kind(sp_tree_lower_bound(&space->narrow, &wanted, compare_size));
+        found = sp_spans_best_narrow(&space->free, wanted);
     if (!found && place == SP_SPAN_LOW)
-        found = first_wide(space, wanted);
+        found = sp_spans_first_wide(&space->free, wanted);
     if (!found && place == SP_SPAN_HIGH)
-        found = last_wide(space, wanted);
+        found = sp_spans_last_wide(&space->free, wanted);
     if (!found)
-        found = largest(space);
+        found = sp_spans_largest(&space->free);
     return found && found->size >= least ? found : NULL;
 }
 
-// Where in a free span that is larger than what is taken.
-static size_t offset_in(const struct sp_space *space, const struct span *span,
+// Returns at which offset of a free span `size` bytes of it are taken.
+static size_t offset_in(const struct sp_space *space, const struct sp_span *span,
                         enum sp_span_place place, size_t size) {
     size_t granule = space->device->granule;
     if (place == SP_SPAN_HIGH)
@@ -244,32 +117,32 @@ static size_t offset_in(const struct sp_space *space, const struct span *span,
     return place == SP_SPAN_ROOMY && has_room ? sp_round_down(span->size / 2, granule) : 0;
 }
 
-// The caller has seen to a spare node for what is left in front.
-static void cut_out(struct sp_space *space, struct span *span, size_t offset, size_t size) {
-    struct span *front = NULL;
-    extract(space, span);
+// Takes `size` bytes at an offset out of a free span. With an offset it needs a spare node.
+static void cut_out(struct sp_spans *free, struct sp_span *span, size_t offset, size_t size) {
+    struct sp_span *front = NULL;
+    sp_spans_remove(free, span);
     if (offset > 0)
-        front = take_spare(space, span->address, offset, span->range);
+        front = sp_spans_use_spare(free, span->address, offset, span->range);
     span->address += offset + size;
     span->size -= offset + size;
-    settle(space, span);
+    sp_spans_insert(free, span);
     if (front)
-        insert(space, front);
+        sp_spans_insert(free, front);
 }
 
 static CUresult take_locked(struct sp_space *space, enum sp_span_place place, size_t least,
                             size_t wanted, CUdeviceptr *address, size_t *size) {
-    struct span *span = choose(space, place, least, wanted);
+    struct sp_span *span = choose(space, place, least, wanted);
     if (!span) {
         CUresult error = add_range(space, least);
         if (error != CUDA_SUCCESS)
             return error;
         span = choose(space, place, least, wanted);
     }
-    *size = span->size < wanted ? span->size : wanted;
+    *size = sp_min(span->size, wanted);
     size_t offset = offset_in(space, span, place, *size);
     *address = span->address + offset;
-    cut_out(space, span, offset, *size);
+    cut_out(&space->free, span, offset, *size);
     return CUDA_SUCCESS;
 }
 
@@ -277,22 +150,21 @@ CUresult sp_space_take(struct sp_space *space, enum sp_span_place place, size_t 
                        size_t wanted, CUdeviceptr *address, size_t *size) {
     CUresult error = CUDA_ERROR_OUT_OF_MEMORY;
     sp_lock_acquire(&space->lock);
-    if (add_spare(space)) {
+    if (sp_spans_add_spare(&space->free)) {
         error = take_locked(space, place, least, wanted, address, size);
         if (error != CUDA_SUCCESS)
-            drop_spare(space);
+            sp_spans_drop_spare(&space->free);
     }
     sp_lock_release(&space->lock);
     return error;
 }
 
 static size_t extend_locked(struct sp_space *space, CUdeviceptr end, size_t least, size_t wanted) {
-    struct span *behind =
-        by_address(sp_tree_lower_bound(&space->by_address, &end, compare_address));
+    struct sp_span *behind = sp_spans_from(&space->free, end);
     if (!behind || behind->address != end || behind->range == end || behind->size < least)
-        return 0; // no span that begins a range is behind one of that range
-    size_t size = behind->size < wanted ? behind->size : wanted;
-    cut_out(space, behind, 0, size);
+        return 0; // a span at the start of a range doesn't continue one of another range
+    size_t size = sp_min(behind->size, wanted);
+    cut_out(&space->free, behind, 0, size);
     return size;
 }
 
@@ -303,49 +175,18 @@ size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, si
     return size;
 }
 
-// ---------------------------------------------------------------------- giving
+// ----------------------------------------------------------------------------------------- giving
 
-static struct span *free_behind(const struct sp_space *space, CUdeviceptr address) {
-    return by_address(sp_tree_lower_bound(&space->by_address, &address, compare_address));
-}
-
-static struct span *free_before(const struct sp_space *space, const struct span *behind) {
-    return by_address(behind ? sp_tree_prev(&behind->by_address)
-                             : sp_tree_last(&space->by_address));
-}
-
-// What is free beside the bytes becomes one span with them. Where nothing is, there is a spare
-// node: fewer spans are free than could be.
+// Makes the bytes free. Where no free span touches them there is a spare node: fewer spans are free
+// than could be.
 static void give_locked(struct sp_space *space, CUdeviceptr address, size_t size) {
-    struct span given = {.address = address, .size = size, .range = range_of(space, address)};
-    struct span *next = free_behind(space, address);
-    struct span *prev = free_before(space, next);
-    struct span *span = NULL;
-    if (adjacent(&given, next)) {
-        extract(space, next);
-        given.size += next->size;
-        span = next;
-    }
-    if (adjacent(prev, &given)) {
-        extract(space, prev);
-        given.address = prev->address;
-        given.size += prev->size;
-        if (span)
-            sp_list_push_front(&space->spare, &span->link);
-        span = prev;
-    }
-    if (!span)
-        span = span_at(sp_list_pop_front(&space->spare));
-    span->address = given.address;
-    span->size = given.size;
-    span->range = given.range;
-    insert(space, span);
+    sp_spans_merge(&space->free, address, size, range_of(space, address));
 }
 
 void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size) {
     sp_lock_acquire(&space->lock);
     give_locked(space, address, size);
-    drop_spare(space);
+    sp_spans_drop_spare(&space->free);
     sp_lock_release(&space->lock);
 }
 
@@ -355,23 +196,13 @@ void sp_space_give_end(struct sp_space *space, CUdeviceptr address, size_t size)
     sp_lock_release(&space->lock);
 }
 
-static bool check_locked(struct sp_space *space) {
-    const struct span *prev = NULL;
-    size_t count = 0, in_kinds = 0;
-    for (struct sp_tree_node *n = sp_tree_first(&space->by_address); n; n = sp_tree_next(n)) {
-        struct span *span = by_address(n);
-        if (span->size == 0 || span->range != range_of(space, span->address) ||
-            adjacent(prev, span) || (prev && prev->address + prev->size > span->address))
+static bool check_locked(const struct sp_space *space) {
+    const struct sp_span *span = NULL;
+    while ((span = sp_spans_next(&space->free, span))) {
+        if (span->range != range_of(space, span->address))
             return false;
-        prev = span;
-        count++;
     }
-    for (struct sp_tree_node *n = sp_tree_first(&space->narrow); n; n = sp_tree_next(n))
-        in_kinds += kind_of(space, in_kind(n)) == &space->narrow;
-    for (struct sp_tree_node *n = sp_tree_first(&space->wide); n; n = sp_tree_next(n))
-        in_kinds += kind_of(space, in_kind(n)) == &space->wide;
-    return count == in_kinds && sp_tree_check(&space->by_address) &&
-           sp_tree_check(&space->narrow) && sp_tree_check(&space->wide);
+    return sp_spans_check(&space->free);
 }
 
 bool sp_space_check(struct sp_space *space) {
@@ -381,20 +212,12 @@ bool sp_space_check(struct sp_space *space) {
     return in_order;
 }
 
-static void free_list(struct sp_list *list) {
-    while (!sp_list_empty(list))
-        free(span_at(sp_list_pop_front(list)));
-}
-
 void sp_space_close(struct sp_space *space) {
-    struct sp_tree_node *node;
-    SP_LIST_FOR_EACH(link, &space->ranges)
-        sp_driver->cuMemAddressFree(span_at(link)->address, span_at(link)->size);
-    while ((node = sp_tree_first(&space->by_address))) {
-        struct span *span = by_address(node);
-        extract(space, span);
-        free(span);
+    struct sp_list *link;
+    while ((link = sp_list_pop_front(&space->ranges))) {
+        struct sp_span *range = sp_spans_at(link);
+        sp_driver->cuMemAddressFree(range->address, range->size);
+        free(range);
     }
-    free_list(&space->ranges);
-    free_list(&space->spare);
+    sp_spans_close(&space->free);
 }

@@ -1,43 +1,35 @@
 // The address space of one device: large reserved ranges, handed out as spans of whole granules.
 //
-// Reserving costs microseconds and no memory, so the first range is 16 times the device's memory
-// (at most 16 TiB), and less where the system gives no more: half, a quarter, … down to what is
-// asked for. When the spans are used up, a further range is reserved. Ranges are kept until the
-// process ends, so that an address in one of them can always be looked up in the page map.
+// Reserving costs microseconds and no memory, so the first range is 16 times the device's memory,
+// at most 16 TiB. Where the system gives no more it is less: half, a quarter, and so on, down to
+// what is asked for. When the spans are used up, a further range is reserved. Ranges are kept until
+// the process ends, so that an address in one of them can always be looked up in the page map.
 //
-// Where a span is put decides whether it can be extended later, in place. Small spans lie together
-// at low addresses, so that few pages of the page map are touched; what is never extended (the
-// spans of aliases) at high ones; and a span that is to grow where there is much room behind it: in
-// the middle of the largest free span, as long as both halves have room for the device's memory
-// twice.
+// The place of a span decides whether it can be extended later. Small spans lie together at low
+// addresses, so that few pages of the page map are touched. Spans that are never extended, which
+// are those of aliases, lie at high addresses. A span that is to grow lies where there is much room
+// behind it: in the middle of the largest free span, as long as both halves have room for the
+// device's memory twice.
 //
-// Free spans stand in trees, so that a hundred thousand cost no more than a few: all of them by
-// address; the narrow ones by size as well, for the best fit; and the wide ones, of which a range
-// has few, by address, for the first fit. Each span that is handed out has the node with which it
-// can be given back, so giving never fails.
+// Each span that is handed out has the node with which it can be given back, so giving never fails.
 //
-// One lock guards the struct; it is held across cuMemAddressReserve, which waits for nothing.
+// One lock guards the struct. It is held across cuMemAddressReserve, which waits for nothing.
 //
 //   sum of free spans + spans handed out = sum of the ranges
 //   free spans <= spans handed out + ranges = nodes, in the trees or spare
 #ifndef STREAMPOOL_VMM_SPACE_H
 #define STREAMPOOL_VMM_SPACE_H
 
-#include "base/list.h"
 #include "base/lock.h"
-#include "base/tree.h"
 #include "vmm/device.h"
+#include "vmm/spans.h"
 
 struct sp_space {
     struct sp_lock lock;
     const struct sp_vmm_device *device;
-    size_t range_size;         // what the next range is asked to be
-    size_t wide_least;         // a free span of so many bytes is a wide one
-    struct sp_list ranges;     // struct span, one for each reserved range
-    struct sp_tree by_address; // all free spans, no two adjacent ones of one range
-    struct sp_tree narrow;     // by (size, address)
-    struct sp_tree wide;       // by address
-    struct sp_list spare;      // struct span
+    size_t range_size;     // the bytes that the next range is asked to have
+    struct sp_list ranges; // struct sp_span, one for each reserved range
+    struct sp_spans free;
 };
 
 enum sp_span_place {
@@ -50,22 +42,23 @@ enum sp_span_place {
 // yet.
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size);
 
-// Takes a span of at least `least` bytes, at best `wanted` bytes: whatever the largest free span or
-// a new range gives. Both are multiples of the granule. CUDA_ERROR_OUT_OF_MEMORY when there is no
+// Takes a span of at least `least` bytes and at most `wanted`, as the largest free span or a new
+// range gives them. Both are multiples of the granule. CUDA_ERROR_OUT_OF_MEMORY when there is no
 // address space or host memory.
 CUresult sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
                        size_t wanted, CUdeviceptr *address, size_t *size);
 
-// Adds what is free behind a span to it: at least `least` bytes, at best `wanted`. Returns how
-// many; 0, and nothing has changed, when there are fewer.
+// Adds free bytes behind a span to it: at least `least` and at most `wanted`. Returns how many.
+// When fewer are free, returns 0 and changes nothing.
 size_t sp_space_extend(struct sp_space *space, CUdeviceptr end, size_t least, size_t wanted);
 
-// Gives a span back, as it is by now; or so many bytes at the end of one that stays. Nothing may be
-// mapped there.
+// Gives a span back, with all bytes that it has been extended by. Nothing may be mapped there.
 void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size);
+
+// Gives back bytes at the end of a span that stays. Nothing may be mapped there.
 void sp_space_give_end(struct sp_space *space, CUdeviceptr address, size_t size);
 
-// For checks: the trees are in order and agree.
+// For checks: the free spans are in order, and each knows its range.
 bool sp_space_check(struct sp_space *space);
 
 // For tests: frees every range. All spans must have been given back.

@@ -1,6 +1,7 @@
 #include "vmm/view.h"
 
 #include "base/log.h"
+#include "base/number.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,15 +11,11 @@ static struct sp_extent *extent_of(const struct sp_tree_node *node) {
 }
 
 static int compare_extents(const struct sp_tree_node *a, const struct sp_tree_node *b) {
-    CUdeviceptr left = extent_of(a)->address;
-    CUdeviceptr right = extent_of(b)->address;
-    return left < right ? -1 : left > right;
+    return sp_compare(extent_of(a)->address, extent_of(b)->address);
 }
 
-static int compare_address(const void *key, const struct sp_tree_node *node) {
-    CUdeviceptr left = *(const CUdeviceptr *)key;
-    CUdeviceptr right = extent_of(node)->address;
-    return left < right ? -1 : left > right;
+static int compare_address(const void *address, const struct sp_tree_node *node) {
+    return sp_compare(*(const CUdeviceptr *)address, extent_of(node)->address);
 }
 
 CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place,
@@ -149,7 +146,7 @@ CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t si
                             size_t *mapped) {
     *mapped = 0;
     while (*mapped < size) {
-        size_t next = size - *mapped < piece ? size - *mapped : piece;
+        size_t next = sp_min(size - *mapped, piece);
         CUresult error = sp_view_map(view, address + *mapped, next);
         if (error != CUDA_SUCCESS) {
             sp_view_unmap_back(view, address, mapped);
