@@ -210,7 +210,7 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
 }
 
 static poolError_t free_in_no_order(void *ptr) {
-    return sp_pool_free_slowly(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
+    return sp_pool_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
 }
 
 // Memory that is not a pool's goes to the driver, which needs a current context.

@@ -2,9 +2,9 @@
 // back to where it came from. One critical section of the lane each, on lines that its thread alone
 // writes; no driver call, no host memory, no division.
 //
-// What isn't common is left to malloc.c and free.c, before anything is changed: a free changes all
-// or nothing here. It looks at everything under the lane's lock, which is what a block's double
-// free is told by.
+// An allocation that finds nothing at hand goes on in malloc.c. A free by the lane's own stream is
+// put back here, always; what follows from it is left to free.c, behind the lane's lock. It looks
+// at everything under that lock, which is what a double free is told by.
 #ifndef STREAMPOOL_POOL_AT_HAND_H
 #define STREAMPOOL_POOL_AT_HAND_H
 
@@ -21,13 +21,6 @@
 // blocks that other streams returned. Null when there is none.
 struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index,
                                          unsigned int flags);
-
-// A free that leaves a slab empty counts all of it: all is held back from others. Any other free
-// counts the block. Nobody else could have that while the slab is in use; but the sooner an event
-// follows, the sooner others have what lies beside.
-static inline uint32_t sp_slab_counts(const struct sp_slab *slab, bool whole) {
-    return whole ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
-}
 
 // A slab counts whole once under each number, however often its stream uses it again. Of two
 // numbers that are equal in these bits one has long had an event behind it.
@@ -110,89 +103,126 @@ static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_str
 
 // -------------------------------------------------------------------------------------------- free
 
-// So many bytes more that no event stands behind; false, and nothing changed, where that is the
-// first under a number, or too many.
-static inline bool sp_lane_add_unfenced_locked(struct sp_lane *lane, uint64_t sequence,
-                                               uint64_t bytes) {
-    uint64_t unfenced = atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) + bytes;
-    if (SP_UNLIKELY(atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) !=
-                        sequence ||
-                    unfenced > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed)))
-        return false;
-    atomic_store_explicit(&lane->unfenced_bytes, unfenced, memory_order_relaxed);
-    return true;
+// What a put leaves to do, once the lane's lock is given back.
+enum sp_left {
+    SP_LEFT_RECORD =
+        1, // the lane holds back more than it may: an event is to stand behind the free
+    SP_LEFT_SHORTEN = 2, // its quick lists may have become long
+    SP_LEFT_SLAB = 4,    // the slab is empty and unlinked: its run goes back to the region
+    SP_LEFT_FILE = 8,    // the large block is BUSY: the quick lists have no place for it
+    SP_LEFT_REAP = 16,   // the pool is given up
+    SP_LEFT_ALL = 32,    // nothing was done: no live block of the lane begins there
+    // The pool is needed for it. So the bytes are taken off the account last: a pool that was given
+    // up may be taken apart once nothing is used.
+    SP_LEFT_WITH_POOL = SP_LEFT_SLAB | SP_LEFT_FILE | SP_LEFT_REAP
+};
+
+struct sp_put {
+    unsigned left;
+    uint64_t requested; // by the program, of the block
+};
+
+// The bytes are the first that no event stands behind, or too many.
+unsigned sp_lane_count_late_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
+
+// Counts bytes that no event stands behind yet.
+static inline unsigned sp_lane_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
+                                                  uint64_t bytes) {
+    uint64_t unfenced = sp_load_relaxed(&lane->unfenced_bytes) + bytes;
+    if (SP_UNLIKELY(sp_load_relaxed(&lane->unfenced_sequence) != sequence ||
+                    unfenced > sp_load_relaxed(&lane->unfenced_most)))
+        return sp_lane_count_late_locked(lane, sequence, bytes);
+    sp_store_relaxed(&lane->unfenced_bytes, unfenced);
+    return 0;
 }
 
-// The same where `over` is null. Else the free may begin a number, and may be too many: it is told
-// that, and recorded by the caller.
-static SP_HOT bool sp_lane_count_free_locked(struct sp_lane *lane, uint64_t sequence,
-                                             uint64_t bytes, bool *over) {
-    if (!over)
-        return sp_lane_add_unfenced_locked(lane, sequence, bytes);
-    *over = sp_lane_count_unfenced(lane, sequence, bytes);
-    return true;
+// Unlinks an empty slab whose class has another one to allocate from.
+bool sp_slab_give_up_locked(struct sp_slab *slab);
+static inline unsigned sp_slab_left_locked(const struct sp_lane *lane, struct sp_slab *slab) {
+    const struct sp_list *slabs = &lane->slabs[slab->class_index];
+    if (slab->live != 0 || slabs->next == slabs->prev)
+        return 0;
+    return sp_slab_give_up_locked(slab) ? SP_LEFT_SLAB : 0;
 }
 
-// A free that leaves a slab empty has more to do where another slab of its class is listed: this
-// one is given up then. At hand it also leaves the slab to the near way where it is to count whole.
-static inline bool sp_leaves_more_to_do(const struct sp_list *slabs, const struct sp_slab *slab,
-                                        uint64_t sequence, const bool *over) {
-    if (SP_LIKELY(slab->live > 1))
-        return false;
-    bool surplus = slabs->next == &slab->link ? slabs->prev != &slab->link : !sp_list_empty(slabs);
-    return surplus || (!over && !sp_slab_is_counted(slab, sequence));
+// A slab that is left empty counts whole once under each number; one that is given up in any case,
+// for its stream has it no more. Any other free counts the block.
+static inline uint32_t sp_slab_counts_locked(struct sp_slab *slab, unsigned left,
+                                             uint64_t sequence) {
+    if (SP_LIKELY(slab->live != 0 || (!left && sp_slab_is_counted(slab, sequence))))
+        return sp_slab_class(slab)->block_size;
+    slab->counted_under = (uint32_t)sequence;
+    return sp_slab_bytes(slab);
 }
 
-static SP_HOT bool sp_put_small_locked(struct sp_lane *lane, struct sp_slab *slab, uint64_t address,
-                                       uint64_t sequence, bool *over) {
-    struct sp_list *slabs = &lane->slabs[slab->class_index];
-    if (SP_UNLIKELY(slab->owner != lane || sp_leaves_more_to_do(slabs, slab, sequence, over)))
-        return false;
-    uint16_t index = sp_slab_find(slab, address);
-    bool whole = over && slab->live == 1 && !sp_slab_is_counted(slab, sequence);
-    if (SP_UNLIKELY(index == SP_SLAB_END ||
-                    !sp_lane_count_free_locked(lane, sequence, sp_slab_counts(slab, whole), over)))
-        return false;
-    if (whole)
-        slab->counted_under = (uint32_t)sequence;
+// Puts a live block back into its slab.
+static inline uint32_t sp_slab_put_back_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                               uint16_t index) {
+    if (SP_UNLIKELY(!sp_slab_has_free(slab)))
+        sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
+    return sp_slab_put(slab, index);
+}
+
+static SP_HOT struct sp_put sp_put_small_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                                uint64_t address, uint64_t sequence) {
+    uint16_t index = SP_LIKELY(slab->owner == lane) ? sp_slab_find(slab, address) : SP_SLAB_END;
+    if (SP_UNLIKELY(index == SP_SLAB_END))
+        return (struct sp_put){.left = SP_LEFT_ALL};
+    struct sp_put put = {.requested = sp_slab_put_back_locked(lane, slab, index)};
     if (slab->last_sequence < sequence)
         slab->last_sequence = sequence; // a late caller may bring an older number
-    if (SP_UNLIKELY(!sp_slab_has_free(slab)))
-        sp_list_push_front(slabs, &slab->link); // it was full
-    sp_figures_return_locked(lane, sp_slab_put(slab, index));
-    return true;
-}
-
-static SP_HOT bool sp_put_large_locked(struct sp_lane *lane, struct sp_block *block,
-                                       uint64_t address, uint64_t sequence, bool *over) {
-    uint32_t slot = lane->stream->slot;
-    if (SP_UNLIKELY(block->address != address || !sp_block_is_live_of(block, lane) ||
-                    !sp_fence_set_is_of(&block->fences, slot) ||
-                    !sp_quick_has_room(lane, block->size) ||
-                    !sp_lane_count_free_locked(lane, sequence, block->size, over)))
-        return false;
-    sp_fence_set_advance(&block->fences, slot, sequence);
-    sp_figures_return_locked(lane, block->requested);
-    sp_quick_put(lane, block);
-    return true;
-}
-
-// A block of the stream's own lane goes back to its slab or quick list, and nothing is left to do
-// for the pool. `owner` is the address's word in the page map. False: nothing was done.
-static SP_HOT bool sp_put_at_hand(uintptr_t owner, uint64_t address,
-                                  const struct sp_stream *stream) {
-    struct sp_lane *lane = sp_owner_lane(owner);
-    uint64_t sequence;
-    if (SP_UNLIKELY(!lane || lane->stream != stream || !sp_progress_is_noted(stream, &sequence)))
-        return false;
-    struct sp_slab *slab = sp_owner_slab(owner);
-    sp_biased_acquire(&lane->lock);
-    bool put = SP_LIKELY(lane->stream == stream) &&
-               (slab ? sp_put_small_locked(lane, slab, address, sequence, NULL)
-                     : sp_put_large_locked(lane, sp_owner_block(owner), address, sequence, NULL));
-    sp_biased_release(&lane->lock);
+    put.left = sp_slab_left_locked(lane, slab);
+    put.left |=
+        sp_lane_count_freed_locked(lane, sequence, sp_slab_counts_locked(slab, put.left, sequence));
     return put;
 }
+
+static SP_HOT struct sp_put sp_put_large_locked(struct sp_lane *lane, struct sp_block *block,
+                                                uint64_t address, uint64_t sequence) {
+    uint32_t slot = lane->stream->slot;
+    if (SP_UNLIKELY(block->address != address || !sp_block_is_live_of(block, lane)))
+        return (struct sp_put){.left = SP_LEFT_ALL};
+    struct sp_put put = {.requested = block->requested};
+    put.left = sp_lane_count_freed_locked(lane, sequence, block->size);
+    if (SP_UNLIKELY(!sp_fence_set_is_of(&block->fences, slot) ||
+                    !sp_quick_has_room(lane, block->size))) {
+        sp_block_set_state(block, SP_BLOCK_BUSY);
+        put.left |= SP_LEFT_FILE;
+        return put;
+    }
+    sp_fence_set_advance(&block->fences, slot, sequence);
+    sp_quick_put(lane, block);
+    return put;
+}
+
+// Puts what the lane's own stream frees back to where it came from. A free that records is noted by
+// its record, and any other before another thread can find the memory.
+static SP_HOT struct sp_put sp_lane_put_locked(struct sp_lane *lane, uintptr_t owner,
+                                               uint64_t address, uint64_t sequence) {
+    struct sp_slab *slab = sp_owner_slab(owner);
+    struct sp_put put = slab ? sp_put_small_locked(lane, slab, address, sequence)
+                             : sp_put_large_locked(lane, sp_owner_block(owner), address, sequence);
+    if (SP_UNLIKELY(sp_load_relaxed(&lane->stream->freed) < sequence) &&
+        !(put.left & (SP_LEFT_RECORD | SP_LEFT_ALL)))
+        sp_raise(&lane->stream->freed, sequence);
+    if (SP_LIKELY(!(put.left & (SP_LEFT_WITH_POOL | SP_LEFT_ALL))))
+        sp_figures_return_locked(lane, put.requested);
+    return put;
+}
+
+// The lane that a free on a stream puts an address's block back into with no more ado, and the
+// number of the free: that of an identified stream that allocated the block itself. Null: another
+// stream's, or none.
+static SP_HOT struct sp_lane *sp_lane_of_free(uintptr_t owner, const struct sp_stream *stream,
+                                              uint64_t *sequence) {
+    struct sp_lane *lane = sp_owner_lane(owner);
+    *sequence = sp_progress_number(stream);
+    return SP_LIKELY(lane && lane->stream == stream && stream->identified) ? lane : NULL;
+}
+
+// Does what a put of the lane's own stream has left to do. Without the lane's lock.
+poolError_t sp_pool_finish_free(struct sp_lane *lane, uintptr_t owner, struct sp_stream *stream,
+                                uint64_t sequence, struct sp_put put);
 
 // ------------------------------------------------------------------------------ what the API calls
 
@@ -215,9 +245,19 @@ static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t han
 // On a stream, whose capture state has been checked. `owner` is what the page map says of the
 // pointer.
 static SP_HOT poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream) {
-    return SP_LIKELY(sp_put_at_hand(owner, (uint64_t)(uintptr_t)pointer, stream))
-               ? poolSuccess
-               : sp_pool_free_near(pointer, owner, stream);
+    uint64_t sequence;
+    struct sp_lane *lane = sp_lane_of_free(owner, stream, &sequence);
+    struct sp_put put = {.left = SP_LEFT_ALL};
+    if (SP_UNLIKELY(!lane))
+        return sp_pool_free_other(pointer, owner, stream);
+    sp_biased_acquire(&lane->lock);
+    if (SP_LIKELY(lane->stream == stream))
+        put = sp_lane_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
+    sp_biased_release(&lane->lock);
+    if (SP_LIKELY(!put.left))
+        return poolSuccess;
+    return put.left == SP_LEFT_ALL ? sp_pool_free_other(pointer, owner, stream)
+                                   : sp_pool_finish_free(lane, owner, stream, sequence, put);
 }
 
 #endif

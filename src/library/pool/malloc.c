@@ -407,7 +407,7 @@ static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t 
 }
 
 static void give_back(uint64_t address, struct sp_stream *stream) {
-    sp_pool_free_slowly((void *)(uintptr_t)address, sp_owner_of(address), stream);
+    sp_pool_free_other((void *)(uintptr_t)address, sp_owner_of(address), stream);
 }
 
 // Unless the pool has become another one meanwhile. With the action that is owed.

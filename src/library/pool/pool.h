@@ -456,10 +456,9 @@ static inline bool sp_pool_is_another_now(const struct sp_pool *pool, poolMemPoo
 poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                               uint64_t address, enum sp_debt debt, void **pointer);
 
-// What pool/at_hand.h has left to do, on a stream whose capture state has been checked. And the
-// free of anything, or without a stream, null. `owner` is what the page map says of the pointer.
-poolError_t sp_pool_free_near(void *pointer, uintptr_t owner, struct sp_stream *stream);
-poolError_t sp_pool_free_slowly(void *pointer, uintptr_t owner, struct sp_stream *stream);
+// The free of anything by anybody, without a stream null, on one whose capture state has been
+// checked. `owner` is what the page map says of the pointer.
+poolError_t sp_pool_free_other(void *pointer, uintptr_t owner, struct sp_stream *stream);
 
 // What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.
 static inline int sp_pool_promises(const struct sp_pool *pool) {

@@ -283,8 +283,8 @@ static void the_pool_of_an_address_is_known_while_it_is_live(void **state) {
 // ------------------------------------------------------------------------------- frees that record
 
 static poolError_t free_slowly(void *pointer, CUstream on) {
-    return sp_pool_free_slowly(pointer, sp_owner_of((uint64_t)(uintptr_t)pointer),
-                               fixture_stream(on));
+    return sp_pool_free_other(pointer, sp_owner_of((uint64_t)(uintptr_t)pointer),
+                              fixture_stream(on));
 }
 
 // What a free changes but for its block, from where the stream began.
@@ -335,7 +335,7 @@ static void trace_frees(poolError_t (*free_one)(void *pointer, CUstream on), siz
     }
 }
 
-static void a_free_near_at_hand_does_what_a_slow_one_does(void **state) {
+static void a_free_does_the_same_whoever_looks_up_its_lane(void **state) {
     (void)state;
     const size_t sizes[] = {100, SP_SMALL_MAX, MIB(1)};
     for (int i = 0; i < 3; i++) {
@@ -622,7 +622,7 @@ int main(void) {
         free_test(a_late_free_with_an_older_number_does_not_hide_a_newer_one),
         free_test(a_free_that_its_driver_refuses_leaves_the_memory_live),
         free_test(the_pool_of_an_address_is_known_while_it_is_live),
-        free_test(a_free_near_at_hand_does_what_a_slow_one_does),
+        free_test(a_free_does_the_same_whoever_looks_up_its_lane),
         free_test(each_free_above_the_cap_is_counted_and_the_count_can_begin_anew),
         free_test(a_free_whose_record_fails_is_done_and_no_event_is_counted),
         free_test(frees_that_record_and_leave_more_to_do_do_that),
