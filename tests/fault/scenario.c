@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pool/check.h"
+#include "pool/collect.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/stitch.h"
@@ -155,7 +156,7 @@ static poolError_t synchronise_with_reaper(struct scene *scene, enum scene_strea
 static poolError_t drop_kept_views(struct scene *scene, enum scene_pool place) {
     struct sp_pool *pool = sp_pool_from_handle(scene->pools[place]);
     before_call(scene);
-    sp_pool_collect(pool);
+    sp_collect_all(pool);
     sp_lock_acquire(&pool->lock);
     sp_kept_limit(pool, 0, 0);
     sp_lock_release(&pool->lock);

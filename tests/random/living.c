@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/time.h"
+#include "pool/lane.h"
 #include "random/blocks.h"
 #include "random/choose.h"
 #include "random/ordering.h"

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "pool/collect.h"
 #include "pool/stitch.h"
 #include "stress/crew.h"
 #include "stress/rows.h"
@@ -30,7 +31,7 @@ static poolMemPool_t pool_for_reaper(void) {
 // As if so many other views had been made that these are kept no longer.
 static void drop_kept_views(poolMemPool_t handle) {
     struct sp_pool *pool = sp_pool_from_handle(handle);
-    sp_pool_collect(pool);
+    sp_collect_all(pool);
     sp_lock_acquire(&pool->lock);
     sp_kept_limit(pool, 0, 0);
     sp_lock_release(&pool->lock);

@@ -1,6 +1,7 @@
 #include "support/room.h"
 
 #include "base/checked.h"
+#include "pool/collect.h"
 #include "pool/runtime.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -97,7 +98,7 @@ uint64_t test_room_in_reach(const struct test_live *live, struct sp_pool *pool, 
     struct sp_pool *walked = NULL;
     DRIVER(sp_identity_resolve(stream, &taker));
     while ((walked = sp_device_next_pool(pool->device, walked)))
-        sp_pool_collect(walked);
+        sp_collect_all(walked);
     return room_for(live, pool, taker);
 }
 

@@ -1,7 +1,10 @@
 // poolMallocAsync and its like.
 #include "api/api.h"
-#include "pool/at_hand.h"
+#include "pool/free.h"
+#include "pool/lane.h"
+#include "pool/malloc.h"
 #include "pool/promises.h"
+#include "pool/unfenced.h"
 
 static poolError_t refuse_capture(CUresult error) {
     if (error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
@@ -75,6 +78,20 @@ static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *poo
     return stream;
 }
 
+// From the pool that has this handle, or had it a moment ago.
+static SP_HOT poolError_t take(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
+                               size_t size, unsigned int flags, void **pointer) {
+    if (SP_UNLIKELY(sp_stream_acts(stream) || flags & poolMallocFixed))
+        return sp_malloc_acting(pool, handle, stream, size, flags, pointer);
+    uint64_t address = sp_at_hand_take(pool, stream, size, flags, NULL);
+    if (SP_UNLIKELY(!address))
+        return sp_malloc_missed(pool, handle, stream, size, flags, pointer);
+    if (SP_UNLIKELY(sp_malloc_is_another_now(pool, handle)))
+        return sp_malloc_hand_over(pool, handle, stream, address, SP_DEBT_NONE, pointer);
+    *pointer = (void *)(uintptr_t)address;
+    return poolSuccess;
+}
+
 // A pool that a caller has named; both null: the current one.
 struct named_pool {
     poolMemPool_t handle;
@@ -92,8 +109,8 @@ static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_po
         *ptr = NULL;
         return poolSuccess;
     }
-    error = sp_pool_malloc(from.pool, from.handle, stream, size, flags, ptr);
-    return SP_UNLIKELY(error == SP_POOL_GONE)
+    error = take(from.pool, from.handle, stream, size, flags, ptr);
+    return SP_UNLIKELY(error == SP_MALLOC_GONE)
                ? sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile")
                : error;
 }
@@ -140,8 +157,8 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
         poolMemPool_t current;
         struct sp_pool *pool = sp_device_current_pool(device, &current);
         remember_if_promised(pool, stream, handle);
-        error = sp_pool_malloc(pool, current, stream, size, flags, ptr);
-    } while (error == SP_POOL_GONE);
+        error = take(pool, current, stream, size, flags, ptr);
+    } while (error == SP_MALLOC_GONE);
     return error;
 }
 
@@ -199,6 +216,24 @@ static inline int promises_of_owner(uintptr_t owner) {
     return pool ? sp_pool_promises(pool) : poolPromiseNothing;
 }
 
+// On a stream whose capture state has been checked. `owner` is what the page map says of the
+// pointer.
+static SP_HOT poolError_t put(void *pointer, uintptr_t owner, struct sp_stream *stream) {
+    uint64_t sequence;
+    struct sp_lane *lane = sp_at_hand_lane(owner, stream, &sequence);
+    struct sp_put done = {.left = SP_LEFT_ALL};
+    if (SP_UNLIKELY(!lane))
+        return sp_free_other(pointer, owner, stream);
+    sp_biased_acquire(&lane->lock);
+    if (SP_LIKELY(lane->stream == stream))
+        done = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
+    sp_biased_release(&lane->lock);
+    if (SP_LIKELY(!done.left))
+        return poolSuccess;
+    return done.left == SP_LEFT_ALL ? sp_free_other(pointer, owner, stream)
+                                    : sp_free_finish(lane, owner, stream, sequence, done);
+}
+
 poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     poolError_t error = sp_runtime_enter();
     if (SP_UNLIKELY(error != poolSuccess || !ptr))
@@ -206,11 +241,11 @@ poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
     struct sp_stream *stream =
         admit(handle, NULL, promises_of_owner(owner), refuse_free_in_capture, &error);
-    return SP_LIKELY(stream) ? sp_pool_free(ptr, owner, stream) : error;
+    return SP_LIKELY(stream) ? put(ptr, owner, stream) : error;
 }
 
 static poolError_t free_in_no_order(void *ptr) {
-    return sp_pool_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
+    return sp_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
 }
 
 // Memory that is not a pool's goes to the driver, which needs a current context.

@@ -1,4 +1,6 @@
 #include "pool/ask.h"
+#include "pool/lane.h"
+#include "pool/unfenced.h"
 
 #include "order/context.h"
 #include "order/poll.h"
@@ -11,7 +13,7 @@ static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, 
     sp_lock_acquire(&pool->lock);
     SP_LIST_FOR_EACH(link, &pool->lanes) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        if (sp_lane_holds_back(lane) && sp_silent_is_seen_by_legacy(lane->stream) &&
+        if (sp_unfenced_holds_back(lane) && sp_silent_is_seen_by_legacy(lane->stream) &&
             sp_stream_is_of(lane->stream, context, id))
             found = lane->stream;
     }

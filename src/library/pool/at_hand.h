@@ -9,18 +9,44 @@
 #define STREAMPOOL_POOL_AT_HAND_H
 
 #include "base/checked.h"
-#include "order/action.h"
 #include "order/chain.h"
 #include "pool/figures.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
+#include "pool/unfenced.h"
+
+// ----------------------------------------------------------------------------------------- account
+
+// With the lane's lock held: so much more was allocated on it. False when the allowance doesn't
+// cover that: then sp_figures_cover() is to follow, without the lock. The block is live by then, so
+// its pool stays.
+static inline bool sp_at_hand_use_locked(struct sp_lane *lane, uint64_t bytes) {
+    uint64_t used = sp_load_relaxed(&lane->used) + bytes;
+    atomic_store_explicit(&lane->used, used, memory_order_relaxed);
+    return used <= sp_load_relaxed(&lane->allowance);
+}
+
+// With the lane's lock held, as the last thing that a free does with the pool but to look whether
+// that was given up: then it may be taken apart right after.
+static inline void sp_at_hand_return_locked(struct sp_lane *lane, uint64_t bytes) {
+    atomic_store_explicit(&lane->used, sp_load_relaxed(&lane->used) - bytes, memory_order_relaxed);
+}
+
+// Each in a critical section of its own.
+void sp_at_hand_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes);
+void sp_at_hand_return(struct sp_lane *lane, uint64_t bytes);
 
 // ------------------------------------------------------------------------------------------ malloc
 
 // A slab of the class with a free block that the flags allow: one behind the first, or one with
 // blocks that other streams returned. Null when there is none.
-struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index,
-                                         unsigned int flags);
+struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsigned class_index,
+                                            unsigned int flags);
+
+// Has an action that is owed for memory of a slab owed for each of its blocks until it is done: the
+// slab gets a last number, as if the lane's stream had freed a block there just now.
+void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                 const struct sp_fence_set *fences);
 
 // A slab counts whole once under each number, however often its stream uses it again. Of two
 // numbers that are equal in these bits one has long had an event behind it.
@@ -43,7 +69,7 @@ static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, u
     struct sp_list *slabs = &lane->slabs[class_index];
     struct sp_slab *slab = SP_CONTAINER_OF(slabs->next, struct sp_slab, link);
     if (SP_UNLIKELY(slabs->next == slabs || flags & poolMallocSameStreamOnly))
-        slab = sp_lane_find_slab_locked(lane, class_index, flags);
+        slab = sp_at_hand_find_slab_locked(lane, class_index, flags);
     if (SP_UNLIKELY(!slab))
         return 0;
     if (freed)
@@ -76,13 +102,13 @@ static inline uint64_t sp_take_quick_locked(struct sp_lane *lane, size_t size, u
 }
 
 static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
-    atomic_store_explicit(&lane->hits, sp_figure(&lane->hits) + 1, memory_order_relaxed);
+    atomic_store_explicit(&lane->hits, sp_load_relaxed(&lane->hits) + 1, memory_order_relaxed);
 }
 
 // What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
-static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_stream *stream,
+static SP_HOT uint64_t sp_at_hand_take(struct sp_pool *pool, const struct sp_stream *stream,
                                        size_t size, unsigned int flags, uint64_t *freed) {
-    struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
+    struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     uint64_t address = 0;
     bool covered = true;
     if (SP_UNLIKELY(!lane))
@@ -93,7 +119,7 @@ static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_str
                                        : sp_take_quick_locked(lane, size, freed);
     if (SP_LIKELY(address)) {
         sp_lane_count_hit_locked(lane);
-        covered = sp_figures_use_locked(lane, size);
+        covered = sp_at_hand_use_locked(lane, size);
     }
     sp_biased_release(&lane->lock);
     if (SP_UNLIKELY(!covered))
@@ -103,27 +129,10 @@ static SP_HOT uint64_t sp_take_at_hand(struct sp_pool *pool, const struct sp_str
 
 // -------------------------------------------------------------------------------------------- free
 
-// What a put leaves to do, once the lane's lock is given back.
-enum sp_left {
-    SP_LEFT_RECORD =
-        1, // the lane holds back more than it may: an event is to stand behind the free
-    SP_LEFT_SHORTEN = 2, // its quick lists may have become long
-    SP_LEFT_SLAB = 4,    // the slab is empty and unlinked: its run goes back to the region
-    SP_LEFT_FILE = 8,    // the large block is BUSY: the quick lists have no place for it
-    SP_LEFT_REAP = 16,   // the pool is given up
-    SP_LEFT_ALL = 32,    // nothing was done: no live block of the lane begins there
-    // The pool is needed for it. So the bytes are taken off the account last: a pool that was given
-    // up may be taken apart once nothing is used.
-    SP_LEFT_WITH_POOL = SP_LEFT_SLAB | SP_LEFT_FILE | SP_LEFT_REAP
-};
-
 struct sp_put {
     unsigned left;
     uint64_t requested; // by the program, of the block
 };
-
-// The bytes are the first that no event stands behind, or too many.
-unsigned sp_lane_count_late_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
 
 // Counts bytes that no event stands behind yet.
 static inline unsigned sp_lane_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
@@ -131,18 +140,18 @@ static inline unsigned sp_lane_count_freed_locked(struct sp_lane *lane, uint64_t
     uint64_t unfenced = sp_load_relaxed(&lane->unfenced_bytes) + bytes;
     if (SP_UNLIKELY(sp_load_relaxed(&lane->unfenced_sequence) != sequence ||
                     unfenced > sp_load_relaxed(&lane->unfenced_most)))
-        return sp_lane_count_late_locked(lane, sequence, bytes);
+        return sp_unfenced_count_late_locked(lane, sequence, bytes);
     sp_store_relaxed(&lane->unfenced_bytes, unfenced);
     return 0;
 }
 
 // Unlinks an empty slab whose class has another one to allocate from.
-bool sp_slab_give_up_locked(struct sp_slab *slab);
+bool sp_at_hand_give_up_locked(struct sp_slab *slab);
 static inline unsigned sp_slab_left_locked(const struct sp_lane *lane, struct sp_slab *slab) {
     const struct sp_list *slabs = &lane->slabs[slab->class_index];
     if (slab->live != 0 || slabs->next == slabs->prev)
         return 0;
-    return sp_slab_give_up_locked(slab) ? SP_LEFT_SLAB : 0;
+    return sp_at_hand_give_up_locked(slab) ? SP_LEFT_SLAB : 0;
 }
 
 // A slab that is left empty counts whole once under each number; one that is given up in any case,
@@ -197,8 +206,8 @@ static SP_HOT struct sp_put sp_put_large_locked(struct sp_lane *lane, struct sp_
 
 // Puts what the lane's own stream frees back to where it came from. A free that records is noted by
 // its record, and any other before another thread can find the memory.
-static SP_HOT struct sp_put sp_lane_put_locked(struct sp_lane *lane, uintptr_t owner,
-                                               uint64_t address, uint64_t sequence) {
+static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_t owner,
+                                                  uint64_t address, uint64_t sequence) {
     struct sp_slab *slab = sp_owner_slab(owner);
     struct sp_put put = slab ? sp_put_small_locked(lane, slab, address, sequence)
                              : sp_put_large_locked(lane, sp_owner_block(owner), address, sequence);
@@ -206,58 +215,18 @@ static SP_HOT struct sp_put sp_lane_put_locked(struct sp_lane *lane, uintptr_t o
         !(put.left & (SP_LEFT_RECORD | SP_LEFT_ALL)))
         sp_raise(&lane->stream->freed, sequence);
     if (SP_LIKELY(!(put.left & (SP_LEFT_WITH_POOL | SP_LEFT_ALL))))
-        sp_figures_return_locked(lane, put.requested);
+        sp_at_hand_return_locked(lane, put.requested);
     return put;
 }
 
 // The lane that a free on a stream puts an address's block back into with no more ado, and the
 // number of the free: that of an identified stream that allocated the block itself. Null: another
 // stream's, or none.
-static SP_HOT struct sp_lane *sp_lane_of_free(uintptr_t owner, const struct sp_stream *stream,
+static SP_HOT struct sp_lane *sp_at_hand_lane(uintptr_t owner, const struct sp_stream *stream,
                                               uint64_t *sequence) {
     struct sp_lane *lane = sp_owner_lane(owner);
     *sequence = sp_progress_number(stream);
     return SP_LIKELY(lane && lane->stream == stream && stream->identified) ? lane : NULL;
-}
-
-// Does what a put of the lane's own stream has left to do. Without the lane's lock.
-poolError_t sp_pool_finish_free(struct sp_lane *lane, uintptr_t owner, struct sp_stream *stream,
-                                uint64_t sequence, struct sp_put put);
-
-// ------------------------------------------------------------------------------ what the API calls
-
-// From the pool that has this handle, or had it a moment ago. SP_POOL_GONE when another thread has
-// given it up meanwhile.
-static SP_HOT poolError_t sp_pool_malloc(struct sp_pool *pool, poolMemPool_t handle,
-                                         struct sp_stream *stream, size_t size, unsigned int flags,
-                                         void **pointer) {
-    if (SP_UNLIKELY(sp_stream_acts(stream) || flags & poolMallocFixed))
-        return sp_pool_malloc_slowly(pool, handle, stream, size, flags, pointer);
-    uint64_t address = sp_take_at_hand(pool, stream, size, flags, NULL);
-    if (SP_UNLIKELY(!address))
-        return sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
-    if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle)))
-        return sp_pool_hand_over(pool, handle, stream, address, SP_DEBT_NONE, pointer);
-    *pointer = (void *)(uintptr_t)address;
-    return poolSuccess;
-}
-
-// On a stream, whose capture state has been checked. `owner` is what the page map says of the
-// pointer.
-static SP_HOT poolError_t sp_pool_free(void *pointer, uintptr_t owner, struct sp_stream *stream) {
-    uint64_t sequence;
-    struct sp_lane *lane = sp_lane_of_free(owner, stream, &sequence);
-    struct sp_put put = {.left = SP_LEFT_ALL};
-    if (SP_UNLIKELY(!lane))
-        return sp_pool_free_other(pointer, owner, stream);
-    sp_biased_acquire(&lane->lock);
-    if (SP_LIKELY(lane->stream == stream))
-        put = sp_lane_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
-    sp_biased_release(&lane->lock);
-    if (SP_LIKELY(!put.left))
-        return poolSuccess;
-    return put.left == SP_LEFT_ALL ? sp_pool_free_other(pointer, owner, stream)
-                                   : sp_pool_finish_free(lane, owner, stream, sequence, put);
 }
 
 #endif

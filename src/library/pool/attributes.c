@@ -4,11 +4,14 @@
 #include "pool/error.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
+#include "pool/lane.h"
+#include "pool/open_lanes.h"
 #include "pool/promises.h"
 #include "pool/reaper.h"
 #include "pool/statistic.h"
 #include "pool/stitch.h"
 #include "pool/survey.h"
+#include "pool/unfenced.h"
 
 #include <string.h>
 
@@ -104,7 +107,7 @@ static poolError_t reset_used_high(struct sp_pool *pool, uint64_t number) {
 // What was pending when the tiers were last looked through may be complete by the other measure.
 static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     bool deterministic = number != 0;
-    sp_pool_close_lanes(pool);
+    sp_open_lanes_close(pool);
     sp_lock_acquire(&pool->lock);
     atomic_store(&pool->deterministic, deterministic);
     atomic_store(&pool->is_complete,
@@ -115,7 +118,7 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
         if (deterministic)
             sp_progress_set_strict(lane->stream);
     }
-    sp_pool_share_unfenced(pool);
+    sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;
 }
@@ -124,7 +127,7 @@ static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
     sp_lock_acquire(&pool->lock);
     atomic_store_explicit(&pool->unfenced_max, most, memory_order_relaxed);
     atomic_store_explicit(&pool->unfenced_max_set, true, memory_order_relaxed);
-    sp_pool_share_unfenced(pool);
+    sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;
 }
@@ -174,7 +177,7 @@ static const struct attribute table[] = {
     {poolMemPoolAttrMaxPoolSize, .read = max_size},
     {poolMemPoolAttrHwDecompressEnabled, .read = no_decompression},
     {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, unfenced_max), .initial = SP_UNFENCED_MAX,
-     .read = sp_pool_unfenced_max, .write = set_unfenced_max},
+     .read = sp_unfenced_max, .write = set_unfenced_max},
     {poolMemPoolAttrHostWaitMax, KEPT(NUMBER, host_wait_max)},
     {poolMemPoolAttrDeterministic, KEPT(FLAG, deterministic), .write = set_deterministic},
     {poolMemPoolAttrContextFence, KEPT(FLAG, context_fence)},

@@ -1,6 +1,7 @@
 #include "pool/check.h"
 
 #include "pool/figures.h"
+#include "pool/lane.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
 #include "pool/runtime.h"

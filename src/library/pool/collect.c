@@ -1,11 +1,12 @@
-// From the lanes back to the regions: quick lists, and slabs in which nothing is live.
+#include "pool/collect.h"
+
+#include "pool/lane.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
 #include "pool/settle.h"
 #include "pool/stitch.h"
 
-void sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks,
-                                  sp_insert *insert) {
+void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
     while (blocks) {
         struct sp_block *next = blocks->quick_next;
         blocks->quick_next = NULL;
@@ -17,11 +18,11 @@ void sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks,
     }
 }
 
-void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert) {
+void sp_collect_file(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
     if (!blocks)
         return;
     sp_lock_acquire(&pool->lock);
-    sp_pool_insert_cached_locked(pool, blocks, insert);
+    sp_collect_file_locked(pool, blocks, insert);
     sp_lock_release(&pool->lock);
 }
 
@@ -38,7 +39,7 @@ static struct sp_block **detach_front(struct sp_quick_bin *bin, struct sp_block 
     return list;
 }
 
-struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane) {
+struct sp_block *sp_collect_detach_locked(struct sp_lane *lane) {
     struct sp_block *blocks = NULL;
     struct sp_block **end = &blocks;
     unsigned left = SP_DETACHED_AT_ONCE;
@@ -51,7 +52,7 @@ struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane) {
     return blocks;
 }
 
-struct sp_block *sp_lane_detach_other_locked(struct sp_lane *lane, uint64_t size) {
+struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t size) {
     unsigned index = sp_quick_index(size);
     struct sp_block *blocks = NULL;
     unsigned left = SP_DETACHED_AT_ONCE;
@@ -83,28 +84,28 @@ static struct sp_block *detach_surplus_locked(struct sp_lane *lane) {
     return blocks;
 }
 
-void sp_lane_shorten_quick(struct sp_lane *lane, struct sp_pool *pool,
-                           const struct sp_stream *stream) {
+void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool,
+                        const struct sp_stream *stream) {
     struct sp_block *blocks;
     do {
         sp_biased_acquire(&lane->lock);
         blocks = sp_lane_is(lane, pool, stream) ? detach_surplus_locked(lane) : NULL;
         sp_biased_release(&lane->lock);
-        sp_pool_insert_cached(pool, blocks, sp_pool_insert);
+        sp_collect_file(pool, blocks, sp_settle_insert);
     } while (blocks);
 }
 
 // Blocks that are in no list are seen by nobody, so there are never many.
-static bool flush_part(struct sp_lane *lane, sp_insert *insert) {
+static bool flush_part(struct sp_lane *lane, sp_settle_how *insert) {
     sp_biased_acquire(&lane->lock);
-    struct sp_block *blocks = sp_lane_detach_quick_locked(lane);
+    struct sp_block *blocks = sp_collect_detach_locked(lane);
     bool whole = lane->quick_used == 0;
     sp_biased_release(&lane->lock);
-    sp_pool_insert_cached(lane->pool, blocks, insert);
+    sp_collect_file(lane->pool, blocks, insert);
     return whole;
 }
 
-void sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert) {
+void sp_collect_quick(struct sp_lane *lane, sp_settle_how *insert) {
     while (!flush_part(lane, insert))
         ;
 }
@@ -134,7 +135,7 @@ static void relink(struct sp_lane *lane, struct sp_slab *slab) {
     sp_biased_release(&lane->lock);
 }
 
-void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab) {
+void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab) {
     struct sp_block *run = slab->run;
     if (!stamp_run(lane, slab)) {
         relink(lane, slab);
@@ -146,7 +147,7 @@ void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_
     run->is_run = false;
     sp_slab_destroy(slab);
     sp_lock_acquire(&pool->lock);
-    sp_pool_insert(pool, run);
+    sp_settle_insert(pool, run);
     sp_lock_release(&pool->lock);
 }
 
@@ -173,7 +174,7 @@ static void collect_slabs(struct sp_lane *lane) {
     while (!sp_list_empty(&empty)) {
         struct sp_slab *slab =
             SP_CONTAINER_OF(sp_list_pop_front(&empty), struct sp_slab, owned_link);
-        sp_pool_release_slab(lane->pool, lane, slab);
+        sp_collect_slab(lane->pool, lane, slab);
     }
 }
 
@@ -188,11 +189,11 @@ static struct sp_lane *next_lane(struct sp_pool *pool, const struct sp_lane *lan
     return found;
 }
 
-bool sp_pool_collect_part(struct sp_pool *pool, struct sp_lane **at) {
+bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {
     struct sp_lane *lane = *at ? *at : next_lane(pool, NULL);
     for (; lane; lane = next_lane(pool, lane)) {
         *at = lane;
-        if (!flush_part(lane, sp_pool_insert))
+        if (!flush_part(lane, sp_settle_insert))
             return false;
         collect_slabs(lane);
     }
@@ -209,26 +210,26 @@ static struct sp_lane *lane_in_turn(struct sp_pool *pool) {
     return SP_CONTAINER_OF(link, struct sp_lane, link);
 }
 
-bool sp_pool_collect_some(struct sp_pool *pool) {
+bool sp_collect_some(struct sp_pool *pool) {
     bool whole = true;
     for (int i = 0; i < SP_LANES_IN_TURN; i++) {
         struct sp_lane *lane = lane_in_turn(pool);
-        whole = flush_part(lane, sp_pool_insert) && whole;
+        whole = flush_part(lane, sp_settle_insert) && whole;
         collect_slabs(lane);
     }
     return whole;
 }
 
-void sp_pool_collect(struct sp_pool *pool) {
+void sp_collect_all(struct sp_pool *pool) {
     struct sp_lane *at = NULL;
-    while (!sp_pool_collect_part(pool, &at))
+    while (!sp_collect_part(pool, &at))
         ;
     sp_lock_acquire(&pool->lock);
-    sp_pool_settle(pool);
+    sp_settle_all(pool);
     sp_lock_release(&pool->lock);
 }
 
-void sp_pool_free_slabs(struct sp_pool *pool) {
+void sp_collect_free_slabs(struct sp_pool *pool) {
     SP_LIST_FOR_EACH(lane_link, &pool->lanes) {
         struct sp_lane *lane = SP_CONTAINER_OF(lane_link, struct sp_lane, link);
         while (!sp_list_empty(&lane->owned_slabs)) {

@@ -1,5 +1,7 @@
 #include "pool/figures.h"
 
+#include "pool/lane.h"
+
 // A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when
 // the walk began.
 static struct sp_lane *lane_at(const struct sp_lane_table *table, uint32_t slot) {
@@ -58,20 +60,6 @@ bool sp_figures_any_used(struct sp_pool *pool) {
             return true;
     }
     return false;
-}
-
-void sp_figures_return(struct sp_lane *lane, uint64_t bytes) {
-    sp_biased_acquire(&lane->lock);
-    sp_figures_return_locked(lane, bytes);
-    sp_biased_release(&lane->lock);
-}
-
-void sp_figures_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes) {
-    sp_biased_acquire(&lane->lock);
-    bool covered = sp_figures_use_locked(lane, bytes);
-    sp_biased_release(&lane->lock);
-    if (!covered)
-        sp_figures_cover(pool, lane);
 }
 
 // -------------------------------------------------------------------------------------- allowances

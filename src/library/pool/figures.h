@@ -1,4 +1,5 @@
-// A pool's four figures: how they are counted, here and in figures.c, and nowhere else.
+// A pool's four figures: how they are counted, here and in figures.c, the common
+// pair (pool/at_hand.h), and nowhere else.
 //
 // Reserved bytes change when something is mapped, so they are two numbers of the pool. Used bytes
 // change with each call, so they are counted where the call is anyway: in the lane that the block
@@ -23,30 +24,11 @@
 #ifndef STREAMPOOL_POOL_FIGURES_H
 #define STREAMPOOL_POOL_FIGURES_H
 
-#include "pool/pool.h"
+#include "pool/unfenced.h"
 
 static inline uint64_t sp_figure(const _Atomic uint64_t *figure) {
     return atomic_load_explicit(figure, memory_order_relaxed);
 }
-
-// With the lane's lock held: so much more was allocated on it. False when the allowance doesn't
-// cover that: then sp_figures_cover() is to follow, without the lock. The block is live by then, so
-// its pool stays.
-static inline bool sp_figures_use_locked(struct sp_lane *lane, uint64_t bytes) {
-    uint64_t used = sp_figure(&lane->used) + bytes;
-    atomic_store_explicit(&lane->used, used, memory_order_relaxed);
-    return used <= sp_figure(&lane->allowance);
-}
-
-// With the lane's lock held, as the last thing that a free does with the pool but to look whether
-// that was given up: then it may be taken apart right after.
-static inline void sp_figures_return_locked(struct sp_lane *lane, uint64_t bytes) {
-    atomic_store_explicit(&lane->used, sp_figure(&lane->used) - bytes, memory_order_relaxed);
-}
-
-// Each in a critical section of its own.
-void sp_figures_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes);
-void sp_figures_return(struct sp_lane *lane, uint64_t bytes);
 
 // Brings the lane's allowance up to what it uses.
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane);
@@ -79,12 +61,12 @@ static inline void sp_figures_reserved_add(struct sp_pool *pool, uint64_t bytes)
     sp_figure_raise(&pool->reserved_high, before + bytes);
     if (before == 0)
         sp_pool_note_memory(pool);
-    sp_pool_share_unfenced_again(pool);
+    sp_unfenced_share_again(pool);
 }
 
 static inline void sp_figures_reserved_subtract(struct sp_pool *pool, uint64_t bytes) {
     atomic_fetch_sub_explicit(&pool->reserved, bytes, memory_order_relaxed);
-    sp_pool_share_unfenced_again(pool);
+    sp_unfenced_share_again(pool);
 }
 
 #endif

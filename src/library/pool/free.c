@@ -6,14 +6,18 @@
 // it. What is left to do then is the same: give up a slab, file a block, record an event. The
 // account is settled last wherever the pool is needed: a pool that was given up may be taken apart
 // once nothing is used.
+#include "pool/free.h"
 #include "order/foreign.h"
 #include "order/mark.h"
 #include "order/poll.h"
-#include "pool/at_hand.h"
+#include "pool/collect.h"
+#include "pool/figures.h"
 #include "pool/given_up.h"
+#include "pool/lane.h"
 #include "pool/locate.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
+#include "pool/unfenced.h"
 
 #include "base/cold.h"
 
@@ -50,40 +54,11 @@ SP_COLD static poolError_t not_live(const void *pointer) {
 
 // ---------------------------------------------------------------------------------------- a record
 
-static void count_record_locked(struct sp_lane *lane, uint64_t more) {
-    sp_store_relaxed(&lane->records, sp_figure(&lane->records) + more);
-}
-
-// The quick lists grow by what is freed, and that is counted where it is recorded.
-static bool is_shortening_due(struct sp_lane *lane) {
-    lane->freed_unchecked += sp_figure(&lane->unfenced_bytes);
-    if (lane->freed_unchecked < SP_QUICK_KEPT * SP_PAGE_SIZE)
-        return false;
-    lane->freed_unchecked = 0;
-    return true;
-}
-
-// An anonymous stream has recorded each free already. Whoever gives a pool up takes each lane's
-// lock afterwards, to see what is used: so a free whose section is a later one sees that it was.
-SP_APART unsigned sp_lane_count_late_locked(struct sp_lane *lane, uint64_t sequence,
-                                            uint64_t bytes) {
-    unsigned left = 0;
-    if (!sp_lane_count_unfenced(lane, sequence, bytes))
-        return 0;
-    if (lane->stream->identified) {
-        count_record_locked(lane, 1);
-        left = SP_LEFT_RECORD;
-    }
-    if (is_shortening_due(lane))
-        left |= SP_LEFT_SHORTEN;
-    return sp_load_acquire(&lane->pool->destroyed) ? left | SP_LEFT_REAP : left;
-}
-
 // A record that was counted and couldn't be made. The lane may be another pool's by now.
 SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_stream *stream) {
     sp_biased_acquire(&lane->lock);
     if (lane->stream == stream && sp_figure(&lane->records) > 0)
-        count_record_locked(lane, (uint64_t)-1);
+        sp_unfenced_count_records_locked(lane, (uint64_t)-1);
     sp_biased_release(&lane->lock);
 }
 
@@ -137,7 +112,7 @@ static bool is_of_stream_alone(const struct sp_block *block, const struct sp_str
 // yet.
 static struct sp_block *put_quick_locked(struct sp_lane *lane, struct sp_block *block,
                                          bool *filed) {
-    struct sp_block *out = sp_lane_detach_other_locked(lane, block->size);
+    struct sp_block *out = sp_collect_detach_other_locked(lane, block->size);
     *filed = sp_quick_has_room(lane, block->size);
     if (*filed)
         sp_quick_put(lane, block);
@@ -149,7 +124,7 @@ static void file_in_lane(struct sp_lane *lane, struct sp_block *block) {
         sp_biased_acquire(&lane->lock);
         struct sp_block *out = put_quick_locked(lane, block, &filed);
         sp_biased_release(&lane->lock);
-        sp_pool_insert_cached(lane->pool, out, sp_pool_insert_and_swallow);
+        sp_collect_file(lane->pool, out, sp_settle_insert_and_swallow);
     }
 }
 
@@ -161,7 +136,7 @@ static void file(const struct release *release) {
     if (release->lane && is_of_stream_alone(block, release->stream))
         file_in_lane(release->lane, block);
     else
-        sp_pool_insert_cached(release->pool, block, sp_pool_insert_and_swallow);
+        sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);
 }
 
 // Memory of a stream of another context is out of that stream's reach until somebody asks here, and
@@ -196,14 +171,14 @@ SP_COLD static void reap_if_last(struct sp_pool *pool) {
 static void finish(const struct release *release) {
     struct sp_pool *pool = release->pool;
     if (release->left & SP_LEFT_SLAB)
-        sp_pool_release_slab(pool, release->account, release->slab);
+        sp_collect_slab(pool, release->account, release->slab);
     if (release->left & SP_LEFT_FILE)
         file(release);
     if (release->stream)
         make_known(release);
     if (release->left & SP_LEFT_SHORTEN)
-        sp_lane_shorten_quick(release->lane, pool, release->stream);
-    sp_figures_return(release->account, release->requested);
+        sp_collect_shorten(release->lane, pool, release->stream);
+    sp_at_hand_return(release->account, release->requested);
     if (SP_UNLIKELY(sp_load_acquire(&pool->destroyed)))
         reap_if_last(pool);
 }
@@ -222,7 +197,7 @@ SP_COLD static void shorten_quick(struct sp_lane *lane, const struct sp_stream *
     sp_biased_release(&lane->lock);
     if (!pool || !sp_pool_pin(pool, handle))
         return;
-    sp_lane_shorten_quick(lane, pool, stream);
+    sp_collect_shorten(lane, pool, stream);
     sp_pool_unpin(pool);
 }
 
@@ -242,9 +217,8 @@ static void finish_with_pool(struct sp_lane *lane, uintptr_t owner, struct sp_st
 }
 
 // The record looks at the stream alone: the pool may be gone by then.
-SP_APART poolError_t sp_pool_finish_free(struct sp_lane *lane, uintptr_t owner,
-                                         struct sp_stream *stream, uint64_t sequence,
-                                         struct sp_put put) {
+SP_APART poolError_t sp_free_finish(struct sp_lane *lane, uintptr_t owner, struct sp_stream *stream,
+                                    uint64_t sequence, struct sp_put put) {
     if (SP_UNLIKELY(put.left & SP_LEFT_WITH_POOL)) {
         finish_with_pool(lane, owner, stream, sequence, put);
         return poolSuccess;
@@ -265,12 +239,12 @@ static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
     struct sp_put put = {.left = SP_LEFT_ALL};
     sp_biased_acquire(&lane->lock);
     if (lane->stream == stream)
-        put = sp_lane_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
+        put = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
     if (put.left != SP_LEFT_ALL && !stream->identified)
-        count_record_locked(lane, 1);
+        sp_unfenced_count_records_locked(lane, 1);
     sp_biased_release(&lane->lock);
     return put.left == SP_LEFT_ALL ? not_live(pointer)
-                                   : sp_pool_finish_free(lane, owner, stream, sequence, put);
+                                   : sp_free_finish(lane, owner, stream, sequence, put);
 }
 
 // ------------------------------------------------------------------------- by another, or by
@@ -285,7 +259,7 @@ static poolError_t out_of_host_memory(void) {
 static bool find_lane(struct release *release) {
     release->pool = release->account->pool;
     if (release->stream)
-        release->lane = sp_pool_lane(release->pool, release->stream);
+        release->lane = sp_lane_of(release->pool, release->stream);
     return release->lane || !release->stream;
 }
 
@@ -297,7 +271,7 @@ static void count(struct release *release, uint64_t bytes) {
     sp_biased_acquire(&lane->lock);
     release->left |= sp_lane_count_freed_locked(lane, release->sequence, bytes);
     if (!release->stream->identified)
-        count_record_locked(lane, 1);
+        sp_unfenced_count_records_locked(lane, 1);
     sp_biased_release(&lane->lock);
 }
 
@@ -313,15 +287,6 @@ SP_COLD static bool return_locked(struct release *release, uint16_t index) {
     if (sp_list_empty(&slab->returned_link))
         sp_list_push_back(&owner->returned_slabs[slab->class_index], &slab->returned_link);
     release->requested = sp_slab_return(slab, index);
-    return true;
-}
-
-SP_COLD bool sp_slab_give_up_locked(struct sp_slab *slab) {
-    if (sp_list_empty(&slab->link))
-        return false;
-    sp_list_remove(&slab->link);
-    sp_list_remove(&slab->returned_link);
-    sp_list_remove(&slab->owned_link);
     return true;
 }
 
@@ -390,11 +355,7 @@ static poolError_t free_large(void *pointer, struct release *release) {
 
 // -------------------------------------------------------------------------------------------- both
 
-struct sp_pool *sp_pool_of_address(uint64_t address) {
-    return sp_owner_pool(sp_owner_of(address), address);
-}
-
-SP_COLD poolError_t sp_pool_free_other(void *pointer, uintptr_t owner, struct sp_stream *stream) {
+SP_COLD poolError_t sp_free_other(void *pointer, uintptr_t owner, struct sp_stream *stream) {
     struct release release = {
         .stream = stream, .slab = sp_owner_slab(owner), .block = sp_owner_block(owner)};
     if (!owner)

@@ -1,6 +1,7 @@
 #include "pool/given_up.h"
 
 #include "pool/figures.h"
+#include "pool/lane.h"
 #include "pool/promises.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
@@ -51,7 +52,7 @@ static bool note_fences(const struct sp_pool *pool, const struct sp_block *block
         struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
         if (sp_pool_knows(pool, fence))
             continue;
-        struct sp_lane *lane = sp_pool_find_lane(pool, fence.slot);
+        struct sp_lane *lane = sp_lane_find(pool, fence.slot);
         if (!lane)
             return false;
         if (lane->awaits == 0 || fence.sequence < lane->awaits)

@@ -207,7 +207,7 @@ static void undo_locked(struct sp_pool *pool, const struct plan *plan) {
     if (plan->rest)
         insert_hole(pool, plan->rest);
     if (plan->front)
-        sp_pool_insert(pool, plan->front);
+        sp_settle_insert(pool, plan->front);
 }
 
 // Cuts the hole as the picture above shows. False without host memory.
@@ -343,7 +343,7 @@ static void keep_mapped(struct sp_pool *pool, struct plan *plan, uint64_t mapped
         unmapped = sp_block_split(plan->hole, mapped);
     if (unmapped || mapped == plan->hole->size) {
         count_mapped(pool, plan->hole, mapped);
-        sp_pool_insert(pool, plan->hole);
+        sp_settle_insert(pool, plan->hole);
     } else {
         sp_log_warn("no host memory: %zu MiB of device memory are lost", (size_t)(mapped >> 20));
     }
@@ -375,7 +375,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct plan *
     struct sp_block *block = plan->hole;
     count_mapped(pool, block, plan->amount);
     if (plan->rest)
-        sp_pool_insert(pool, plan->rest);
+        sp_settle_insert(pool, plan->rest);
     if (plan->front) {
         block = plan->front;
         sp_block_absorb_next(block); // a hole brings no fences, so this needs no memory
@@ -433,7 +433,7 @@ CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
     if (error != CUDA_SUCCESS)
         return error;
     sp_lock_acquire(&pool->lock);
-    sp_pool_insert(pool, publish_locked(pool, &plan));
+    sp_settle_insert(pool, publish_locked(pool, &plan));
     sp_lock_release(&pool->lock);
     return CUDA_SUCCESS;
 }

@@ -6,10 +6,14 @@
 #include "order/silent.h"
 #include "order/synchronize.h"
 #include "pool/ask.h"
+#include "pool/collect.h"
 #include "pool/keep.h"
+#include "pool/lane.h"
+#include "pool/open_lanes.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
+#include "pool/unfenced.h"
 
 #include "base/checked.h"
 
@@ -51,7 +55,7 @@ static CUresult found_complete(struct sp_request *request, struct sp_block **blo
     if (!may_ask_others(request))
         return CUDA_SUCCESS;
     uint64_t before = sp_progress_news();
-    CUresult error = sp_pool_ask_some_open_lanes(request->pool, request->lane);
+    CUresult error = sp_open_lanes_ask_some(request->pool, request->lane);
     if (error == CUDA_SUCCESS)
         error = sp_poll_some_of(request->lane->stream);
     request->brought_news = sp_progress_news() != before;
@@ -66,7 +70,7 @@ static CUresult collected(struct sp_request *request, struct sp_block **block) {
     struct sp_lane *at = NULL;
     bool whole = false;
     for (uint64_t parts = sp_request_patience(request); !*block && !whole && parts > 0; parts--) {
-        whole = sp_pool_collect_part(request->pool, &at);
+        whole = sp_collect_part(request->pool, &at);
         *block = whole ? sp_take(request) : sp_take_ready(request);
     }
     request->left_some = !whole;
@@ -76,7 +80,7 @@ static CUresult collected(struct sp_request *request, struct sp_block **block) {
 static CUresult collected_from_some(struct sp_request *request, struct sp_block **block) {
     if (!sp_pool_has_many_lanes(request->pool))
         return collected(request, block);
-    request->left_some = !sp_pool_collect_some(request->pool);
+    request->left_some = !sp_collect_some(request->pool);
     *block = sp_take(request);
     return CUDA_SUCCESS;
 }
@@ -86,12 +90,12 @@ static CUresult collected_from_some(struct sp_request *request, struct sp_block 
 static CUresult brought_in(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     sp_lock_acquire(&pool->lock);
-    bool settled = sp_pool_is_settled(pool);
+    bool settled = sp_settle_is_done(pool);
     sp_lock_release(&pool->lock);
     request->thorough = true;
     if (settled && !request->left_some && !request->cut_short)
         return CUDA_SUCCESS;
-    sp_pool_collect(pool);
+    sp_collect_all(pool);
     request->left_some = false;
     request->cut_short = false;
     *block = sp_take(request);
@@ -146,7 +150,7 @@ static bool any_lane_has_pending(const struct sp_pool *pool) {
 static bool is_idle(struct sp_pool *pool) {
     bool idle = true;
     sp_lock_acquire(&pool->lock);
-    sp_pool_settle(pool);
+    sp_settle_all(pool);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         idle = idle && pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes == 0;
     idle = idle && !any_lane_has_pending(pool);
@@ -200,7 +204,7 @@ static void set_short(struct sp_pool *pool, bool is_short) {
         return;
     sp_lock_acquire(&pool->lock);
     atomic_store_explicit(&pool->is_short, is_short, memory_order_relaxed);
-    sp_pool_share_unfenced(pool);
+    sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
 }
 
@@ -276,7 +280,7 @@ static CUresult grown_after_trim(struct sp_request *request, struct sp_block **b
 static CUresult fenced(struct sp_request *request, struct sp_block **block) {
     (void)block;
     return sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies)
-               ? sp_pool_fence_open_lanes(request->pool, request->lane, false)
+               ? sp_open_lanes_fence(request->pool, request->lane, false)
                : CUDA_SUCCESS;
 }
 
@@ -340,7 +344,7 @@ static CUresult look_at_all(struct sp_request *request, struct sp_block **block)
         return CUDA_SUCCESS;
     sp_end_gone_contexts(request->lane->stream);
     if (may_ask_others(request))
-        error = sp_pool_fence_open_lanes(request->pool, request->lane, true);
+        error = sp_open_lanes_fence(request->pool, request->lane, true);
     if (error == CUDA_SUCCESS && may_ask_others(request))
         error = sp_poll_context_of(request->lane->stream);
     request->brought_news = request->brought_news || sp_progress_news() != before;

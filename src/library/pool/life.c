@@ -8,15 +8,19 @@
 // and atomics; and the handle tells it which pool it is.
 #include "pool/ask.h"
 #include "pool/attributes.h"
+#include "pool/collect.h"
 #include "pool/figures.h"
 #include "pool/given_up.h"
 #include "pool/keep.h"
+#include "pool/lane.h"
+#include "pool/open_lanes.h"
 #include "pool/owner.h"
 #include "pool/promises.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/segment.h"
 #include "pool/stitch.h"
+#include "pool/unfenced.h"
 
 #include "base/checked.h"
 #include "base/time.h"
@@ -227,7 +231,7 @@ void sp_pool_dispose(struct sp_pool *pool) {
     sp_promises_set(pool, poolPromiseNothing);
     sp_stitches_close(pool);
     sp_segments_close(pool);
-    sp_pool_free_lanes(pool);
+    sp_lane_free_all(pool);
     give_struct(pool);
 }
 
@@ -262,7 +266,7 @@ static void give_up(struct sp_pool *pool) {
     atomic_store_explicit(&pool->destroyed, true, memory_order_release);
     sp_given_up_add_locked(pool);
     sp_lock_acquire(&pool->lock);
-    sp_pool_share_unfenced(pool);
+    sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
     sp_lock_release(&pool->device->lock);
 }
@@ -272,7 +276,7 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     if (!withdraw_from_device(pool, handle))
         return false;
     atomic_fetch_add(&device->given_up, 1);
-    sp_pool_close_lanes(pool);
+    sp_open_lanes_close(pool);
     if (!sp_pool_is_deterministic(pool))
         sp_pool_ask_current_context(pool); // a failure keeps no pool alive
     give_up(pool);
@@ -296,7 +300,7 @@ void sp_pool_demolish(struct sp_pool *pool) {
             }
         }
     }
-    sp_pool_free_slabs(pool);
+    sp_collect_free_slabs(pool);
     sp_given_up_forget(pool);
     sp_pool_dispose(pool);
 }

@@ -1,5 +1,6 @@
 #include "pool/locate.h"
 
+#include "pool/lane.h"
 #include "pool/owner.h"
 #include "pool/runtime.h"
 #include "pool/stitch.h"

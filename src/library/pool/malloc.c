@@ -1,10 +1,16 @@
 // Allocating what the lane doesn't have at hand (pool/at_hand.h): blocks that others returned to
 // its slabs, and behind them the ladder.
+#include "pool/malloc.h"
 #include "order/chain.h"
 #include "order/end.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "pool/at_hand.h"
+#include "pool/collect.h"
+#include "pool/figures.h"
+#include "pool/free.h"
+#include "pool/lane.h"
+#include "pool/open_lanes.h"
 #include "pool/refusal.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -13,80 +19,6 @@
 #include "base/cold.h"
 
 // ------------------------------------------------------------------------------------ small blocks
-
-// Nothing of the streams that returned blocks of the slab is pending.
-SP_COLD static bool is_return_complete(struct sp_lane *lane, struct sp_slab *slab) {
-    sp_fence_set_prune(&slab->foreign, sp_pool_measure(lane->pool));
-    return sp_fence_set_empty(&slab->foreign);
-}
-
-// Nothing of other streams is pending on the slab's free blocks, nor of those that had its pages
-// before.
-static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
-    struct sp_fence_set *before = &slab->run->fences;
-    sp_fence_set_prune(before, sp_pool_measure(lane->pool));
-    bool of_owner = before->count == 0 ||
-                    (before->count == 1 && sp_fence_set_at(before, 0)->slot == lane->stream->slot);
-    return of_owner && is_return_complete(lane, slab);
-}
-
-// The first slab of the class with a free block that the flags allow.
-static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_index,
-                                          unsigned int flags) {
-    SP_LIST_FOR_EACH(link, &lane->slabs[class_index]) {
-        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, link);
-        if (!(flags & poolMallocSameStreamOnly) || is_of_owner_alone(lane, slab))
-            return slab;
-    }
-    return NULL;
-}
-
-// An action that is owed for memory of a slab is owed for each of its blocks until it is done. So
-// it is told by the slab's last number, as if the lane's stream had freed a block there just now.
-static void note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
-                             const struct sp_fence_set *fences) {
-    if (!sp_stream_acts(lane->stream) ||
-        sp_action_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
-        return;
-    slab->last_sequence = sp_progress_number(lane->stream);
-    sp_number_raise(&lane->stream->freed, slab->last_sequence);
-}
-
-static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
-    sp_slot_note_acquired(lane->stream, &slab->foreign);
-    note_debt_locked(lane, slab, &slab->foreign);
-    bool listed = sp_slab_has_free(slab);
-    sp_slab_accept_returned(slab);
-    sp_list_remove(&slab->returned_link);
-    if (!listed)
-        sp_list_push_front(&lane->slabs[slab->class_index], &slab->link);
-}
-
-// Takes back what other streams returned to the lane's slabs of the class, where that has completed
-// by now or the lane's stream runs after it. The slab keeps the fences that are pending: whoever
-// gets its run needs them.
-static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
-    struct sp_request request;
-    if (sp_list_empty(&lane->returned_slabs[class_index]))
-        return;
-    sp_request_open(&request, lane->pool, lane, SP_REGION_PAGES, 0, poolMallocDefault);
-    SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
-        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
-        if (is_return_complete(lane, slab) ||
-            sp_request_rule(&request, &slab->foreign) <= request.reach)
-            accept_locked(lane, slab);
-    }
-    sp_request_close(&request);
-}
-
-SP_COLD struct sp_slab *sp_lane_find_slab_locked(struct sp_lane *lane, unsigned class_index,
-                                                 unsigned int flags) {
-    struct sp_slab *slab = usable_slab_locked(lane, class_index, flags);
-    if (slab)
-        return slab;
-    accept_returned_locked(lane, class_index);
-    return usable_slab_locked(lane, class_index, flags);
-}
 
 // Once more, for a lane that has just come to be, or another thread's free: counted.
 SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *lane, size_t size,
@@ -97,7 +29,7 @@ SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *l
         sp_lane_count_hit_locked(lane);
     sp_biased_release(&lane->lock);
     if (address)
-        sp_figures_use(pool, lane, size);
+        sp_at_hand_use(pool, lane, size);
     return address;
 }
 
@@ -168,7 +100,7 @@ SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane 
     slab->owner = lane;
     sp_owner_set_run(run, slab);
     sp_biased_acquire(&lane->lock);
-    note_debt_locked(lane, slab, &run->fences);
+    sp_at_hand_note_debt_locked(lane, slab, &run->fences);
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
     sp_list_push_back(&lane->slabs[class_index], &slab->link);
     *address = sp_take_from_slab_locked(slab, size);
@@ -206,10 +138,10 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     count_miss(lane);
     if (!ask)
         return;
-    sp_pool_ask_some_open_lanes(pool, lane);
+    sp_open_lanes_ask_some(pool, lane);
     sp_poll_some_of(lane->stream);
     sp_lock_acquire(&pool->lock);
-    sp_pool_settle_part(pool);
+    sp_settle_part(pool);
     sp_lock_release(&pool->lock);
 }
 
@@ -252,7 +184,7 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
             again = !block && lane->quick_used != 0;
         }
         if (block)
-            covered = sp_figures_use_locked(lane, size);
+            covered = sp_at_hand_use_locked(lane, size);
         sp_biased_release(&lane->lock);
     } while (SP_UNLIKELY(again));
     if (SP_UNLIKELY(!covered))
@@ -269,7 +201,7 @@ static void record_to_join(struct sp_pool *pool, struct sp_stream *stream) {
 // no event behind it doesn't join what has. The pool may be at its end, and its struct another
 // one's: a record that this one counts does no harm.
 static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
-    struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
+    struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     bool unfenced;
     if (!lane || size > SIZE_MAX / 2)
         return 0;
@@ -284,7 +216,7 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
                                     unsigned int flags, uint64_t *address) {
     struct sp_block *block;
     enum sp_region_kind kind = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
-    sp_lane_flush_quick(lane, sp_pool_insert_and_swallow);
+    sp_collect_quick(lane, sp_settle_insert_and_swallow);
     look_after_others(pool, lane);
     CUresult error = climb(pool, lane, kind, sp_rounded_large(size), flags, &block);
     if (error != CUDA_SUCCESS)
@@ -353,7 +285,7 @@ static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned 
 // With the pool pinned.
 SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
                                          size_t size, unsigned int flags, uint64_t *address) {
-    struct sp_lane *lane = sp_pool_lane(pool, stream);
+    struct sp_lane *lane = sp_lane_of(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     sp_native_error_note(CUDA_SUCCESS, "");
@@ -364,7 +296,7 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
                              : malloc_large_slowly(pool, lane, size, flags, address);
         if (error != CUDA_SUCCESS)
             return describe_failure(lane, size, flags, error);
-        sp_figures_use(pool, lane, size);
+        sp_at_hand_use(pool, lane, size);
     }
     return poolSuccess;
 }
@@ -375,8 +307,8 @@ static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, 
     size_t most = total < limit ? total : limit;
     if (size <= most)
         return poolSuccess;
-    if (sp_pool_is_another_now(pool, handle))
-        return SP_POOL_GONE;
+    if (sp_malloc_is_another_now(pool, handle))
+        return SP_MALLOC_GONE;
     return sp_fail(poolErrorMemoryAllocation,
                    "%zu bytes are more than the pool can ever hold (%zu)", size, most);
 }
@@ -388,7 +320,7 @@ SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t han
     if (error != poolSuccess)
         return error;
     if (!sp_pool_pin(pool, handle))
-        return SP_POOL_GONE;
+        return SP_MALLOC_GONE;
     error = malloc_slowly(pool, stream, size, flags, address);
     sp_pool_unpin(pool);
     return error;
@@ -407,16 +339,16 @@ static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t 
 }
 
 static void give_back(uint64_t address, struct sp_stream *stream) {
-    sp_pool_free_other((void *)(uintptr_t)address, sp_owner_of(address), stream);
+    sp_free_other((void *)(uintptr_t)address, sp_owner_of(address), stream);
 }
 
 // Unless the pool has become another one meanwhile. With the action that is owed.
-SP_APART poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle,
-                                       struct sp_stream *stream, uint64_t address,
-                                       enum sp_debt debt, void **pointer) {
-    if (SP_UNLIKELY(sp_pool_is_another_now(pool, handle))) {
+SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t handle,
+                                         struct sp_stream *stream, uint64_t address,
+                                         enum sp_debt debt, void **pointer) {
+    if (SP_UNLIKELY(sp_malloc_is_another_now(pool, handle))) {
         give_back(address, stream);
-        return SP_POOL_GONE;
+        return SP_MALLOC_GONE;
     }
     poolError_t error = debt == SP_DEBT_NONE ? poolSuccess : act(pool, stream, debt);
     if (error == poolSuccess)
@@ -433,21 +365,21 @@ SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t 
     poolError_t error = malloc_pinned(pool, handle, stream, size, flags, &address);
     if (error != poolSuccess)
         return error;
-    return sp_pool_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
+    return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
 }
 
-SP_APART poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle,
-                                         struct sp_stream *stream, size_t size, unsigned int flags,
-                                         void **pointer) {
+SP_APART poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle,
+                                      struct sp_stream *stream, size_t size, unsigned int flags,
+                                      void **pointer) {
     uint64_t address = size > SP_SMALL_MAX ? take_near(pool, stream, size) : 0;
     if (SP_UNLIKELY(!address))
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
-    return sp_pool_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
+    return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
 }
 
-SP_APART poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
-                                           struct sp_stream *stream, size_t size,
-                                           unsigned int flags, void **pointer) {
+SP_APART poolError_t sp_malloc_acting(struct sp_pool *pool, poolMemPool_t handle,
+                                      struct sp_stream *stream, size_t size, unsigned int flags,
+                                      void **pointer) {
     poolError_t error =
         stream->identified ? poolSuccess : order_behind_chain(pool, handle, stream, size);
     if (error != poolSuccess)
@@ -455,9 +387,9 @@ SP_APART poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t h
     if (flags & poolMallocFixed)
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
     uint64_t freed = 0;
-    uint64_t address = sp_take_at_hand(pool, stream, size, flags, &freed);
+    uint64_t address = sp_at_hand_take(pool, stream, size, flags, &freed);
     if (!address)
-        return sp_pool_malloc_near(pool, handle, stream, size, flags, pointer);
-    return sp_pool_hand_over(pool, handle, stream, address, debt_at_hand(pool, stream, freed),
-                             pointer);
+        return sp_malloc_missed(pool, handle, stream, size, flags, pointer);
+    return sp_malloc_hand_over(pool, handle, stream, address, debt_at_hand(pool, stream, freed),
+                               pointer);
 }

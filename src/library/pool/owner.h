@@ -8,7 +8,7 @@
 #ifndef STREAMPOOL_POOL_OWNER_H
 #define STREAMPOOL_POOL_OWNER_H
 
-#include "pool/pool.h"
+#include "pool/lane.h"
 
 #include "base/cold.h"
 

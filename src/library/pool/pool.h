@@ -89,6 +89,9 @@ enum sp_region_kind {
     SP_STITCHED = SP_REGION_COUNT
 };
 
+struct sp_lane;
+struct sp_lane_table;
+
 struct sp_segment {
     struct sp_list link; // in the region
     struct sp_pool *pool;
@@ -108,61 +111,6 @@ struct sp_region {
     struct sp_tier holes;    // address space of the segments that has no memory
     uint64_t rows_from;      // where a search for rows that was cut short goes on; 0: none was
     uint64_t lanes_most;     // no block in a lane's tiers is larger
-};
-
-enum { SP_QUICK_BINS = 32 };
-
-// Freed large blocks of one size, last in first out.
-struct sp_quick_bin {
-    uint64_t size;
-    struct sp_block *head; // null: the bin is empty and may take another size
-};
-
-struct sp_lane {
-    // What each malloc and free needs, two cache lines. The atomics but unfenced_most are written
-    // under the lock alone, so by a load and a store, and read by whoever asks for a figure.
-    _Alignas(64) struct sp_biased_lock lock;
-    struct sp_pool *pool;
-    struct sp_stream *stream;
-    _Atomic uint64_t used;      // bytes of the live blocks that were allocated on the lane
-    _Atomic uint64_t allowance; // see pool/figures.h
-    _Atomic uint64_t unfenced_bytes;
-    _Atomic uint64_t unfenced_sequence; // the latest number under which they were freed
-    // More than so many, and a free records; see sp_pool_share_unfenced.
-    _Atomic uint64_t unfenced_most;
-    // Allocations out of the slabs, the quick lists and the lane's own tier.
-    _Atomic uint64_t hits;
-    _Atomic uint64_t records; // events that were recorded behind frees
-    uint32_t quick_used;      // a bit for each bin that is not empty
-
-    struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
-    struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
-    struct sp_list owned_slabs;                    // all
-    struct sp_quick_bin quick[SP_QUICK_BINS];
-    _Atomic uint32_t misses;  // of the quick lists
-    uint64_t freed_unchecked; // bytes, since it was seen how long these are
-    // Guarded by the pool's lock:
-    struct sp_list link;        // in pool.lanes
-    struct sp_list legacy_link; // in pool.legacy_lanes, if its stream is one
-    // All fences are of this stream, and an event stands behind each.
-    struct sp_tier tiers[SP_REGION_COUNT];
-    // Likewise, and no event did when they were last looked through.
-    struct sp_tier unfenced[SP_REGION_COUNT];
-    struct sp_calendar due;     // of `tiers`: what is known complete
-    struct sp_calendar covered; // of `unfenced`: what has an event behind it
-    // And isn't any longer, with what it has filed meanwhile not looked through.
-    bool was_open;
-    uint64_t holds_back[2]; // pending, unfenced: for pool/shortage.c, while it looks
-    // Guarded by the device's lock, of a pool that was given up; see pool/given_up.h:
-    struct sp_tree_node awaited; // in device.awaited
-    uint64_t awaits;             // the number of the stream, or 0: it is in no tree
-};
-
-// Lanes by stream slot. A larger table replaces a full one and keeps it, for readers take no lock.
-struct sp_lane_table {
-    struct sp_lane_table *smaller;
-    uint32_t count;
-    struct sp_lane *_Atomic lanes[];
 };
 
 // What is counted, in the order of the attributes from poolMemPoolStatReuseSameStream on.
@@ -348,118 +296,6 @@ static inline bool sp_pool_is_shared(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->lane_count, memory_order_relaxed) > 1;
 }
 
-// The lane of a stream in a pool, or null when it has none yet.
-static inline struct sp_lane *sp_pool_find_lane(const struct sp_pool *pool, uint32_t slot) {
-    struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
-    return table && slot < table->count
-               ? atomic_load_explicit(&table->lanes[slot], memory_order_acquire)
-               : NULL;
-}
-
-// The same, made if need be; null without host memory.
-struct sp_lane *sp_pool_make_lane(struct sp_pool *pool, struct sp_stream *stream);
-static inline struct sp_lane *sp_pool_lane(struct sp_pool *pool, struct sp_stream *stream) {
-    struct sp_lane *lane = sp_pool_find_lane(pool, stream->slot);
-    return lane ? lane : sp_pool_make_lane(pool, stream);
-}
-
-// Takes the lanes away from a pool that has no memory left.
-void sp_pool_free_lanes(struct sp_pool *pool);
-
-// With the lane's lock held: the lane still is the one of this pool and stream. A thread that found
-// it may come late: the pool can be given up and taken apart in between, and the lane be used again
-// for another one.
-static inline bool sp_lane_is(const struct sp_lane *lane, const struct sp_pool *pool,
-                              const struct sp_stream *stream) {
-    return lane->pool == pool && lane->stream == stream;
-}
-
-// Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool
-// allows. Lane's lock held.
-void sp_lane_begin_unfenced(struct sp_lane *lane, uint64_t sequence);
-static inline bool sp_lane_count_unfenced(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
-    if (atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) != sequence)
-        sp_lane_begin_unfenced(lane, sequence);
-    bytes += atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
-    atomic_store_explicit(&lane->unfenced_bytes, bytes, memory_order_relaxed);
-    return bytes > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
-}
-
-// What its own stream takes again is held back from nobody. Of bytes that were counted under an
-// older number nobody knows whether they still are.
-static inline void sp_lane_uncount_unfenced(struct sp_lane *lane, uint64_t sequence,
-                                            uint64_t bytes) {
-    uint64_t counted = atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
-    if (sequence != atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed))
-        return;
-    atomic_store_explicit(&lane->unfenced_bytes, counted > bytes ? counted - bytes : 0,
-                          memory_order_relaxed);
-}
-
-// The value of poolMemPoolAttrUnfencedBytesMax now.
-uint64_t sp_pool_unfenced_max(const struct sp_pool *pool);
-
-// Computes anew what each lane may hold back, when something that this depends on has changed: the
-// pool's attribute, what it has reserved, the number of its lanes, that it is short of memory or
-// given up. With the pool's lock held.
-void sp_pool_share_unfenced(struct sp_pool *pool);
-
-// The same where the equal part has changed alone: not for each lane of many, as long as it has
-// changed by less than an eighth.
-void sp_pool_share_unfenced_again(struct sp_pool *pool);
-
-// Something that was freed on the lane may be pending, and no event stands behind it.
-bool sp_lane_holds_back(const struct sp_lane *lane);
-
-// Whether the lane is open: see sp_pool_fence_open_lanes().
-static inline bool sp_lane_is_open(const struct sp_lane *lane) {
-    return atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed) == UINT64_MAX;
-}
-
-// Records a mark behind the lane's frees. For a call that was made with the lane's stream, or has
-// borrowed it.
-void sp_lane_record(struct sp_lane *lane);
-
-// Finds out for others what the frees of the pool's open lanes have come to, where they have
-// recorded nothing: asks the stream if the caller `may_ask`, and else, or where work is pending,
-// records. An open lane is one whose stream the program has promised to destroy through the library
-// and never to capture; the caller's own, which may be null, is left out.
-CUresult sp_pool_fence_open_lanes(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask);
-
-// The same with questions, for a request that asks some of very many lanes by turns.
-CUresult sp_pool_ask_some_open_lanes(struct sp_pool *pool, const struct sp_lane *caller);
-
-// Before a promise ends, the measure of completion changes, or the pool is given up: no open lane
-// leaves a free without an event any more, and what was left gets one. Whoever makes the change
-// opens the lanes again with sp_pool_share_unfenced().
-void sp_pool_close_lanes(struct sp_pool *pool);
-
-// What pool/at_hand.h has no memory at hand for; and what it doesn't try: fixed memory, and streams
-// that act (order/action.h). SP_POOL_GONE when another thread has given the pool of the handle up
-// meanwhile.
-#define SP_POOL_GONE ((poolError_t)-1)
-poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t handle,
-                                struct sp_stream *stream, size_t size, unsigned int flags,
-                                void **pointer);
-poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
-                                  struct sp_stream *stream, size_t size, unsigned int flags,
-                                  void **pointer);
-
-// A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of
-// it live that pool stays, so its handle can be looked at.
-static inline bool sp_pool_is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
-    return atomic_load_explicit(&pool->handle, memory_order_acquire) != handle;
-}
-
-// What was taken with no pin goes to the caller, once the action that is owed for it is done, or
-// back to its pool.
-poolError_t sp_pool_hand_over(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
-                              uint64_t address, enum sp_debt debt, void **pointer);
-
-// The free of anything by anybody, without a stream null, on one whose capture state has been
-// checked. `owner` is what the page map says of the pointer.
-poolError_t sp_pool_free_other(void *pointer, uintptr_t owner, struct sp_stream *stream);
-
 // What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.
 static inline int sp_pool_promises(const struct sp_pool *pool) {
     return atomic_load_explicit(&pool->promises, memory_order_relaxed);
@@ -469,52 +305,6 @@ static inline int sp_pool_promises(const struct sp_pool *pool) {
 static inline bool sp_pool_follows_legacy(const struct sp_pool *pool) {
     return !(sp_pool_promises(pool) & poolPromiseNoLegacyOrder);
 }
-
-// Whether an address is the start of a live allocation, and of which pool; null when not. For a
-// caller that holds it.
-struct sp_pool *sp_pool_of_address(uint64_t address);
-
-// Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions, and
-// settles these, so that who takes the map lock next has little to settle while others wait for it.
-// Takes each lane's lock in turn.
-void sp_pool_collect(struct sp_pool *pool);
-
-// Puts it back up to a pause, from the lane on that an earlier call has left in `at`, at first
-// null; or of a few of many lanes, by turns, for a lane of the pool, whose caller keeps it. True
-// when that was all that these have.
-bool sp_pool_collect_part(struct sp_pool *pool, struct sp_lane **at);
-bool sp_pool_collect_some(struct sp_pool *pool);
-
-// How a free block is filed: see pool/settle.h.
-typedef struct sp_block *sp_insert(struct sp_pool *pool, struct sp_block *block);
-
-// The same for the quick lists of one lane.
-void sp_lane_flush_quick(struct sp_lane *lane, sp_insert *insert);
-
-// Takes blocks out of the quick lists, with the lane's lock held: a chain of cached blocks, linked
-// by quick_next. It is so many at most, for which nobody waits long; quick_used tells whether there
-// are more. The second takes those of another size that stand in the way of a block of this one.
-enum { SP_DETACHED_AT_ONCE = 256 };
-struct sp_block *sp_lane_detach_quick_locked(struct sp_lane *lane);
-struct sp_block *sp_lane_detach_other_locked(struct sp_lane *lane, uint64_t size);
-
-// A quick list keeps so many blocks, for who frees more than that looks at each of them again
-// before his next miss is served; the oldest go to the tiers. With no lock held, and the lane may
-// be another's by now.
-enum { SP_QUICK_KEPT = 2048 };
-void sp_lane_shorten_quick(struct sp_lane *lane, struct sp_pool *pool,
-                           const struct sp_stream *stream);
-
-// Puts such a chain, or none, into the regions. The second with the pool's lock held.
-void sp_pool_insert_cached(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
-void sp_pool_insert_cached_locked(struct sp_pool *pool, struct sp_block *blocks, sp_insert *insert);
-
-// Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of
-// the slab.
-void sp_pool_release_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
-
-// For tests: gives back the slabs of a pool whose memory is gone.
-void sp_pool_free_slabs(struct sp_pool *pool);
 
 // Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved,
 // and buries zombies.

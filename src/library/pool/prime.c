@@ -8,6 +8,7 @@
 #include "order/context.h"
 #include "order/end.h"
 #include "pool/ask.h"
+#include "pool/collect.h"
 #include "pool/keep.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
@@ -29,7 +30,7 @@ static poolError_t describe(const struct sp_pool *pool, uint64_t bytes, CUresult
 // Whether a block of so many bytes is free.
 static bool has_block(struct sp_pool *pool, uint64_t bytes) {
     sp_lock_acquire(&pool->lock);
-    sp_pool_settle(pool);
+    sp_settle_all(pool);
     bool has = sp_tier_best_fit(&pool->regions[SP_REGION_LARGE].ready, bytes) != NULL;
     sp_lock_release(&pool->lock);
     return has;
@@ -50,7 +51,7 @@ static CUresult fill_up(struct sp_pool *pool, uint64_t bytes) {
         return error;
     sp_lock_acquire(&pool->lock);
     sp_grow_count(pool, block, block->size);
-    sp_pool_insert(pool, block);
+    sp_settle_insert(pool, block);
     sp_lock_release(&pool->lock);
     return CUDA_SUCCESS;
 }
@@ -68,7 +69,7 @@ static CUresult prime_mapping(struct sp_pool *pool, uint64_t bytes) {
 }
 
 static CUresult prime(struct sp_pool *pool, uint64_t bytes) {
-    sp_pool_collect(pool);
+    sp_collect_all(pool);
     sp_pool_begin_mapping(pool);
     CUresult error = prime_mapping(pool, bytes);
     sp_pool_end_mapping(pool);

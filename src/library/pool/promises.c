@@ -4,7 +4,9 @@
 
 #include "pool/error.h"
 #include "pool/given_up.h"
+#include "pool/open_lanes.h"
 #include "pool/runtime.h"
+#include "pool/unfenced.h"
 
 // Read by each free, and so in a line that nothing else writes.
 _Alignas(64) _Atomic uint32_t sp_promises_pools;
@@ -26,7 +28,7 @@ void sp_promises_end(void) {
          device = sp_runtime_next_device(device)) {
         struct sp_pool *pool = NULL;
         while ((pool = sp_device_next_pool(device, pool)))
-            sp_pool_fence_open_lanes(pool, NULL, false);
+            sp_open_lanes_fence(pool, NULL, false);
     }
     sp_remember_forget_handles();
 }
@@ -45,10 +47,10 @@ poolError_t sp_promises_change(struct sp_pool *pool, int promises) {
         return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolStreamPromise",
                        promises);
     int changed = (sp_pool_promises(pool) ^ promises) & REMEMBERED_BY;
-    sp_pool_close_lanes(pool);
+    sp_open_lanes_close(pool);
     sp_lock_acquire(&pool->lock);
     sp_promises_set(pool, promises & ~changed);
-    sp_pool_share_unfenced(pool);
+    sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
     if (!changed)
         return poolSuccess;
@@ -56,7 +58,7 @@ poolError_t sp_promises_change(struct sp_pool *pool, int promises) {
     sp_device_reap(pool->device); // what was destroyed while the walk stood on it
     sp_lock_acquire(&pool->lock);
     sp_promises_set(pool, promises);
-    sp_pool_share_unfenced(pool);
+    sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;
 }

@@ -7,7 +7,7 @@
 #ifndef STREAMPOOL_POOL_QUICK_H
 #define STREAMPOOL_POOL_QUICK_H
 
-#include "pool/pool.h"
+#include "pool/unfenced.h"
 
 static inline unsigned sp_quick_index(uint64_t size) {
     return (unsigned)(((size / SP_ALIGNMENT) * 0x9E3779B97F4A7C15u) >> 59);
@@ -22,7 +22,7 @@ static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size
     if (!block || bin->size != size)
         return NULL;
     bin->head = block->quick_next;
-    sp_lane_uncount_unfenced(lane, sp_fence_set_at(&block->fences, 0)->sequence, block->size);
+    sp_unfenced_uncount(lane, sp_fence_set_at(&block->fences, 0)->sequence, block->size);
     if (!bin->head)
         lane->quick_used &= ~(1u << index);
     return block;

@@ -2,6 +2,7 @@
 
 #include "order/context_wait.h"
 #include "pool/figures.h"
+#include "pool/lane.h"
 #include "pool/runtime.h"
 #include "pool/shortage.h"
 

@@ -54,7 +54,7 @@ static size_t count_extents(const struct plan *plan) {
 static void give_back_locked(struct sp_pool *pool, const struct plan *plan) {
     for (size_t i = 0; i < plan->extent_count; i++) {
         if (i < plan->new_at || i >= plan->new_at + plan->new_count)
-            sp_pool_insert(pool, plan->blocks[i]);
+            sp_settle_insert(pool, plan->blocks[i]);
     }
 }
 
@@ -217,7 +217,7 @@ static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) 
         return;
     sp_grow_count(pool, plan->fresh, plan->fresh_size);
     if (plan->fresh_size > plan->pieces.missing)
-        sp_pool_insert(
+        sp_settle_insert(
             pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->pieces.missing));
 }
 

@@ -1,5 +1,6 @@
 #include "pool/request.h"
 
+#include "pool/lane.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 

@@ -6,7 +6,7 @@
 #ifndef STREAMPOOL_POOL_REQUEST_H
 #define STREAMPOOL_POOL_REQUEST_H
 
-#include "pool/pool.h"
+#include "pool/lane.h"
 
 struct sp_request {
     struct sp_pool *pool;

@@ -1,6 +1,7 @@
 #include "pool/runtime.h"
 
 #include "pool/given_up.h"
+#include "pool/lane.h"
 #include "pool/reaper.h"
 #include "pool/stitch.h"
 
@@ -290,7 +291,7 @@ bool sp_device_bury(struct sp_device *device) {
 static void after_synchronize_on(struct sp_device *device, const struct sp_stream *stream) {
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_in_use(device, pool))) {
-        if (!stream || sp_pool_find_lane(pool, stream->slot))
+        if (!stream || sp_lane_find(pool, stream->slot))
             sp_pool_trim_to_threshold(pool);
     }
     sp_device_reap(device);

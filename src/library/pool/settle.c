@@ -1,9 +1,11 @@
 #include "pool/settle.h"
+#include "pool/lane.h"
+#include "pool/unfenced.h"
 
 // The lane that all fences of a block are of, or null.
 static inline struct sp_lane *lane_of(const struct sp_pool *pool,
                                       const struct sp_fence_set *fences) {
-    return fences->count == 1 ? sp_pool_find_lane(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
+    return fences->count == 1 ? sp_lane_find(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
 }
 
 // What has no event behind it never joins what has: others could have that, and the fences of a
@@ -11,14 +13,14 @@ static inline struct sp_lane *lane_of(const struct sp_pool *pool,
 // wants its memory can have an event recorded.
 static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind,
                                            uint64_t sequence) {
-    bool fenced = sequence <= lane->covered.now || sp_lane_is_open(lane);
+    bool fenced = sequence <= lane->covered.now || sp_unfenced_is_open(lane);
     return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
 }
 
 static bool is_fenced(const struct sp_pool *pool, struct sp_fence fence) {
-    const struct sp_lane *lane = sp_pool_find_lane(pool, fence.slot);
+    const struct sp_lane *lane = sp_lane_find(pool, fence.slot);
     return fence.sequence <= sp_progress_covered(sp_stream_at(fence.slot)) ||
-           (lane && sp_lane_is_open(lane));
+           (lane && sp_unfenced_is_open(lane));
 }
 
 // The same for what is no lane's.
@@ -81,7 +83,7 @@ static inline bool may_have_late(const struct sp_pool *pool, const struct sp_tie
 static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_block *block,
                                              struct sp_lane *lane) {
     if (lane)
-        sp_lane_settle_fenced(lane);
+        sp_settle_fenced(lane);
     struct sp_region *region = &pool->regions[sp_segment_of(block)->kind];
     struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
     struct sp_block *filed = may_have_late(pool, tier, block, lane)
@@ -92,7 +94,7 @@ static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_blo
     return filed;
 }
 
-struct sp_block *sp_pool_insert(struct sp_pool *pool, struct sp_block *block) {
+struct sp_block *sp_settle_insert(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     return insert_pruned(pool, block, lane_of(pool, &block->fences));
 }
@@ -109,7 +111,7 @@ static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_
     return lane->unfenced[kind].bytes + neighbour->size <= most ? neighbour : NULL;
 }
 
-struct sp_block *sp_pool_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
+struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     struct sp_lane *lane = lane_of(pool, &block->fences);
     if (!lane)
@@ -156,14 +158,14 @@ static bool refile_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *lo
     sp_calendar_turn(&lane->covered, covered);
     if (!refile_over(lane->pool, &lane->covered, looks))
         return false;
-    for (int kind = 0; kind < SP_REGION_COUNT && sp_lane_is_open(lane); kind++) {
+    for (int kind = 0; kind < SP_REGION_COUNT && sp_unfenced_is_open(lane); kind++) {
         if (lane->unfenced[kind].bytes > 0)
             refile_tier(lane->pool, &lane->unfenced[kind]); // of the time before it was opened
     }
     return true;
 }
 
-void sp_lane_refile_unfenced(struct sp_lane *lane, uint64_t covered) {
+void sp_settle_refile_unfenced(struct sp_lane *lane, uint64_t covered) {
     unsigned looks = covered != lane->covered.now ? SP_SETTLED_AT_ONCE : SP_SETTLED_LATER;
     refile_unfenced(lane, covered, &looks);
 }
@@ -184,7 +186,7 @@ static void refile_closed(struct sp_lane *lane) {
 static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *looks) {
     if (!refile_unfenced(lane, sp_progress_covered(lane->stream), looks))
         return false;
-    if (lane->was_open && !sp_lane_is_open(lane))
+    if (lane->was_open && !sp_unfenced_is_open(lane))
         refile_closed(lane);
     sp_calendar_turn(&lane->due, known_of(pool, lane->stream));
     return refile_over(pool, &lane->due, looks);
@@ -217,7 +219,7 @@ static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, u
     for (uint64_t number = seen; number < news; number++) {
         if (!sp_progress_news_of(number, &slot))
             return false; // not any more
-        struct sp_lane *lane = sp_pool_find_lane(pool, slot);
+        struct sp_lane *lane = sp_lane_find(pool, slot);
         if (lane && !settle_lane(pool, lane, looks))
             return false;
     }
@@ -245,7 +247,7 @@ static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
 
 // Where several threads are at it at once, and when the pool's measure changes meanwhile, the next
 // call looks again.
-bool sp_pool_settle_part(struct sp_pool *pool) {
+bool sp_settle_part(struct sp_pool *pool) {
     enum { AT_WORK = -2 };
     unsigned looks = SP_SETTLED_AT_ONCE;
     uint64_t news = sp_progress_news();
@@ -267,12 +269,12 @@ bool sp_pool_settle_part(struct sp_pool *pool) {
     return true;
 }
 
-void sp_pool_settle(struct sp_pool *pool) {
-    while (!sp_pool_settle_part(pool))
+void sp_settle_all(struct sp_pool *pool) {
+    while (!sp_settle_part(pool))
         sp_lock_give_way(&pool->lock);
 }
 
-bool sp_block_is_unfenced(const struct sp_pool *pool, const struct sp_block *block) {
+bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *block) {
     enum sp_region_kind kind = sp_segment_of(block)->kind;
     const struct sp_lane *lane = lane_of(pool, &block->fences);
     return block->tier == &pool->regions[kind].unfenced ||
@@ -288,7 +290,7 @@ bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
         struct sp_block *rest = sp_block_split(block, size);
         if (!rest)
             return false;
-        sp_pool_insert(pool, rest);
+        sp_settle_insert(pool, rest);
     }
     sp_block_set_live(block);
     return true;

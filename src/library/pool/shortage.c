@@ -3,8 +3,10 @@
 #include "base/checked.h"
 #include "order/context.h"
 #include "order/silent.h"
+#include "pool/collect.h"
 #include "pool/figures.h"
 #include "pool/given_up.h"
+#include "pool/lane.h"
 #include "pool/runtime.h"
 #include "pool/segment.h"
 #include "pool/settle.h"
@@ -54,7 +56,7 @@ static unsigned part_of(const struct look *look, const struct sp_block *block) {
         return is_had_by_wait(look, block) ? SP_PENDING : SP_UNFENCED;
     if (sp_block_usable(&look->of_kind, block))
         return SP_MINE;
-    return sp_block_is_unfenced(look->pool, block) ? SP_UNFENCED : SP_PENDING;
+    return sp_settle_is_unfenced(look->pool, block) ? SP_UNFENCED : SP_PENDING;
 }
 
 // ----------------------------------------------------------------------------- who holds them back
@@ -78,7 +80,7 @@ static void note_holder(struct sp_room *room, const struct sp_stream *stream) {
 // What is unfenced is charged to those streams alone that have no event behind it.
 static void charge(const struct look *look, unsigned part, struct sp_fence fence, uint64_t bytes) {
     const struct sp_stream *stream = sp_stream_at(fence.slot);
-    struct sp_lane *lane = sp_pool_find_lane(look->pool, fence.slot);
+    struct sp_lane *lane = sp_lane_find(look->pool, fence.slot);
     struct sp_room *room = &look->rooms[part];
     bool is_unfenced = part == SP_UNFENCED;
     if (!lane || part == SP_MINE || (is_unfenced && fence.sequence <= sp_progress_covered(stream)))
@@ -199,10 +201,10 @@ static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool)
     const struct sp_request *request = shortage->request;
     struct look look = {.request = request, .pool = pool, .of_kind = *request};
     look.rooms = is_own(&look) ? shortage->rooms : shortage->others;
-    sp_pool_collect(pool);
+    sp_collect_all(pool);
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
-    sp_pool_settle(pool);
+    sp_settle_all(pool);
     look_through_locked(&look);
     if (is_own(&look))
         shortage->least = sp_growth_least(request);

@@ -3,6 +3,7 @@
 
 #include "pool/error.h"
 #include "pool/figures.h"
+#include "pool/lane.h"
 #include "pool/survey.h"
 
 // The index of a statistic, or SP_STATISTIC_COUNT for any other attribute.

@@ -45,7 +45,7 @@ static struct sp_block *cut_front(struct sp_pool *pool, struct sp_block *block, 
         return block;
     struct sp_block *rest = sp_block_split(block, address - block->address);
     if (rest)
-        sp_pool_insert(pool, block);
+        sp_settle_insert(pool, block);
     return rest;
 }
 
@@ -54,7 +54,7 @@ static bool cut_back(struct sp_pool *pool, struct sp_block *block, uint64_t size
         return true;
     struct sp_block *rest = sp_block_split(block, size);
     if (rest)
-        sp_pool_insert(pool, rest);
+        sp_settle_insert(pool, rest);
     return rest != NULL;
 }
 
@@ -80,13 +80,13 @@ struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain 
     struct sp_block *block = sp_chain_find(chain, home);
     sp_tier_remove(block);
     if (!join_until(block, home + size)) {
-        sp_pool_insert(pool, block);
+        sp_settle_insert(pool, block);
         return NULL;
     }
     struct sp_block *exact = cut_front(pool, block, home);
     if (exact && cut_back(pool, exact, size))
         return exact;
-    sp_pool_insert(pool, exact ? exact : block);
+    sp_settle_insert(pool, exact ? exact : block);
     return NULL;
 }
 
@@ -133,7 +133,7 @@ static bool make_room(const struct sp_block *block, struct sp_block *const *piec
 
 static void give_back(struct sp_pool *pool, struct sp_block *const *pieces, size_t count) {
     for (size_t i = 0; i < count; i++)
-        sp_pool_insert(pool, pieces[i]);
+        sp_settle_insert(pool, pieces[i]);
 }
 
 struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint64_t size,
@@ -166,7 +166,7 @@ uint64_t sp_stitch_dissolve(struct sp_pool *pool, struct sp_block *block) {
         struct part part = part_of(&stitch->runs[i], block->address, end);
         struct sp_block *piece = sp_chain_find(stitch->runs[i].chain, part.home);
         sp_fence_set_join(&piece->fences, &block->fences); // there is room: see make_room
-        sp_pool_insert(pool, piece);
+        sp_settle_insert(pool, piece);
     }
     remember_use(stitch, &block->fences);
     stitch->blocks--;

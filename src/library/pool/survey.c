@@ -1,6 +1,8 @@
 // How a pool stands: gauges, which nobody counts as they change, so each is found by looking.
 #include "pool/survey.h"
 
+#include "pool/collect.h"
+#include "pool/lane.h"
 #include "pool/settle.h"
 #include "pool/stitch.h"
 
@@ -166,10 +168,10 @@ bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64
     if (!sp_gauge_name(attribute))
         return false;
     if (attribute >= poolMemPoolStatLargestFree)
-        sp_pool_collect(pool); // what the lanes hold free is free
+        sp_collect_all(pool); // what the lanes hold free is free
     sp_lock_acquire(&pool->map_lock);
     sp_lock_acquire(&pool->lock);
-    sp_pool_settle(pool);
+    sp_settle_all(pool);
     bool read = read_locked(pool, attribute, value);
     sp_lock_release(&pool->lock);
     sp_lock_release(&pool->map_lock);

@@ -1,6 +1,8 @@
 // Taking free memory without mapping any: the lane's own, what is ready, what other lanes have
 // within reach, and all of these side by side.
+#include "pool/collect.h"
 #include "pool/keep.h"
+#include "pool/lane.h"
 #include "pool/request.h"
 #include "pool/settle.h"
 
@@ -118,7 +120,7 @@ static struct sp_block *best_of_lanes_before(const struct sp_request *request) {
     struct sp_block *best = NULL;
     for (uint32_t i = 0; i < request->clock.count; i++) {
         uint32_t slot = request->clock.entries[i].slot;
-        best = better_of_lane(request, sp_pool_find_lane(request->pool, slot), best);
+        best = better_of_lane(request, sp_lane_find(request->pool, slot), best);
     }
     SP_LIST_FOR_EACH(link, &request->pool->legacy_lanes)
         best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link), best);
@@ -193,8 +195,7 @@ static uint64_t bytes_of_lane(const struct sp_request *request, const struct sp_
 static uint64_t bytes_of_lanes_before(const struct sp_request *request) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < request->clock.count; i++)
-        sum += bytes_of_lane(request,
-                             sp_pool_find_lane(request->pool, request->clock.entries[i].slot));
+        sum += bytes_of_lane(request, sp_lane_find(request->pool, request->clock.entries[i].slot));
     SP_LIST_FOR_EACH(link, &request->pool->legacy_lanes)
         sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
     return sum;
@@ -283,7 +284,7 @@ static struct sp_block *join_row(struct sp_pool *pool, struct row row, uint64_t 
         sp_tier_remove(next);
         if (sp_block_absorb_next(row.first))
             continue;
-        sp_pool_insert(pool, next);
+        sp_settle_insert(pool, next);
         break;
     }
     return row.first;
@@ -298,7 +299,7 @@ static struct sp_block *row_aside(struct sp_request *request) {
     struct sp_block *block = join_row(request->pool, row, request->size);
     if (block->size >= request->size)
         return block;
-    sp_pool_insert(request->pool, block);
+    sp_settle_insert(request->pool, block);
     return NULL;
 }
 
@@ -327,7 +328,7 @@ static struct sp_block *finish(const struct sp_request *request, struct sp_block
         sp_keep_note_use(request->pool);
         return block;
     }
-    sp_pool_insert(request->pool, block);
+    sp_settle_insert(request->pool, block);
     return NULL;
 }
 
@@ -344,10 +345,10 @@ static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind k
 }
 
 struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced) {
-    struct sp_block *cached = sp_lane_detach_quick_locked(lane);
+    struct sp_block *cached = sp_collect_detach_locked(lane);
     sp_lock_acquire(&lane->pool->lock);
-    sp_pool_insert_cached_locked(lane->pool, cached, sp_pool_insert_and_swallow);
-    sp_lane_settle_fenced(lane);
+    sp_collect_file_locked(lane->pool, cached, sp_settle_insert_and_swallow);
+    sp_settle_fenced(lane);
     bool more = lane->quick_used != 0;
     struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
     *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
@@ -379,7 +380,7 @@ static struct sp_block *take_row_at_hand(const struct sp_request *request) {
 struct sp_block *sp_take_locked(struct sp_request *request) {
     struct sp_block *block = take_at_hand_live(request);
     uint64_t parts = sp_request_patience(request);
-    while (!block && !sp_pool_settle_part(request->pool) && parts-- > 0) {
+    while (!block && !sp_settle_part(request->pool) && parts-- > 0) {
         sp_lock_give_way(&request->pool->lock);
         block = take_at_hand_live(request);
         if (!block)
@@ -415,7 +416,7 @@ static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block,
     if (begin == block->address)
         return block;
     struct sp_block *rest = sp_block_split(block, begin - block->address);
-    sp_pool_insert(pool, block);
+    sp_settle_insert(pool, block);
     return rest;
 }
 

@@ -8,8 +8,10 @@
 // Extents differ in size, so taking them whole can overshoot. What is kept must be at least what
 // was asked to be kept, as with CUDA's pool; so when the last extent is larger than what is still
 // to go, it goes and the difference is mapped anew.
+#include "pool/collect.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
+#include "pool/open_lanes.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/segment.h"
@@ -123,7 +125,7 @@ static bool cut_out(struct sp_pool *pool, struct sp_block *block, struct sp_exte
         struct sp_block *from = sp_block_split(block, extent->address - block->address);
         if (!from)
             return false;
-        sp_pool_insert(pool, block);
+        sp_settle_insert(pool, block);
         *rest = block = from;
     }
     struct sp_block *behind = NULL;
@@ -156,7 +158,7 @@ static void set_aside(struct sp_pool *pool, struct sp_block *block, struct work 
         extent = block ? chosen_in(block) : NULL;
     }
     if (block)
-        sp_pool_insert(pool, block);
+        sp_settle_insert(pool, block);
 }
 
 // The blocks of a tier don't touch each other, so what set_aside puts back never merges with the
@@ -264,7 +266,7 @@ static CUresult release(struct sp_pool *pool, const struct victim *victim) {
         sp_figures_reserved_subtract(pool, size);
         sp_tier_insert(&pool->regions[segment->kind].holes, victim->block);
     } else {
-        sp_pool_insert(pool, victim->block);
+        sp_settle_insert(pool, victim->block);
     }
     sp_lock_release(&pool->lock);
     sp_segment_tidy(segment);
@@ -319,7 +321,7 @@ typedef void choice(struct sp_pool *pool, uint64_t excess, struct work *work);
 static CUresult trim_mapping(struct sp_pool *pool, const size_t *keep, choice *choose_locked) {
     struct work work = {0};
     sp_lock_acquire(&pool->lock);
-    sp_pool_settle(pool);
+    sp_settle_all(pool);
     uint64_t kept = keep ? *keep : sp_keep_at_synchronize(pool);
     uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
     if (reserved > kept)
@@ -342,7 +344,7 @@ static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {
 // Puts what a trim may release where it finds it.
 static void make_ready(struct sp_pool *pool) {
     sp_end_gone_contexts(NULL);
-    sp_pool_collect(pool);
+    sp_collect_all(pool);
 }
 
 // `keep` as above.
@@ -370,7 +372,7 @@ CUresult sp_pool_trim_for_program(struct sp_pool *pool, size_t keep) {
     sp_lock_acquire(&pool->lock);
     sp_keep_no_more_than(pool, keep);
     sp_lock_release(&pool->lock);
-    sp_pool_fence_open_lanes(pool, NULL, true); // one that can't be asked keeps what it freed
+    sp_open_lanes_fence(pool, NULL, true); // one that can't be asked keeps what it freed
     return sp_pool_trim(pool, keep);
 }
 
@@ -386,7 +388,7 @@ static void hear_synchronize(struct sp_pool *pool) {
     sp_lock_release(&pool->lock);
     make_ready(pool);
     sp_lock_acquire(&pool->lock);
-    sp_pool_settle(pool);
+    sp_settle_all(pool);
     sp_keep_begin_interval(pool);
     sp_lock_release(&pool->lock);
 }
@@ -420,10 +422,10 @@ CUresult sp_pool_trim_extent(struct sp_pool *pool, bool synchronized, uint64_t *
 size_t sp_pool_releasable(struct sp_pool *pool) {
     size_t sum = 0;
     sp_end_gone_contexts(NULL);
-    sp_pool_collect(pool);
+    sp_collect_all(pool);
     sp_pool_begin_mapping(pool);
     sp_lock_acquire(&pool->lock);
-    sp_pool_settle(pool);
+    sp_settle_all(pool);
     for_each_free_extent(pool, add_size, &sum);
     sp_lock_release(&pool->lock);
     sp_pool_end_mapping(pool);

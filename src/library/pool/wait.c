@@ -4,9 +4,11 @@
 #include "order/learn.h"
 #include "order/poll.h"
 #include "order/silent.h"
+#include "pool/lane.h"
 #include "pool/request.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
+#include "pool/unfenced.h"
 
 #include "base/time.h"
 
@@ -38,7 +40,7 @@ CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_s
 static void cut_locked(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
     struct sp_block *rest = block->size > size ? sp_block_split(block, size) : NULL;
     if (rest)
-        sp_pool_insert(pool, rest);
+        sp_settle_insert(pool, rest);
 }
 
 static struct sp_block *set_aside(struct sp_request *request) {
@@ -55,7 +57,7 @@ static bool finish(const struct sp_request *request, struct sp_block *block, boo
     sp_lock_acquire(&request->pool->lock);
     bool taken = ordered && sp_take_cut(request->pool, block, request->size);
     if (!taken)
-        sp_pool_insert(request->pool, block);
+        sp_settle_insert(request->pool, block);
     sp_lock_release(&request->pool->lock);
     return taken;
 }
@@ -138,7 +140,7 @@ CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **bl
 }
 
 static bool is_unfenced(const struct sp_request *request, const struct sp_lane *lane) {
-    return sp_request_shares_context(request, lane->stream) && sp_lane_holds_back(lane);
+    return sp_request_shares_context(request, lane->stream) && sp_unfenced_holds_back(lane);
 }
 
 // Something that was freed on the lane is pending, and a question can tell when that ends.

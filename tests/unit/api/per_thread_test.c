@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "pool/lane.h"
 #include "unit/pool/fixture.h"
 
 // Which stream a call acted on is seen from what pends: work on the legacy stream or on the
@@ -37,14 +38,14 @@ static void memory_of_a_variant_is_allocated_and_freed_on_the_threads_own_stream
     poolMemPool_t pool = fixture_pool();
     assert_int_equal(poolMallocFromPoolAsync_ptsz(&pointer, MIB(1), pool, NULL), poolSuccess);
     struct sp_stream *own = fixture_stream(CU_STREAM_PER_THREAD);
-    assert_non_null(sp_pool_find_lane(fixture_inside(pool), own->slot));
-    assert_null(sp_pool_find_lane(fixture_inside(pool), fixture_stream(NULL)->slot));
+    assert_non_null(sp_lane_find(fixture_inside(pool), own->slot));
+    assert_null(sp_lane_find(fixture_inside(pool), fixture_stream(NULL)->slot));
     assert_int_equal(poolFreeAsync_ptsz(pointer, NULL), poolSuccess);
-    assert_null(sp_pool_find_lane(fixture_inside(pool), fixture_stream(NULL)->slot));
+    assert_null(sp_lane_find(fixture_inside(pool), fixture_stream(NULL)->slot));
     assert_int_equal(poolDeviceSetMemPool(0, pool), poolSuccess);
     assert_int_equal(poolMallocAsync_ptsz(&pointer, MIB(1), NULL), poolSuccess);
     assert_int_equal(poolFreeAsync_ptsz(pointer, NULL), poolSuccess);
-    assert_null(sp_pool_find_lane(fixture_inside(pool), fixture_stream(NULL)->slot));
+    assert_null(sp_lane_find(fixture_inside(pool), fixture_stream(NULL)->slot));
 }
 
 static void an_event_of_a_variant_is_recorded_on_the_threads_own_stream(void **state) {

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "pool/check.h"
+#include "pool/collect.h"
+#include "pool/lane.h"
 #include "pool/quick.h"
 #include "pool/settle.h"
 #include "unit/pool/fixture.h"
@@ -212,7 +214,7 @@ static void lists_that_hold_what_they_should_not_are_found(void **state) {
 static void a_block_in_a_tier_that_its_fences_forbid_is_found(void **state) {
     (void)state;
     struct sp_lane *lane = fixture_lane(pool, stream);
-    sp_lane_flush_quick(lane, sp_pool_insert);
+    sp_collect_quick(lane, sp_settle_insert);
     struct sp_block *own = sp_tier_first(&lane->unfenced[SP_REGION_LARGE]);
     assert_non_null(own);
     own->fences.some[0].slot++;

@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "pool/collect.h"
+#include "pool/lane.h"
 #include "pool/settle.h"
 #include "unit/pool/fixture.h"
 
@@ -32,7 +34,7 @@ static void collecting_empties_the_quick_lists_of_all_lanes(void **state) {
             fixture_free(pointers[j], streams[i]);
     }
     fixture_check(pool);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     for (int i = 0; i < 3; i++) {
         const struct sp_lane *lane = fixture_lane(pool, streams[i]);
         assert_int_equal(cached_blocks(lane), 0);
@@ -50,12 +52,12 @@ static void collecting_gives_the_runs_of_empty_slabs_back_and_keeps_the_others(v
     void *kept = fixture_malloc(pool, 100, a);
     fixture_free(fixture_malloc(pool, 5000, a), a);
     fixture_free(fixture_malloc(pool, 200, a), a);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     assert_ptr_equal(lane->owned_slabs.next, lane->owned_slabs.prev); // one is left
     assert_false(sp_list_empty(&lane->owned_slabs));
     fixture_check(pool);
     fixture_free(kept, a);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     assert_true(sp_list_empty(&lane->owned_slabs));
     fixture_check(pool);
 }
@@ -71,7 +73,7 @@ static void the_run_of_a_slab_carries_the_fences_of_all_who_freed_in_it(void **s
     simulated_work(b);
     fixture_free(one, a);
     fixture_free(two, b);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     const struct sp_block *run =
         sp_tier_first(&fixture_inside(pool)->regions[SP_REGION_PAGES].unfenced);
     assert_non_null(run);
@@ -103,7 +105,7 @@ static void a_slab_whose_fences_can_not_be_noted_stays_as_it_was(void **state) {
         fixture_free(blocks[i], streams[i % STREAMS]);
     fixture_check(pool);
     host_memory_enter(1, true);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     host_memory_leave(&failed);
     assert_true(failed > 0);
     fixture_check(pool);
@@ -130,7 +132,7 @@ static void flushing_puts_what_the_lane_holds_among_the_free_blocks(void **state
     struct sp_lane *lane = fixture_lane(pool, a);
     fixture_free(one, a);
     fixture_free(two, a);
-    sp_lane_flush_quick(lane, sp_pool_insert);
+    sp_collect_quick(lane, sp_settle_insert);
     assert_int_equal(fixture_lane_bytes(lane), MIB(8));
     assert_ptr_equal(fixture_malloc(pool, MIB(8), a), one);
 }
@@ -149,7 +151,7 @@ static void a_lanes_block_swallows_ready_neighbours_of_its_size_or_less(void **s
     simulated_work(a);
     fixture_free(pieces[1], a);
     struct sp_lane *lane = fixture_lane(pool, a);
-    sp_lane_flush_quick(lane, sp_pool_insert_and_swallow);
+    sp_collect_quick(lane, sp_settle_insert_and_swallow);
     assert_int_equal(fixture_lane_bytes(lane),
                      MIB(3)); // the first and the second; the third is larger
     assert_int_equal(inside->regions[SP_REGION_LARGE].ready.bytes, MIB(3));

@@ -9,6 +9,7 @@
 #include "unit/pool/fixture.h"
 
 #include "pool/figures.h"
+#include "pool/lane.h"
 
 static poolMemPool_t pool;
 static CUstream a, b;

@@ -8,6 +8,7 @@
 #include "unit/pool/fixture.h"
 
 #include "pool/check.h"
+#include "pool/lane.h"
 
 int fixture_begin(const char *settings) {
     return simulated_begin(settings) == 0 && sp_runtime_start() == poolSuccess ? 0 : -1;
@@ -66,7 +67,7 @@ struct sp_stream *fixture_stream(CUstream handle) {
 }
 
 struct sp_lane *fixture_lane(poolMemPool_t pool, CUstream stream) {
-    struct sp_lane *lane = sp_pool_lane(fixture_inside(pool), fixture_stream(stream));
+    struct sp_lane *lane = sp_lane_of(fixture_inside(pool), fixture_stream(stream));
     assert_non_null(lane);
     return lane;
 }

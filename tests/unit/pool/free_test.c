@@ -8,7 +8,10 @@
 
 #include "fault/host_memory.h"
 #include "order/mark.h"
+#include "pool/collect.h"
+#include "pool/free.h"
 #include "pool/given_up.h"
+#include "pool/lane.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
 #include "unit/pool/fixture.h"
@@ -53,7 +56,7 @@ static void a_double_free_is_found_at_every_stage_of_the_memory(void **state) {
         void *pointer = fixture_malloc(pool, sizes[i], stream);
         fixture_free(pointer, stream);
         assert_not_live(pointer); // in a list
-        sp_pool_collect(fixture_inside(pool));
+        sp_collect_all(fixture_inside(pool));
         assert_not_live(pointer); // in a tier
         fixture_synchronize(stream);
         fixture_trim(pool, 0);
@@ -272,19 +275,20 @@ static void the_pool_of_an_address_is_known_while_it_is_live(void **state) {
     (void)state;
     void *large = fixture_malloc(pool, MIB(1), stream);
     void *small = fixture_malloc(pool, 1, stream);
-    assert_ptr_equal(sp_pool_of_address((uintptr_t)large), fixture_inside(pool));
-    assert_ptr_equal(sp_pool_of_address((uintptr_t)small), fixture_inside(pool));
-    assert_null(sp_pool_of_address((uintptr_t)large + 512));
-    assert_null(sp_pool_of_address((uintptr_t)&large));
+    assert_ptr_equal(sp_owner_pool(sp_owner_of((uintptr_t)large), (uintptr_t)large),
+                     fixture_inside(pool));
+    assert_ptr_equal(sp_owner_pool(sp_owner_of((uintptr_t)small), (uintptr_t)small),
+                     fixture_inside(pool));
+    assert_null(sp_owner_pool(sp_owner_of((uintptr_t)large + 512), (uintptr_t)large + 512));
+    assert_null(sp_owner_pool(sp_owner_of((uintptr_t)&large), (uintptr_t)&large));
     fixture_free(large, stream);
-    assert_null(sp_pool_of_address((uintptr_t)large));
+    assert_null(sp_owner_pool(sp_owner_of((uintptr_t)large), (uintptr_t)large));
 }
 
 // ------------------------------------------------------------------------------- frees that record
 
 static poolError_t free_slowly(void *pointer, CUstream on) {
-    return sp_pool_free_other(pointer, sp_owner_of((uint64_t)(uintptr_t)pointer),
-                              fixture_stream(on));
+    return sp_free_other(pointer, sp_owner_of((uint64_t)(uintptr_t)pointer), fixture_stream(on));
 }
 
 // What a free changes but for its block, from where the stream began.
@@ -472,7 +476,7 @@ static void the_count_of_records_is_never_negative(void **state) {
 }
 
 static void take_elsewhere(void) {
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     middle.taken = fixture_malloc(pool, MIB(1), middle.other);
 }
 

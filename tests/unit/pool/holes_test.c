@@ -11,6 +11,8 @@
 #include "heap/rows.h"
 #include "order/mark.h"
 #include "order/synchronize.h"
+#include "pool/collect.h"
+#include "pool/lane.h"
 #include "pool/quick.h"
 #include "pool/request.h"
 #include "pool/settle.h"
@@ -52,13 +54,13 @@ static size_t count_in_quick(const struct sp_lane *lane) {
 
 static void collect_from(poolMemPool_t pool, CUstream stream) {
     assert_int_equal(sp_mark_record(fixture_stream(stream)), CUDA_SUCCESS);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
 }
 
 // Nothing is taken out of the ready tier here, so its blocks are those that were settled.
 static bool settle_part(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
-    bool whole = sp_pool_settle_part(pool);
+    bool whole = sp_settle_part(pool);
     sp_lock_release(&pool->lock);
     return whole;
 }
@@ -78,10 +80,10 @@ static void what_has_completed_is_settled_in_parts(void **state) {
     size_t parts = 1;
     for (; !settle_part(inside); parts++) {
         assert_true(count_in(ready) <= before + parts * SP_SETTLED_AT_ONCE);
-        assert_false(sp_pool_is_settled(inside));
+        assert_false(sp_settle_is_done(inside));
     }
     assert_true(parts >= HOLES / SP_SETTLED_AT_ONCE);
-    assert_true(sp_pool_is_settled(inside));
+    assert_true(sp_settle_is_done(inside));
     assert_int_equal(count_in(ready), before + HOLES);
     assert_int_equal(fixture_lane_bytes(fixture_lane(pool, a)), 0);
     fixture_check(pool);
@@ -121,7 +123,7 @@ static void a_quick_list_becomes_no_longer_than_others_can_wait_for(void **state
     assert_true(count_in_quick(lane) >= SP_QUICK_KEPT);
     fixture_check(pool);
     fixture_free(fixture_malloc(pool, HOLE, a), a);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     assert_int_equal(count_in_quick(lane), 0);
     fixture_check(pool);
 }
@@ -217,14 +219,14 @@ static void what_is_late_is_not_joined_by_a_later_free(void **state) {
     }
     simulated_work(a);
     free_holes(a, 0, HOLES);
-    sp_lane_flush_quick(lane, sp_pool_insert);
+    sp_collect_quick(lane, sp_settle_insert);
     assert_int_equal(count_in(&lane->unfenced[SP_REGION_LARGE]), HOLES);
     simulated_work(a);
     assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     uint64_t fenced = sp_progress_covered(fixture_stream(a));
     for (int i = 0; i < HOLES; i++) {
         fixture_free(neighbours[i], a);
-        sp_lane_flush_quick(lane, sp_pool_insert);
+        sp_collect_quick(lane, sp_settle_insert);
     }
     for (struct sp_block *b = sp_tier_first(&lane->unfenced[SP_REGION_LARGE]); b;
          b = sp_tier_next(b))
@@ -251,7 +253,7 @@ static void free_row_of_others(poolMemPool_t pool) {
         fixture_free(holes[i], others[i % 2]);
     for (int i = 0; i < 2; i++)
         assert_int_equal(sp_mark_record(fixture_stream(others[i])), CUDA_SUCCESS);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
 }
 
 // Behind all of that: two neighbours of which the stream has one and the other one is anybody's.
@@ -265,7 +267,7 @@ static char *free_pair_behind(poolMemPool_t pool, CUstream stream) {
     fixture_synchronize(another);
     simulated_work(stream);
     fixture_free(first, stream);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     return first;
 }
 
@@ -307,7 +309,7 @@ static void a_search_through_rows_goes_on_where_an_earlier_one_was_cut_short(voi
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)first);
     assert_true(searches > 1);
-    sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
+    sp_collect_file(fixture_inside(pool), block, sp_settle_insert);
 }
 
 static void all_rows_are_looked_at_before_a_request_is_refused(void **state) {
@@ -342,7 +344,7 @@ static void a_row_that_is_longer_than_a_part_is_had_whole(void **state) {
     for (int i = 0; i < LONG; i++)
         fixture_free(holes[i], i % 2 ? a : b);
     fixture_synchronize(b);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     struct sp_request request = request_of(pool, LONG * HOLE, a);
     assert_null(sp_take(&request));
     assert_true(request.cut_short);
@@ -350,7 +352,7 @@ static void a_row_that_is_longer_than_a_part_is_had_whole(void **state) {
     struct sp_block *block = sp_take(&request);
     assert_int_equal(block->address, (uintptr_t)holes[0]);
     sp_request_close(&request);
-    sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
+    sp_collect_file(fixture_inside(pool), block, sp_settle_insert);
     assert_ptr_equal(fixture_malloc(pool, LONG * HOLE, a), holes[0]);
 }
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "fault/host_memory.h"
+#include "pool/lane.h"
+#include "pool/unfenced.h"
 #include "unit/pool/fixture.h"
 
 static void a_stream_has_one_lane_in_a_pool_and_another_in_another(void **state) {
@@ -16,10 +18,10 @@ static void a_stream_has_one_lane_in_a_pool_and_another_in_another(void **state)
     poolMemPool_t two = fixture_pool();
     CUstream a = simulated_stream();
     CUstream b = simulated_stream();
-    assert_null(sp_pool_find_lane(fixture_inside(one), fixture_stream(a)->slot));
+    assert_null(sp_lane_find(fixture_inside(one), fixture_stream(a)->slot));
     struct sp_lane *lane = fixture_lane(one, a);
     assert_ptr_equal(fixture_lane(one, a), lane);
-    assert_ptr_equal(sp_pool_find_lane(fixture_inside(one), fixture_stream(a)->slot), lane);
+    assert_ptr_equal(sp_lane_find(fixture_inside(one), fixture_stream(a)->slot), lane);
     assert_ptr_not_equal(fixture_lane(one, b), lane);
     assert_ptr_not_equal(fixture_lane(two, a), lane);
     assert_ptr_equal(lane->stream, fixture_stream(a));
@@ -49,7 +51,7 @@ static void lanes_keep_their_place_when_the_table_grows(void **state) {
     }
     for (int i = 0; i < MANY; i++)
         assert_ptr_equal(fixture_lane(pool, streams[i]), lanes[i]);
-    assert_null(sp_pool_find_lane(fixture_inside(pool), UINT32_MAX));
+    assert_null(sp_lane_find(fixture_inside(pool), UINT32_MAX));
 }
 
 // Lanes are kept for use again; uses up those that are spare, and then some.
@@ -68,13 +70,13 @@ static void without_host_memory_there_is_no_lane_and_the_pool_is_as_it_was(void 
     for (uint64_t nth = 1; nth <= 2; nth++) {
         uint64_t failed = 0;
         host_memory_enter(nth, false);
-        struct sp_lane *lane = sp_pool_lane(fixture_inside(pool), stream);
+        struct sp_lane *lane = sp_lane_of(fixture_inside(pool), stream);
         host_memory_leave(&failed);
         assert_int_equal(failed, 1);
         assert_null(lane);
         assert_true(sp_list_empty(&fixture_inside(pool)->lanes));
     }
-    assert_non_null(sp_pool_lane(fixture_inside(pool), stream));
+    assert_non_null(sp_lane_of(fixture_inside(pool), stream));
 }
 
 static void a_malloc_without_host_memory_for_its_lane_changes_nothing(void **state) {
@@ -116,11 +118,11 @@ static void unfenced_bytes_are_counted_until_they_are_more_than_the_pool_allows(
     poolMemPool_t pool = fixture_pool();
     struct sp_lane *lane = fixture_lane(pool, simulated_stream());
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 1000);
-    assert_false(sp_lane_count_unfenced(lane, 1, 600));
-    assert_false(sp_lane_count_unfenced(lane, 1, 400));
-    assert_true(sp_lane_count_unfenced(lane, 1, 1));
+    assert_false(sp_unfenced_count(lane, 1, 600));
+    assert_false(sp_unfenced_count(lane, 1, 400));
+    assert_true(sp_unfenced_count(lane, 1, 1));
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
-    assert_true(sp_lane_count_unfenced(lane, 1, 1));
+    assert_true(sp_unfenced_count(lane, 1, 1));
 }
 
 static void of_a_large_pool_a_part_may_be_unfenced_unless_the_program_says_how_much(void **state) {
@@ -227,15 +229,15 @@ static void each_stream_may_hold_back_its_share(void **state) {
     struct sp_lane *lane = fixture_lane(pool, simulated_stream());
     fixture_lane(pool, simulated_stream());
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, MIB(5));
-    assert_false(sp_lane_count_unfenced(lane, 1, MIB(2)));
-    assert_true(sp_lane_count_unfenced(lane, 1, MIB(1)));
+    assert_false(sp_unfenced_count(lane, 1, MIB(2)));
+    assert_true(sp_unfenced_count(lane, 1, MIB(1)));
     fixture_lane(pool, simulated_stream());
     struct sp_lane *late = fixture_lane(pool, simulated_stream());
-    assert_true(sp_lane_count_unfenced(late, 1, MIB(2)));
+    assert_true(sp_unfenced_count(late, 1, MIB(2)));
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 100);
     struct sp_lane *fifth = fixture_lane(pool, simulated_stream());
-    assert_false(sp_lane_count_unfenced(fifth, 1, 20));
-    assert_true(sp_lane_count_unfenced(fifth, 1, 1));
+    assert_false(sp_unfenced_count(fifth, 1, 20));
+    assert_true(sp_unfenced_count(fifth, 1, 1));
 }
 
 // A number that a query closes without an answer, or a record that fails, fences nothing.

@@ -7,6 +7,7 @@
 
 #include "fault/host_memory.h"
 #include "pool/given_up.h"
+#include "pool/owner.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t current_pool(void) {
@@ -280,7 +281,8 @@ a_malloc_from_the_current_pool_takes_nothing_of_the_next_one_in_its_struct(void 
         assert_int_equal(poolMallocAsync(&pointer, sizes[i], stream_of_next), poolSuccess);
         sp_lock_set_hook(NULL);
         assert_int_equal(fixture_used(next_pool), 0);
-        assert_ptr_equal(sp_pool_of_address((uintptr_t)pointer), fixture_inside(default_pool()));
+        assert_ptr_equal(sp_owner_pool(sp_owner_of((uintptr_t)pointer), (uintptr_t)pointer),
+                         fixture_inside(default_pool()));
         fixture_free(pointer, stream_of_next);
         destroy(next_pool);
         fixture_synchronize(stream_of_next);
@@ -313,7 +315,7 @@ static void a_struct_used_again_remembers_nothing_of_the_last_pool(void **state)
     assert_int_equal(fixture_attribute(young, poolMemPoolAttrUsedMemHigh), 0);
     assert_int_equal(fixture_attribute(young, poolMemPoolAttrMaxPoolSize), 0);
     assert_false(sp_pool_is_shared(inside));
-    assert_null(sp_pool_find_lane(inside, fixture_stream(a)->slot));
+    assert_null(sp_lane_find(inside, fixture_stream(a)->slot));
     fixture_malloc(young, MIB(100), a);
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "order/mark.h"
+#include "pool/collect.h"
 #include "pool/settle.h"
 #include "unit/heap/random.h"
 #include "unit/pool/fixture.h"
@@ -141,7 +142,7 @@ static void a_small_block_of_the_same_stream_alone_is_not_cut_from_pages_that_an
     simulated_work(a);
     for (int i = 0; i < ALL; i++)
         fixture_free(pages[i], a);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     assert_int_equal(poolEventRecord(event, a), poolSuccess);
     assert_int_equal(poolStreamWaitEvent(b, event, 0), poolSuccess);
     fixture_malloc(pool, 512, b);
@@ -308,12 +309,12 @@ static void what_an_event_stands_behind_since_is_not_joined_either(void **state)
     CUstream a = simulated_stream();
     void *blocks[3];
     free_over_the_cap(pool, a, blocks);
-    sp_lane_flush_quick(fixture_lane(pool, a), sp_pool_insert);
+    sp_collect_quick(fixture_lane(pool, a), sp_settle_insert);
     assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     void *later = fixture_malloc(pool, MIB(2), a);
     assert_ptr_equal(later, blocks[0]);
     fixture_free(later, a);
-    sp_lane_flush_quick(fixture_lane(pool, a), sp_pool_insert);
+    sp_collect_quick(fixture_lane(pool, a), sp_settle_insert);
     assert_int_equal(fixture_lane(pool, a)->tiers[SP_REGION_LARGE].bytes, MIB(14));
     assert_int_equal(fixture_lane(pool, a)->unfenced[SP_REGION_LARGE].bytes, MIB(2));
     fixture_check(pool);
@@ -331,7 +332,7 @@ static void one_miss_in_so_many_asks_the_others(void **state) {
     fixture_malloc(pool, MIB(1), a); // keeps them apart
     fixture_free(freed, b);
     fixture_lane(pool, b);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     fixture_free(own, a);
     atomic_store(&fixture_lane(pool, a)->misses, 1);
     for (size_t i = 1; i < SP_MISSES_PER_POLL; i++) {

@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "pool/collect.h"
+#include "pool/lane.h"
 #include "pool/reaper.h"
 #include "pool/stitch.h"
 #include "unit/pool/fixture.h"
@@ -53,7 +55,7 @@ static void sleep_for(long milliseconds) {
 // ----------------------------------------------------------------------------------------- zombies
 
 static void drop_kept_views(void) {
-    sp_pool_collect(inside);
+    sp_collect_all(inside);
     sp_lock_acquire(&inside->lock);
     sp_kept_limit(inside, 0, 0);
     sp_lock_release(&inside->lock);

@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include "pool/collect.h"
+#include "pool/settle.h"
 #include "unit/pool/scattered.h"
 
 poolMemPool_t pool;
@@ -29,7 +31,7 @@ void fill_with(size_t size) {
     for (size_t i = 0; i < EXTENTS; i++)
         fixture_free(blocks[2 * i], a);
     fixture_synchronize(a);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     for (size_t i = 0; i < HALVES; i++)
         blocks[i] = fixture_malloc(pool, HALF, a);
     for (size_t i = 1; i < HALVES; i++) // where they lie is their order
@@ -47,14 +49,14 @@ void drop_every_other(CUstream stream) {
 }
 
 void collect(void) {
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
 }
 
 void settle(void) {
     struct sp_pool *inside = fixture_inside(pool);
     collect();
     sp_lock_acquire(&inside->lock);
-    sp_pool_settle(inside);
+    sp_settle_all(inside);
     sp_lock_release(&inside->lock);
 }
 

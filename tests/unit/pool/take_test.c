@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "order/synchronize.h"
+#include "pool/collect.h"
 #include "pool/request.h"
 #include "pool/settle.h"
 #include "unit/pool/fixture.h"
@@ -78,9 +79,9 @@ static void a_free_whose_point_was_passed_before_it_was_filed_is_taken_too(void 
     void *freed = free_between_live_blocks(pool, MIB(40), a);
     assert_int_equal(sp_synchronize_stream(fixture_stream(a), a), CUDA_SUCCESS);
     sp_lock_acquire(&inside->lock);
-    sp_pool_settle(inside);
+    sp_settle_all(inside);
     sp_lock_release(&inside->lock);
-    sp_lane_flush_quick(fixture_lane(pool, a), sp_pool_insert);
+    sp_collect_quick(fixture_lane(pool, a), sp_settle_insert);
     struct sp_request request;
     sp_request_open(&request, inside, fixture_lane(pool, b), SP_REGION_LARGE, MIB(40),
                     poolMallocDefault);
@@ -89,7 +90,7 @@ static void a_free_whose_point_was_passed_before_it_was_filed_is_taken_too(void 
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     sp_lock_acquire(&inside->lock);
-    sp_pool_insert(inside, block);
+    sp_settle_insert(inside, block);
     sp_lock_release(&inside->lock);
 }
 
@@ -213,7 +214,7 @@ static char *free_one_of_crowd(poolMemPool_t pool, int which) {
     }
     while (sp_tier_last(ready))
         fixture_malloc(pool, sp_tier_last(ready)->size, another);
-    sp_pool_collect(fixture_inside(pool));
+    sp_collect_all(fixture_inside(pool));
     return freed;
 }
 
@@ -237,7 +238,7 @@ static void of_very_many_lanes_that_have_nothing_large_enough_none_is_looked_at(
     assert_non_null(block);
     assert_null(take_for_legacy(pool, MIB(3))); // which shows that there is none any more
     assert_true(large->lanes_most < MIB(3));
-    sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
+    sp_collect_file(fixture_inside(pool), block, sp_settle_insert);
     assert_true(large->lanes_most >= MIB(3));
 }
 
@@ -248,7 +249,7 @@ static void what_is_large_enough_is_found_in_any_of_them(void **state) {
     struct sp_block *block = take_for_legacy(pool, MIB(4));
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
-    sp_pool_insert_cached(fixture_inside(pool), block, sp_pool_insert);
+    sp_collect_file(fixture_inside(pool), block, sp_settle_insert);
 }
 
 #define take_test(function)                                                                        \

@@ -7,6 +7,7 @@
 
 #include "fault/host_memory.h"
 #include "order/synchronize.h"
+#include "pool/collect.h"
 #include "pool/settle.h"
 #include "unit/pool/fixture.h"
 
@@ -235,7 +236,7 @@ static bool complete_late(struct sp_fence fence) {
 
 static void settle(struct sp_pool *inside) {
     sp_lock_acquire(&inside->lock);
-    sp_pool_settle(inside);
+    sp_settle_all(inside);
     sp_lock_release(&inside->lock);
 }
 
@@ -251,7 +252,7 @@ static void memory_that_completes_while_the_pool_looks_is_found_the_next_time(vo
     simulated_work(b);
     fixture_free(of_a, a);
     fixture_free(of_b, b);
-    sp_pool_collect(late.inside);
+    sp_collect_all(late.inside);
     simulated_finish(a);
     simulated_finish(b);
     assert_int_equal(poolStreamQuery(b), poolSuccess);

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "pool/collect.h"
 #include "pool/request.h"
 #include "pool/settle.h"
 #include "unit/pool/fixture.h"
@@ -31,7 +32,7 @@ static void *freed_on_a(void) {
     fixture_malloc(pool, MIB(27), a);
     simulated_work(a);
     fixture_free(freed, a);
-    sp_lane_flush_quick(fixture_lane(pool, a), sp_pool_insert);
+    sp_collect_quick(fixture_lane(pool, a), sp_settle_insert);
     return freed;
 }
 
@@ -52,7 +53,7 @@ static CUresult take(CUresult (*rung)(struct sp_request *, struct sp_block **), 
 // A block that a rung gave goes back as if it had never been taken.
 static void put_back(struct sp_block *block) {
     sp_lock_acquire(&inside->lock);
-    sp_pool_insert(inside, block);
+    sp_settle_insert(inside, block);
     sp_lock_release(&inside->lock);
 }
 
@@ -305,7 +306,7 @@ static void what_several_streams_have_freed_joins_nothing_that_lacks_an_event(vo
     fixture_free(left, b);
     assert_int_equal(sp_mark_record(fixture_stream(b)), CUDA_SUCCESS);
     fixture_free(right, c);
-    sp_pool_collect(inside);
+    sp_collect_all(inside);
     const struct sp_region *region = &inside->regions[SP_REGION_LARGE];
     assert_int_equal(region->waiting.bytes, MIB(4));
     assert_int_equal(region->unfenced.bytes, MIB(4));
@@ -316,7 +317,7 @@ static void what_several_streams_have_freed_joins_nothing_that_lacks_an_event(vo
     simulated_finish(b);
     assert_int_equal(sp_poll_stream(fixture_stream(b)), CUDA_SUCCESS);
     sp_lock_acquire(&inside->lock);
-    sp_pool_settle(inside);
+    sp_settle_all(inside);
     sp_lock_release(&inside->lock);
     assert_int_equal(region->unfenced.bytes, 0);
     fixture_check(pool);
