@@ -42,7 +42,7 @@
 #define SP_EXTENT_OWN_MIN ((uint64_t)8 << 20)
 #define SP_EXTENT_OWN_MAX ((uint64_t)48 << 20)
 
-// How the large region grows; see pool/grow.c, and docs/benchmarks.md for what was tried. Extents
+// How the large region grows; see pool/grow.c, and docs/notes/growth.md for what was tried. Extents
 // are powers of two between the bounds, at most this part of the pool, but never less than that
 // part of the request.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
@@ -70,7 +70,7 @@
 #define SP_KEPT_MAPPINGS_MAX 8192
 
 // The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it
-// is more. See docs/benchmarks.md.
+// is more. See docs/notes/unfenced-bytes.md.
 #define SP_UNFENCED_MAX  ((uint64_t)8 << 20)
 #define SP_UNFENCED_PART 64
 
