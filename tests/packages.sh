@@ -19,6 +19,8 @@ command  clang           clang
 runtime  asan            libclang-rt-14-dev
 command  llvm-symbolizer llvm
 command  clang-format-14 clang-format-14
+command  clang-tidy-14   clang-tidy-14
+command  cppcheck        cppcheck
 command  valgrind        valgrind
 command  patch           patch
 module   cmocka          libcmocka-dev

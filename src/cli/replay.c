@@ -316,6 +316,7 @@ static bool play_with_work(struct replay *replay) {
     replay->work = &work;
     bool good = play_all(replay) && print_results(replay);
     const char *problem = sp_work_problem(&work);
+    replay->work = NULL;
     sp_work_close(&work);
     return problem ? sp_complain("simulated driver: %s", problem) : good;
 }

@@ -27,7 +27,7 @@ void sim_address_give(uint64_t address, uint64_t size);
 
 // The ranges of cuMemAddressReserve, on top of it. OUT_OF_MEMORY when the host or the configured
 // limit has no more.
-CUresult sim_range_reserve(uint64_t size, uint64_t alignment, uint64_t hint, uint64_t *address);
+CUresult sim_range_reserve(uint64_t size, uint64_t alignment, uint64_t hint, uint64_t *result);
 // False when that is no range as it was reserved.
 bool sim_range_exists(uint64_t address, uint64_t size);
 void sim_range_free(uint64_t address, uint64_t size);

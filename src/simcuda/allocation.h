@@ -15,7 +15,7 @@ struct sim_context;
 struct sim_job;
 
 CUresult sim_allocation_create(const struct sim_context *context, uint64_t size,
-                               CUdeviceptr *address);
+                               CUdeviceptr *result);
 // The device has nothing left to do. Reports an address that is none of an allocation.
 CUresult sim_allocation_free(CUdeviceptr address);
 

@@ -56,7 +56,7 @@ CUresult sim_device_attribute(int *value, CUdevice_attribute attribute, int devi
 // CUDA_SUCCESS, or OUT_OF_MEMORY when the device has less than `size` left. One for a handle has
 // the handle.
 CUresult sim_extent_create(enum sim_extent_kind kind, int device, uint64_t size, bool shareable,
-                           struct sim_extent **extent);
+                           struct sim_extent **result);
 // Null when there is no such handle, or it was released.
 struct sim_extent *sim_extent_find(CUmemGenericAllocationHandle handle);
 // Takes the handle away. An extent that has no mapping either is gone.

@@ -11,11 +11,11 @@ struct sim_context;
 struct sim_job;
 
 // INVALID_IMAGE when the text is no PTX; an entry that is not known is not found later.
-CUresult sim_kernel_load(const struct sim_context *context, const char *image, CUmodule *module);
-CUresult sim_kernel_unload(CUmodule module);
+CUresult sim_kernel_load(const struct sim_context *context, const char *image, CUmodule *result);
+CUresult sim_kernel_unload(CUmodule handle);
 void sim_kernel_unload_all(const struct sim_context *context);
 
-CUresult sim_kernel_find(CUfunction *function, CUmodule module, const char *name);
+CUresult sim_kernel_find(CUfunction *function, CUmodule handle, const char *name);
 
 // What a launch of the function with these parameters does; `parameters` as cuLaunchKernel takes
 // them.

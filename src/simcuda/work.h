@@ -84,11 +84,11 @@ void sim_item_drop(struct sim_item *item); // null is allowed
 
 // Adds a piece to a queue that is not capturing. May wait for a place in the queue, so other
 // threads may run meanwhile; the caller holds a reference to the queue. The job's accesses are
-// taken over, or freed on failure. If `item` is not null it gets a reference to the piece.
+// taken over, or freed on failure. If `result` is not null it gets a reference to the piece.
 // CONTEXT_IS_DESTROYED when the context went while it waited.
 CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job,
                       struct sim_item *const *dependencies, size_t dependency_count,
-                      struct sim_item **item);
+                      struct sim_item **result);
 
 // The queue's next work runs after the item: orders the clocks, and waits in the queue if it is
 // pending. Else as sim_work_add.

@@ -36,7 +36,7 @@ static struct {
 // is as good.
 static void order_threads(void) {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
-        nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 10L * 1000 * 1000}, NULL);
 }
 
 // ----------------------------------------------------------------------------------------- threads

@@ -15,7 +15,7 @@ CUresult sp_poll_current_context(void);
 
 // A few streams of the stream's context, by turns: all of them where there are no more.
 enum { SP_POLL_SOME = 8 };
-CUresult sp_poll_some_of(const struct sp_stream *stream);
+CUresult sp_poll_some_of(const struct sp_stream *of);
 
 // One mark; one whose event a synchronise is known to have passed; and one that is waited for, as a
 // synchronise waits.

@@ -332,7 +332,7 @@ size_t sp_pool_releasable(struct sp_pool *pool);
 poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes);
 
 poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props,
-                           struct sp_pool **pool);
+                           struct sp_pool **created);
 
 // Makes the pool behind a handle its device's current one. False, and nothing changed, when another
 // thread has given it up.

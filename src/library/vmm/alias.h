@@ -36,9 +36,9 @@ struct sp_alias {
 };
 
 // Maps the extents, readable and writable by the space's device, and accessible to the peers (null:
-// there are none): all or nothing. Null in `alias` when nothing is left of a failure; else what
+// there are none): all or nothing. Null in `opened` when nothing is left of a failure; else what
 // could not be unmapped again is in it, and has its owner.
-CUresult sp_alias_open(struct sp_alias **alias, void *owner, struct sp_space *space,
+CUresult sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *space,
                        const struct sp_access *access, struct sp_extent *const *extents,
                        size_t count);
 
