@@ -10,6 +10,7 @@
 #include "pool/stitch.h"
 #include "pool/survey.h"
 
+#include <streampool/lists.h>
 #include <string.h>
 
 // The type of a field of struct sp_pool.
