@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <streampool/streampool.h>
+#include <streampool/lists.h>
 #include <string.h>
 
 #define TEXT(value)    #value

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <streampool/lists.h>
 #include <string.h>
 
 enum { OPTION_LIMIT = 256, OPTION_SET };

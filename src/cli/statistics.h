@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <streampool/streampool.h>
+#include <streampool/lists.h>
 
 #define SP_STATISTIC_INDEX(name, number, text) SP_STATISTIC_##name,
 enum {

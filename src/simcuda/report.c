@@ -12,7 +12,7 @@
 #define TEXT_LENGTH 400
 
 static const char *const kind_names[] = {
-#define KIND_NAME(enumerator, name, meaning) [simcudaReport_##enumerator] = name,
+#define KIND_NAME(enumerator, number, name) [simcudaReport_##enumerator] = name,
     SIMCUDA_REPORTS(KIND_NAME)
 #undef KIND_NAME
 };

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include <cjson/cJSON.h>
-#include <streampool/streampool.h>
+#include <streampool/lists.h>
 
 #include "program.h"
 

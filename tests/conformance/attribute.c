@@ -1,5 +1,6 @@
 // Rows of attributes: defaults, what can be written, and what misuse is answered with.
 #include <stdint.h>
+#include <streampool/lists.h>
 
 #include "conformance/rows.h"
 #include "support/check.h"

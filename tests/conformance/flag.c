@@ -1,5 +1,6 @@
 // Rows of the flags of poolMallocAsyncWithFlags, of determinism, and of each statistic by its name.
 #include <stdint.h>
+#include <streampool/lists.h>
 #include <string.h>
 #include <time.h>
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <streampool/streampool.h>
+#include <streampool/lists.h>
 
 enum totals_index {
 #define TOTALS_INDEX(name, number, text) TOTALS_##name,

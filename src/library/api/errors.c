@@ -1,6 +1,7 @@
 // Errors as text, and the versions.
 #include "api/api.h"
 
+#include <streampool/lists.h>
 const char *poolGetErrorName(poolError_t error) {
     switch (error) {
 #define NAME(name, number, text)                                                                   \

@@ -13,6 +13,7 @@
 #include "pool/survey.h"
 #include "pool/unfenced.h"
 
+#include <streampool/lists.h>
 #include <string.h>
 
 // The type of a field of struct sp_pool.

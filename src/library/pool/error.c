@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <streampool/lists.h>
 
 static _Thread_local struct {
     char detail[SP_ERROR_DETAIL];

@@ -35,6 +35,8 @@
 #include "pool/error.h"
 #include "vmm/view.h"
 
+#include <streampool/lists.h>
+
 // What the pages of slabs grow by at most when less is needed, and what maxSize is rounded up to.
 #define SP_GROWTH_UNIT ((size_t)32 << 20)
 

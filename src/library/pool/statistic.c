@@ -6,6 +6,8 @@
 #include "pool/lane.h"
 #include "pool/survey.h"
 
+#include <streampool/lists.h>
+
 // The index of a statistic, or SP_STATISTIC_COUNT for any other attribute.
 static enum sp_statistic statistic_of(enum poolMemPoolAttr attribute) {
     switch (attribute) {

@@ -6,6 +6,8 @@
 #include "pool/settle.h"
 #include "pool/stitch.h"
 
+#include <streampool/lists.h>
+
 // ------------------------------------------------------------------------------------- free memory
 
 static uint64_t address_space(const struct sp_pool *pool) {

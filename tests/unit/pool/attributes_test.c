@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <streampool/lists.h>
+
 #include "unit/pool/fixture.h"
 
 #define SIZE_OF_ATTRIBUTE(name, number, type) {name, sizeof(type)},
@@ -179,6 +181,29 @@ static void a_policy_of_defragmentation_is_one_of_three(void **state) {
     assert_int_equal(value, 2);
 }
 
+static void every_promise_can_be_made_and_nothing_else_is_one(void **state) {
+    (void)state;
+#define PROMISE(name, number, text) name,
+    static const int promises[] = {STREAMPOOL_STREAM_PROMISES(PROMISE)};
+#undef PROMISE
+    poolMemPool_t pool = fixture_pool();
+    int all_promises = poolPromiseNothing;
+    for (size_t i = 0; i < sizeof promises / sizeof promises[0]; i++) {
+        fixture_set_flag(pool, poolMemPoolAttrStreamPromises, promises[i]);
+        int made = -1;
+        assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrStreamPromises, &made),
+                         poolSuccess);
+        assert_int_equal(made, promises[i]);
+        all_promises |= promises[i];
+    }
+    for (int bit = 0; bit < 32; bit++) {
+        int other = (int)(1U << bit);
+        poolError_t expected = all_promises & other ? poolSuccess : poolErrorInvalidValue;
+        assert_int_equal(poolMemPoolSetAttribute(pool, poolMemPoolAttrStreamPromises, &other),
+                         expected);
+    }
+}
+
 static void gauges_tell_how_the_pool_stands(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -325,6 +350,7 @@ int main(void) {
         attribute_test(any_number_but_0_is_a_flag_of_1),
         attribute_test(numbers_read_back_as_they_were_written),
         attribute_test(a_policy_of_defragmentation_is_one_of_three),
+        attribute_test(every_promise_can_be_made_and_nothing_else_is_one),
         attribute_test(gauges_tell_how_the_pool_stands),
         attribute_test(memory_known_to_be_complete_is_told_as_free_whoever_freed_it),
         attribute_test(what_is_read_only_can_not_be_written),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <streampool/lists.h>
 #include <string.h>
 
 #include "pool/error.h"

@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <streampool/lists.h>
+
 #include "unit/pool/fixture.h"
 
 // Every test allocates in a pool of this size: it holds one block, or what the test puts there, and

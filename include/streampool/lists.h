@@ -1,0 +1,149 @@
+/// @file
+/// The lists here hold the enumerators of streampool.h, for programs that go through all of them.
+///
+/// A list is a macro. It takes the name of another macro, and applies that one to each of its
+/// rows:
+///
+///     #define PRINT(name, number, text) printf("%s %d\n", #name, number);
+///     STREAMPOOL_ERRORS(PRINT)
+///     #undef PRINT
+#ifndef STREAMPOOL_LISTS_H
+#define STREAMPOOL_LISTS_H
+
+#include <streampool/streampool.h>
+
+// clang-format off
+
+/// A row X(name, number, text) stands for each poolError. The text is what poolGetErrorString
+/// returns.
+#define STREAMPOOL_ERRORS(X) \
+    X(poolSuccess, 0, "no error") \
+    X(poolErrorInvalidValue, 1, "invalid argument") \
+    X(poolErrorMemoryAllocation, 2, "out of memory") \
+    X(poolErrorInitializationError, 3, "the driver is not usable in this process") \
+    X(poolErrorCudartUnloading, 4, "the driver is shutting down") \
+    X(poolErrorInsufficientDriver, 35, "the driver is missing or too old") \
+    X(poolErrorNoDevice, 100, "no CUDA-capable device") \
+    X(poolErrorInvalidDevice, 101, "invalid device ordinal") \
+    X(poolErrorDeviceUninitialized, 201, "no current context") \
+    X(poolErrorMapBufferObjectFailed, 205, "the driver could not map memory") \
+    X(poolErrorUnmapBufferObjectFailed, 206, "the driver could not unmap memory") \
+    X(poolErrorECCUncorrectable, 214, "uncorrectable memory error on the device") \
+    X(poolErrorOperatingSystem, 304, "an operating system call failed") \
+    X(poolErrorInvalidResourceHandle, 400, "invalid stream or event") \
+    X(poolErrorIllegalState, 401, "the resource is not in a state for this") \
+    X(poolErrorSymbolNotFound, 500, "not found") \
+    X(poolErrorNotReady, 600, "not ready yet") \
+    X(poolErrorIllegalAddress, 700, "a kernel accessed an illegal address") \
+    X(poolErrorLaunchTimeout, 702, "a kernel ran into the time limit") \
+    X(poolErrorContextIsDestroyed, 709, "the context was destroyed") \
+    X(poolErrorAssert, 710, "a device-side assertion failed") \
+    X(poolErrorHardwareStackError, 714, "a kernel corrupted its stack") \
+    X(poolErrorIllegalInstruction, 715, "a kernel executed an illegal instruction") \
+    X(poolErrorMisalignedAddress, 716, "a kernel accessed a misaligned address") \
+    X(poolErrorInvalidAddressSpace, 717, "a kernel used the wrong address space") \
+    X(poolErrorInvalidPc, 718, "a kernel jumped to an invalid address") \
+    X(poolErrorLaunchFailure, 719, "a kernel failed") \
+    X(poolErrorNotPermitted, 800, "not permitted here") \
+    X(poolErrorNotSupported, 801, "not supported") \
+    X(poolErrorSystemNotReady, 802, "the system is not ready") \
+    X(poolErrorStreamCaptureUnsupported, 900, "not permitted while the stream is capturing") \
+    X(poolErrorStreamCaptureInvalidated, 901, "the capture was invalidated by an earlier error") \
+    X(poolErrorStreamCaptureMerge, 902, "two independent captures would merge") \
+    X(poolErrorStreamCaptureUnmatched, 903, "the capture was begun on another stream") \
+    X(poolErrorStreamCaptureUnjoined, 904, "a forked stream was not joined to its capture") \
+    X(poolErrorStreamCaptureIsolation, 905, "a dependency would leave the capture") \
+    X(poolErrorStreamCaptureImplicit, 906, "a capturing stream depends implicitly on this stream") \
+    X(poolErrorCapturedEvent, 907, "the event was last recorded in a capturing stream") \
+    X(poolErrorStreamCaptureWrongThread, 908, "the capture was begun by another thread") \
+    X(poolErrorTimeout, 909, "timed out") \
+    X(poolErrorUnknown, 999, "unknown error")
+
+/// A row X(name, number, type) stands for each attribute of poolMemPoolAttr but the statistics.
+/// The type is that of the value, int or uint64_t.
+#define STREAMPOOL_POOL_ATTRIBUTES(X) \
+    X(poolMemPoolReuseFollowEventDependencies, 1, int) \
+    X(poolMemPoolReuseAllowOpportunistic, 2, int) \
+    X(poolMemPoolReuseAllowInternalDependencies, 3, int) \
+    X(poolMemPoolAttrReleaseThreshold, 4, uint64_t) \
+    X(poolMemPoolAttrReservedMemCurrent, 5, uint64_t) \
+    X(poolMemPoolAttrReservedMemHigh, 6, uint64_t) \
+    X(poolMemPoolAttrUsedMemCurrent, 7, uint64_t) \
+    X(poolMemPoolAttrUsedMemHigh, 8, uint64_t) \
+    X(poolMemPoolAttrAllocationType, 9, int) \
+    X(poolMemPoolAttrExportHandleTypes, 10, int) \
+    X(poolMemPoolAttrLocationId, 11, int) \
+    X(poolMemPoolAttrLocationType, 12, int) \
+    X(poolMemPoolAttrMaxPoolSize, 13, uint64_t) \
+    X(poolMemPoolAttrHwDecompressEnabled, 14, int) \
+    X(poolMemPoolAttrUnfencedBytesMax, 1000, uint64_t) \
+    X(poolMemPoolAttrHostWaitMax, 1001, uint64_t) \
+    X(poolMemPoolAttrDeterministic, 1002, int) \
+    X(poolMemPoolAttrContextFence, 1003, int) \
+    X(poolMemPoolAttrDefragmentation, 1004, int) \
+    X(poolMemPoolAttrRemapTimeMax, 1005, uint64_t) \
+    X(poolMemPoolAttrTrimByReaper, 1006, int) \
+    X(poolMemPoolAttrReaper, 1007, int) \
+    X(poolMemPoolAttrStreamPromises, 1010, int) \
+    X(poolMemPoolAttrReleaseDelay, 1011, uint64_t) \
+    X(poolMemPoolAttrContextWaitMax, 1012, uint64_t)
+
+/// A row X(name, number, text) stands for each statistic that counts. The name is that of the
+/// enumerator without its prefix poolMemPoolStat. The text is what is counted.
+#define STREAMPOOL_POOL_STATISTICS(X) \
+    X(ReuseSameStream, 1100, "allocations from memory that was last used on the same stream") \
+    X(ReuseComplete, 1101, "allocations from memory that nothing was pending on, as was known") \
+    X(ReuseOrdered, 1102, "allocations from memory of another stream that the stream runs after") \
+    X(ReuseFoundComplete, 1103, "allocations from memory that a query found complete") \
+    X(ReuseMadeOrdered, 1104, \
+      "allocations from memory of another stream for which a wait was inserted") \
+    X(Growths, 1105, "allocations for which memory was mapped") \
+    X(GrowthsAfterTrim, 1106, "of these, the ones that first had caches given back to the device") \
+    X(WaitsInserted, 1107, "waits inserted into the program's streams") \
+    X(ContextFences, 1108, "waits for everything that a context had been given") \
+    X(HostWaits, 1109, "allocations that waited on the host") \
+    X(OtherRegion, 1110, "allocations from memory that is kept for blocks of another size") \
+    X(EventsRecorded, 1111, "private events recorded by allocations and frees") \
+    X(Failures, 1112, "allocations that found no memory") \
+    X(Remaps, 1113, "allocations from memory in pieces that was mapped once more, side by side") \
+    X(KeptViewsUsed, 1114, \
+      "of these, the ones for which an earlier mapping was used again, with no driver call") \
+    X(RemappedExtents, 1115, "extents that were mapped once more") \
+    X(RemappedBytes, 1116, "bytes of these extents") \
+    X(RemapTime, 1117, "nanoseconds that allocations spent on mapping them") \
+    X(GrowthTime, 1118, "nanoseconds that allocations spent on mapping new memory") \
+    X(ZombiesBuried, 1120, "views of memory in pieces that were unmapped, by whatever thread") \
+    X(BytesReleasedByReaper, 1121, "bytes that the library's own thread gave back to the device") \
+    X(ReaperTime, 1122, "nanoseconds that it spent in unmapping and releasing") \
+    X(LastQuestions, 1123, \
+      "questions that were asked before an allocation would have been refused, or while it " \
+      "waited on the host") \
+    X(LegacyFences, 1124, "waits for all that the blocking streams of a context had been given") \
+    X(ContextWaits, 1125, \
+      "allocations that waited on the host for all that a context had been given")
+
+/// A row X(name, number, text) stands for each statistic that tells how a pool stands at the
+/// moment. The name is that of the enumerator without its prefix poolMemPoolStat. The text is what
+/// it tells.
+#define STREAMPOOL_POOL_GAUGES(X) \
+    X(KeptViews, 1200, "views of memory in pieces that are kept mapped") \
+    X(KeptMappings, 1201, "mappings of extents in them") \
+    X(Zombies, 1202, "views that wait for their work to complete before they are unmapped") \
+    X(AddressSpace, 1203, "bytes of address space that the pool holds") \
+    X(LargestFree, 1204, \
+      "the largest block that any stream could be given without mapping anything") \
+    X(LargestRemapped, 1205, "the largest block that any stream could be given with remapping") \
+    X(PinnedBytes, 1206, "free bytes in extents that are partly in use")
+
+/// A row X(name, number, text) stands for each poolStreamPromise. The text is what is promised.
+#define STREAMPOOL_STREAM_PROMISES(X) \
+    X(poolPromiseNothing, 0, "nothing") \
+    X(poolPromiseStreamDestroy, 1, "streams are destroyed by poolStreamDestroy") \
+    X(poolPromiseNoCapture, 2, "no stream captures while it is passed to an allocation or a free") \
+    X(poolPromiseNeverCapture, 4, "no stream ever captures") \
+    X(poolPromiseOneContext, 8, "all default streams are those of one context") \
+    X(poolPromiseNoLegacyOrder, 16, "nothing relies on the legacy default stream's order")
+
+// clang-format on
+
+#endif
