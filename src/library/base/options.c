@@ -24,7 +24,8 @@ static struct sp_options options = {
 #undef SP_OPTION_DEFAULT
 };
 
-// What was ignored, until the log can be told: the log reads its own level from the options.
+// The texts that were ignored. They are reported once the options are read, as the log reads its
+// own level from them.
 static const char *ignored_texts[sizeof(sp_option_entries) / sizeof(sp_option_entries[0])];
 static atomic_bool has_ignored_texts;
 
@@ -45,7 +46,7 @@ static bool parse_number(const char **text, uint64_t *number) {
     return true;
 }
 
-bool sp_parse_size(const char *text, uint64_t *bytes) {
+bool sp_options_parse_size(const char *text, uint64_t *bytes) {
     static const char suffixes[] = "kKmMgGtT";
     uint64_t number;
     if (!parse_number(&text, &number))
@@ -93,13 +94,13 @@ static bool parse_bool(const char *text, bool *value) {
     return false;
 }
 
-bool sp_option_parse(enum sp_option_kind kind, const char *text, void *value) {
+bool sp_options_parse(enum sp_option_kind kind, const char *text, void *value) {
     switch (kind) {
     case SP_OPTION_string:
         *(const char **)value = text;
         return true;
     case SP_OPTION_size:
-        return sp_parse_size(text, value);
+        return sp_options_parse_size(text, value);
     case SP_OPTION_int:
         return parse_int(text, value);
     case SP_OPTION_bool:
@@ -108,7 +109,8 @@ bool sp_option_parse(enum sp_option_kind kind, const char *text, void *value) {
     return false;
 }
 
-// The copies live as long as the process: the environment may change under its readers.
+// Reads one option. Its text is copied for the life of the process, as the environment may change
+// under its readers.
 static void read_option(size_t index) {
     const struct sp_option_entry *entry = &sp_option_entries[index];
     const char *text = secure_getenv(entry->environment);
@@ -117,7 +119,7 @@ static void read_option(size_t index) {
     char *copy = strdup(text);
     if (!copy)
         return;
-    if (!sp_option_parse(entry->kind, copy, (char *)&options + entry->offset)) {
+    if (!sp_options_parse(entry->kind, copy, (char *)&options + entry->offset)) {
         ignored_texts[index] = copy;
         atomic_store(&has_ignored_texts, true);
     } else if (entry->kind != SP_OPTION_string) {

@@ -468,7 +468,7 @@ static void two_threads_that_load_at_once_get_the_same_driver_from_one_load(void
 }
 
 static void note_forked(void *seen) {
-    *(bool *)seen = sp_process_is_forked();
+    *(bool *)seen = sp_fork_is_child();
 }
 
 static void load_and_fork(void *shared) {
