@@ -25,6 +25,15 @@ static int parse_level(const char *text) {
     return LEVEL_UNKNOWN;
 }
 
+static void report_ignored_options(void) {
+    for (size_t i = 0; i < sp_option_count; i++) {
+        const char *text = sp_options_ignored(i);
+        if (text)
+            sp_log_write("%s=%s is ignored: not a value of this option (%s)",
+                         sp_option_entries[i].environment, text, sp_option_entries[i].help);
+    }
+}
+
 // Reads the level from the options. A person who misspelt it wants a log, so it is that of
 // warnings, and the first line says so.
 static int choose_level(void) {
@@ -36,6 +45,8 @@ static int choose_level(void) {
     if (first && level == LEVEL_UNKNOWN)
         sp_log_write("STREAMPOOL_LOG=%s is not a level (error, warn, info, debug); using warn",
                      text);
+    if (first && effective >= SP_LOG_WARN)
+        report_ignored_options();
     return effective;
 }
 

@@ -6,9 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/atomic.h"
-#include "base/log.h"
-
 const struct sp_option_entry sp_option_entries[] = {
 #define SP_OPTION_ENTRY(name, environment, kind, initial, help)                                    \
     {#name, environment, SP_OPTION_##kind, help, offsetof(struct sp_options, name)},
@@ -24,10 +21,8 @@ static struct sp_options options = {
 #undef SP_OPTION_DEFAULT
 };
 
-// The texts that were ignored. They are reported once the options are read, as the log reads its
-// own level from them.
+// The values that were ignored, by option.
 static const char *ignored_texts[sizeof(sp_option_entries) / sizeof(sp_option_entries[0])];
-static atomic_bool has_ignored_texts;
 
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 
@@ -121,7 +116,6 @@ static void read_option(size_t index) {
         return;
     if (!sp_options_parse(entry->kind, copy, (char *)&options + entry->offset)) {
         ignored_texts[index] = copy;
-        atomic_store(&has_ignored_texts, true);
     } else if (entry->kind != SP_OPTION_string) {
         free(copy);
     }
@@ -132,18 +126,12 @@ static void read_environment(void) {
         read_option(i);
 }
 
-static void report_ignored_texts(void) {
-    for (size_t i = 0; i < sp_option_count; i++) {
-        if (ignored_texts[i])
-            sp_log_warn("%s=%s is ignored: not a value of this option (%s)",
-                        sp_option_entries[i].environment, ignored_texts[i],
-                        sp_option_entries[i].help);
-    }
-}
-
 const struct sp_options *sp_options(void) {
     pthread_once(&read_once, read_environment);
-    if (sp_load_relaxed(&has_ignored_texts) && atomic_exchange(&has_ignored_texts, false))
-        report_ignored_texts();
     return &options;
+}
+
+const char *sp_options_ignored(size_t index) {
+    pthread_once(&read_once, read_environment);
+    return ignored_texts[index];
 }

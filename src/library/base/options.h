@@ -50,6 +50,10 @@ extern const size_t sp_option_count;
 // The options, which stay unchanged for the life of the process. Never null.
 const struct sp_options *sp_options(void);
 
+// The value of an option, by its place in the table, that was ignored because it can't be read.
+// Null when none was. The log reports it when it chooses its level.
+const char *sp_options_ignored(size_t index);
+
 // Reads a value of one kind into the object at `value`, of type sp_option_type_<kind>. False, and
 // nothing written, when the text is not such a value. A string is not copied.
 bool sp_options_parse(enum sp_option_kind kind, const char *text, void *value);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/options.h"
 #include "unit/base/child.h"
 
@@ -120,6 +121,7 @@ struct seen {
     bool same_after_setenv;
 };
 
+// The log chooses its level when it is first asked for it, and reports then.
 static void look(void *result) {
     struct seen *seen = result;
     const struct sp_options *options = sp_options();
@@ -130,6 +132,8 @@ static void look(void *result) {
     seen->log_is_null = !options->log;
     seen->driver_api = options->driver_api;
     seen->address_space = options->address_space;
+    sp_log_enabled(SP_LOG_WARN);
+    sp_log_enabled(SP_LOG_WARN);
 }
 
 static void clear_environment(void) {
