@@ -68,7 +68,7 @@ static void parse_allocators(struct request *request, const char *names, struct 
 
 static uint64_t parse_threshold(const char *text, struct argp_state *state) {
     uint64_t bytes = UINT64_MAX;
-    if (strcmp(text, "max") != 0 && !sp_parse_size(text, &bytes))
+    if (strcmp(text, "max") != 0 && !sp_options_parse_size(text, &bytes))
         argp_error(
             state,
             "--threshold is a number of bytes, with K, M, G or T behind it, or max, not '%s'",

@@ -18,7 +18,7 @@ enum { OPTION_LIMIT = 256, OPTION_SET };
 
 static uint64_t parse_limit(const char *text, struct argp_state *state) {
     uint64_t bytes = 0;
-    if (!sp_parse_size(text, &bytes) || bytes == 0)
+    if (!sp_options_parse_size(text, &bytes) || bytes == 0)
         argp_error(state,
                    "--limit is a number of bytes above 0, with K, M, G or T behind it, not '%s'",
                    text);
@@ -50,7 +50,7 @@ static void parse_setting(struct sp_settings *settings, const char *text,
     uint64_t value = 0;
     if (!attribute)
         argp_error(state, "'%.*s' is no attribute of a pool's own", (int)length, text);
-    if (text[length] == '\0' || !sp_parse_size(text + length + 1, &value))
+    if (text[length] == '\0' || !sp_options_parse_size(text + length + 1, &value))
         argp_error(state, "--set is NAME=NUMBER, with K, M, G or T behind it, not '%s'", text);
     if (value > most_of(attribute->size))
         argp_error(state, "%s is a number up to %d, not '%s'", attribute->name, INT_MAX,

@@ -136,7 +136,7 @@ static bool split_device(char *name, int *device) {
     if (!dot)
         return true;
     *dot = '\0';
-    if (!sp_parse_size(dot + 1, &number) || number >= SIMCUDA_MAX_DEVICES)
+    if (!sp_options_parse_size(dot + 1, &number) || number >= SIMCUDA_MAX_DEVICES)
         return false;
     *device = (int)number;
     return true;
@@ -166,7 +166,7 @@ static const char *apply(simcudaConfig *config, char *text) {
     if (device >= 0 && !is_per_device)
         return "not a setting of one device";
     if (!(setting->words ? parse_word(setting->words, value_text, &value)
-                         : sp_parse_size(value_text, &value)))
+                         : sp_options_parse_size(value_text, &value)))
         return "bad value";
     if (device >= 0)
         store_device(&config->device[device], setting->field, value);

@@ -1,5 +1,4 @@
-// A current context for calls with a default stream that have none: the runtime's would be given
-// one, so these are.
+// A call on a default stream gets a current context where it has none, as the runtime's calls do.
 #include "api/api.h"
 
 #include "order/context.h"

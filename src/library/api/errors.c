@@ -1,4 +1,4 @@
-// Errors as text, and the versions.
+// The calls that return errors as text, and the versions.
 #include "api/api.h"
 
 #include <streampool/lists.h>

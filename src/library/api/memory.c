@@ -1,4 +1,4 @@
-// poolMallocAsync and its like.
+// The calls that allocate and free memory.
 #include "api/api.h"
 #include "pool/free.h"
 #include "pool/lane.h"
@@ -20,7 +20,7 @@ static poolError_t refuse_free_in_capture(CUresult error) {
     return refuse_capture(error);
 }
 
-// Whether the promises let a thread know the stream by its handle.
+// True when the promises let a thread know the stream by its handle.
 static inline bool let_remember(int promises, CUstream handle) {
     if (!(promises & poolPromiseStreamDestroy))
         return false;
@@ -36,7 +36,8 @@ SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool 
     return stream;
 }
 
-// What the driver has not told of the handle's capture state may be for want of a context.
+// Finds the stream after the driver has not told the handle's capture state, which may be for want
+// of a context.
 SP_COLD static struct sp_stream *admit_late(CUresult capture, CUstream handle,
                                             const struct sp_pool *pool,
                                             poolError_t (*refuse)(CUresult error),
@@ -49,7 +50,7 @@ SP_COLD static struct sp_stream *admit_late(CUresult capture, CUstream handle,
     return stream;
 }
 
-// With no question asked before.
+// Finds the stream when the driver was asked nothing before.
 SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool *pool,
                                            poolError_t *error) {
     struct sp_stream *stream = NULL;
@@ -57,8 +58,8 @@ SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool
     return stream;
 }
 
-// The stream of a call that names this pool, or none, with no question that the promises answer;
-// null with an error. `refuse` says what a capture means to the call.
+// Finds the stream of a call that names this pool, or none, and asks the driver nothing that the
+// promises answer. Returns null with an error. `refuse` makes the error of a call in a capture.
 static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *pool, int promises,
                                       poolError_t (*refuse)(CUresult error), poolError_t *error) {
     struct sp_stream *stream = NULL;
@@ -92,7 +93,7 @@ static SP_HOT poolError_t take(struct sp_pool *pool, poolMemPool_t handle, struc
     return poolSuccess;
 }
 
-// A pool that a caller has named; both null: the current one.
+// A pool that a caller has named. Both null stand for the current pool.
 struct named_pool {
     poolMemPool_t handle;
     struct sp_pool *pool;
@@ -115,9 +116,9 @@ static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_po
                : error;
 }
 
-// Which pool is current depends on the stream's device. So what is promised is known of streams
-// that the thread remembers. Where only another pool's promises let it, the answer is none, and the
-// driver is asked.
+// Returns the promises of the current pool, which depends on the stream's device. So they are known
+// only for streams that the thread remembers. Where the thread may remember the stream only by
+// another pool's promises, the result is none, and the driver is asked.
 static int promises_of_current(CUstream handle) {
     poolMemPool_t pool;
     const struct sp_stream *stream = sp_remember_find(handle);
@@ -133,8 +134,8 @@ static void remember_if_promised(const struct sp_pool *pool, struct sp_stream *s
         sp_remember_stream(stream, handle);
 }
 
-// From the current pool of the stream's device. Another thread may destroy it while this one looks;
-// then another pool is current.
+// Allocates from the current pool of the stream's device. Another thread may destroy that pool
+// meanwhile; then another pool is current.
 static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstream handle,
                                                 unsigned int flags) {
     struct sp_device *device;
@@ -209,7 +210,7 @@ poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t hand
     return error == poolSuccess ? allocate(ptr, size, from, stream, flags) : error;
 }
 
-// By the pool that the pointer is of, if it is of one.
+// Returns the promises of the pool that the pointer belongs to, or none.
 static inline int promises_of_owner(uintptr_t owner) {
     const struct sp_lane *lane = sp_promises_any() ? sp_owner_lane(owner) : NULL;
     const struct sp_pool *pool = lane ? lane->pool : NULL;
@@ -248,7 +249,7 @@ static poolError_t free_in_no_order(void *ptr) {
     return sp_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
 }
 
-// Memory that is not a pool's goes to the driver, which needs a current context.
+// Memory that belongs to no pool goes to the driver, which needs a current context.
 poolError_t poolFree(void *ptr) {
     poolError_t error = sp_runtime_enter();
     if (error != poolSuccess || !ptr)

@@ -1,4 +1,4 @@
-// Pools: creating, destroying, attributes, trimming, and the pools of a device.
+// The calls that create, destroy, set, trim and prime pools, and those about the pools of a device.
 #include "api/api.h"
 #include "pool/access.h"
 #include "pool/ask.h"
@@ -6,7 +6,7 @@
 #include "pool/given_up.h"
 #include "pool/statistic.h"
 
-// What a 64-bit process can address at most.
+// A 64-bit process can address no more bytes than this.
 #define LARGEST_POOL ((size_t)1 << 57)
 
 static poolError_t check_location(const struct poolMemLocation *location, int handle_types) {
@@ -91,7 +91,7 @@ poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
                : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }
 
-// To be unpinned on success.
+// Finds and pins a pool. On success the caller unpins it.
 static poolError_t pin(poolMemPool_t handle, struct sp_pool **pool) {
     poolError_t error = sp_api_pool(handle, pool);
     if (error == poolSuccess && !sp_pool_pin(*pool, handle))
@@ -160,8 +160,8 @@ const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
     return sp_statistic_name(attr);
 }
 
-// What has completed is free memory, so the driver is asked first. The pool is pinned where that
-// succeeds.
+// Finds and pins a pool, and asks the driver which frees have completed, so that their memory
+// counts as free. On success the caller unpins the pool.
 static poolError_t enter_memory_call(poolMemPool_t handle, const char *what,
                                      struct sp_pool **pool) {
     poolError_t error = sp_runtime_enter();

@@ -1,4 +1,4 @@
-// The synchronise and query calls, and the event record.
+// The calls that synchronise, query, record and wait, and those that end a stream or an event.
 #include "order/synchronize.h"
 #include "api/api.h"
 #include "order/end.h"
@@ -9,9 +9,9 @@ static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream)
     return error == poolSuccess ? sp_api_stream(handle, NULL, stream) : error;
 }
 
-// The same for calls that a capturing stream takes part in: null then, since to ask the driver who
-// such a stream is would invalidate the capture. What else is wrong with the handle the driver's
-// own call tells.
+// Finds the stream of a call that a capturing stream may make. The stream is null then, as asking
+// the driver for its identity would invalidate the capture. Any other fault of the handle is left
+// to the driver's own call, which reports it.
 static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **stream) {
     poolError_t entered = sp_runtime_enter();
     *stream = NULL;
@@ -52,7 +52,7 @@ poolError_t poolEventSynchronize(CUevent event) {
     return poolSuccess;
 }
 
-// As on a default stream: the call is about the current context.
+// Synchronises after a call without a current context, which is supplied as on a default stream.
 static CUresult synchronize_again(CUresult error) {
     error = sp_api_supply_context(error, NULL, NULL);
     return error == CUDA_SUCCESS ? sp_synchronize_context() : error;

@@ -8,8 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// So often in a row, doubled for each ownership that was ended. Ending one costs some microseconds;
-// taking `shared` some ten nanoseconds more than going inside as the owner.
+// A thread that takes a lock STREAK_FIRST times in a row becomes its owner; the number doubles for
+// each ownership that was ended, up to PATIENCE_MAX times. Ending one costs some microseconds.
+// Taking `shared` costs some ten nanoseconds more than going inside as the owner.
 #ifdef SP_SCHEDULE_POINTS
 enum { STREAK_FIRST = 1, PATIENCE_MAX = 2 }; // for tests: owners come and go
 #else
@@ -31,9 +32,9 @@ static struct {
     struct sp_lock_owner *all; // spare or not: none is ever lost
 } spare;
 
-// A barrier on every thread that runs. The kernel may lack memory for it, or be forbidden it by
-// now: a processor's stores come out by themselves, within microseconds, so a pause of milliseconds
-// is as good.
+// Executes a barrier on every thread that runs. The kernel may lack memory for it, or a filter of
+// system calls may forbid it. A processor's stores come out by themselves within microseconds, so a
+// pause of milliseconds does as well.
 static void order_threads(void) {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
         nanosleep(&(struct timespec){.tv_nsec = 10L * 1000 * 1000}, NULL);
@@ -41,7 +42,8 @@ static void order_threads(void) {
 
 // ----------------------------------------------------------------------------------------- threads
 
-// What the thread still owns goes to the next thread that this is given to.
+// Makes the struct of an ended thread spare. The next thread that gets it also gets the locks that
+// the ended one owned.
 static void end_thread(void *owner) {
     struct sp_lock_owner *ended = owner;
     sp_this_thread = &nobody;
@@ -72,7 +74,7 @@ static struct sp_lock_owner *new_owner(void) {
     return owner;
 }
 
-// Stays nobody without host memory.
+// Gives the calling thread a struct. Without host memory it has none, and becomes no owner.
 static void begin_thread(void) {
     struct sp_lock_owner *owner = take_spare();
     if (!owner)
@@ -95,8 +97,8 @@ bool sp_biased_locks_enable(void) {
     return true;
 }
 
-// The library is unloaded, or the process ends: no thread that ends later may look for end_thread.
-// What it owns stays with it.
+// Runs when the library is unloaded or the process ends: a thread that ends later must not call
+// end_thread. It keeps the locks that it owns.
 __attribute__((destructor)) static void forget_threads(void) {
     if (atomic_exchange(&enabled, false))
         pthread_key_delete(key_of_thread);
@@ -104,7 +106,7 @@ __attribute__((destructor)) static void forget_threads(void) {
 
 // --------------------------------------------------------------------------------------- ownership
 
-// With `shared` held.
+// Ends an ownership, with `shared` held.
 static void end_ownership(struct sp_biased_lock *lock, const struct sp_lock_owner *owner) {
     sp_store_relaxed(&lock->owner, NULL);
     order_threads();

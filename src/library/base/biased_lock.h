@@ -1,26 +1,26 @@
 // A lock that costs one thread no atomic read-modify-write: the thread that it is biased towards.
 //
-// Most locks of the hot path are taken by one thread, ever. A plain lock makes it pay for the
-// others, who don't come: two read-modify-writes of some twenty cycles each. Here a thread that
-// took the lock some dozens of times in a row becomes its *owner*. The owner says by a plain store
-// where it goes inside, and looks whether it still is the owner. Whoever else wants the lock takes
-// `shared`, ends the ownership, and waits until the owner isn't inside:
+// Most locks of the hot path are taken by one thread only. A plain lock makes that thread pay two
+// read-modify-writes, of some twenty cycles each, for others who don't come. Here a thread that
+// takes the lock some dozens of times in a row becomes its *owner*. The owner says by a plain store
+// that it goes inside, and then looks whether it is still the owner. Any other thread that wants
+// the lock takes `shared`, ends the ownership, and waits until the owner isn't inside:
 //
 //   the owner:   inside = lock; still the owner?
 //   the others:  owner = none; barrier; wait while inside == lock
 //
 // The owner's store and load must not change places, which a barrier between them would prevent.
 // Instead the others have the kernel execute one on every running thread of the process
-// (membarrier): microseconds, which they alone pay. So each thing that ends an ownership doubles
-// how often in a row the lock must be taken for the next one, up to thousands, and a lock that
-// several threads use is a plain lock that now and then asks.
+// (membarrier). That takes microseconds, which only they pay. Each end of an ownership doubles how
+// often in a row the lock must be taken for the next one, up to thousands. So a lock that several
+// threads use is nearly always a plain lock.
 //
 // A thread says where it is inside in memory of its own: a thread that was stopped on its way in,
-// and is the owner no longer, must not undo what a later owner said. So a thread is inside one
+// and has lost the lock since, must not undo what a later owner says. So a thread is inside one
 // biased lock at a time.
 //
 // Without that system call there are no owners, and the lock is a plain one. Zeroed memory is a
-// free lock. Not recursive, not fair.
+// free lock. It is not recursive and not fair.
 #ifndef STREAMPOOL_BASE_BIASED_LOCK_H
 #define STREAMPOOL_BASE_BIASED_LOCK_H
 
@@ -30,35 +30,35 @@
 
 #include <stddef.h>
 
-// A thread that has taken such a lock. Used again by another one when it has ended, and never given
-// back to the system.
+// A thread that has taken such a lock. When it has ended another thread uses the struct again; it
+// is never given back to the system.
 struct sp_lock_owner {
-    // As the owner; written by the thread alone.
+    // The lock that the thread is inside as its owner. Only the thread writes it.
     _Alignas(64) _Atomic(struct sp_biased_lock *) inside;
     struct sp_lock_owner *next_spare;
-    struct sp_lock_owner *next; // of all that there are
+    struct sp_lock_owner *next; // in the list of all, spare or not
 };
 
 struct sp_biased_lock {
-    struct sp_lock shared; // what everybody but the owner holds
+    struct sp_lock shared; // held by each thread inside but the owner
     // Guarded by `shared`:
-    uint16_t streak;            // how often in a row it was taken by
+    uint16_t streak;            // how often in a row `last` took it
     uint16_t patience;          // how often an ownership was ended, up to a limit
     struct sp_lock_owner *last; // the thread that took `shared` last
 
     _Atomic(struct sp_lock_owner *) owner; // null: none
 };
 
-// Lets threads become owners from now on, if the system can do that. It may take milliseconds in a
-// process with threads, so it is called once, at the start. Whether they can.
+// Lets threads become owners from now on. False when the system can't do that. It may take
+// milliseconds in a process with threads, so it is called once, at the start.
 bool sp_biased_locks_enable(void);
 
-// The calling thread; one that owns nothing, as long as it has taken no biased lock as one of
-// several.
+// The calling thread. Until it first takes a biased lock by `shared` this is a struct that owns
+// nothing.
 extern _Thread_local __attribute__((tls_model("initial-exec"),
                                     visibility("hidden"))) struct sp_lock_owner *sp_this_thread;
 
-// In debug builds a thread that takes a second one is stopped.
+// In debug builds a thread that takes a second biased lock is stopped.
 #ifdef NDEBUG
 #define SP_BIASED_BEGIN() ((void)0)
 #define SP_BIASED_END()   ((void)0)
@@ -69,11 +69,11 @@ const struct sp_biased_lock *sp_biased_held;
 #define SP_BIASED_END()   (assert(sp_biased_held == lock), (void)(sp_biased_held = NULL))
 #endif
 
-// The paths that are not inline: called by the functions below only.
+// These two are the slow paths of the functions below, which alone call them.
 void sp_biased_acquire_shared(struct sp_biased_lock *lock);
 void sp_biased_release_shared(struct sp_biased_lock *lock);
 
-// The owner goes inside. False when the caller isn't the owner, or is no longer.
+// Goes inside as the owner. False when the caller isn't the owner, or has lost the lock.
 static inline bool sp_biased_enter(struct sp_biased_lock *lock) {
     struct sp_lock_owner *me = sp_this_thread;
     if (SP_UNLIKELY(sp_load_relaxed(&lock->owner) != me))
@@ -82,7 +82,7 @@ static inline bool sp_biased_enter(struct sp_biased_lock *lock) {
     sp_lock_schedule_point();
 #endif
     sp_store_relaxed(&me->inside, lock);
-    atomic_signal_fence(memory_order_seq_cst); // the barrier of the two is the others'
+    atomic_signal_fence(memory_order_seq_cst); // the other thread's barrier orders the processors
     if (SP_LIKELY(sp_load_relaxed(&lock->owner) == me))
         return true;
     sp_store_release(&me->inside, NULL);

@@ -1,4 +1,4 @@
-// Positions of bits in 64-bit words. None is defined for 0, which has no bit to find.
+// Positions of bits in 64-bit words. They are not defined for 0, which has no bit.
 #ifndef STREAMPOOL_BASE_BITS_H
 #define STREAMPOOL_BASE_BITS_H
 

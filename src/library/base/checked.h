@@ -1,8 +1,8 @@
-// Arithmetic on sizes that says when it overflowed, and rounding to powers of two.
+// Arithmetic on sizes that tells when it overflows, and rounding to powers of two.
 //
-// Sizes come from callers (SIZE_MAX is a legal argument of an allocation), so every sum, product
-// and rounding of a size that was not checked before goes through here. A false result leaves the
-// output as it was.
+// Sizes come from callers, and SIZE_MAX is a legal argument of an allocation. So every sum, product
+// and rounding of a size that has not been checked goes through here. A function that returns false
+// leaves its output as it was.
 #ifndef STREAMPOOL_BASE_CHECKED_H
 #define STREAMPOOL_BASE_CHECKED_H
 
@@ -35,7 +35,7 @@ static inline size_t sp_round_down(size_t n, size_t power_of_two) {
     return n & ~(power_of_two - 1);
 }
 
-// For sizes that are known to be far from SIZE_MAX; the checked form is for those that are not.
+// Rounds a size up that is known to be far from SIZE_MAX. The checked form is for all others.
 static inline size_t sp_round_up(size_t n, size_t power_of_two) {
     assert(n + (power_of_two - 1) >= n);
     return sp_round_down(n + (power_of_two - 1), power_of_two);

@@ -11,7 +11,7 @@ static void note_fork(void) {
     sp_store_relaxed(&sp_forked, true);
 }
 
-// glibc forgets the handler when the library that registered it is unloaded.
+// Registers the handler. glibc forgets it when the library that registered it is unloaded.
 static void begin_watch(void) {
     watching = pthread_atfork(NULL, NULL, note_fork) == 0;
 }

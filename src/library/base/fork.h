@@ -1,9 +1,9 @@
-// Whether this process is a forked child of the one that loaded the driver.
+// Tells a process that loaded the driver from a forked child of it.
 //
 // The driver's state does not survive a fork: a child that touches the device through its parent's
-// state gets errors at best. So sp_fork_watch() is called before the driver is loaded, and whoever
-// is about to touch the device asks sp_process_is_forked() first. A child of a process that had not
-// called sp_fork_watch() is a process like any other. Thread safe.
+// state gets errors at best. So sp_fork_watch() is called before the driver is loaded, and code
+// that is about to touch the device asks sp_fork_is_child() first. A child of a process that
+// had not called sp_fork_watch() is a process like any other. The functions are thread safe.
 #ifndef STREAMPOOL_BASE_FORK_H
 #define STREAMPOOL_BASE_FORK_H
 
@@ -11,14 +11,14 @@
 
 #include <stdbool.h>
 
-// Written by sp_fork_watch()'s handler only, in a child that has one thread.
+// Only the handler of sp_fork_watch() writes it, in a child that has one thread.
 extern _Atomic bool sp_forked;
 
-// Begins to watch; later calls do nothing. False when there was no host memory for the handler.
+// Begins to watch; later calls do nothing. False when there is no host memory for the handler.
 bool sp_fork_watch(void);
 
-// One load: for hot paths.
-static inline bool sp_process_is_forked(void) {
+// True in a forked child. It is one load, so hot paths may call it.
+static inline bool sp_fork_is_child(void) {
     return sp_load_relaxed(&sp_forked);
 }
 

@@ -1,9 +1,8 @@
-// An intrusive doubly linked ring: the same struct is the head of a list and the link inside an
-// element.
+// An intrusive doubly linked ring: one struct is the head of a list and the link inside an element.
 //
-// The owner of the head owns the list and guards it; elements are allocated and freed by whoever
-// embeds the link. A link that is in no list points to itself, so removing it again is harmless and
-// membership can be asked (a zeroed link is not initialised: call sp_list_init first).
+// The owner of the head owns the list and guards it. The code that embeds the link allocates and
+// frees the elements. A link that is in no list points to itself, so removing it again is harmless,
+// and membership can be asked. A zeroed link is not initialised: call sp_list_init() first.
 //
 //   next->prev == this && prev->next == this, for the head and for every link
 #ifndef STREAMPOOL_BASE_LIST_H
@@ -34,7 +33,7 @@ static inline void sp_list_init(struct sp_list *list) {
     list->prev = list;
 }
 
-// Of a head: the list has no element. Of an element's link: it is in no list.
+// For a head: the list has no element. For an element's link: it is in no list.
 static inline bool sp_list_empty(const struct sp_list *list) {
     return list->next == list;
 }

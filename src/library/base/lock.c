@@ -8,13 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// A critical section here is some tens of nanoseconds, or it holds a driver call's bookkeeping;
-// looking for so many pauses covers the first kind and costs little before the second. Each look
-// comes after twice the pauses of the one before, so that many threads don't all reach for the
+// A thread that spins pauses PAUSES_FIRST times before its first look at the lock, twice as often
+// before each next one, and PAUSES_LAST times before the last. A critical section takes some tens
+// of nanoseconds, or it holds a driver call's bookkeeping: the spinning covers the first kind and
+// costs little before the second. As the looks become rarer, many threads don't all reach for the
 // lock's cache line while its owner is to give it back.
 enum { PAUSES_FIRST = 1, PAUSES_LAST = 64 };
 
-// What a holder that gives way waits at most for who takes the lock.
+// A holder that gives way waits so long at most for another thread to take the lock.
 enum { PATIENCE_NS = 50000 };
 
 static _Atomic(void (*)(int contended)) lock_hook;
@@ -67,15 +68,15 @@ void sp_lock_acquire_contended(struct sp_lock *lock) {
     }
     if (spin(lock))
         return;
-    // Whoever slept takes the lock as WAITED, since he can't know whether others still sleep.
+    // A thread that slept takes the lock as WAITED, as it can't know whether others still sleep.
     while (atomic_exchange_explicit(&lock->state, SP_LOCK_WAITED, memory_order_acquire) !=
            SP_LOCK_FREE)
         syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, SP_LOCK_WAITED, NULL, NULL, 0);
 }
 
-// One who was woken runs some microseconds later, and would find the lock taken again if this
-// thread were to take it at once. Where the processors are busy he may come later than that, and
-// has it another time.
+// Waits until a woken thread has taken the lock. It runs some microseconds later, and would find
+// the lock taken if this thread took it again at once. Where the processors are busy it may come
+// too late, and gets the lock another time.
 static void await_taker(const struct sp_lock *lock) {
     uint64_t end = sp_time_now() + PATIENCE_NS;
     while (sp_load_relaxed(&lock->state) == SP_LOCK_FREE && sp_time_now() < end)

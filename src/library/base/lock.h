@@ -2,14 +2,15 @@
 //
 //   state is FREE, HELD, or WAITED (held, and a thread may be asleep on it)
 //
-// Taking and giving back a lock that nobody wants is one atomic instruction each. A thread that
-// finds it held spins for a moment and then sleeps in the kernel. Not recursive, not fair.
+// Taking a free lock, and giving back one that nobody waits for, is one atomic instruction each. A
+// thread that finds the lock held spins for a moment and then sleeps in the kernel. The lock is not
+// recursive and not fair.
 //
-// The simulated driver's scheduled mode runs one thread at a time and must never see one asleep in
-// the kernel on a lock whose owner is not running. So it can install a hook: a thread that finds a
-// lock held calls hook(1), in which the scheduler lets another thread run, and tries again. Where
-// SP_SCHEDULE_POINTS is defined, each acquisition calls hook(0) first, so that the scheduler can
-// switch threads there.
+// The simulated driver's scheduled mode runs one thread at a time. That thread must not sleep in
+// the kernel on a lock whose owner is not running. So the driver can install a hook: a thread that
+// finds a lock held calls hook(1), in which the scheduler lets another thread run, and tries again.
+// Where SP_SCHEDULE_POINTS is defined, each acquisition calls hook(0) first, so that the scheduler
+// can switch threads there.
 #ifndef STREAMPOOL_BASE_LOCK_H
 #define STREAMPOOL_BASE_LOCK_H
 
@@ -31,13 +32,13 @@ static_assert(sizeof(struct sp_lock) == 4, "a lock is a futex word and nothing e
 // lock.
 void sp_lock_set_hook(void (*hook)(int contended));
 
-// The paths that are not inline: called by the functions below only.
+// These are the slow paths of the functions below, which alone call them.
 void sp_lock_acquire_contended(struct sp_lock *lock);
 void sp_lock_release_waited(struct sp_lock *lock, uint32_t state);
 void sp_lock_schedule_point(void);
 
-// For a thread that looks again and again for something that a running thread is about to do:
-// passes the time between two looks, of which this is the `round`th.
+// Passes the time between two looks of a thread that waits for something that a running thread is
+// about to do. `round` counts the looks from 0.
 void sp_lock_pause(unsigned round);
 
 static inline void sp_lock_init(struct sp_lock *lock) {
@@ -65,11 +66,12 @@ static inline void sp_lock_release(struct sp_lock *lock) {
         sp_lock_release_waited(lock, state);
 }
 
-// For a holder with much to do, at a point where others may have the lock: gives it to who sleeps
-// on it, if anybody does, and takes it again behind him.
+// Lets another thread have the lock in between, if one sleeps on it. A holder with much to do calls
+// it where its work may be interrupted.
 void sp_lock_give_way(struct sp_lock *lock);
 
-// In debug builds: somebody holds the lock. It can't say who: four bytes have no room for an owner.
+// Asserts in debug builds that some thread holds the lock. It can't tell which, as four bytes have
+// no room for an owner.
 static inline void sp_lock_assert_held(const struct sp_lock *lock) {
     assert(sp_load_relaxed(&lock->state) != SP_LOCK_FREE);
     (void)lock;

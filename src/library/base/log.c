@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/number.h"
 #include "base/options.h"
 
 #define PREFIX "streampool: "
@@ -24,7 +25,17 @@ static int parse_level(const char *text) {
     return LEVEL_UNKNOWN;
 }
 
-// One who misspelt a level wanted a log: he gets warnings, of which this is the first.
+static void report_ignored_options(void) {
+    for (size_t i = 0; i < sp_option_count; i++) {
+        const char *text = sp_options_ignored(i);
+        if (text)
+            sp_log_write("%s=%s is ignored: not a value of this option (%s)",
+                         sp_option_entries[i].environment, text, sp_option_entries[i].help);
+    }
+}
+
+// Reads the level from the options. A person who misspelt it wants a log, so it is that of
+// warnings, and the first line says so.
 static int choose_level(void) {
     const char *text = sp_options()->log;
     int level = text ? parse_level(text) : SP_LOG_OFF;
@@ -34,6 +45,8 @@ static int choose_level(void) {
     if (first && level == LEVEL_UNKNOWN)
         sp_log_write("STREAMPOOL_LOG=%s is not a level (error, warn, info, debug); using warn",
                      text);
+    if (first && effective >= SP_LOG_WARN)
+        report_ignored_options();
     return effective;
 }
 
@@ -55,9 +68,9 @@ void sp_log_write(const char *format, ...) {
     int written = vsnprintf(line + start, room + 1, format, arguments);
     va_end(arguments);
     if (written >= 0) {
-        size_t length = start + ((size_t)written < room ? (size_t)written : room);
+        size_t length = start + sp_min((size_t)written, room);
         line[length] = '\n';
-        // Nobody is left to tell when standard error is closed.
+        // When standard error is closed there is nowhere to report that.
         ssize_t ignored = write(STDERR_FILENO, line, length + 1);
         (void)ignored;
     }

@@ -1,10 +1,10 @@
 // The log: whole lines on standard error, each with the prefix "streampool: ", for a person who
-// asked for them with STREAMPOOL_LOG=error|warn|info|debug. Off unless asked for; nothing is ever
-// printed at exit.
+// asks for them with STREAMPOOL_LOG=error|warn|info|debug. It is off unless asked for, and nothing
+// is ever printed at exit.
 //
-// Thread safe. A line is written by one write(2) without stdio or an allocation, so it may be
-// written from any place, and lines of several threads do not mix. A line longer than SP_LOG_LINE
-// bytes is cut.
+// The functions are thread safe. A line is written by one write(2) without stdio or an allocation,
+// so it may be written from any place, and lines of several threads do not mix. A line longer than
+// SP_LOG_LINE bytes is cut.
 #ifndef STREAMPOOL_BASE_LOG_H
 #define STREAMPOOL_BASE_LOG_H
 
@@ -12,7 +12,7 @@
 
 #define SP_LOG_LINE 1024
 
-// X(level, name): from the least to the most talkative.
+// X(level, name), from the level with the fewest lines to that with the most.
 #define SP_LOG_LEVELS(X)                                                                           \
     X(SP_LOG_ERROR, "error")                                                                       \
     X(SP_LOG_WARN, "warn")                                                                         \
@@ -29,7 +29,7 @@ enum sp_log_level {
 // True when lines of this level are written.
 bool sp_log_enabled(enum sp_log_level level);
 
-// Writes one line, whatever the level asked for. The format has no newline at its end.
+// Writes one line at any level. The format has no newline at its end.
 void sp_log_write(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // The arguments are evaluated only when the line is written.

@@ -6,9 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/atomic.h"
-#include "base/log.h"
-
 const struct sp_option_entry sp_option_entries[] = {
 #define SP_OPTION_ENTRY(name, environment, kind, initial, help)                                    \
     {#name, environment, SP_OPTION_##kind, help, offsetof(struct sp_options, name)},
@@ -24,9 +21,8 @@ static struct sp_options options = {
 #undef SP_OPTION_DEFAULT
 };
 
-// What was ignored, until the log can be told: the log reads its own level from the options.
+// The values that were ignored, by option.
 static const char *ignored_texts[sizeof(sp_option_entries) / sizeof(sp_option_entries[0])];
-static atomic_bool has_ignored_texts;
 
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 
@@ -45,7 +41,7 @@ static bool parse_number(const char **text, uint64_t *number) {
     return true;
 }
 
-bool sp_parse_size(const char *text, uint64_t *bytes) {
+bool sp_options_parse_size(const char *text, uint64_t *bytes) {
     static const char suffixes[] = "kKmMgGtT";
     uint64_t number;
     if (!parse_number(&text, &number))
@@ -93,13 +89,13 @@ static bool parse_bool(const char *text, bool *value) {
     return false;
 }
 
-bool sp_option_parse(enum sp_option_kind kind, const char *text, void *value) {
+bool sp_options_parse(enum sp_option_kind kind, const char *text, void *value) {
     switch (kind) {
     case SP_OPTION_string:
         *(const char **)value = text;
         return true;
     case SP_OPTION_size:
-        return sp_parse_size(text, value);
+        return sp_options_parse_size(text, value);
     case SP_OPTION_int:
         return parse_int(text, value);
     case SP_OPTION_bool:
@@ -108,7 +104,8 @@ bool sp_option_parse(enum sp_option_kind kind, const char *text, void *value) {
     return false;
 }
 
-// The copies live as long as the process: the environment may change under its readers.
+// Reads one option. Its text is copied for the life of the process, as the environment may change
+// under its readers.
 static void read_option(size_t index) {
     const struct sp_option_entry *entry = &sp_option_entries[index];
     const char *text = secure_getenv(entry->environment);
@@ -117,9 +114,8 @@ static void read_option(size_t index) {
     char *copy = strdup(text);
     if (!copy)
         return;
-    if (!sp_option_parse(entry->kind, copy, (char *)&options + entry->offset)) {
+    if (!sp_options_parse(entry->kind, copy, (char *)&options + entry->offset)) {
         ignored_texts[index] = copy;
-        atomic_store(&has_ignored_texts, true);
     } else if (entry->kind != SP_OPTION_string) {
         free(copy);
     }
@@ -130,18 +126,12 @@ static void read_environment(void) {
         read_option(i);
 }
 
-static void report_ignored_texts(void) {
-    for (size_t i = 0; i < sp_option_count; i++) {
-        if (ignored_texts[i])
-            sp_log_warn("%s=%s is ignored: not a value of this option (%s)",
-                        sp_option_entries[i].environment, ignored_texts[i],
-                        sp_option_entries[i].help);
-    }
-}
-
 const struct sp_options *sp_options(void) {
     pthread_once(&read_once, read_environment);
-    if (sp_load_relaxed(&has_ignored_texts) && atomic_exchange(&has_ignored_texts, false))
-        report_ignored_texts();
     return &options;
+}
+
+const char *sp_options_ignored(size_t index) {
+    pthread_once(&read_once, read_environment);
+    return ignored_texts[index];
 }

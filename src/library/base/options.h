@@ -1,12 +1,12 @@
-// What can be set from the environment: one table, read once.
+// Options that are set from the environment: one table, read once.
 //
 //   SP_OPTIONS(X) expands X(name, environment, kind, default, help) once for each option, where
 //   kind is string (null when not set), size (bytes: a number with an optional suffix K, M, G or
 //   T), int or bool (1/0, true/false, yes/no, on/off).
 //
 // The environment is read at the first sp_options(), by one thread, and never again. An empty value
-// counts as not set; one that can't be read is ignored, with a warning in the log. A program that
-// runs with raised privileges (setuid) reads nothing, since an option can name a library to load.
+// counts as not set. A value that can't be read is ignored, with a warning in the log. A program
+// that runs with raised privileges (setuid) reads nothing, as an option can name a library to load.
 #ifndef STREAMPOOL_BASE_OPTIONS_H
 #define STREAMPOOL_BASE_OPTIONS_H
 
@@ -35,7 +35,7 @@ struct sp_options {
 #undef SP_OPTION_FIELD
 };
 
-// One row of the table, for those who walk it (help texts, docs, tests).
+// A row of the table, for code that walks it (help texts, docs, tests).
 struct sp_option_entry {
     const char *name;
     const char *environment;
@@ -47,15 +47,20 @@ struct sp_option_entry {
 extern const struct sp_option_entry sp_option_entries[];
 extern const size_t sp_option_count;
 
-// Never null, and the same for the life of the process.
+// The options, which stay unchanged for the life of the process. Never null.
 const struct sp_options *sp_options(void);
+
+// The value of an option, by its place in the table, that was ignored because it can't be read.
+// Null when none was. The log reports it when it chooses its level.
+const char *sp_options_ignored(size_t index);
 
 // Reads a value of one kind into the object at `value`, of type sp_option_type_<kind>. False, and
 // nothing written, when the text is not such a value. A string is not copied.
-bool sp_option_parse(enum sp_option_kind kind, const char *text, void *value);
+bool sp_options_parse(enum sp_option_kind kind, const char *text, void *value);
 
-// Bytes: a decimal number with at most one suffix K, M, G or T, in either case, for powers of 1024,
-// and nothing around it. False, and nothing written, for anything else and for 2^64 bytes or more.
-bool sp_parse_size(const char *text, uint64_t *bytes);
+// Reads a number of bytes: a decimal number with at most one suffix K, M, G or T, in either case,
+// for powers of 1024, and nothing around it. False, and nothing written, for anything else and for
+// 2^64 bytes or more.
+bool sp_options_parse_size(const char *text, uint64_t *bytes);
 
 #endif

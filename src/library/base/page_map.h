@@ -1,15 +1,14 @@
-// Which object owns an address: one table of pages for each reserved address range, indexed by a
-// shift.
+// The page map finds the object that owns an address: one table of pages for each reserved address
+// range, indexed by a shift.
 //
-// A page is 64 KiB. Its entry is one word that the caller chooses (heap/ stores a tagged pointer to
-// a slab or to a block); 0 means that nobody owns an address in the page. Tables are reserved
+// A page is 64 KiB. Its entry is one word that the caller chooses: heap/ stores a tagged pointer to
+// a slab or to a block, and 0 means that no address in the page has an owner. Tables are reserved
 // without memory, so that one entry for each 64 KiB of a range of terabytes costs only the pages of
 // the table that are touched.
 //
-// Ranges are added by vmm/ when it reserves address space and live until the process ends; only
-// tests remove them. Adding takes a lock, looking up takes none: a lookup sees a range or doesn't.
-// Entries are written by the owner of the addresses they stand for, under his lock, and read by
-// anybody.
+// vmm/ adds a range when it reserves address space. A range lives until the process ends; only
+// tests remove it. Adding takes a lock and looking up takes none: a lookup sees a range or doesn't.
+// The owner of the addresses writes their entries under its lock, and any thread reads them.
 #ifndef STREAMPOOL_BASE_PAGE_MAP_H
 #define STREAMPOOL_BASE_PAGE_MAP_H
 
@@ -40,8 +39,10 @@ bool sp_page_map_add(uint64_t base, uint64_t size);
 // For tests, with no other thread about: forgets all ranges and gives their tables back.
 void sp_page_map_clear(void);
 
-// The entry for an address, or null when it lies in no range. Most programs have one range.
+// The slow path of sp_page_map_find(), which alone calls it: looks in all ranges but the first.
 _Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count);
+
+// The entry for an address, or null when it lies in no range. Most programs have one range.
 static inline _Atomic uintptr_t *sp_page_map_find(uint64_t address) {
     uint32_t count = sp_load_acquire(&sp_page_range_count);
     uint64_t offset = address - sp_page_ranges[0].base;

@@ -1,4 +1,4 @@
-// The host's clock: nanoseconds that only grow, from a beginning of their own.
+// The host's clock: nanoseconds that only grow, from an arbitrary beginning.
 #ifndef STREAMPOOL_BASE_TIME_H
 #define STREAMPOOL_BASE_TIME_H
 

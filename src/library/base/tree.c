@@ -1,6 +1,6 @@
-// The rank rule is stated in tree.h. Ranks are known by their parity alone: a difference between
-// parent and child that is 1 or 2 in a valid tree shows as odd or even, and while a tree is being
-// repaired it can only be one off in a known direction (0 after an insertion, 3 after a removal).
+// The rank rule is stated in tree.h. A rank is known by its parity alone. The difference between
+// parent and child is 1 or 2 in a valid tree, which shows as odd or even. While a tree is being
+// repaired it can also be 0 after an insertion, or 3 after a removal.
 #include "base/tree.h"
 
 #include <assert.h>
@@ -23,7 +23,7 @@ static void set_parent(struct sp_tree_node *node, struct sp_tree_node *parent) {
     node->parent_and_parity = (uintptr_t)parent | parity_of(node);
 }
 
-// Promotes or demotes by one: the parity does not care.
+// Promotes or demotes a node by one, which is the same change of parity.
 static void flip_rank(struct sp_tree_node *node) {
     node->parent_and_parity ^= 1;
 }
@@ -52,7 +52,8 @@ static void replace_child(struct sp_tree *tree, struct sp_tree_node *parent,
         set_parent(node, parent);
 }
 
-// Lifts the child on `side` of `top` into its place; `top` becomes its child on the other side.
+// Lifts the child on `side` of `top` into the place of `top`, which becomes its child on the other
+// side.
 static void rotate(struct sp_tree *tree, struct sp_tree_node *top, int side) {
     struct sp_tree_node *riser = top->child[side];
     struct sp_tree_node *middle = riser->child[!side];
@@ -64,7 +65,7 @@ static void rotate(struct sp_tree *tree, struct sp_tree_node *top, int side) {
     set_parent(top, riser);
 }
 
-// `node` has the rank of its parent, whose other child is two below.
+// Repairs a tree in which `node` has the rank of its parent, whose other child is two below.
 static void end_insertion(struct sp_tree *tree, struct sp_tree_node *parent,
                           struct sp_tree_node *node) {
     int side = side_of(node, parent);
@@ -112,8 +113,8 @@ void sp_tree_insert(struct sp_tree *tree, struct sp_tree_node *node) {
     repair_after_insertion(tree, node);
 }
 
-// `parent` is three above its child on the other side of `side` and one above its child on `side`,
-// which is one above one of its own children.
+// Repairs a tree in which `parent` is three above its child on the other side of `side` and one
+// above its child on `side`, which is one above one of its own children.
 static void end_removal(struct sp_tree *tree, struct sp_tree_node *parent, int side) {
     struct sp_tree_node *sibling = parent->child[side];
     if (is_odd_child(sibling->child[side], sibling)) {
@@ -130,9 +131,9 @@ static void end_removal(struct sp_tree *tree, struct sp_tree_node *parent, int s
     flip_rank(sibling);
 }
 
-// The place on `side` of `parent` has just lost a rank.
+// Repairs a tree in which the place on `side` of `parent` has lost a rank.
 static void repair_after_removal(struct sp_tree *tree, struct sp_tree_node *parent, int side) {
-    // A parent that is a leaf now had rank 1, since it had a child.
+    // A parent that has become a leaf has rank 1, as it had a child.
     if (is_leaf(parent)) {
         flip_rank(parent);
         struct sp_tree_node *node = parent;
@@ -160,7 +161,7 @@ static void repair_after_removal(struct sp_tree *tree, struct sp_tree_node *pare
     }
 }
 
-// Gives `heir`, which hangs nowhere now, the place and the rank of `node`.
+// Gives `heir`, which is in no tree, the place and the rank of `node`.
 static void take_place(struct sp_tree *tree, struct sp_tree_node *node, struct sp_tree_node *heir) {
     *heir = *node;
     replace_child(tree, parent_of(node), node, heir);
@@ -224,7 +225,7 @@ struct sp_tree_node *sp_tree_prev(const struct sp_tree_node *node) {
 
 #define INVALID_RANK (-2)
 
-// The rank that a node has, if its child has this one and is one or two below.
+// The rank that a node must have above a child with this rank, which is one or two below.
 static int rank_above(const struct sp_tree_node *child, int rank, const struct sp_tree_node *node) {
     return is_odd_child(child, node) ? rank + 1 : rank + 2;
 }

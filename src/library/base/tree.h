@@ -1,7 +1,7 @@
 // An intrusive ordered tree: O(log n) in the worst case, no allocation.
 //
-// The owner of the struct sp_tree owns the order and guards it with his own lock; nodes are
-// embedded in the elements. Keys are unique: the owner's compare breaks ties, by address for
+// The owner of the struct sp_tree owns the order and guards the tree with a lock of its own. Nodes
+// are embedded in the elements. Keys are unique: the owner's compare breaks ties, by address for
 // instance, and never returns 0 for two different nodes. An element's key must not change while it
 // is in the tree.
 //
@@ -11,7 +11,7 @@
 //   rank(null) = -1, rank(leaf) = 0
 //   rank(parent) - rank(child) is 1 or 2, for every child, null ones too
 //
-// so the height is at most 2 log2(n), and less than 1.44 log2(n) while nothing is removed. An
+// So the height is at most 2 log2(n), and less than 1.44 log2(n) while nothing is removed. An
 // insertion or removal does at most two rotations, which suits an index that is updated on each
 // call.
 #ifndef STREAMPOOL_BASE_TREE_H
@@ -49,27 +49,27 @@ void sp_tree_insert(struct sp_tree *tree, struct sp_tree_node *node);
 // The node must be in the tree. Its contents are undefined afterwards.
 void sp_tree_remove(struct sp_tree *tree, struct sp_tree_node *node);
 
-// For an owner of many small trees: makes a node the root of a tree with no other; and whether it
-// is.
+// Makes a node the root of a tree with no other node, for an owner of many small trees.
 static inline struct sp_tree_node *sp_tree_alone(struct sp_tree_node *node) {
     *node = (struct sp_tree_node){{NULL, NULL}, 0};
     return node;
 }
 
+// The node is the root of a tree with no other node.
 static inline bool sp_tree_is_alone(const struct sp_tree_node *root,
                                     const struct sp_tree_node *node) {
     return root == node && !node->child[0] && !node->child[1];
 }
 
-// Null when there is none.
+// These return null when there is no such node.
 struct sp_tree_node *sp_tree_first(const struct sp_tree *tree);
 struct sp_tree_node *sp_tree_last(const struct sp_tree *tree);
 struct sp_tree_node *sp_tree_next(const struct sp_tree_node *node);
 struct sp_tree_node *sp_tree_prev(const struct sp_tree_node *node);
 
 // The first node that does not stand before the key, or null. compare_key orders a key against a
-// node as the tree's compare orders two nodes. Here in the header so that the comparison can be
-// inlined.
+// node as the tree's compare orders two nodes. The function is inline so that the comparison can be
+// inlined too.
 static inline struct sp_tree_node *
 sp_tree_lower_bound(const struct sp_tree *tree, const void *key,
                     int (*compare_key)(const void *key, const struct sp_tree_node *node)) {
@@ -86,7 +86,7 @@ sp_tree_lower_bound(const struct sp_tree *tree, const void *key,
     return best;
 }
 
-// Walks the whole tree: order, parent pointers and ranks are as stated above.
+// For checks: order, parent pointers and ranks of the whole tree are as stated above.
 bool sp_tree_check(const struct sp_tree *tree);
 
 #endif

@@ -5,14 +5,16 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-// The linker calls a program by what it was started as, which need not be a path.
+// True when the file is the program. The linker knows a program by the name that it was started
+// with, which need not be a path.
 static bool is_program(const Dl_info *file) {
     Dl_info program;
     return dladdr((void *)getauxval(AT_ENTRY), &program) != 0 &&
            program.dli_fbase == file->dli_fbase;
 }
 
-// Links are followed, so that a library that one leads to is looked for where it lies itself.
+// Finds the file that this code is in. Links are followed, so that the folder is the one in which
+// the file itself lies.
 static bool find_file(char path[PATH_MAX]) {
     static const char here;
     Dl_info file;
@@ -21,7 +23,7 @@ static bool find_file(char path[PATH_MAX]) {
     return realpath(file.dli_fname, path) != NULL;
 }
 
-bool sp_driver_beside(const char *name, char path[PATH_MAX]) {
+bool sp_beside_path(const char *name, char path[PATH_MAX]) {
     char file[PATH_MAX];
     if (!find_file(file))
         return false;

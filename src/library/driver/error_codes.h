@@ -2,7 +2,7 @@
 // number).
 //
 // Names and numbers are those of CUresult in the driver's header, as of CUDA 13.0; the runtime's
-// codes have the same numbers. abi.h makes the enumeration of it and errors.c the names.
+// codes have the same numbers. abi.h makes the enumeration of the list, and driver.c the names.
 #ifndef STREAMPOOL_DRIVER_ERROR_CODES_H
 #define STREAMPOOL_DRIVER_ERROR_CODES_H
 

@@ -1,19 +1,19 @@
 // Every entry point of the driver that this project calls, in one list.
 //
 //   SP_DRIVER_TABLE(X) expands X(name, symbol, version, need, parameters) once for each, where
-//     name        is the entry point as the documentation calls it, and asks cuGetProcAddress for;
-//     symbol      is what dlsym finds it as: the name with the suffix of the ABI that `parameters`
+//     name        is the entry point as the documentation names it, and cuGetProcAddress too;
+//     symbol      is its name for dlsym, which has the suffix of the ABI that `parameters`
 //                 declares;
-//     version     is the CUDA version that introduced that ABI (1000 * major + 10 * minor). It is
-//                 what cuGetProcAddress is asked for, never a newer one: a newer one can bind a
+//     version     is the CUDA version that introduced that ABI (1000 * major + 10 * minor).
+//                 cuGetProcAddress is asked for exactly this one, as a newer one can bind a
 //                 function that behaves differently;
 //     need        is SP_NEED_REQUIRED (the library can't work without it; all of these are in CUDA
 //                 10.2), SP_NEED_OPTIONAL (the library works better with it), or SP_NEED_CLIENT
 //                 (the library never calls it: the program, tests and benches do);
 //     parameters  is the parenthesised parameter list. Every entry point returns a CUresult.
 //
-// The loader, the names of errors, `streampool info`, the simulated driver's exports and its fault
-// counters, and the check against the toolkit's header are all expanded from this list.
+// The struct of the driver and its loading, `streampool info`, the simulated driver's exports and
+// its fault counters, and the check against the toolkit's header are all expanded from this list.
 #ifndef STREAMPOOL_DRIVER_TABLE_H
 #define STREAMPOOL_DRIVER_TABLE_H
 

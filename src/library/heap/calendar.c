@@ -7,7 +7,7 @@ static struct sp_block *block_of(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sp_block, fences.link);
 }
 
-// By the highest bit in which two numbers differ.
+// Returns by how many days a number is away: the highest bit in which it differs from `now`.
 static unsigned days_between(uint64_t number, uint64_t now) {
     unsigned days = number == now ? 0 : sp_log2_floor(number ^ now) + 1;
     return (unsigned)sp_min(days, SP_CALENDAR_DAYS - 1);
@@ -28,8 +28,8 @@ void sp_calendar_add(struct sp_calendar *calendar, struct sp_block *block) {
                       &block->fences.link);
 }
 
-// Of numbers that are larger than both, those under the days behind the last that turns differ from
-// the new one in the same bit.
+// The numbers under the days behind `last` are larger than both, and differ from the new one in the
+// same highest bit as from the old one. So their blocks stay.
 void sp_calendar_turn(struct sp_calendar *calendar, uint64_t now) {
     unsigned last = now > calendar->now ? days_between(now, calendar->now) : SP_CALENDAR_DAYS - 1;
     if (now == calendar->now)
@@ -52,7 +52,7 @@ struct sp_block *sp_calendar_next_over(struct sp_calendar *calendar, unsigned *l
     return NULL;
 }
 
-// The numbers under a day differ from `now` in its bit first, and are larger.
+// The numbers under a day are larger than `now`, and its bit is the highest in which they differ.
 uint64_t sp_calendar_earliest(const struct sp_calendar *calendar) {
     unsigned day = SP_TODAY;
     while (day < SP_CALENDAR_DAYS && sp_list_empty(&calendar->days[day]))

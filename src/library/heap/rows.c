@@ -2,8 +2,8 @@
 
 #include "base/number.h"
 
-// A walk by address through the units of a chain, and the row that it has come by last, or the part
-// of it.
+// A walk goes through the units of a chain by address. It remembers the last row that it came by,
+// or the part of it that it looked at.
 struct walk {
     struct sp_chain *chain;
     struct sp_rows_search *search;
@@ -13,7 +13,7 @@ struct walk {
     struct sp_block *behind;
 };
 
-// Of a size that is not 0. A larger one never has a smaller number.
+// Returns the number of a size, which is not 0. A larger size never has a smaller number.
 static uint8_t number_of(uint64_t size) {
     unsigned bin = sp_size_bin(size);
     return (uint8_t)sp_min(bin + 1, SP_ROWS_LARGE);
@@ -34,20 +34,21 @@ static bool is_seam(const struct sp_block *block) {
 }
 
 static size_t unit_at(const struct sp_block *block) {
-    return sp_unit_of(block->chain, block->address);
+    return sp_units_at(block->chain, block->address);
 }
 
-// What a unit of the row has then that the walk has come by: of a part the number that it had.
+// Returns the new number of a unit of the last row. For a part it is the number of before, if one
+// was known.
 static uint8_t number_after(const struct walk *walk, uint8_t before) {
     if (walk->is_whole)
         return walk->number;
     return before == SP_ROWS_UNKNOWN ? SP_ROWS_LARGE : before;
 }
 
-// Between the units of its ends a row has the units to itself.
+// Sets the numbers of the units between a row's first and last one, which have no other row.
 static void set_units_between(const struct walk *walk, size_t first, size_t last) {
     for (size_t unit = first + 1; unit < last; unit++) {
-        struct sp_leaf *leaf = sp_leaf_of(walk->chain, unit);
+        struct sp_leaf *leaf = sp_units_leaf(walk->chain, unit);
         if (leaf) {
             uint8_t *number = &leaf->rows[unit & (SP_LEAF_UNITS - 1)];
             *number = number_after(walk, *number);
@@ -55,7 +56,8 @@ static void set_units_between(const struct walk *walk, size_t first, size_t last
     }
 }
 
-// A leaf in which no block of the row begins has no number to say.
+// Raises what the leaves from one unit to another say of their largest number. A leaf that was
+// never made has no block of the row.
 static void raise_most(const struct sp_chain *chain, size_t first, size_t last, uint8_t number) {
     for (size_t i = first >> SP_LEAF_SHIFT; i <= last >> SP_LEAF_SHIFT; i++) {
         if (chain->leaves[i])
@@ -63,7 +65,7 @@ static void raise_most(const struct sp_chain *chain, size_t first, size_t last, 
     }
 }
 
-// What the row has in front of the block, as far as this walk goes.
+// Returns the first block of the row in front of `first`, as far as this walk looks.
 static struct sp_block *first_before(struct walk *walk, struct sp_block *first) {
     for (unsigned i = 0; sp_block_is_filed(first->prev) && first->prev->address >= walk->end; i++) {
         if (walk->search->in_parts && i == SP_ROWS_LONG)
@@ -99,10 +101,10 @@ static void walk_row(struct walk *walk, struct sp_block *seam) {
         walk->search->visit(walk->search->context, first, last);
 }
 
-// What the unit's number is to be.
+// Walks the rows of a unit and returns its new number.
 static uint8_t walk_unit(struct walk *walk, size_t unit, uint8_t before) {
     uint8_t most = 0;
-    struct sp_block *block = sp_leaf_of(walk->chain, unit)->first[unit & (SP_LEAF_UNITS - 1)];
+    struct sp_block *block = sp_units_leaf(walk->chain, unit)->first[unit & (SP_LEAF_UNITS - 1)];
     count_look(walk);
     while (block && unit_at(block) == unit) {
         if (block->address >= walk->end && is_seam(block))
@@ -129,12 +131,12 @@ static uint64_t address_of(const struct sp_chain *chain, size_t unit) {
     return chain->address + ((uint64_t)unit << SP_UNIT_SHIFT);
 }
 
-// Walks the units of a leaf from one on whose numbers are no smaller than `least`, as long as there
-// are looks. False when there are no more.
+// Walks those units of a leaf, from one on, whose numbers are at least `least`. False when no looks
+// are left before the end.
 static bool walk_leaf(struct walk *walk, size_t unit, uint8_t least) {
-    struct sp_leaf *leaf = sp_leaf_of(walk->chain, unit);
+    struct sp_leaf *leaf = sp_units_leaf(walk->chain, unit);
     size_t first = unit & ~(size_t)(SP_LEAF_UNITS - 1);
-    size_t units = sp_chain_units(walk->chain) - first;
+    size_t units = sp_units_count(walk->chain) - first;
     if (!leaf || leaf->rows_most < least)
         return true;
     units = sp_min(units, SP_LEAF_UNITS);
@@ -153,9 +155,9 @@ static bool walk_leaf(struct walk *walk, size_t unit, uint8_t least) {
 
 static bool walk_chain(struct walk *walk, uint8_t least) {
     const struct sp_chain *chain = walk->chain;
-    size_t unit = walk->search->from > chain->address ? sp_unit_of(chain, walk->search->from) : 0;
+    size_t unit = walk->search->from > chain->address ? sp_units_at(chain, walk->search->from) : 0;
     bool whole = true;
-    while (unit < sp_chain_units(chain) && whole) {
+    while (unit < sp_units_count(chain) && whole) {
         whole = walk_leaf(walk, unit, least);
         unit = (unit | (SP_LEAF_UNITS - 1)) + 1;
     }
@@ -178,8 +180,8 @@ bool sp_rows_learn(struct sp_chain *chain, unsigned *looks) {
 // --------------------------------------------------------------------------------------- the check
 
 static uint8_t number_at(const struct sp_chain *chain, const struct sp_block *seam) {
-    size_t unit = sp_unit_of(chain, seam->address);
-    return sp_leaf_of(chain, unit)->rows[unit & (SP_LEAF_UNITS - 1)];
+    size_t unit = sp_units_at(chain, seam->address);
+    return sp_units_leaf(chain, unit)->rows[unit & (SP_LEAF_UNITS - 1)];
 }
 
 static bool check_row(const struct sp_chain *chain, const struct sp_block *first) {
@@ -195,8 +197,8 @@ bool sp_rows_check(const struct sp_chain *chain) {
         if (sp_block_is_filed(block) && !sp_block_is_filed(block->prev) && !check_row(chain, block))
             return false;
     }
-    for (size_t i = 0; i < sp_chain_leaves(chain); i++) {
-        size_t units = sp_chain_units(chain) - (i << SP_LEAF_SHIFT);
+    for (size_t i = 0; i < sp_units_leaves(chain); i++) {
+        size_t units = sp_units_count(chain) - (i << SP_LEAF_SHIFT);
         const struct sp_leaf *leaf = chain->leaves[i];
         if (leaf && most_of(leaf, sp_min(units, SP_LEAF_UNITS)) > leaf->rows_most)
             return false;

@@ -1,12 +1,12 @@
-// Sizes: what a request is rounded to, and where small ends.
+// Sizes: how requests are rounded, and the largest that a slab serves.
 //
 // Every block is a multiple of SP_ALIGNMENT at a multiple of it. A request of at most SP_SMALL_MAX
-// bytes is served from a slab of its size class; a larger one is a block of its own, of at least a
+// bytes is served from a slab of its size class. A larger one is a block of its own, of at least a
 // page, so that no two large blocks begin in the same page of the page map.
 //
-// The classes stand 512 bytes apart up to 4 KiB and four to a doubling above: rounding costs less
-// than 512 bytes, or less than a fifth. A slab is as many pages as keep its own waste at or under a
-// sixteenth.
+// The classes stand 512 bytes apart up to 4 KiB, and above that there are four to a doubling. So
+// rounding costs less than 512 bytes, or less than a fifth. A slab has as many pages as keep its
+// own waste at or under a sixteenth.
 #ifndef STREAMPOOL_HEAP_SIZE_CLASS_H
 #define STREAMPOOL_HEAP_SIZE_CLASS_H
 
@@ -41,13 +41,13 @@ struct sp_size_class {
 
 extern const struct sp_size_class sp_size_classes[SP_CLASS_COUNT];
 
-// The index of the block that an offset in a slab lies in. No division: the reciprocal is exact for
-// every one of them.
+// The index of the block that an offset in a slab lies in. It takes no division, as the reciprocal
+// is exact for every offset.
 static inline uint64_t sp_size_class_index(const struct sp_size_class *class, uint64_t offset) {
     return ((offset >> 9) * class->reciprocal) >> 32;
 }
 
-// Large sizes by bins, eight to a doubling: a larger size is never in a lower bin.
+// The bin of a size, of which there are eight to a doubling. A larger size is never in a lower bin.
 static inline unsigned sp_size_bin(uint64_t size) {
     uint64_t units = size / SP_ALIGNMENT;
     if (units < 8)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Spare slabs by class, for all pools. They are never given back to the system, so that a stale
-// pointer from the page map still points to a slab, which has no block at a stranger's address.
+// The spare slabs of all pools, by class. They are never given back to the system, so that a stale
+// pointer from the page map still points to a slab. That has no block at any address.
 static struct {
     struct sp_lock lock;
     struct sp_slab *slabs[SP_CLASS_COUNT];
@@ -50,7 +50,8 @@ void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run) {
     slab->run = run;
     slab->address = run->address;
     run->is_run = true;
-    // Or a free of what isn't live might take the slab for the block's account.
+    // The slab lies where a live block has its account: a free of an address that isn't live must
+    // see `is_run` before it sees the slab.
     atomic_thread_fence(memory_order_release);
     run->slab = slab;
 }
@@ -76,7 +77,8 @@ void sp_slab_accept_returned(struct sp_slab *slab) {
     slab->returned = 0;
 }
 
-// The length of a list of blocks that aren't live, or UINT32_MAX when one is, or it is too long.
+// Returns the length of a list of blocks that aren't live, or UINT32_MAX when one of them is live
+// or the list is too long.
 static uint32_t list_length(const struct sp_slab *slab, uint16_t head) {
     uint32_t length = 0;
     for (uint16_t i = head; i != SP_SLAB_END; i = sp_slab_next(slab, i)) {

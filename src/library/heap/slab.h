@@ -1,8 +1,8 @@
 // Slabs: a run of pages cut into equal small blocks of one size class.
 //
-// The run is a live block of a chain; the slab's bookkeeping is in host memory and goes by index.
-// For each small block it is a *code* of two bytes, so that a free among many blocks finds all that
-// it needs of its own in one cache line:
+// The run is a live block of a chain. The slab's bookkeeping is in host memory and goes by index:
+// it has a *code* of two bytes for each small block, so that a free among many blocks finds all
+// that it needs in one cache line:
 //
 //   live      the bytes at its end that were not asked for, fewer than SP_SMALL_MAX
 //   not live  SP_SLAB_NOT_LIVE and the next index of the list that it is in, or SP_SLAB_END; so at
@@ -10,9 +10,10 @@
 //
 // Blocks that were never used stand behind `fresh`, so making a slab writes no list.
 //
-// A slab has an owner, the lane that made it, whose lock guards all of it. Blocks freed on the
-// owner's stream are free at once. Blocks freed on another stream are *returned*: they wait until
-// all of `foreign` is complete, for the whole slab at once, which is coarse and safe.
+// A slab has an owner, the lane that made it, whose lock guards all of it. A block that is freed on
+// the owner's stream is free at once. A block that is freed on another stream is *returned*:
+// returned blocks wait until all of `foreign` is complete, for the whole slab at once, which is
+// coarse and safe.
 //
 //   live + free (listed or behind fresh) + returned = blocks of the class
 //   the memory was last used at (the owner's stream, last_sequence) and at `foreign`
@@ -27,15 +28,14 @@
 #define SP_SLAB_NOT_LIVE ((uint16_t)0xE000)
 #define SP_SLAB_END      ((uint16_t)0x1FFF)
 
-static_assert(SP_SMALL_MAX <= SP_SLAB_NOT_LIVE,
-              "what a live block has left over is no code of another");
+static_assert(SP_SMALL_MAX <= SP_SLAB_NOT_LIVE, "the code of a live block is none of another's");
 
 // Slabs of different lanes lie side by side, so each has cache lines of its own.
 struct sp_slab {
-    // What an allocation and a free need, one of them.
-    _Alignas(64) struct sp_list
-        link; // in the owner's list of slabs of the class that have free blocks, or unlinked
-    void *owner;
+    // An allocation or a free needs the fields up to `counted_under`. The link is in the owner's
+    // list of slabs of the class that have free blocks, or unlinked.
+    _Alignas(64) struct sp_list link;
+    struct sp_lane *owner;
     uint64_t address;
     uint64_t last_sequence;
     struct sp_block *run;
@@ -45,7 +45,7 @@ struct sp_slab {
     uint16_t free_head;
     uint16_t returned_head;
     uint16_t returned;
-    // The number under which its lane counted it whole last; see pool/at_hand.h.
+    // The number under which its lane last counted all of it; see pool/at_hand.h.
     uint32_t counted_under;
 
     // In the owner's list of slabs that have returned blocks, or unlinked.
@@ -56,12 +56,14 @@ struct sp_slab {
     _Alignas(64) uint16_t codes[]; // by index
 };
 
-// Null without host memory. The slab has no run yet and owns nothing: the caller sets owner and
-// links.
+// Makes a slab that has no run and is in no list; the caller sets the owner. Null without host
+// memory.
 struct sp_slab *sp_slab_create(unsigned class_index);
 
 // Makes a live block of the class's size the slab's run.
 void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run);
+
+// Makes the slab spare.
 void sp_slab_destroy(struct sp_slab *slab);
 
 static inline const struct sp_size_class *sp_slab_class(const struct sp_slab *slab) {
@@ -80,12 +82,12 @@ static inline bool sp_slab_is_live(const struct sp_slab *slab, uint32_t index) {
     return slab->codes[index] < SP_SLAB_NOT_LIVE;
 }
 
-// The bytes that were asked for, of a live block.
+// The bytes that were asked for when a live block was taken.
 static inline uint32_t sp_slab_requested(const struct sp_slab *slab, uint32_t index) {
     return sp_slab_class(slab)->block_size - slab->codes[index];
 }
 
-// What stands behind a block that is not live, in its list.
+// The index behind that of a block that is not live, in its list.
 static inline uint16_t sp_slab_next(const struct sp_slab *slab, uint16_t index) {
     return slab->codes[index] & (uint16_t)~SP_SLAB_NOT_LIVE;
 }
@@ -119,7 +121,7 @@ static inline uint16_t sp_slab_find(const struct sp_slab *slab, uint64_t address
     return (uint16_t)index;
 }
 
-// Frees a live block: at once, or as returned. Both give the bytes that were asked for.
+// Frees a live block at once. Returns the bytes that were asked for.
 static inline uint32_t sp_slab_put(struct sp_slab *slab, uint16_t index) {
     uint32_t requested = sp_slab_requested(slab, index);
     sp_slab_set_next(slab, index, slab->free_head);
@@ -128,6 +130,7 @@ static inline uint32_t sp_slab_put(struct sp_slab *slab, uint16_t index) {
     return requested;
 }
 
+// Makes a live block a returned one. Returns the bytes that were asked for.
 static inline uint32_t sp_slab_return(struct sp_slab *slab, uint16_t index) {
     uint32_t requested = sp_slab_requested(slab, index);
     sp_slab_set_next(slab, index, slab->returned_head);
@@ -137,11 +140,11 @@ static inline uint32_t sp_slab_return(struct sp_slab *slab, uint16_t index) {
     return requested;
 }
 
-// Makes all returned blocks free: all of `foreign` is complete, or the owner's stream runs after
-// it.
+// Makes all returned blocks free. The caller knows that all of `foreign` is complete, or that the
+// owner's stream runs after it.
 void sp_slab_accept_returned(struct sp_slab *slab);
 
-// The sums above, and that the lists hold what they should. For checks.
+// For checks: the sums above hold, and the lists have the blocks that they should.
 bool sp_slab_check(const struct sp_slab *slab);
 
 #endif

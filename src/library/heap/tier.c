@@ -42,7 +42,7 @@ static struct sp_tree tree_at(const struct sp_tier *tier, unsigned bin) {
     return (struct sp_tree){tier->bins[bin], compare_blocks};
 }
 
-// The first block of the first used bin from this one on, or null.
+// Returns the first block of the first used bin from `bin` on, or null.
 static struct sp_block *first_from(const struct sp_tier *tier, unsigned bin) {
     for (; bin < SP_TIER_BINS; bin = (bin / 64 + 1) * 64) {
         uint64_t used = tier->used[bin / 64] >> bin % 64;
@@ -60,8 +60,8 @@ void sp_tier_init(struct sp_tier *tier, enum sp_block_state state) {
     *tier = (struct sp_tier){.state = state};
 }
 
-// Where a block is not alone in its bin. Kept apart, so that the common case saves no registers for
-// it.
+// Adds a block that is not alone in its bin. It stands apart so that the common case saves no
+// registers for it.
 SP_APART static void add_beside_others(struct sp_tier *tier, unsigned bin, struct sp_block *block) {
     struct sp_tree tree = tree_at(tier, bin);
     sp_tree_insert(&tree, &block->by_size);
@@ -113,8 +113,8 @@ static bool stays_with(const struct sp_tier *tier, const struct sp_block *block,
     return bin_of(size) == block->bin && sp_tree_is_alone(tier->bins[block->bin], &block->by_size);
 }
 
-// Merges a block that is in no index with its next neighbour, if that is the tier's and fences
-// allow.
+// Merges a block that is in no index with its next neighbour, if that is in the tier and there is
+// host memory for the fences.
 static void merge_next(struct sp_tier *tier, struct sp_block *block) {
     struct sp_block *next = block->next;
     if (!next || next->tier != tier)
@@ -124,8 +124,8 @@ static void merge_next(struct sp_tier *tier, struct sp_block *block) {
         add(tier, next);
 }
 
-// The tier's block, of some other size, with its next neighbour, which is in no index. False when
-// fences don't allow it.
+// Merges a block of the tier with its next neighbour, which is in no index. False without host
+// memory for the fences.
 static bool extend(struct sp_tier *tier, struct sp_block *block) {
     uint64_t more = block->next->size;
     if (stays_with(tier, block, block->size + more)) {
@@ -150,7 +150,7 @@ struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
     return block;
 }
 
-// The rest of a block, in its place in the tier.
+// Puts the rest of a block in its place in the tier.
 static void replace(struct sp_tier *tier, struct sp_block *block, struct sp_block *rest) {
     rest->tier = tier;
     rest->bin = block->bin;
@@ -232,8 +232,8 @@ static bool check_bin(const struct sp_tier *tier, unsigned bin) {
     return true;
 }
 
-// Pools are checked after each step of some tests, and most bins are empty: so they are looked at
-// all at once.
+// Checks the used bins, and that all others are empty. Some tests check a pool after each step, and
+// most bins are empty, so these are compared all at once.
 static bool check_used_bins(const struct sp_tier *tier) {
     struct sp_tier rest = *tier;
     for (unsigned i = 0; i < SP_TIER_BINS / 64; i++) {

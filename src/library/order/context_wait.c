@@ -2,6 +2,7 @@
 
 #include "order/closing.h"
 
+#include "base/condition.h"
 #include "base/fork.h"
 #include "base/list.h"
 #include "base/thread.h"
@@ -99,7 +100,7 @@ static bool await_end_of_one_locked(uint64_t end) {
 // The driver's own end comes behind it.
 static void wait_at_exit(void) {
     uint64_t end = time_in(PATIENCE_AT_EXIT);
-    if (sp_process_is_forked())
+    if (sp_fork_is_child())
         return;
     pthread_mutex_lock(&waits.lock);
     while (!sp_list_empty(&waits.under_way) && await_end_of_one_locked(end))

@@ -89,7 +89,7 @@ static inline struct sp_pool *sp_owner_pool(uintptr_t owner, uint64_t address) {
     struct sp_slab *slab = sp_owner_slab(owner);
     struct sp_block *block = sp_owner_block(owner);
     if (slab)
-        return ((struct sp_lane *)slab->owner)->pool;
+        return slab->owner->pool;
     return block && block->address == address && sp_block_state(block) == SP_BLOCK_LIVE
                ? sp_segment_of(block)->pool
                : NULL;

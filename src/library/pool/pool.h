@@ -29,6 +29,7 @@
 #define STREAMPOOL_POOL_POOL_H
 
 #include "base/biased_lock.h"
+#include "heap/chain.h"
 #include "heap/slab.h"
 #include "heap/tier.h"
 #include "order/action.h"

@@ -3,6 +3,7 @@
 #include "pool/runtime.h"
 #include "pool/stitch.h"
 
+#include "base/condition.h"
 #include "base/thread.h"
 #include "base/time.h"
 
@@ -235,7 +236,7 @@ static bool end(void) {
 // there is a limit. A library that is linked into one that gets unloaded ends its thread here, too.
 static void end_at_exit(void) {
     struct timespec until;
-    if (sp_process_is_forked() || !end() || clock_gettime(CLOCK_REALTIME, &until) != 0)
+    if (sp_fork_is_child() || !end() || clock_gettime(CLOCK_REALTIME, &until) != 0)
         return;
     until.tv_sec += PATIENCE_AT_EXIT_S;
     pthread_timedjoin_np(reaper.thread, NULL, &until);

@@ -57,7 +57,7 @@ static poolError_t start_locked(void) {
 }
 
 poolError_t sp_runtime_start(void) {
-    if (sp_process_is_forked())
+    if (sp_fork_is_child())
         return sp_fail(
             poolErrorInitializationError,
             "this process was forked from one that uses the device, which a child can't do");

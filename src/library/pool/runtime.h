@@ -50,7 +50,7 @@ poolError_t sp_runtime_start(void);
 // To be called first by every API call that needs the driver.
 static inline poolError_t sp_runtime_enter(void) {
     if (__builtin_expect(atomic_load_explicit(&sp_runtime_started, memory_order_acquire) &&
-                             !sp_process_is_forked(),
+                             !sp_fork_is_child(),
                          1))
         return poolSuccess;
     return sp_runtime_start();

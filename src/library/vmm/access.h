@@ -1,10 +1,10 @@
-// Which devices may use memory of one device, and telling the driver so.
+// Access: the devices that may use memory of one device, and the driver calls that let them.
 //
-// A mapping is accessible to nobody before cuMemSetAccess has named a device for it. So each one
-// gets all that its pool allows when it is made: the own device, and its *peers*. What is allowed
-// later has to be set on each mapping that there is, home or alias.
+// A new mapping is accessible to no device before cuMemSetAccess has named one for it. So each
+// mapping gets all that its pool allows when it is made: the own device, and its *peers*. A peer
+// that is allowed later has to be set on each mapping that there is, home or alias.
 //
-// Thread safety: one thread at a time maps and sets (the pool's map lock); anybody reads.
+// Thread safety: one thread at a time maps and sets, under the pool's map lock. Any thread reads.
 #ifndef STREAMPOOL_VMM_ACCESS_H
 #define STREAMPOOL_VMM_ACCESS_H
 
@@ -27,20 +27,20 @@ static inline void sp_access_note(struct sp_access *access, int ordinal, CUmemAc
     sp_store_relaxed(&access->peers[ordinal], (unsigned char)flags);
 }
 
-// Lets no peer in. Nothing may be mapped.
+// Takes the access of all peers away. Nothing may be mapped.
 void sp_access_clear(struct sp_access *access);
 
-// Lets the device in, and the peers (null: none), where whole extents of it were just mapped. One
-// driver call.
+// Gives access to whole extents that were just mapped: to the device, and to the peers (null: there
+// are none). It is one driver call.
 CUresult sp_access_give(const struct sp_access *access, const struct sp_vmm_device *device,
                         CUdeviceptr address, size_t size);
 
-// Sets these accesses for one mapping, or several side by side, and leaves all others. One driver
-// call.
+// Sets these accesses for one mapping, or several side by side, and leaves all others. It is one
+// driver call.
 CUresult sp_access_set(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors,
                        size_t count);
 
-// Whether the driver lets `peer` use memory of the device, ordinals both.
+// Asks the driver if `peer`, an ordinal, can use memory of the device.
 CUresult sp_access_is_possible(const struct sp_vmm_device *device, int peer, bool *possible);
 
 #endif

@@ -9,7 +9,7 @@ static size_t size_of_all(struct sp_extent *const *extents, size_t count) {
     return size;
 }
 
-// An alias with its span, in which nothing is mapped yet. Null without host memory or address
+// Makes an alias with its span, in which nothing is mapped yet. Null without host memory or address
 // space.
 static struct sp_alias *new_alias(struct sp_space *space, struct sp_extent *const *extents,
                                   size_t count) {

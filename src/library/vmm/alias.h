@@ -1,13 +1,12 @@
 // Aliases: a second mapping of extents, side by side in a span of its own.
 //
 // The driver lets an extent be mapped at several addresses at once, also while work runs on it, and
-// the bytes are the same at all of them. An *alias* is a span onto which a list of extents is
-// mapped in order, so memory that lies in pieces in a view is contiguous there. Each of its
-// mappings can be unmapped alone; an extent knows them all, for it can't be released while one
-// stands.
+// the bytes are equal at all of them. An *alias* is a span onto which a list of extents is mapped
+// in order, so memory that lies in pieces in a view is contiguous there. Each of its mappings can
+// be unmapped alone. An extent knows all its mappings, as it can't be released while one stands.
 //
 // Mapping and unmapping wait for nothing. As with views, the caller sees to it that nothing runs on
-// what it unmaps, and that one thread at a time calls: the functions take no lock.
+// memory that it unmaps, and that one thread at a time calls: the functions take no lock.
 //
 //   entries lie side by side from `address` on; alias.mapped = entries with an extent
 #ifndef STREAMPOOL_VMM_ALIAS_H
@@ -35,17 +34,17 @@ struct sp_alias {
     struct sp_alias_entry entries[];
 };
 
-// Maps the extents, readable and writable by the space's device, and accessible to the peers (null:
-// there are none): all or nothing. Null in `opened` when nothing is left of a failure; else what
-// could not be unmapped again is in it, and has its owner.
+// Maps the extents, all or nothing, readable and writable by the space's device, and accessible to
+// the peers (null: there are none). After a failure `opened` is null; but if the driver doesn't let
+// all of it be unmapped again, `opened` has the rest, and its owner.
 CUresult sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *space,
                        const struct sp_access *access, struct sp_extent *const *extents,
                        size_t count);
 
-// Unmaps one entry, if it is mapped still.
+// Unmaps one entry, if it is mapped.
 CUresult sp_alias_unmap(struct sp_alias_entry *entry);
 
-// Unmaps whatever can be unmapped; the first error.
+// Unmaps all entries that the driver lets be unmapped. Returns the first error.
 CUresult sp_alias_unmap_all(struct sp_alias *alias);
 
 // Gives the span back. Nothing of it may be mapped.

@@ -17,7 +17,8 @@ CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device,
     return prop;
 }
 
-// The unit must be a whole number of pages of the page map, which finds a block by its page.
+// Asks for the unit of mappings, and makes it a whole number of pages of the page map, which finds
+// a block by its page.
 static CUresult granule_of(struct sp_vmm_device *device) {
     CUmemAllocationProp prop = sp_vmm_device_prop(device, CU_MEM_HANDLE_TYPE_NONE);
     CUresult error = sp_driver->cuMemGetAllocationGranularity(&device->granule, &prop,
@@ -57,7 +58,7 @@ CUresult sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
         return error;
     error = attribute(handle, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, &rdma);
     if (error == CUDA_ERROR_INVALID_VALUE)
-        rdma = 0; // a driver older than the question
+        rdma = 0; // the driver is older than the question
     else if (error != CUDA_SUCCESS)
         return error;
     opened.exports_fd = exports_fd != 0;

@@ -1,4 +1,4 @@
-// What the virtual memory calls can do on one device: asked once, then read only.
+// The abilities of one device in the virtual memory calls. They are asked for once, then read only.
 #ifndef STREAMPOOL_VMM_DEVICE_H
 #define STREAMPOOL_VMM_DEVICE_H
 

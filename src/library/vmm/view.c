@@ -34,7 +34,7 @@ CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span
     return CUDA_SUCCESS;
 }
 
-// Releases the handle and unmaps what is mapped, or goes on with what an earlier attempt left.
+// Releases the handle and unmaps the extent, or goes on where an earlier attempt has failed.
 static CUresult unmap_extent(struct sp_extent *extent) {
     if (!extent->handle_released) {
         CUresult error = sp_native_noted(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");

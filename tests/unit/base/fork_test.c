@@ -19,13 +19,13 @@ struct seen {
 static struct child_outcome outcome;
 
 static void look_in_child(void *result) {
-    *(bool *)result = sp_process_is_forked();
+    *(bool *)result = sp_fork_is_child();
 }
 
 static void look_in_child_and_grandchild(void *result) {
     struct seen *seen = result;
     struct child_outcome inner;
-    seen->in_child = sp_process_is_forked();
+    seen->in_child = sp_fork_is_child();
     if (!child_run(look_in_child, &seen->in_grandchild, sizeof(seen->in_grandchild), &inner))
         _exit(1);
 }
@@ -35,13 +35,13 @@ static void fork_while_watched(void *result) {
     struct seen of_child;
     static struct child_outcome inner;
     seen->watching = sp_fork_watch() && sp_fork_watch();
-    seen->before = sp_process_is_forked();
+    seen->before = sp_fork_is_child();
     if (!child_run(look_in_child_and_grandchild, &of_child, sizeof(of_child), &inner) ||
         inner.status != 0)
         _exit(1);
     seen->in_child = of_child.in_child;
     seen->in_grandchild = of_child.in_grandchild;
-    seen->after_in_parent = sp_process_is_forked();
+    seen->after_in_parent = sp_fork_is_child();
 }
 
 static struct seen look_while_watched(void) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/options.h"
 #include "unit/base/child.h"
 
@@ -39,7 +40,7 @@ static void sizes_are_read_with_their_suffix(void **state) {
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint64_t bytes = 42;
-        assert_true(sp_parse_size(rows[i].text, &bytes));
+        assert_true(sp_options_parse_size(rows[i].text, &bytes));
         assert_true(bytes == rows[i].bytes);
     }
 }
@@ -68,7 +69,7 @@ static void texts_that_are_no_size_are_refused_and_write_nothing(void **state) {
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         uint64_t bytes = 42;
-        assert_false(sp_parse_size(texts[i], &bytes));
+        assert_false(sp_options_parse_size(texts[i], &bytes));
         assert_true(bytes == 42);
     }
 }
@@ -76,17 +77,17 @@ static void texts_that_are_no_size_are_refused_and_write_nothing(void **state) {
 static void ints_are_read_up_to_their_limits(void **state) {
     (void)state;
     int value = 42;
-    assert_true(sp_option_parse(SP_OPTION_int, "10020", &value));
+    assert_true(sp_options_parse(SP_OPTION_int, "10020", &value));
     assert_int_equal(value, 10020);
-    assert_true(sp_option_parse(SP_OPTION_int, "2147483647", &value));
+    assert_true(sp_options_parse(SP_OPTION_int, "2147483647", &value));
     assert_true(value == INT_MAX);
-    assert_true(sp_option_parse(SP_OPTION_int, "-2147483648", &value));
+    assert_true(sp_options_parse(SP_OPTION_int, "-2147483648", &value));
     assert_true(value == INT_MIN);
     value = 42;
     static const char *const texts[] = {"",     "-",  "2147483648", "-2147483649",
                                         "10.2", "1K", " 1",         "--1"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        assert_false(sp_option_parse(SP_OPTION_int, texts[i], &value));
+        assert_false(sp_options_parse(SP_OPTION_int, texts[i], &value));
     assert_int_equal(value, 42);
 }
 
@@ -98,16 +99,16 @@ static void bools_are_read_in_their_usual_spellings(void **state) {
     bool value;
     for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
         value = false;
-        assert_true(sp_option_parse(SP_OPTION_bool, yes[i], &value));
+        assert_true(sp_options_parse(SP_OPTION_bool, yes[i], &value));
         assert_true(value);
     }
     for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
         value = true;
-        assert_true(sp_option_parse(SP_OPTION_bool, no[i], &value));
+        assert_true(sp_options_parse(SP_OPTION_bool, no[i], &value));
         assert_false(value);
     }
     for (size_t i = 0; i < sizeof(neither) / sizeof(neither[0]); i++)
-        assert_false(sp_option_parse(SP_OPTION_bool, neither[i], &value));
+        assert_false(sp_options_parse(SP_OPTION_bool, neither[i], &value));
 }
 
 // Strings do not cross to the parent, so they are compared in the child.
@@ -120,6 +121,7 @@ struct seen {
     bool same_after_setenv;
 };
 
+// The log chooses its level when it is first asked for it, and reports then.
 static void look(void *result) {
     struct seen *seen = result;
     const struct sp_options *options = sp_options();
@@ -130,6 +132,8 @@ static void look(void *result) {
     seen->log_is_null = !options->log;
     seen->driver_api = options->driver_api;
     seen->address_space = options->address_space;
+    sp_log_enabled(SP_LOG_WARN);
+    sp_log_enabled(SP_LOG_WARN);
 }
 
 static void clear_environment(void) {

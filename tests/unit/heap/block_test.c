@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
-#include "heap/block.h"
+#include "heap/chain.h"
 #include "unit/heap/random.h"
 
 #define BASE  ((uint64_t)1 << 40)

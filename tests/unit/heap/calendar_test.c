@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "heap/chain.h"
 #include "heap/tier.h"
 #include "unit/heap/random.h"
 

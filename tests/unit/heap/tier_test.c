@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "heap/chain.h"
 #include "heap/tier.h"
 #include "unit/heap/random.h"
 

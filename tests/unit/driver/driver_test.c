@@ -304,7 +304,7 @@ static void a_name_that_makes_the_path_too_long_is_not_looked_for(void **state) 
     (void)state;
     static char name[PATH_MAX], path[PATH_MAX];
     memset(name, 'x', sizeof name - 1);
-    assert_false(sp_driver_beside(name, path));
+    assert_false(sp_beside_path(name, path));
     assert_string_equal(path, "");
 }
 
@@ -468,7 +468,7 @@ static void two_threads_that_load_at_once_get_the_same_driver_from_one_load(void
 }
 
 static void note_forked(void *seen) {
-    *(bool *)seen = sp_process_is_forked();
+    *(bool *)seen = sp_fork_is_child();
 }
 
 static void load_and_fork(void *shared) {

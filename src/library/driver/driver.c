@@ -1,9 +1,8 @@
-// Finds the driver library and binds the entry points of table.h, once for each process.
-//
-// The thread that comes first loads, under a pthread_once; nothing here is written afterwards. An
-// entry point is looked up only if the driver's version and STREAMPOOL_DRIVER_API both allow it, so
-// that a capped driver looks exactly like an old one: 11.3 brought cuGetProcAddress, 12.0 its form
-// with five parameters, and below that only the symbols that the library exports are used.
+// The driver is loaded by the first thread that asks, under a pthread_once; nothing here is written
+// afterwards. An entry point is looked up only if the driver's version and STREAMPOOL_DRIVER_API
+// both allow it, so that a capped driver looks exactly like an old one: 11.3 brought
+// cuGetProcAddress, 12.0 its form with five parameters, and below that only the symbols that the
+// library exports are used.
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -15,6 +14,7 @@
 #include "base/fork.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/options.h"
 #include "driver/beside.h"
 #include "driver/driver.h"
@@ -22,7 +22,7 @@
 #define DEFAULT_LIBRARY "libcuda.so.1"
 #define OLDEST_VERSION  10020
 
-// What STREAMPOOL_DRIVER says for the simulated driver that comes with the library.
+// STREAMPOOL_DRIVER has this word for the simulated driver that comes with the library.
 #define SIMULATED_WORD    "sim"
 #define SIMULATED_LIBRARY "libstreampool_simcuda.so"
 
@@ -35,13 +35,23 @@ typedef CUresult (*get_proc_address_11030)(const char *symbol, void **function, 
 typedef CUresult (*get_proc_address_12000)(const char *symbol, void **function, int version,
                                            uint64_t flags, CUdriverProcAddressQueryResult *status);
 
-// Where entry points are looked for. At most one of the two ask_ functions is set.
+// A source is the library in which entry points are looked up, and the way to look them up: at most
+// one of the two ask_ functions is set.
 struct source {
     void *library;
-    int version; // 0 where the library does not say
+    int version; // 0 where the library does not tell it
     int api_version;
     get_proc_address_11030 ask_11030;
     get_proc_address_12000 ask_12000;
+};
+
+static const struct {
+    CUresult error;
+    const char *name;
+} error_names[] = {
+#define SP_DRIVER_ERROR_NAME(name, number) {name, #name},
+    SP_DRIVER_ERRORS(SP_DRIVER_ERROR_NAME)
+#undef SP_DRIVER_ERROR_NAME
 };
 
 const struct sp_driver_entry sp_driver_entries[] = {
@@ -59,8 +69,8 @@ static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static struct sp_driver loaded_driver;
 static CUresult load_result;
 
-// The text is complete once problem_known is set. Room for a long path and the name of every entry
-// point.
+// The text is complete once problem_known is set. It has room for a long path and the name of every
+// entry point.
 static char problem[16384];
 static size_t problem_length;
 static atomic_bool problem_known;
@@ -72,10 +82,26 @@ __attribute__((format(printf, 1, 2))) static void tell_problem(const char *forma
     int written = vsnprintf(problem + problem_length, room, format, arguments);
     va_end(arguments);
     if (written > 0)
-        problem_length += (size_t)written < room ? (size_t)written : room - 1;
+        problem_length += sp_min((size_t)written, room - 1);
 }
 
-// dlsym returns functions as data pointers, and C has no cast between the two.
+static const char *name_in_table(CUresult error) {
+    for (size_t i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++) {
+        if (error_names[i].error == error)
+            return error_names[i].name;
+    }
+    return "CUDA_ERROR_?";
+}
+
+const char *sp_driver_error_name(CUresult error) {
+    const struct sp_driver *driver = sp_driver;
+    const char *name = NULL;
+    if (driver && driver->cuGetErrorName(error, &name) == CUDA_SUCCESS && name)
+        return name;
+    return name_in_table(error);
+}
+
+// Binds a function. dlsym returns functions as data pointers, and C has no cast between the two.
 static void bind(void *pointer_to_function_pointer, void *function) {
     memcpy(pointer_to_function_pointer, &function, sizeof(function));
 }
@@ -92,7 +118,7 @@ static const char *library_path(void) {
     return is_simulated_word() ? simulated_path : chosen ? chosen : DEFAULT_LIBRARY;
 }
 
-// How it was chosen, in front of its path.
+// Returns the words in front of the path that say how the library was chosen.
 static const char *path_prefix(void) {
     if (is_simulated_word())
         return "STREAMPOOL_DRIVER=" SIMULATED_WORD ": ";
@@ -100,7 +126,7 @@ static const char *path_prefix(void) {
 }
 
 static CUresult open_library(struct source *source) {
-    if (is_simulated_word() && !sp_driver_beside(SIMULATED_LIBRARY, simulated_path)) {
+    if (is_simulated_word() && !sp_beside_path(SIMULATED_LIBRARY, simulated_path)) {
         tell_problem("no CUDA driver: STREAMPOOL_DRIVER=" SIMULATED_WORD
                      ": the folder of this library can't be found out");
         return CUDA_ERROR_NOT_FOUND;
@@ -114,8 +140,8 @@ static CUresult open_library(struct source *source) {
     return CUDA_ERROR_NOT_FOUND;
 }
 
-// A library that does not even say its version is searched for everything, so that all it lacks is
-// named.
+// Reads the driver's version. A library that does not even tell that is searched for everything, so
+// that all it lacks is named.
 static CUresult read_version(struct source *source) {
     driver_get_version get_version;
     bind(&get_version, dlsym(source->library, "cuDriverGetVersion"));
@@ -143,7 +169,7 @@ static void find_get_proc_address(struct source *source) {
         bind(&source->ask_11030, dlsym(source->library, "cuGetProcAddress"));
 }
 
-// Null where the driver has no such entry point.
+// Returns an entry point, or null where the driver has none of that name and version.
 static void *find_function(const struct source *source, const struct sp_driver_entry *entry) {
     void *function = NULL;
     CUresult error = CUDA_SUCCESS;
@@ -204,7 +230,8 @@ bool sp_driver_is_scheduled(void) {
     return is_scheduled && is_scheduled() != 0;
 }
 
-// In its scheduled mode the simulated driver decides who runs while a lock is held.
+// Lets the simulated driver decide which thread runs while a lock is held, which it does in its
+// scheduled mode.
 static void install_lock_hook(const struct source *source) {
     void (*hook)(int contended);
     bind(&hook, dlsym(source->library, "simcudaLockEvent"));
@@ -242,7 +269,8 @@ static CUresult load_driver(struct sp_driver *driver) {
     driver->api_version = source.api_version;
     driver->path = library_path();
     install_lock_hook(&source);
-    // From here on the library stays: it may have started threads, or registered handlers.
+    // Once initialised the library stays loaded: it may have started threads or registered
+    // handlers.
     return start_driver(driver);
 
 close_library:

@@ -1,0 +1,55 @@
+// Chains: the blocks of one address range, in order.
+//
+// A chain covers its range without a gap: every address of it lies in exactly one block, and each
+// block knows its neighbours.
+//
+//   block.address + block.size == block.next->address, up to the chain's end
+//   all sizes and addresses are multiples of SP_ALIGNMENT
+//
+// The lock of the pool that owns the chain guards it.
+#ifndef STREAMPOOL_HEAP_CHAIN_H
+#define STREAMPOOL_HEAP_CHAIN_H
+
+#include "heap/block.h"
+
+struct sp_leaf;
+
+struct sp_chain {
+    uint64_t address;
+    uint64_t size;
+    struct sp_block *first;
+    // Descriptors for the next blocks, which are taken with no lock but the chain's own.
+    struct sp_block *spare;
+    uint32_t spare_count;
+    struct sp_leaf **leaves; // see heap/units.h
+};
+
+static inline bool sp_chain_covers(const struct sp_chain *chain, uint64_t address) {
+    return address >= chain->address && address - chain->address < chain->size;
+}
+
+// Makes a chain of one block, which is BUSY and in no index. False without host memory.
+bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size);
+
+// Gives all descriptors back, whatever the blocks are. Does nothing to a chain that is all zero.
+void sp_chain_close(struct sp_chain *chain);
+
+// The block at the chain's end.
+struct sp_block *sp_chain_last(const struct sp_chain *chain);
+
+// The block that an address of the range lies in.
+struct sp_block *sp_chain_find(const struct sp_chain *chain, uint64_t address);
+
+// Makes the chain longer by `more` bytes, which are a block of their own at its end, BUSY and in no
+// index. Null without host memory; then nothing has changed.
+struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more);
+
+// Makes the chain shorter by `less` bytes at the end of its last block, which is in no index and
+// has no fences. They are not the whole chain. Returns the rest of that block, or null.
+struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less);
+
+// For checks: order, adjacency, the neighbours' agreement, the tables of units and of rows; no two
+// holes touch; and exactly the free blocks and the holes are in a tier.
+bool sp_chain_check(const struct sp_chain *chain);
+
+#endif

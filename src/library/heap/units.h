@@ -1,0 +1,101 @@
+// Units: the table by which a chain finds the block at an address.
+//
+// A *unit* is 2 MiB of the chain's range. The table has an entry for each: the first block that
+// begins in it, or null. The entries stand in *leaves* of 512 units. A leaf is made when the first
+// block begins in its part of the range, as a range has room for a whole device, and a new pool
+// should not pay for that.
+//
+//   exactly the first block of each unit stands in the table
+//
+// The lock of the pool that owns the chain guards the table.
+#ifndef STREAMPOOL_HEAP_UNITS_H
+#define STREAMPOOL_HEAP_UNITS_H
+
+#include "base/cold.h"
+#include "heap/chain.h"
+
+enum { SP_UNIT_SHIFT = 21, SP_LEAF_SHIFT = 9, SP_LEAF_UNITS = 1 << SP_LEAF_SHIFT };
+
+struct sp_leaf {
+    uint8_t rows[SP_LEAF_UNITS]; // see heap/rows.h
+    uint8_t rows_most;           // no entry is larger
+    struct sp_block *first[];
+};
+
+// The number of the unit that an address lies in.
+static inline size_t sp_units_at(const struct sp_chain *chain, uint64_t address) {
+    return (size_t)((address - chain->address) >> SP_UNIT_SHIFT);
+}
+
+static inline size_t sp_units_count(const struct sp_chain *chain) {
+    return (size_t)((chain->size - 1) >> SP_UNIT_SHIFT) + 1;
+}
+
+// How many leaves the chain has room for.
+static inline size_t sp_units_leaves(const struct sp_chain *chain) {
+    return ((sp_units_count(chain) - 1) >> SP_LEAF_SHIFT) + 1;
+}
+
+// The leaf of a unit, or null where no block has begun.
+static inline struct sp_leaf *sp_units_leaf(const struct sp_chain *chain, size_t unit) {
+    return chain->leaves[unit >> SP_LEAF_SHIFT];
+}
+
+// The entry of a unit whose leaf has been made.
+static inline struct sp_block **sp_units_entry(const struct sp_chain *chain, size_t unit) {
+    return &sp_units_leaf(chain, unit)->first[unit & (SP_LEAF_UNITS - 1)];
+}
+
+// A block is the first in its unit if the one before it begins in another. The chain itself tells,
+// so that the table is touched only for these.
+static inline bool sp_units_is_first(const struct sp_block *block, size_t unit) {
+    return !block->prev || sp_units_at(block->chain, block->prev->address) != unit;
+}
+
+// Enters a block whose neighbours are known and for which there is room.
+static inline void sp_units_enter(struct sp_block *block) {
+    size_t unit = sp_units_at(block->chain, block->address);
+    if (sp_units_is_first(block, unit))
+        *sp_units_entry(block->chain, unit) = block;
+}
+
+// Takes out a block that is about to become part of the one before it.
+static inline void sp_units_leave(const struct sp_block *block) {
+    const struct sp_chain *chain = block->chain;
+    size_t unit = sp_units_at(chain, block->address);
+    if (!sp_units_is_first(block, unit))
+        return;
+    bool next_begins_here = block->next && sp_units_at(chain, block->next->address) == unit;
+    *sp_units_entry(chain, unit) = next_begins_here ? block->next : NULL;
+}
+
+// Makes an empty table for a chain that has its address and size. False without host memory.
+bool sp_units_open(struct sp_chain *chain);
+
+// Frees the table.
+void sp_units_close(struct sp_chain *chain);
+
+// Makes the leaf for an address. False without host memory. Called by sp_units_make_room().
+bool sp_units_make_leaf(struct sp_chain *chain, uint64_t address);
+
+// Makes room for a block to begin at an address. False without host memory.
+static inline bool sp_units_make_room(struct sp_chain *chain, uint64_t address) {
+    return SP_LIKELY(sp_units_leaf(chain, sp_units_at(chain, address))) ||
+           sp_units_make_leaf(chain, address);
+}
+
+// Makes the table one for a chain of `size` bytes, more than it has. False without host memory;
+// then nothing has changed.
+bool sp_units_extend(struct sp_chain *chain, uint64_t size);
+
+// Forgets the units that a chain of `size` bytes, less than it has, doesn't reach. No block may
+// begin in them.
+void sp_units_shrink(struct sp_chain *chain, uint64_t size);
+
+// The last block in the table that begins at an address of the chain or before it.
+struct sp_block *sp_units_find(const struct sp_chain *chain, uint64_t address);
+
+// For checks: the table has the block exactly if it is the first of its unit.
+bool sp_units_check(const struct sp_block *block);
+
+#endif
