@@ -1,5 +1,6 @@
 // poolMallocAsync and its like.
 #include "api/api.h"
+#include "order/remember.h"
 #include "pool/at_hand.h"
 #include "pool/promises.h"
 

@@ -6,7 +6,9 @@
 // it. What is left to do then is the same: give up a slab, file a block, record an event. The
 // account is settled last wherever the pool is needed: a pool that was given up may be taken apart
 // once nothing is used.
+#include "base/atomic.h"
 #include "order/foreign.h"
+#include "order/identity.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "pool/at_hand.h"
@@ -70,7 +72,7 @@ SP_APART unsigned sp_lane_count_late_locked(struct sp_lane *lane, uint64_t seque
     unsigned left = 0;
     if (!sp_lane_count_unfenced(lane, sequence, bytes))
         return 0;
-    if (lane->stream->identified) {
+    if (!sp_identity_records_each_free(lane->stream)) {
         count_record_locked(lane, 1);
         left = SP_LEFT_RECORD;
     }
@@ -175,7 +177,7 @@ static void ask_for_other_context(const struct release *release) {
 
 static void make_known(const struct release *release) {
     struct sp_stream *stream = release->stream;
-    if (!stream->identified)
+    if (sp_identity_records_each_free(stream))
         return;
     if (release->left & SP_LEFT_RECORD)
         record_counted(release->lane, stream);
@@ -266,7 +268,7 @@ static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
     sp_biased_acquire(&lane->lock);
     if (lane->stream == stream)
         put = sp_lane_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
-    if (put.left != SP_LEFT_ALL && !stream->identified)
+    if (put.left != SP_LEFT_ALL && sp_identity_records_each_free(stream))
         count_record_locked(lane, 1);
     sp_biased_release(&lane->lock);
     return put.left == SP_LEFT_ALL ? not_live(pointer)
@@ -296,7 +298,7 @@ static void count(struct release *release, uint64_t bytes) {
         return;
     sp_biased_acquire(&lane->lock);
     release->left |= sp_lane_count_freed_locked(lane, release->sequence, bytes);
-    if (!release->stream->identified)
+    if (sp_identity_records_each_free(release->stream))
         count_record_locked(lane, 1);
     sp_biased_release(&lane->lock);
 }

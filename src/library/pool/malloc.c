@@ -1,9 +1,11 @@
 // Allocating what the lane doesn't have at hand (pool/at_hand.h): blocks that others returned to
 // its slabs, and behind them the ladder.
-#include "order/chain.h"
+#include "base/atomic.h"
 #include "order/end.h"
+#include "order/identity.h"
 #include "order/mark.h"
 #include "order/poll.h"
+#include "order/slot.h"
 #include "pool/at_hand.h"
 #include "pool/refusal.h"
 #include "pool/runtime.h"
@@ -49,7 +51,7 @@ static void note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
         sp_action_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
         return;
     slab->last_sequence = sp_progress_number(lane->stream);
-    sp_number_raise(&lane->stream->freed, slab->last_sequence);
+    sp_raise(&lane->stream->freed, slab->last_sequence);
 }
 
 static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
@@ -448,8 +450,9 @@ SP_APART poolError_t sp_pool_malloc_near(struct sp_pool *pool, poolMemPool_t han
 SP_APART poolError_t sp_pool_malloc_slowly(struct sp_pool *pool, poolMemPool_t handle,
                                            struct sp_stream *stream, size_t size,
                                            unsigned int flags, void **pointer) {
-    poolError_t error =
-        stream->identified ? poolSuccess : order_behind_chain(pool, handle, stream, size);
+    poolError_t error = sp_identity_records_each_free(stream)
+                            ? order_behind_chain(pool, handle, stream, size)
+                            : poolSuccess;
     if (error != poolSuccess)
         return error;
     if (flags & poolMallocFixed)
