@@ -1,6 +1,7 @@
 #include "support/room.h"
 
 #include "base/checked.h"
+#include "order/resolve.h"
 #include "pool/collect.h"
 #include "pool/runtime.h"
 #include "support/check.h"
@@ -96,7 +97,7 @@ uint64_t test_room(const struct test_live *live, struct sp_pool *pool) {
 uint64_t test_room_in_reach(const struct test_live *live, struct sp_pool *pool, CUstream stream) {
     struct sp_stream *taker;
     struct sp_pool *walked = NULL;
-    DRIVER(sp_identity_resolve(stream, &taker));
+    DRIVER(sp_resolve_stream(stream, &taker));
     while ((walked = sp_device_next_pool(pool->device, walked)))
         sp_collect_all(walked);
     return room_for(live, pool, taker);

@@ -3,6 +3,7 @@
 #ifndef STREAMPOOL_API_API_H
 #define STREAMPOOL_API_API_H
 
+#include "order/resolve.h"
 #include "pool/runtime.h"
 
 // The stream of a `_ptsz` variant, in which stream 0 is the calling thread's default stream.
@@ -28,7 +29,7 @@ SP_APART poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool,
 // Finds the stream after the driver has answered a question about the handle, which shows that a
 // context is current.
 static inline poolError_t sp_api_stream_at_once(CUstream handle, struct sp_stream **stream) {
-    CUresult error = sp_identity_resolve(handle, stream);
+    CUresult error = sp_resolve_stream(handle, stream);
     return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "identifying the stream");
 }
 

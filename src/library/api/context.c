@@ -2,6 +2,7 @@
 #include "api/api.h"
 
 #include "order/context.h"
+#include "order/resolve.h"
 
 static _Thread_local bool demands;
 
@@ -26,11 +27,11 @@ CUresult sp_api_supply_context(CUresult error, CUstream handle, const struct sp_
 }
 
 poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool, struct sp_stream **stream) {
-    CUresult error = sp_identity_resolve(handle, stream);
+    CUresult error = sp_resolve_stream(handle, stream);
     if (error != CUDA_SUCCESS) {
         error = sp_api_supply_context(error, handle, pool);
         if (error == CUDA_SUCCESS)
-            error = sp_identity_resolve(handle, stream);
+            error = sp_resolve_stream(handle, stream);
     }
     return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "identifying the stream");
 }

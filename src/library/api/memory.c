@@ -1,5 +1,6 @@
 // The calls that allocate and free memory.
 #include "api/api.h"
+#include "order/remember.h"
 #include "pool/free.h"
 #include "pool/lane.h"
 #include "pool/malloc.h"

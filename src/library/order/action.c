@@ -1,30 +1,26 @@
 #include "order/action.h"
 
-#include "order/chain.h"
+#include "order/identity.h"
 #include "order/mark.h"
 #include "order/private_event.h"
 
-static enum sp_stream_kind kind_of(const struct sp_stream *stream) {
-    return (enum sp_stream_kind)atomic_load_explicit(&stream->kind, memory_order_relaxed);
-}
-
 // An event stands behind the fence, whoever waits for it.
 static bool is_recorded(const struct sp_stream *stream, uint64_t sequence) {
-    return sequence <= atomic_load_explicit(&stream->recorded, memory_order_acquire);
+    return sequence <= sp_load_acquire(&stream->recorded);
 }
 
 // An action of the stream stands behind its frees up to the number. On the legacy stream the record
 // of a mark is one, too.
 static bool has_acted(const struct sp_stream *stream, uint64_t sequence) {
-    return sequence <= atomic_load_explicit(&stream->acted, memory_order_acquire) ||
-           (kind_of(stream) == SP_STREAM_LEGACY && is_recorded(stream, sequence));
+    return sequence <= sp_load_acquire(&stream->acted) ||
+           (sp_stream_kind_of(stream) == SP_STREAM_LEGACY && is_recorded(stream, sequence));
 }
 
-// Measured on an H200: the legacy stream also waits for work of a blocking stream that was
-// destroyed meanwhile.
+// The legacy stream also waits for work of a blocking stream that was destroyed meanwhile (measured
+// on an H200).
 bool sp_action_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence) {
     const struct sp_stream *owner = sp_stream_at(fence.slot);
-    return sp_rule_legacy_ordered(kind_of(owner), kind_of(taker),
+    return sp_rule_legacy_ordered(sp_stream_kind_of(owner), sp_stream_kind_of(taker),
                                   has_acted(owner, fence.sequence)) &&
            sp_stream_is_of(owner, taker->context, taker->context_id);
 }
@@ -83,16 +79,16 @@ static CUresult act_by_mark(struct sp_stream *stream, enum sp_debt debt) {
         return error;
     error = call_relaxed(sp_private_event_wait, stream, mark->event);
     if (error == CUDA_SUCCESS)
-        sp_number_raise(&stream->acted, mark->sequence);
+        sp_raise(&stream->acted, mark->sequence);
     sp_mark_release(mark);
     return error;
 }
 
-// The event of a legacy stream's actions, made with the first of them. Where two threads make one,
-// the first to say so has it kept.
+// The event of a legacy stream's actions is made with the first of them. Where two threads make
+// one, that of the first to say so is kept.
 static CUresult event_for_actions(struct sp_stream *stream, CUevent *event) {
     CUevent made, none = NULL;
-    *event = atomic_load_explicit(&stream->action, memory_order_acquire);
+    *event = sp_load_acquire(&stream->action);
     if (*event)
         return CUDA_SUCCESS;
     CUresult error = sp_private_event_create(stream, &made);
@@ -115,20 +111,15 @@ static CUresult act_by_record(struct sp_stream *stream) {
     uint64_t sequence = sp_progress_close(stream);
     error = call_relaxed(record, stream, event);
     if (error == CUDA_SUCCESS)
-        sp_number_raise(&stream->acted, sequence);
+        sp_raise(&stream->acted, sequence);
     return error;
 }
 
-static CUresult act_by_chain(struct sp_stream *stream) {
-    uint64_t closed;
-    CUresult error = sp_stream_extend_chain(stream, &closed);
-    return error == CUDA_SUCCESS ? sp_stream_order_behind_chain(stream) : error;
+CUresult sp_action_by_event(struct sp_stream *stream, enum sp_debt debt) {
+    return sp_stream_kind_of(stream) == SP_STREAM_LEGACY ? act_by_record(stream)
+                                                         : act_by_mark(stream, debt);
 }
 
 CUresult sp_action_make(struct sp_stream *stream, enum sp_debt debt) {
-    if (debt == SP_DEBT_NONE)
-        return CUDA_SUCCESS;
-    if (!stream->identified)
-        return act_by_chain(stream);
-    return kind_of(stream) == SP_STREAM_LEGACY ? act_by_record(stream) : act_by_mark(stream, debt);
+    return debt == SP_DEBT_NONE ? CUDA_SUCCESS : sp_identity_of(stream)->act(stream, debt);
 }

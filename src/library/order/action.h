@@ -30,31 +30,25 @@
 
 #include "order/progress.h"
 
-static inline bool sp_stream_acts(const struct sp_stream *stream) {
-    return atomic_load_explicit(&stream->acts, memory_order_relaxed);
-}
-
-// Whether the next action of a stream runs after a fence of another one, by the legacy stream's
+// True when the next action of a stream runs after a fence of another one, by the legacy stream's
 // order.
 bool sp_action_is_legacy_ordered(const struct sp_stream *taker, struct sp_fence fence);
 
-// What an action is owed for, the dearer one last.
-enum sp_debt {
-    SP_DEBT_NONE,
-    SP_DEBT_OWN, // what the stream freed itself: an event that stands behind that already will do
-    SP_DEBT_OTHERS, // what the other side freed: the action comes behind it, so it is a new one
-};
-
-// What a stream that acts owes for memory that it freed under this number itself; and for memory
-// with these fences, which the reuse rule has let it have. `is_complete` is what the memory's pool
-// takes for known.
+// Returns what a stream that acts owes for memory that it freed under this number itself.
+// `is_complete` tells what the memory's pool takes for known.
 enum sp_debt sp_action_debt_for_own(const struct sp_stream *taker, uint64_t sequence,
                                     bool (*is_complete)(struct sp_fence fence));
+
+// Returns what a stream that acts owes for memory with these fences, which the reuse rule has let
+// it have.
 enum sp_debt sp_action_debt_for(const struct sp_stream *taker, const struct sp_fence_set *fences,
                                 bool (*is_complete)(struct sp_fence fence));
 
-// Makes the action that is owed. Only inside a call that was given the stream. May block where the
-// stream's queue is full.
+// Makes the action that is owed. It is called only inside a call that was given the stream. It may
+// block where the stream's queue is full.
 CUresult sp_action_make(struct sp_stream *stream, enum sp_debt debt);
+
+// For order/identity.h: makes the action of an identified stream. There is a debt.
+CUresult sp_action_by_event(struct sp_stream *stream, enum sp_debt debt);
 
 #endif

@@ -1,24 +1,27 @@
 #include "order/borrow.h"
 
+#include "order/context.h"
+#include "order/identity.h"
+
 static bool is_legacy(const struct sp_stream *stream) {
-    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == SP_STREAM_LEGACY;
+    return sp_stream_kind_of(stream) == SP_STREAM_LEGACY;
 }
 
 bool sp_borrow_is_possible(const struct sp_stream *stream) {
-    return stream->identified && (is_legacy(stream) || !stream->is_default);
+    return !sp_identity_records_each_free(stream) && (is_legacy(stream) || !stream->is_default);
 }
 
 static bool is_of_living_context(const struct sp_stream *stream, const struct sp_stream *callers) {
     return (callers && sp_stream_is_of(stream, callers->context, callers->context_id)) ||
-           sp_stream_is_of_current_context(stream);
+           sp_context_is_current(stream->context, stream->context_id);
 }
 
-// Whoever destroys the stream takes the handle back first, and then looks for borrowers.
+// A thread that destroys the stream takes the handle back first, and then looks for borrowers.
 static bool borrow_by_handle(struct sp_stream *stream) {
-    atomic_fetch_add(&stream->borrowers, 1);
+    atomic_fetch_add(&stream->handle_use.borrowers, 1);
     if (atomic_load(&stream->known_as) != 0)
         return true;
-    atomic_fetch_sub(&stream->borrowers, 1);
+    atomic_fetch_sub(&stream->handle_use.borrowers, 1);
     return false;
 }
 
@@ -34,5 +37,5 @@ void sp_borrow_end(struct sp_stream *stream) {
     if (is_legacy(stream))
         sp_driver->cuCtxPopCurrent(&popped);
     else
-        atomic_fetch_sub(&stream->borrowers, 1);
+        atomic_fetch_sub(&stream->handle_use.borrowers, 1);
 }

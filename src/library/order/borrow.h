@@ -1,6 +1,6 @@
 // Borrowed streams: passed to the driver outside of any call that was given them.
 //
-// Otherwise nothing does that: the stream could be destroyed meanwhile, or be capturing. It is for
+// Nothing else does that: the stream could be destroyed meanwhile, or be capturing. It is for
 // programs that promise that none of their streams ever captures, and that each is destroyed
 // through the library, which then waits until it is given back. The legacy stream of a context is
 // never destroyed without it, and is that of the current context: it can be borrowed where the
@@ -10,13 +10,15 @@
 
 #include "order/stream.h"
 
-// Whether streams of this kind can be borrowed, if their program promises that: those that more
-// than one thread can name, and that the driver can tell from others.
+// True when streams of this kind can be borrowed, if their program promises that: those that more
+// than one thread can name, and whose frees leave something to be recorded.
 bool sp_borrow_is_possible(const struct sp_stream *stream);
 
-// False when it isn't there to be had. `callers` is the stream that the caller was just passed, or
-// null. One at a time for each thread.
+// Borrows the stream. False when it isn't there to be had. `callers` is the stream that the caller
+// was just passed, or null. A thread borrows one stream at a time.
 bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers);
+
+// Gives the stream back.
 void sp_borrow_end(struct sp_stream *stream);
 
 #endif

@@ -8,7 +8,7 @@ void sp_clock_clear(struct sp_clock *clock) {
     *clock = (struct sp_clock){0, 0, NULL};
 }
 
-// The index of the first entry whose slot is not less.
+// Returns the index of the first entry whose slot is not less.
 static uint32_t find(const struct sp_clock *clock, uint32_t slot) {
     uint32_t low = 0;
     uint32_t high = clock->count;

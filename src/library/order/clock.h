@@ -1,4 +1,4 @@
-// Clocks: what a stream is known to run after.
+// Clocks: a clock says what a stream is known to run after.
 //
 // A clock holds, for some streams, the latest sequence number that the clock's owner is ordered
 // behind. It is sparse and sorted by slot, and entries that are known to be complete may be dropped
@@ -20,13 +20,20 @@ struct sp_clock {
 
 void sp_clock_clear(struct sp_clock *clock);
 
-// The number that the owner is ordered behind in the stream of a slot; 0 when none is known.
+// Returns the number that the owner is ordered behind in the stream of a slot; 0 when none is
+// known.
 uint64_t sp_clock_at(const struct sp_clock *clock, uint32_t slot);
 
-// Raises one entry, all entries of another clock, or makes a copy into an empty clock. False
-// without host memory; then the clock says no more than it did, and nothing that isn't so.
+// The next three are false without host memory; then the clock says less than it might, and nothing
+// that isn't so.
+
+// Raises one entry.
 bool sp_clock_raise(struct sp_clock *clock, struct sp_fence fence);
+
+// Raises all entries of another clock.
 bool sp_clock_join(struct sp_clock *clock, const struct sp_clock *from);
+
+// Copies another clock into an empty one.
 bool sp_clock_copy(struct sp_clock *clock, const struct sp_clock *from);
 
 // Drops every entry for which `gone` says so.

@@ -1,29 +1,14 @@
 #include "order/context.h"
 
-#include "order/sentinel.h"
-
-static CUresult ask_driver(CUcontext context, uint64_t *id) {
-    unsigned long long value = 0;
-    CUresult error = sp_native_noted(sp_driver->cuCtxGetId(context, &value), "cuCtxGetId");
-    *id = value;
-    return error;
-}
+#include "order/identity.h"
 
 CUresult sp_context_id(CUcontext context, uint64_t *id) {
-    return sp_driver->cuCtxGetId ? ask_driver(context, id) : sp_sentinel_id(context, id);
-}
-
-static CUresult known_id(CUcontext context, uint64_t *id) {
-    return sp_driver->cuCtxGetId ? ask_driver(context, id) : sp_sentinel_known_id(context, id);
+    return sp_identity_now()->context_id(context, id);
 }
 
 // Any other answer says nothing, and a context that nothing is known of is taken for alive.
 bool sp_context_is_gone(CUcontext context, uint64_t id) {
-    unsigned long long now = 0;
-    if (!sp_driver->cuCtxGetId)
-        return sp_sentinel_is_gone(context, id);
-    CUresult error = sp_driver->cuCtxGetId(context, &now);
-    return error == CUDA_ERROR_CONTEXT_IS_DESTROYED || (error == CUDA_SUCCESS && now != id);
+    return sp_identity_now()->context_is_gone(context, id);
 }
 
 CUresult sp_context_device(CUcontext context, int *device) {
@@ -51,5 +36,13 @@ size_t sp_context_free_memory(CUcontext context) {
 CUresult sp_context_current(CUcontext *context, uint64_t *id) {
     *id = 0;
     CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
-    return error == CUDA_SUCCESS && *context ? known_id(*context, id) : error;
+    return error == CUDA_SUCCESS && *context ? sp_identity_now()->known_context_id(*context, id)
+                                             : error;
+}
+
+bool sp_context_is_current(CUcontext context, uint64_t id) {
+    CUcontext current = NULL;
+    uint64_t current_id;
+    return sp_context_current(&current, &current_id) == CUDA_SUCCESS && current == context &&
+           current_id == id;
 }

@@ -1,8 +1,8 @@
 // Contexts: which one is current, and which incarnation a handle stands for.
 //
 // A context's handle can come back for another one: that of a device's primary context always does.
-// An id tells them apart, and is never 0: the driver's own (cuCtxGetId, 12.0), and where there is
-// none, that of the context's sentinel (sentinel.h).
+// An id tells them apart, and is never 0. Where it comes from depends on the driver: see
+// order/identity.h.
 #ifndef STREAMPOOL_ORDER_CONTEXT_H
 #define STREAMPOOL_ORDER_CONTEXT_H
 
@@ -12,20 +12,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Of a context that is alive. One driver call; more at the first use of a context that gets a
-// sentinel.
+// Tells the id of a context that is alive. It is one driver call, and more at the first use of a
+// context that gets a sentinel.
 CUresult sp_context_id(CUcontext context, uint64_t *id);
+
+// Tells the ordinal of the context's device.
 CUresult sp_context_device(CUcontext context, int *device);
 
-// What its device has free by the driver's account; 0 when that doesn't say.
+// Returns what the context's device has free by the driver's account; 0 when that doesn't say.
 size_t sp_context_free_memory(CUcontext context);
 
-// Whether this incarnation was destroyed or reset: its work has completed then, and its events are
-// gone. The driver can be asked about any context that there ever was.
+// True when this incarnation was destroyed or reset: its work has completed then, and its events
+// are gone. The driver can be asked about any context that there ever was.
 bool sp_context_is_gone(CUcontext context, uint64_t id);
 
-// The calling thread's current one, (null, 0) for none. The id is 0 too where no stream of the
-// context was ever met.
+// Tells the calling thread's current context, (null, 0) for none. The id is 0 too where no stream
+// of the context was ever met.
 CUresult sp_context_current(CUcontext *context, uint64_t *id);
+
+// True when this incarnation is the calling thread's current context.
+bool sp_context_is_current(CUcontext context, uint64_t id);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define PATIENCE_AT_EXIT (2 * SP_SECOND)
 
-// One synchronise.
+// A wait is one synchronise.
 struct wait {
     struct sp_list link; // among those under way
     CUcontext context;
@@ -92,7 +92,7 @@ static void *run(void *argument) {
     return NULL;
 }
 
-// False once the time is over.
+// Waits for the end of a synchronise. False once the time is over.
 static bool await_end_of_one_locked(uint64_t end) {
     return sp_condition_wait_until(&waits.ended, &waits.lock, end);
 }
@@ -134,7 +134,7 @@ static bool is_under_way_locked(const struct sp_stream *stream) {
 
 // ----------------------------------------------------------------------------------------- waiting
 
-// Whether the thread has ended; else it frees the synchronise when it does.
+// True when the thread has ended; else it frees the synchronise when it does.
 static bool await_locked(struct wait *wait, uint64_t end) {
     while (!wait->is_done && await_end_of_one_locked(end))
         ;
@@ -142,7 +142,8 @@ static bool await_locked(struct wait *wait, uint64_t end) {
     return wait->is_done;
 }
 
-// One that is under way already has closed its numbers before: it may know less than is asked for.
+// A synchronise that is under way already has closed its numbers before: it may know less than is
+// asked for.
 static CUresult await_own_locked(const struct sp_stream *stream, uint64_t end) {
     while (is_under_way_locked(stream)) {
         if (!await_end_of_one_locked(end))

@@ -1,20 +1,21 @@
-// A synchronise of a whole context that is waited for no longer than the caller likes.
+// Context waits: a synchronise of a whole context that is waited for no longer than the caller
+// likes.
 //
 // Before CUDA 12.5 nothing else tells what silent non-blocking streams have completed. It runs on a
-// thread of the library's own, one for each context at a time. Who waits for it leaves when his
-// time is over, so a kernel that never ends can't hang the program. The thread then stays until the
-// work ends, and what it finds is published all the same; a process that exits waits for it for two
+// thread of the library's own, one for each context at a time. A caller leaves when its time is
+// over, so a kernel that never ends can't hang the program. The thread then stays until the work
+// ends, and what it finds is published all the same; a process that exits waits for it for two
 // seconds at most.
 //
-// It breaks every capture in the context: so only a program that says that none does has it made.
-// While the simulated driver schedules the threads the calling one makes it, for the driver knows
-// of no other.
+// It breaks every capture in the context: so only a program that says that none captures there has
+// it made. While the simulated driver schedules the threads the calling one makes it, for the
+// driver knows of no other.
 #ifndef STREAMPOOL_ORDER_CONTEXT_WAIT_H
 #define STREAMPOOL_ORDER_CONTEXT_WAIT_H
 
 #include "order/stream.h"
 
-// Whether nothing but this tells of the whole context.
+// True when nothing but such a wait tells of the whole context.
 bool sp_context_wait_is_needed(void);
 
 // Waits for all work of a stream's context, for so long at most, and publishes what is complete.
@@ -22,7 +23,7 @@ bool sp_context_wait_is_needed(void);
 // memory for it, is none. Nothing is done in no time.
 CUresult sp_context_wait_for(const struct sp_stream *stream, uint64_t nanoseconds);
 
-// For tests. Waits until no such thread is left.
+// For tests: waits until no such thread is left.
 void sp_context_wait_end_all(void);
 
 #endif

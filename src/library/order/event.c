@@ -1,5 +1,6 @@
 #include "order/event.h"
 
+#include "order/context.h"
 #include "order/learn.h"
 #include "order/poll.h"
 
@@ -24,12 +25,8 @@ static struct {
     struct entry *first[FIRST_BUCKETS]; // the buckets until there are more entries
 } table = {.bucket_count = FIRST_BUCKETS, .buckets = table.first};
 
-static uint64_t name_of(const struct sp_stream *stream) {
-    return atomic_load_explicit(&stream->key.word[0], memory_order_acquire);
-}
-
 static struct entry **bucket_of(CUevent event) {
-    return &table.buckets[((uintptr_t)event * 0x9E3779B97F4A7C15u >> 32) % table.bucket_count];
+    return &table.buckets[sp_hash((uintptr_t)event) % table.bucket_count];
 }
 
 static struct entry **find_locked(CUevent event) {
@@ -55,7 +52,7 @@ static void link_locked(struct entry *entry) {
     table.count++;
 }
 
-// There is nothing to learn of the mark.
+// True when there is nothing to learn of the mark.
 static bool is_over(const struct sp_mark *mark) {
     return !mark || sp_progress_is_past((struct sp_fence){mark->stream->slot, mark->sequence});
 }
@@ -67,7 +64,7 @@ static void set_buckets(struct entry **buckets, size_t count) {
     table.bucket_count = count;
 }
 
-// As many buckets as entries, or nearly. Without host memory it stays at what it has.
+// Doubles the buckets. Without host memory it stays at what there is.
 static void grow_locked(void) {
     size_t count = table.bucket_count * 2;
     struct entry **larger = calloc(count, sizeof *larger);
@@ -86,8 +83,8 @@ static void grow_locked(void) {
     }
 }
 
-// A few buckets at each call, all in turn: what is over doesn't stay for long, and no call takes
-// long.
+// Sweeps a few buckets at each call, all in turn: what is over doesn't stay for long, and no call
+// takes long.
 static void sweep_some_locked(struct entry **dropped) {
     for (int i = 0; i < SWEPT_AT_ONCE; i++) {
         struct entry **link = &table.buckets[table.swept++ % table.bucket_count];
@@ -130,7 +127,7 @@ static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *ma
     }
     entry->event = event;
     entry->stream = stream;
-    entry->name = name_of(stream);
+    entry->name = sp_stream_word(stream, 0);
     entry->mark = mark;
     sp_lock_acquire(&table.lock);
     sweep_some_locked(&dropped);
@@ -141,15 +138,15 @@ static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *ma
     release(dropped);
 }
 
-// The mark of an event, or null; the reference is the caller's. And the stream that it was recorded
-// in, or null.
+// Returns the mark of an event, or null; the reference is the caller's. Tells the stream that the
+// event was recorded in, or null.
 static struct sp_mark *recall(CUevent event, struct sp_stream **stream) {
     struct sp_mark *mark = NULL;
     *stream = NULL;
     sp_lock_acquire(&table.lock);
     struct entry *entry = *find_locked(event);
     if (entry) {
-        *stream = name_of(entry->stream) == entry->name ? entry->stream : NULL;
+        *stream = sp_stream_word(entry->stream, 0) == entry->name ? entry->stream : NULL;
         mark = entry->mark;
     }
     if (mark)
@@ -172,12 +169,16 @@ CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handl
     return error;
 }
 
+static bool is_of_current_context(const struct sp_mark *mark) {
+    return sp_context_is_current(mark->stream->context, mark->stream->context_id);
+}
+
 // The private event of a mark dies with its context, and the user's event may be a new one at the
 // handle of one that died along: so a mark is waited for only where its context is certain to be
 // alive.
 static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *mark) {
     return sp_stream_is_of(mark->stream, stream->context, stream->context_id) ||
-           sp_stream_is_of_current_context(mark->stream);
+           is_of_current_context(mark);
 }
 
 // The event may have been recorded in a capture since, by a call that we don't see. Then the wait
@@ -203,7 +204,7 @@ static CUresult learn_from(CUevent event, CUresult (*ask)(struct sp_mark *mark),
                            struct sp_stream **stream) {
     struct sp_mark *mark = recall(event, stream);
     CUresult error = CUDA_SUCCESS;
-    if (mark && !is_over(mark) && sp_stream_is_of_current_context(mark->stream))
+    if (mark && !is_over(mark) && is_of_current_context(mark))
         error = ask(mark);
     sp_mark_release(mark);
     return error;

@@ -17,9 +17,9 @@
 
 // `stream` is the one behind the handle, or null when that is capturing: then there is nothing to
 // learn, and even to ask the driver who the stream is would invalidate the capture.
-//
+
 // Records the event in the stream. A mark that can't be made where the user's own record succeeds
-// is no failure of his.
+// is no failure of the call.
 CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle);
 
 // Makes the stream wait for the event, and learns what the stream runs after from now on. `flags`
@@ -27,9 +27,11 @@ CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handl
 CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
                        unsigned int flags);
 
-// Waits for the event, or asks it, and then asks its mark. Sets the stream that the event was
-// recorded in, or null when that is not known, or its slot is another one's by now.
+// Waits for the event, and then asks its mark. Sets the stream that the event was recorded in, or
+// null when that is not known, or its slot is another one's by now.
 CUresult sp_event_synchronize(CUevent event, struct sp_stream **stream);
+
+// Asks the event instead of waiting. Else it is as sp_event_synchronize().
 CUresult sp_event_query(CUevent event, struct sp_stream **stream);
 
 // Destroys the event.

@@ -1,4 +1,4 @@
-// Fences: at which points of which streams a piece of memory was last used.
+// Fences say at which points of which streams a piece of memory was last used.
 //
 // A *fence* is (stream slot, sequence number). A *fence set* holds at most one fence for each
 // stream, the latest; memory gathers several when its pieces were freed on different streams, or
@@ -68,12 +68,12 @@ bool sp_fence_set_reserve(struct sp_fence_set *set, uint32_t extra);
 // host memory.
 bool sp_fence_set_add(struct sp_fence_set *set, struct sp_fence fence);
 
-// The common case: the set is empty, or holds a fence of this stream alone.
+// True in the common case: the set is empty, or holds a fence of this stream alone.
 static inline bool sp_fence_set_is_of(const struct sp_fence_set *set, uint32_t slot) {
     return set->count == 0 || (set->count == 1 && set->some[0].slot == slot);
 }
 
-// Then a fence of the stream is added with no way to fail.
+// Adds a fence of the stream in that case, with no way to fail.
 static inline void sp_fence_set_advance(struct sp_fence_set *set, uint32_t slot,
                                         uint64_t sequence) {
     struct sp_fence *fence = &set->some[0];

@@ -1,17 +1,17 @@
-// Memory of the driver's own allocators, which is freed through it.
+// Foreign memory: that of the driver's own allocators, which is freed through the driver.
 #ifndef STREAMPOOL_ORDER_FOREIGN_H
 #define STREAMPOOL_ORDER_FOREIGN_H
 
 #include "order/stream.h"
 
-// Whether the driver frees its memory in a stream's order (CUDA 11.2).
+// True when the driver frees its memory in a stream's order (CUDA 11.2).
 static inline bool sp_foreign_frees_in_order(void) {
     return sp_driver->cuMemFreeAsync != NULL;
 }
 
-// In the order of a stream that the caller was just passed; or, with none, now: then the driver
-// waits for the device, and needs a current context. Whatever is no memory of the driver's is an
-// error of its own.
+// Frees memory of the driver's in the order of a stream that the caller was just passed. With none
+// it is freed at once: then the driver waits for the device, and needs a current context. An
+// address that is no memory of the driver's is an error of the driver's own.
 CUresult sp_foreign_free(CUdeviceptr address, const struct sp_stream *stream);
 
 #endif

@@ -1,66 +1,105 @@
-// Who a stream is: what the driver tells of a handle that a caller has just passed to us.
+// Identity: how a stream, and a context, is told from an earlier one with the same handle.
 //
-// A *name* is what a stream is looked up by: the id of an identified stream; context id, handle
-// and, for a per-thread default stream, host thread of an anonymous one: see the top of
-// order/stream.h. A *description* is what else there is to know of a stream that is new to us.
+// The answer depends on the driver. The folder and the pool ask through this interface, which has
+// two implementations, and nothing else asks which one it is:
+//
+//   sp_identified   drivers from CUDA 12.0, with cuStreamGetId and cuCtxGetId: order/identified.c
+//   sp_anonymous    drivers before, where a name may stand for several streams: order/anonymous.c
+//
+// The hot calls below decide by a branch, and cost an identified stream no call.
 #ifndef STREAMPOOL_ORDER_IDENTITY_H
 #define STREAMPOOL_ORDER_IDENTITY_H
 
-#include "driver/driver.h"
-#include "order/rule.h"
+#include "order/progress.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+struct sp_identity {
+    // Finds the stream behind a handle that a caller has just passed to us; makes it known if it is
+    // new. See order/resolve.h.
+    CUresult (*resolve)(CUstream handle, struct sp_stream **stream);
 
-// (id, 0, 0) of an identified stream; (context id, handle, thread number or 0) of an anonymous one.
-struct sp_stream_name {
-    uint64_t word[3];
+    // Orders the stream behind all that was freed under its name, before it takes such memory.
+    CUresult (*before_reuse)(struct sp_stream *stream);
+
+    // Notes a free, and tells its number.
+    CUresult (*note_freed)(struct sp_stream *stream, uint64_t *sequence);
+
+    // Makes the record that follows stand behind all that was freed under the stream's name. The
+    // caller has relaxed the capture mode.
+    CUresult (*before_record)(struct sp_stream *stream);
+
+    // Makes true of every stream with the name what the stream has just been ordered behind.
+    CUresult (*after_wait)(struct sp_stream *stream);
+
+    // Makes a stream wait for a fence that no mark covers. CUDA_ERROR_NOT_FOUND when no event
+    // stands behind the fence.
+    CUresult (*wait_unmarked)(struct sp_stream *stream, struct sp_fence fence);
+
+    // Asks for what was freed and has no mark. The caller has relaxed the capture mode.
+    CUresult (*poll_unmarked)(struct sp_stream *stream);
+
+    // Makes the action that is owed: see order/action.h.
+    CUresult (*act)(struct sp_stream *stream, enum sp_debt debt);
+
+    // Make the program's own call with the stream, and learn from it: see order/synchronize.h.
+    CUresult (*synchronize)(struct sp_stream *stream, CUstream handle);
+    CUresult (*query)(struct sp_stream *stream, CUstream handle);
+
+    // Says that the stream was destroyed; `word` is the first word of its name from before.
+    void (*set_destroyed)(struct sp_stream *stream, uint64_t word);
+
+    // Tell contexts apart: see order/context.h. The second tells 0 for a context of which no stream
+    // was ever met, where that is known.
+    CUresult (*context_id)(CUcontext context, uint64_t *id);
+    CUresult (*known_context_id)(CUcontext context, uint64_t *id);
+    bool (*context_is_gone)(CUcontext context, uint64_t id);
 };
 
-struct sp_stream_description {
-    struct sp_stream_name name;
-    CUstream handle;
-    CUcontext context;
-    uint64_t context_id;
-    int device;
-    enum sp_stream_kind kind;
-    bool identified;
-};
+extern __attribute__((visibility("hidden"))) const struct sp_identity sp_identified;
+extern __attribute__((visibility("hidden"))) const struct sp_identity sp_anonymous;
 
-// Whether the stream takes part in a capture: CUDA_SUCCESS when not,
-// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED when so, and what the driver says when even asking is an
-// error (the legacy stream beside a capturing one; no context).
-static inline CUresult sp_stream_check_capture(CUstream handle) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult error = sp_driver->cuStreamIsCapturing(handle, &status);
-    if (error != CUDA_SUCCESS)
-        return sp_native_noted(error, "cuStreamIsCapturing");
-    return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_SUCCESS
-                                                   : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-}
-
-static inline bool sp_stream_is_default(CUstream handle) {
-    return handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
-}
-
-static inline bool sp_stream_is_legacy(CUstream handle) {
-    return (uintptr_t)handle <= (uintptr_t)CU_STREAM_LEGACY;
-}
-
-// The null stream is the legacy one by another name.
-static inline CUstream sp_stream_proper_handle(CUstream handle) {
-    return handle ? handle : CU_STREAM_LEGACY;
-}
-
-// Whether the driver has ids.
+// True when the driver has ids of streams. It has those of contexts then, too.
 static inline bool sp_identity_has_ids(void) {
     return sp_driver->cuStreamGetId != NULL;
 }
 
-// The name of a stream where the driver has none: two calls.
-CUresult sp_stream_name_anonymously(CUstream handle, struct sp_stream_name *name);
+// The implementation for the driver that is loaded.
+static inline const struct sp_identity *sp_identity_now(void) {
+    return sp_identity_has_ids() ? &sp_identified : &sp_anonymous;
+}
 
-// Fills in all but the name and the device.
-CUresult sp_stream_describe(CUstream handle, struct sp_stream_description *description);
+// The implementation for a stream, whose slot has noted which one it is.
+static inline const struct sp_identity *sp_identity_of(const struct sp_stream *stream) {
+    return stream->identified ? &sp_identified : &sp_anonymous;
+}
+
+// True when each free on the stream records an event, and the stream waits before each reuse; false
+// when a free takes a number alone.
+static inline bool sp_identity_records_each_free(const struct sp_stream *stream) {
+    return !stream->identified;
+}
+
+// Is called before the stream takes memory that it freed.
+static inline CUresult sp_identity_before_reuse(struct sp_stream *stream) {
+    return stream->identified ? CUDA_SUCCESS : sp_anonymous.before_reuse(stream);
+}
+
+static inline CUresult sp_identity_before_record(struct sp_stream *stream) {
+    return stream->identified ? CUDA_SUCCESS : sp_anonymous.before_record(stream);
+}
+
+// True in the common case, in which a free makes no call and can't fail: an identified stream has
+// freed something under the number already.
+static inline bool sp_identity_is_noted(const struct sp_stream *stream, uint64_t *sequence) {
+    *sequence = sp_progress_number(stream);
+    return stream->identified && sp_load_relaxed(&stream->freed) >= *sequence;
+}
+
+// Tells the sequence number of memory that is freed now, and notes it. It is called before anything
+// is changed, since it may fail.
+static inline CUresult sp_identity_at_free(struct sp_stream *stream, uint64_t *sequence) {
+    return sp_identity_is_noted(stream, sequence)
+               ? CUDA_SUCCESS
+               : sp_identity_of(stream)->note_freed(stream, sequence);
+}
 
 #endif

@@ -1,7 +1,8 @@
 // Learning of order: a stream that waits for a mark runs after what the mark stands for.
 //
 // The wait comes first and is learned from only when the driver has taken it. What is learned is
-// joined to the stream's clock. Only inside a call that was given the waiting stream.
+// joined to the stream's clock. A wait is made only inside a call that was given the waiting
+// stream.
 #ifndef STREAMPOOL_ORDER_LEARN_H
 #define STREAMPOOL_ORDER_LEARN_H
 
@@ -11,15 +12,15 @@
 CUresult sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
 
 // Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an
-// anonymous stream. Nothing when the fence is complete. CUDA_ERROR_NOT_FOUND when no event stands
-// behind it.
+// anonymous stream. Nothing is done when the fence is complete. CUDA_ERROR_NOT_FOUND when no event
+// stands behind it.
 CUresult sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence);
 
-// The stream runs after a fence, and after what a clock (may be null) holds. For who has made it
-// so.
+// Says that the stream runs after a fence, and after what a clock (may be null) holds. It is for
+// callers that have made it so.
 void sp_learn_join(struct sp_stream *stream, struct sp_fence fence, const struct sp_clock *clock);
 
-// A copy of what the stream runs after, into an empty clock. Without host memory it says less.
+// Copies what the stream runs after into an empty clock. Without host memory the copy says less.
 void sp_learn_copy_clock(struct sp_stream *stream, struct sp_clock *clock);
 
 #endif

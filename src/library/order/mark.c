@@ -1,5 +1,6 @@
 #include "order/mark.h"
 
+#include "order/identity.h"
 #include "order/private_event.h"
 #include "order/turn.h"
 
@@ -11,10 +12,11 @@ enum { SPARE_MARKS_MAX = 8 };
 // --------------------------------------------------------------------------- marks and their lives
 
 void sp_mark_keep(struct sp_mark *mark) {
-    atomic_fetch_add_explicit(&mark->references, 1, memory_order_relaxed);
+    sp_add_relaxed(&mark->references, 1);
 }
 
-void sp_mark_free(struct sp_mark *mark) {
+// The event of the mark is left as it is.
+static void free_mark(struct sp_mark *mark) {
     sp_clock_clear(&mark->clock);
     free(mark);
 }
@@ -23,23 +25,23 @@ void sp_mark_free(struct sp_mark *mark) {
 // destroyed now, in a context that may be gone, is not known here. Of a stream that ended with its
 // context the event is gone, whoever has the slot now. Its clock's memory serves the next record.
 static void retire_locked(struct sp_stream *stream, struct sp_mark *mark) {
-    if (mark->epoch != stream->epoch) {
-        sp_mark_free(mark);
+    if (mark->epoch != stream->marks.epoch) {
+        free_mark(mark);
         return;
     }
-    mark->next_spare = stream->spare_marks;
-    stream->spare_marks = mark;
-    atomic_fetch_add_explicit(&stream->spare_count, 1, memory_order_relaxed);
+    mark->next_spare = stream->marks.spares;
+    stream->marks.spares = mark;
+    sp_add_relaxed(&stream->marks.spare_count, 1);
 }
 
 static bool drop_reference(struct sp_mark *mark) {
     return atomic_fetch_sub_explicit(&mark->references, 1, memory_order_acq_rel) == 1;
 }
 
-// The stream's own reference, to a mark that is in none of its entries any more. Others come of the
-// entries, under the lock, or of one that is there: so the only one stays the only one.
+// Drops the stream's own reference, to a mark that is in none of its entries any more. Others come
+// of the entries, under the lock, or of one that is there: so the only one stays the only one.
 static void drop_locked(struct sp_stream *stream, struct sp_mark *mark) {
-    if (atomic_load_explicit(&mark->references, memory_order_acquire) == 1 || drop_reference(mark))
+    if (sp_load_acquire(&mark->references) == 1 || drop_reference(mark))
         retire_locked(stream, mark);
 }
 
@@ -53,16 +55,16 @@ void sp_mark_release(struct sp_mark *mark) {
 }
 
 static struct sp_mark *take_spare_locked(struct sp_stream *stream) {
-    struct sp_mark *mark = stream->spare_marks;
+    struct sp_mark *mark = stream->marks.spares;
     if (mark) {
-        stream->spare_marks = mark->next_spare;
-        atomic_fetch_sub_explicit(&stream->spare_count, 1, memory_order_relaxed);
+        stream->marks.spares = mark->next_spare;
+        sp_subtract_relaxed(&stream->marks.spare_count, 1);
     }
     return mark;
 }
 
 static bool has_surplus(const struct sp_stream *stream) {
-    return atomic_load_explicit(&stream->spare_count, memory_order_relaxed) > SPARE_MARKS_MAX;
+    return sp_load_relaxed(&stream->marks.spare_count) > SPARE_MARKS_MAX;
 }
 
 static struct sp_mark *take_surplus(struct sp_stream *stream) {
@@ -72,11 +74,39 @@ static struct sp_mark *take_surplus(struct sp_stream *stream) {
     return mark;
 }
 
+static void destroy_mark(struct sp_mark *mark) {
+    sp_private_event_destroy(mark->event);
+    free_mark(mark);
+}
+
 void sp_mark_trim_spares(struct sp_stream *stream) {
-    for (struct sp_mark *mark; (mark = take_surplus(stream));) {
-        sp_private_event_destroy(mark->event);
-        sp_mark_free(mark);
+    for (struct sp_mark *mark; (mark = take_surplus(stream));)
+        destroy_mark(mark);
+}
+
+static void for_each(struct sp_mark *spares, void (*act)(struct sp_mark *mark)) {
+    while (spares) {
+        struct sp_mark *next = spares->next_spare;
+        act(spares);
+        spares = next;
     }
+}
+
+// The epoch tells marks of before that their events are gone.
+void sp_mark_lose_events(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    stream->marks.epoch++;
+    struct sp_mark *spares = stream->marks.spares;
+    stream->marks.spares = NULL;
+    atomic_store(&stream->marks.spare_count, 0);
+    sp_lock_release(&stream->lock);
+    for_each(spares, free_mark);
+}
+
+void sp_mark_close(struct sp_stream *stream) {
+    for (int i = 0; i < SP_STREAM_MARKS; i++)
+        sp_mark_release(stream->marks.kept[i]);
+    for_each(stream->marks.spares, destroy_mark);
 }
 
 static CUresult new_mark(struct sp_stream *stream, struct sp_mark **made) {
@@ -84,7 +114,7 @@ static CUresult new_mark(struct sp_stream *stream, struct sp_mark **made) {
     if (!mark)
         return CUDA_ERROR_OUT_OF_MEMORY;
     mark->stream = stream;
-    mark->epoch = stream->epoch; // it stays, for the caller names the stream
+    mark->epoch = stream->marks.epoch; // it stays, for the caller names the stream
     CUresult error = sp_private_event_create(stream, &mark->event);
     if (error != CUDA_SUCCESS) {
         free(mark);
@@ -99,14 +129,14 @@ static CUresult new_mark(struct sp_stream *stream, struct sp_mark **made) {
 static struct sp_mark *newest_locked(const struct sp_stream *stream) {
     struct sp_mark *newest = NULL;
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        struct sp_mark *mark = stream->marks[i];
+        struct sp_mark *mark = stream->marks.kept[i];
         if (mark && (!newest || mark->sequence > newest->sequence))
             newest = mark;
     }
     return newest;
 }
 
-// The newest mark if nothing was freed and nothing joined since.
+// Returns the newest mark if nothing was freed and nothing joined since.
 static struct sp_mark *current_locked(struct sp_stream *stream) {
     struct sp_mark *mark = newest_locked(stream);
     uint64_t freed = atomic_load(&stream->freed);
@@ -125,15 +155,15 @@ static bool has_nothing_to_mark_locked(struct sp_stream *stream) {
     return (last.sequence < stream->first || sp_progress_is_past(last)) && stream->clock.count == 0;
 }
 
-// The entry for a mark to be kept in: an empty one, else the one with the oldest mark, which a
-// newer one covers.
+// Returns the entry for a mark to be kept in: an empty one, else the one with the oldest mark,
+// which a newer one covers.
 static struct sp_mark **entry_locked(struct sp_stream *stream) {
-    struct sp_mark **oldest = &stream->marks[0];
+    struct sp_mark **oldest = &stream->marks.kept[0];
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        if (!stream->marks[i])
-            return &stream->marks[i];
-        if (stream->marks[i]->sequence < (*oldest)->sequence)
-            oldest = &stream->marks[i];
+        if (!stream->marks.kept[i])
+            return &stream->marks.kept[i];
+        if (stream->marks.kept[i]->sequence < (*oldest)->sequence)
+            oldest = &stream->marks.kept[i];
     }
     return oldest;
 }
@@ -155,9 +185,9 @@ void sp_mark_drop(struct sp_stream *stream, const struct sp_mark *mark) {
     struct sp_mark *dropped = NULL;
     sp_lock_acquire(&stream->lock);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        if (stream->marks[i] == mark) {
-            dropped = stream->marks[i];
-            stream->marks[i] = NULL;
+        if (stream->marks.kept[i] == mark) {
+            dropped = stream->marks.kept[i];
+            stream->marks.kept[i] = NULL;
         }
     }
     sp_lock_release(&stream->lock);
@@ -168,9 +198,9 @@ void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
     struct sp_mark *dropped[SP_STREAM_MARKS] = {NULL};
     sp_lock_acquire(&stream->lock);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        if (stream->marks[i] && stream->marks[i]->sequence <= until) {
-            dropped[i] = stream->marks[i];
-            stream->marks[i] = NULL;
+        if (stream->marks.kept[i] && stream->marks.kept[i]->sequence <= until) {
+            dropped[i] = stream->marks.kept[i];
+            stream->marks.kept[i] = NULL;
         }
     }
     sp_lock_release(&stream->lock);
@@ -178,11 +208,16 @@ void sp_mark_drop_until(struct sp_stream *stream, uint64_t until) {
         sp_mark_release(dropped[i]);
 }
 
+void sp_mark_drop_passed(struct sp_stream *stream) {
+    sp_mark_drop_until(stream, sp_progress_synchronized(stream));
+    sp_mark_trim_spares(stream);
+}
+
 struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence) {
     struct sp_mark *found = NULL;
     sp_lock_acquire(&stream->lock);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
-        struct sp_mark *mark = stream->marks[i];
+        struct sp_mark *mark = stream->marks.kept[i];
         bool behind = mark && mark->sequence >= sequence;
         if (behind && (!found || mark->sequence < found->sequence))
             found = mark;
@@ -195,8 +230,8 @@ struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence) {
 
 // --------------------------------------------------------------------------------------- recording
 
-// The stream's clock as it is now, for a record that is about to be made. Without host memory the
-// mark knows of the stream's own frees only.
+// Copies the stream's clock as it is now, for a record that is about to be made. Without host
+// memory the mark knows of the stream's own frees only.
 static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
     mark->clock.count = 0;
     if (stream->clock.count > 0)
@@ -204,14 +239,14 @@ static void snapshot_locked(struct sp_stream *stream, struct sp_mark *mark) {
     mark->clock_version = stream->clock_version;
 }
 
-// What a record will stand for is settled here, before the driver's call: the frees up to the
-// number, and the clock.
+// Settles, before the driver's call, what a record will stand for: the frees up to the number, and
+// the clock.
 static void begin_locked(struct sp_stream *stream, struct sp_mark *mark) {
     snapshot_locked(stream, mark);
     mark->sequence = sp_progress_close_locked(stream);
 }
 
-// Null where there is no mark to be recorded again.
+// Takes a mark to be recorded again, or none.
 static struct sp_mark *begin_spare_locked(struct sp_stream *stream) {
     struct sp_mark *mark = take_spare_locked(stream);
     if (mark)
@@ -219,23 +254,21 @@ static struct sp_mark *begin_spare_locked(struct sp_stream *stream) {
     return mark;
 }
 
-// An event that didn't wait for the chain of an anonymous stream would say nothing of the frees of
-// earlier streams with its handle.
-static CUresult record_mark(struct sp_stream *stream, struct sp_mark *mark, CUevent chain) {
+static CUresult record_event(struct sp_stream *stream, struct sp_mark *mark) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = chain ? sp_private_event_wait(stream->handle, chain) : CUDA_SUCCESS;
+    CUresult error = sp_identity_before_record(stream);
     if (error == CUDA_SUCCESS)
         error = sp_private_event_record(mark->event, stream->handle);
     sp_capture_mode_restore(mode);
     return error;
 }
 
-// Records the mark and has the stream keep it. With one reference, and one more for a caller who
+// Records the mark and has the stream keep it. It has one reference, and one more for a caller who
 // wants it.
-static CUresult record_and_publish(struct sp_stream *stream, struct sp_mark *mark, CUevent chain,
+static CUresult record_and_publish(struct sp_stream *stream, struct sp_mark *mark,
                                    struct sp_mark **wanted) {
-    atomic_store_explicit(&mark->references, wanted ? 2 : 1, memory_order_relaxed);
-    CUresult error = record_mark(stream, mark, chain);
+    sp_store_relaxed(&mark->references, wanted ? 2 : 1);
+    CUresult error = record_event(stream, mark);
     if (error == CUDA_SUCCESS) {
         publish_mark(stream, mark);
         if (wanted)
@@ -244,12 +277,12 @@ static CUresult record_and_publish(struct sp_stream *stream, struct sp_mark *mar
             sp_mark_trim_spares(stream);
         return CUDA_SUCCESS;
     }
-    atomic_store_explicit(&mark->references, 1, memory_order_relaxed);
+    sp_store_relaxed(&mark->references, 1);
     sp_mark_release(mark);
     return error;
 }
 
-// The first mark of a stream, or one more than it ever had at a time.
+// Records the first mark of a stream, or one more than it ever had at a time.
 static CUresult record_new(struct sp_stream *stream, struct sp_mark **wanted) {
     struct sp_mark *mark;
     CUresult error = new_mark(stream, &mark);
@@ -257,12 +290,11 @@ static CUresult record_new(struct sp_stream *stream, struct sp_mark **wanted) {
         return error;
     sp_lock_acquire(&stream->lock);
     begin_locked(stream, mark);
-    CUevent chain = stream->chain;
     sp_lock_release(&stream->lock);
-    return record_and_publish(stream, mark, chain, wanted);
+    return record_and_publish(stream, mark, wanted);
 }
 
-// Before the driver's call the lock is taken once, and once behind it.
+// The lock is taken once before the driver's call, and once behind it.
 static CUresult mark_if_due(struct sp_stream *stream, struct sp_mark **wanted) {
     sp_lock_acquire(&stream->lock);
     struct sp_mark *current = current_locked(stream);
@@ -270,13 +302,12 @@ static CUresult mark_if_due(struct sp_stream *stream, struct sp_mark **wanted) {
     struct sp_mark *spare = due ? begin_spare_locked(stream) : NULL;
     if (current && wanted)
         sp_mark_keep(current);
-    CUevent chain = stream->chain;
     sp_lock_release(&stream->lock);
     if (wanted)
         *wanted = current;
     if (!due)
         return CUDA_SUCCESS;
-    return spare ? record_and_publish(stream, spare, chain, wanted) : record_new(stream, wanted);
+    return spare ? record_and_publish(stream, spare, wanted) : record_new(stream, wanted);
 }
 
 CUresult sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark) {
@@ -290,16 +321,16 @@ CUresult sp_mark_record(struct sp_stream *stream) {
 // No free has a number above the open one, which stays that while the lock is held. So it is noted
 // by a store, and another thread that notes its own at the same time raises it to no more.
 static void note_open_locked(struct sp_stream *stream) {
-    uint64_t open = atomic_load_explicit(&stream->sequence, memory_order_relaxed);
-    atomic_store_explicit(&stream->freed, open, memory_order_release);
+    uint64_t open = sp_load_relaxed(&stream->sequence);
+    sp_store_release(&stream->freed, open);
 }
 
-// With the stream's lock held, which it gives back.
+// The caller holds the stream's lock, which is given back here.
 static inline CUresult record_and_release(struct sp_stream *stream, struct sp_mark **wanted) {
     prune_locked(stream);
     struct sp_mark *spare = begin_spare_locked(stream);
     sp_lock_release(&stream->lock);
-    return spare ? record_and_publish(stream, spare, NULL, wanted) : record_new(stream, wanted);
+    return spare ? record_and_publish(stream, spare, wanted) : record_new(stream, wanted);
 }
 
 CUresult sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark) {

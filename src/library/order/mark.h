@@ -5,11 +5,11 @@
 // event keeps the one that stands before its record (order/event.h). Two things can be learned from
 // a mark:
 //
-//   complete   its event was found complete: then so are all frees up to its number, and all that
-//              its clock holds (order/poll.h)
-//   ordered    a stream waits for its event: then that stream runs after all frees up to its
+//   complete   Its event was found complete: then so are all frees up to its number, and all that
+//              its clock holds (order/poll.h).
+//   ordered    A stream waits for its event: then that stream runs after all frees up to its
 //              number, and after all that its clock holds. This is joined to the waiting stream's
-//              clock (order/learn.h)
+//              clock (order/learn.h).
 #ifndef STREAMPOOL_ORDER_MARK_H
 #define STREAMPOOL_ORDER_MARK_H
 
@@ -26,36 +26,57 @@ struct sp_mark {
     struct sp_mark *next_spare;
 };
 
-// Records a mark behind all frees so far, or finds that the newest one does. Null when there is
-// nothing to mark: the stream never freed anything and is ordered behind nothing. The reference is
-// the caller's. Only inside a call that was given the stream.
+// ----------------------------------------------------------------------------------------
+// recording
+
+// These are called only inside a call that was given the stream.
+
+// Records a mark behind all frees so far, or finds that the newest one stands there. Null when
+// there is nothing to mark: the stream never freed anything and is ordered behind nothing. The
+// reference is the caller's.
 CUresult sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark);
-void sp_mark_release(struct sp_mark *mark);
-void sp_mark_keep(struct sp_mark *mark);
 
-// Gives back the host memory of a mark that nobody refers to; its event is left as it is.
-void sp_mark_free(struct sp_mark *mark);
-
-// The same for who needs no mark in hand.
+// Does what sp_mark_stream() does, for a caller who needs no mark in hand.
 CUresult sp_mark_record(struct sp_stream *stream);
 
-// Records one whether there is anything to mark or not. The reference is the caller's.
+// Records a mark on an identified stream, whether there is anything to mark or not. The reference
+// is the caller's.
 CUresult sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark);
 
-// The same behind a free on an identified stream, which it notes: so there is something to mark,
-// and nobody is asked whether. The number that the free was stamped with is an open one or was one
-// before; the free is noted whether the record can be made or not.
+// Records a mark behind a free on an identified stream, and notes the free: so there is something
+// to mark, and nobody is asked whether. The number that the free was stamped with is an open one or
+// was one before; the free is noted whether the record can be made or not.
 CUresult sp_mark_record_freed(struct sp_stream *stream);
 
-// The oldest mark of a stream that covers a number, or null. The reference is the caller's.
+// ---------------------------------------------------------------------------------------- keeping
+
+void sp_mark_keep(struct sp_mark *mark);
+void sp_mark_release(struct sp_mark *mark);
+
+// Returns the oldest mark of a stream that covers a number, or null. The reference is the caller's.
 struct sp_mark *sp_mark_covering(struct sp_stream *stream, uint64_t sequence);
 
-// Destroys the events of spare marks, but for a few. Only inside a call that was given the stream,
-// or with its context current.
+// Says that the stream keeps the mark no longer.
+void sp_mark_drop(struct sp_stream *stream, const struct sp_mark *mark);
+
+// Says that the stream keeps no mark up to a number any longer.
+void sp_mark_drop_until(struct sp_stream *stream, uint64_t until);
+
+// Says that the stream keeps no mark that a synchronise has passed, which has nothing more to tell.
+// A mark that a question found complete has: the order, to those who go by synchronises alone. It
+// is called where sp_mark_trim_spares() may be.
+void sp_mark_drop_passed(struct sp_stream *stream);
+
+// Destroys the events of spare marks, but for a few. It is called inside a call that was given the
+// stream, or with its context current.
 void sp_mark_trim_spares(struct sp_stream *stream);
 
-// The stream keeps one mark no longer, or none up to a number.
-void sp_mark_drop(struct sp_stream *stream, const struct sp_mark *mark);
-void sp_mark_drop_until(struct sp_stream *stream, uint64_t until);
+// Says that the stream's context was destroyed, and all events with it. Marks that others still
+// hold keep an event that nobody may touch: their number is complete, so nobody will. The caller
+// holds the registry's lock.
+void sp_mark_lose_events(struct sp_stream *stream);
+
+// For tests, with no other thread about: destroys the stream's marks with their events.
+void sp_mark_close(struct sp_stream *stream);
 
 #endif

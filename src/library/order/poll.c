@@ -1,6 +1,7 @@
 #include "order/poll.h"
 
 #include "order/context.h"
+#include "order/identity.h"
 #include "order/private_event.h"
 #include "order/turn.h"
 
@@ -35,51 +36,13 @@ static bool is_confirmed(const struct sp_mark *mark) {
     return sp_progress_is_synchronized((struct sp_fence){mark->stream->slot, mark->sequence});
 }
 
-static CUresult await_event(CUevent event) {
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = sp_native_noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
-    sp_capture_mode_restore(mode);
-    return error;
-}
-
 // Nearly always the event is complete already.
 CUresult sp_poll_await_mark(struct sp_mark *mark) {
     CUresult error = sp_poll_confirm_mark(mark);
     if (error != CUDA_SUCCESS || is_confirmed(mark))
         return error;
-    error = await_event(mark->event);
+    error = sp_private_event_await(mark->event);
     return error == CUDA_SUCCESS ? sp_poll_confirm_mark(mark) : error;
-}
-
-static CUevent chain_of(struct sp_stream *stream) {
-    sp_lock_acquire(&stream->lock);
-    CUevent chain = stream->chain;
-    sp_lock_release(&stream->lock);
-    return chain;
-}
-
-CUresult sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence) {
-    bool complete = false;
-    CUevent chain = chain_of(stream);
-    if (!chain || sp_progress_is_synchronized((struct sp_fence){stream->slot, sequence}))
-        return CUDA_SUCCESS;
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = sp_private_event_query(chain, &complete);
-    sp_capture_mode_restore(mode);
-    if (complete)
-        sp_progress_publish(stream, sequence, SP_SYNCHRONIZED);
-    return error;
-}
-
-// Another thread may have recorded the chain anew: then this waits for that, too.
-CUresult sp_chain_await(struct sp_stream *stream, uint64_t sequence) {
-    CUresult error = sp_anonymous_confirm(stream, sequence);
-    CUevent chain = chain_of(stream);
-    if (error != CUDA_SUCCESS || !chain ||
-        sp_progress_is_synchronized((struct sp_fence){stream->slot, sequence}))
-        return error;
-    error = await_event(chain);
-    return error == CUDA_SUCCESS ? sp_anonymous_confirm(stream, sequence) : error;
 }
 
 // ---------------------------------------------------------------------------- streams and contexts
@@ -93,28 +56,16 @@ static CUresult poll_mark(struct sp_stream *stream, struct sp_mark *mark) {
     return error;
 }
 
-static CUresult poll_chain(struct sp_stream *stream, CUevent chain, uint64_t sequence) {
-    bool complete = false;
-    if (!chain || sequence <= sp_progress_completed(stream))
-        return CUDA_SUCCESS;
-    CUresult error = sp_private_event_query(chain, &complete);
-    if (complete)
-        sp_progress_publish(stream, sequence, SP_FOUND);
-    return error;
-}
-
 static CUresult poll(struct sp_stream *stream) {
     struct sp_mark *marks[SP_STREAM_MARKS];
     sp_lock_acquire(&stream->lock);
-    memcpy(marks, stream->marks, sizeof marks);
+    memcpy(marks, stream->marks.kept, sizeof marks);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
         if (marks[i])
             sp_mark_keep(marks[i]);
     }
-    CUevent chain = stream->chain;
-    uint64_t chain_sequence = stream->chain_sequence;
     sp_lock_release(&stream->lock);
-    CUresult first = poll_chain(stream, chain, chain_sequence);
+    CUresult first = sp_identity_of(stream)->poll_unmarked(stream);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
         if (!marks[i])
             continue;
@@ -147,7 +98,7 @@ static CUresult poll_context(CUcontext context, uint64_t id) {
     return first;
 }
 
-// What another thread is asking just now doesn't come up here.
+// A stream that another thread is asking just now doesn't come up here.
 CUresult sp_poll_some_of(const struct sp_stream *of) {
     struct sp_stream *in_turn[SP_POLL_SOME];
     CUresult first = CUDA_SUCCESS;

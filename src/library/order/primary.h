@@ -6,8 +6,8 @@
 // stays so until that ends. One that was reset meanwhile, which takes all references back, is
 // retained anew.
 //
-// Thread safe. The lock is held across the driver's calls, which may take as long as it takes to
-// make a context: whoever waits for it wants the same one.
+// All of it is thread safe. The lock is held across the driver's calls, which may take as long as
+// it takes to make a context: a thread that waits for it wants the same one.
 #ifndef STREAMPOOL_ORDER_PRIMARY_H
 #define STREAMPOOL_ORDER_PRIMARY_H
 
@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-// Of one device; zeroed memory is one that isn't retained.
+// The primary context of one device; zeroed memory is one that isn't retained.
 struct sp_primary {
     struct sp_lock lock;
     CUcontext context; // null: not retained

@@ -15,3 +15,10 @@ CUresult sp_private_event_create(const struct sp_stream *stream, CUevent *event)
 void sp_private_event_destroy(CUevent event) {
     sp_driver->cuEventDestroy(event);
 }
+
+CUresult sp_private_event_await(CUevent event) {
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    CUresult error = sp_native_noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
+    sp_capture_mode_restore(mode);
+    return error;
+}

@@ -14,6 +14,9 @@
 CUresult sp_private_event_create(const struct sp_stream *stream, CUevent *event);
 void sp_private_event_destroy(CUevent event);
 
+// Waits for the event on the host. It enters the relaxed mode itself.
+CUresult sp_private_event_await(CUevent event);
+
 static inline CUresult sp_private_event_record(CUevent event, CUstream handle) {
     return sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
 }
@@ -22,7 +25,7 @@ static inline CUresult sp_private_event_wait(CUstream handle, CUevent event) {
     return sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, 0), "cuStreamWaitEvent");
 }
 
-// Pending is no failure.
+// Asks the event. Pending is no failure.
 static inline CUresult sp_private_event_query(CUevent event, bool *complete) {
     CUresult error = sp_driver->cuEventQuery(event);
     *complete = error == CUDA_SUCCESS;

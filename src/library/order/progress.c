@@ -2,40 +2,14 @@
 
 static _Atomic uint64_t news;
 
-// Of the latest news which stream each is of: (number, slot).
+// The streams that brought the latest news: (number, slot).
 enum { LATEST = 1024, SLOT_BITS = 20 };
 static _Atomic uint64_t latest[LATEST];
 
 static _Atomic(void (*)(void)) awaiting;
 static _Atomic bool any_strict; // stream, since the process began
 
-uint64_t sp_progress_news(void) {
-    return atomic_load_explicit(&news, memory_order_acquire);
-}
-
-bool sp_progress_news_of(uint64_t number, uint32_t *slot) {
-    uint64_t told = atomic_load_explicit(&latest[number % LATEST], memory_order_acquire);
-    *slot = told & ((1u << SLOT_BITS) - 1);
-    return told >> SLOT_BITS == number + 1;
-}
-
-// Whoever brings news counts them and then looks for a listener; here it is the other way round. So
-// one of the two sees what the other did.
-bool sp_progress_await_news(uint64_t seen, void (*listener)(void)) {
-    atomic_store(&awaiting, listener);
-    return atomic_load(&news) == seen;
-}
-
-static void bring_news(uint32_t slot) {
-    uint64_t number = atomic_fetch_add(&news, 1);
-    atomic_store_explicit(&latest[number % LATEST], (number + 1) << SLOT_BITS | slot,
-                          memory_order_release);
-    if (!atomic_load(&awaiting))
-        return;
-    void (*listener)(void) = atomic_exchange(&awaiting, NULL);
-    if (listener)
-        listener();
-}
+// ------------------------------------------------------------------------------------------ fences
 
 bool sp_progress_is_complete(struct sp_fence fence) {
     return fence.sequence <= sp_progress_completed(sp_stream_at(fence.slot));
@@ -46,18 +20,46 @@ bool sp_progress_is_synchronized(struct sp_fence fence) {
 }
 
 bool sp_progress_is_past(struct sp_fence fence) {
-    return atomic_load_explicit(&any_strict, memory_order_relaxed)
-               ? sp_progress_is_synchronized(fence)
-               : sp_progress_is_complete(fence);
+    return sp_load_relaxed(&any_strict) ? sp_progress_is_synchronized(fence)
+                                        : sp_progress_is_complete(fence);
 }
 
 void sp_progress_set_strict(struct sp_stream *stream) {
-    atomic_store_explicit(&any_strict, true, memory_order_relaxed);
-    atomic_store_explicit(&stream->strict, true, memory_order_relaxed);
+    sp_store_relaxed(&any_strict, true);
+    sp_store_relaxed(&stream->strict, true);
 }
 
 void sp_progress_forget_strict(void) {
     atomic_store(&any_strict, false);
+}
+
+// -------------------------------------------------------------------------------------------- news
+
+uint64_t sp_progress_news(void) {
+    return sp_load_acquire(&news);
+}
+
+bool sp_progress_news_of(uint64_t number, uint32_t *slot) {
+    uint64_t told = sp_load_acquire(&latest[number % LATEST]);
+    *slot = told & ((1u << SLOT_BITS) - 1);
+    return told >> SLOT_BITS == number + 1;
+}
+
+// A thread that brings news counts them and then looks for a listener; here it is the other way
+// round. So one of the two sees what the other did.
+bool sp_progress_await_news(uint64_t seen, void (*listener)(void)) {
+    atomic_store(&awaiting, listener);
+    return atomic_load(&news) == seen;
+}
+
+static void bring_news(uint32_t slot) {
+    uint64_t number = atomic_fetch_add(&news, 1);
+    sp_store_release(&latest[number % LATEST], (number + 1) << SLOT_BITS | slot);
+    if (!atomic_load(&awaiting))
+        return;
+    void (*listener)(void) = atomic_exchange(&awaiting, NULL);
+    if (listener)
+        listener();
 }
 
 // -------------------------------------------------------------------------- closing and publishing
@@ -69,21 +71,13 @@ uint64_t sp_progress_close(struct sp_stream *stream) {
     return sequence;
 }
 
-void sp_number_raise(_Atomic uint64_t *number, uint64_t sequence) {
-    uint64_t known = atomic_load_explicit(number, memory_order_relaxed);
-    while (known < sequence &&
-           !atomic_compare_exchange_weak_explicit(number, &known, sequence, memory_order_release,
-                                                  memory_order_relaxed))
-        ;
-}
-
 void sp_progress_publish(struct sp_stream *stream, uint64_t sequence, enum sp_knowledge how) {
     _Atomic uint64_t *slowest = how == SP_SYNCHRONIZED ? &stream->synchronized : &stream->completed;
-    if (sequence <= atomic_load_explicit(slowest, memory_order_relaxed))
+    if (sequence <= sp_load_relaxed(slowest))
         return;
-    sp_number_raise(&stream->completed, sequence);
+    sp_raise(&stream->completed, sequence);
     if (how == SP_SYNCHRONIZED)
-        sp_number_raise(&stream->synchronized, sequence);
+        sp_raise(&stream->synchronized, sequence);
     bring_news(stream->slot);
 }
 

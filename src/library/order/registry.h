@@ -3,33 +3,69 @@
 // A stream has a *slot*, a small number that fences name it by. The slot of one that is gone is
 // used again, so there are as many slots as streams were alive, or had work pending, at a time:
 //
-//   gone    it was destroyed through the library, its handle came back with another id, or the
-//           thread whose default stream it is has ended. Its slot goes to the next stream of the
-//           same context, once nothing of it is pending. A stream that registers asks the events of
-//           a few that are gone.
-//   ended   with its context, which was destroyed or reset: that completed its work and took its
+//   gone    The stream was destroyed through the library, its handle came back with another id, or
+//           the thread whose default stream it is has ended. Its slot goes to the next stream of
+//           the same context, once nothing of it is pending.
+//   ended   The stream's context was destroyed or reset: that completed its work and took its
 //           events along. Its slot goes to the next stream of any context.
 //
-// A slot keeps its sort: created, legacy, or a thread's own default stream. Pools leave more to
-// lanes whose streams can be borrowed, and threads remember default streams by handles that all of
-// them share.
-//
-// One lock guards all of it, and is never held across a driver call. Nothing here takes time in
+// A single lock guards all of it. The registry makes no driver call. Nothing here takes time in
 // proportion to the streams or contexts that there are, but what says so.
 #ifndef STREAMPOOL_ORDER_REGISTRY_H
 #define STREAMPOOL_ORDER_REGISTRY_H
 
-#include "order/identity.h"
-#include "order/stream.h"
+#include "order/slot.h"
 
-// The stream with a name, or null. A thread's own default stream isn't gone any more then.
+// ----------------------------------------------------------------------------------------- streams
+
+// Returns the stream with a name, or null. A thread's own default stream isn't gone any more then.
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name);
 
-// The same, made known if it is new: the handle was just passed to us.
-CUresult sp_registry_add(CUstream handle, const struct sp_stream_name *name,
-                         struct sp_stream **stream);
-
-// A stream that is told by the handle with no question (see sp_remember_stream), or null.
+// Returns a stream that is told by the handle with no question (see order/remember.h), or null.
 struct sp_stream *sp_registry_find_known_as(CUstream handle);
+
+// Adds the stream unless another thread has been faster. Returns the one in the registry, or null
+// without host memory.
+struct sp_stream *sp_registry_add(const struct sp_slot_description *fresh);
+
+// Says that the identified stream with this first word of its name was destroyed: once all of it
+// has completed, its slot is given to another. A slot that is another stream's by now is left
+// alone.
+void sp_registry_set_gone(struct sp_stream *stream, uint64_t word);
+
+// Says that the thread whose default stream this is has ended. The stream may be anonymous, since
+// its name has a number of the thread's, which no other thread gets.
+void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name);
+
+// Finds up to `most` streams that are gone, of the context and sort of a new one, and have events
+// to be asked. Returns their number. It looks at no more than `most` streams.
+int sp_registry_find_pending(const struct sp_slot_description *fresh, struct sp_stream **pending,
+                             int most);
+
+// ---------------------------------------------------------------------------------------- contexts
+
+// A context by its name: it may be gone when it is looked up again.
+struct sp_registry_context {
+    CUcontext handle;
+    uint64_t id;
+};
+
+// Returns the device of a new stream's context if that has streams here already, else -1.
+int sp_registry_device(const struct sp_slot_description *fresh);
+
+// The number of contexts that are taken for alive.
+uint32_t sp_registry_context_count(void);
+
+// Names up to `most` contexts, those that were named longest ago first, but not that of `alive`
+// (may be null). With `pending`, only those in which frees are pending. Returns their number.
+uint32_t sp_registry_name_contexts(struct sp_registry_context *names, uint32_t most,
+                                   const struct sp_stream *alive, bool pending);
+
+// Says that a context was destroyed or reset. It takes as long as the context has had streams at a
+// time.
+void sp_registry_end_context(const struct sp_registry_context *name);
+
+// For tests, with no other thread about: forgets all streams.
+void sp_registry_close(void);
 
 #endif

@@ -1,9 +1,9 @@
-// The reuse rule: may a stream take memory that carries a fence?
+// The reuse rule says whether a stream may take memory that carries a fence.
 //
-// A pure function over plain values; whoever calls it gathers them. The rules are numbered as in
-// docs/stream-order.md, and a lower number is cheaper: the rule for a piece of memory is the
-// dearest that one of its fences needs. Rules 1 and 2 hold under every policy. Rule 4 is rule 2
-// after a question: the caller asks the event, and decides again.
+// It is a pure function over plain values, which its caller gathers. The rules are numbered as in
+// docs/design.md, and a lower number is cheaper: the rule for a piece of memory is the dearest that
+// one of its fences needs. Rules 1 and 2 hold under every policy. Rule 4 is rule 2 after a
+// question: the caller asks the event, and decides again.
 #ifndef STREAMPOOL_ORDER_RULE_H
 #define STREAMPOOL_ORDER_RULE_H
 
@@ -19,11 +19,11 @@ enum sp_rule {
     SP_RULE_NONE = 9, // not now
 };
 
-// How a stream stands to the legacy default stream of its context.
+// A stream's kind says how it stands to the legacy default stream of its context.
 enum sp_stream_kind { SP_STREAM_NON_BLOCKING, SP_STREAM_BLOCKING, SP_STREAM_LEGACY };
 
-// What the rule needs to know of the stream that a fence names and of the one that wants the
-// memory.
+// The facts are what the rule needs to know of the stream that a fence names and of the one that
+// wants the memory.
 struct sp_rule_facts {
     uint32_t taker_slot;
     uint64_t taker_first;     // the first sequence number of the taker's present incarnation
@@ -68,5 +68,12 @@ static inline bool sp_rule_legacy_ordered(enum sp_stream_kind freed_on, enum sp_
     return (freed_on == SP_STREAM_BLOCKING && taker == SP_STREAM_LEGACY) ||
            (freed_on == SP_STREAM_LEGACY && taker == SP_STREAM_BLOCKING && recorded);
 }
+
+// A debt says what an action is owed for (see order/action.h), the dearer one last.
+enum sp_debt {
+    SP_DEBT_NONE,
+    SP_DEBT_OWN, // what the stream freed itself: an event that stands behind that already will do
+    SP_DEBT_OTHERS, // what the other side freed: the action comes behind it, so it is a new one
+};
 
 #endif

@@ -1,15 +1,16 @@
 #include "order/sentinel.h"
 
+#include "base/atomic.h"
+#include "base/hash.h"
 #include "base/lock.h"
 #include "order/capture_mode.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { BUCKETS = 64, SIZE = 64 };
 
-// That of the latest context at a handle. It stays when the context is gone, until another one
-// takes its place.
+// A sentinel is that of the latest context at a handle. It stays when the context is gone, until
+// another one takes its place.
 //
 // A reader may see the id of the one before with the memory of the next one. These two never belong
 // together, so what it concludes is that the context of that id is gone; and it is.
@@ -29,24 +30,24 @@ static struct {
 // --------------------------------------------------------------------------------------- the table
 
 static struct sentinel *_Atomic *bucket_of(CUcontext context) {
-    return &table.buckets[((uintptr_t)context * 0x9E3779B97F4A7C15u >> 32) % BUCKETS];
+    return &table.buckets[sp_hash((uintptr_t)context) % BUCKETS];
 }
 
 static struct sentinel *find(CUcontext context) {
-    struct sentinel *sentinel = atomic_load_explicit(bucket_of(context), memory_order_acquire);
+    struct sentinel *sentinel = sp_load_acquire(bucket_of(context));
     while (sentinel && sentinel->context != context)
         sentinel = sentinel->next;
     return sentinel;
 }
 
-// With id 0 as yet. Null without host memory.
+// Adds a sentinel with id 0 as yet. Null without host memory.
 static struct sentinel *add_locked(CUcontext context) {
     struct sentinel *sentinel = calloc(1, sizeof *sentinel);
     if (!sentinel)
         return NULL;
     sentinel->context = context;
     sentinel->next = *bucket_of(context);
-    atomic_store_explicit(bucket_of(context), sentinel, memory_order_release);
+    sp_store_release(bucket_of(context), sentinel);
     return sentinel;
 }
 
@@ -57,10 +58,10 @@ static CUresult keep(CUcontext context, uint64_t before, void **memory, uint64_t
     struct sentinel *sentinel = find(context);
     if (!sentinel)
         sentinel = add_locked(context);
-    uint64_t now = sentinel ? atomic_load_explicit(&sentinel->id, memory_order_relaxed) : 0;
+    uint64_t now = sentinel ? sp_load_relaxed(&sentinel->id) : 0;
     if (sentinel && now == before) {
-        atomic_store_explicit(&sentinel->memory, *memory, memory_order_relaxed);
-        atomic_store_explicit(&sentinel->id, *id, memory_order_release);
+        sp_store_relaxed(&sentinel->memory, *memory);
+        sp_store_release(&sentinel->id, *id);
         *memory = NULL;
     } else {
         *id = now;
@@ -71,7 +72,7 @@ static CUresult keep(CUcontext context, uint64_t before, void **memory, uint64_t
 
 // -------------------------------------------------------------------------------------- the driver
 
-// The number of the allocation at an address, 0 when there is none.
+// Tells the number of the allocation at an address, 0 when there is none.
 static CUresult ask(void *memory, uint64_t *id) {
     unsigned long long value = 0;
     CUresult error = sp_driver->cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_BUFFER_ID,
@@ -81,19 +82,20 @@ static CUresult ask(void *memory, uint64_t *id) {
                                              : sp_native_noted(error, "cuPointerGetAttribute");
 }
 
-// The id of the latest context that is known at a handle, 0 for none, and whether it is alive.
+// Tells the id of the latest context that is known at a handle, 0 for none, and whether it is
+// alive.
 static CUresult look_at(const struct sentinel *sentinel, uint64_t *id, bool *alive) {
     uint64_t now = 0;
-    *id = sentinel ? atomic_load_explicit(&sentinel->id, memory_order_acquire) : 0;
+    *id = sentinel ? sp_load_acquire(&sentinel->id) : 0;
     *alive = *id != 0;
     if (*id == 0)
         return CUDA_SUCCESS;
-    CUresult error = ask(atomic_load_explicit(&sentinel->memory, memory_order_relaxed), &now);
+    CUresult error = ask(sp_load_relaxed(&sentinel->memory), &now);
     *alive = now == *id;
     return error;
 }
 
-// In the context.
+// Makes a sentinel in the context, which is the current one.
 static CUresult make_here(CUcontext context, uint64_t before, uint64_t *id) {
     void *memory = NULL;
     CUresult error = sp_native_noted(sp_driver->cuMemHostAlloc(&memory, SIZE, 0), "cuMemHostAlloc");
@@ -135,7 +137,7 @@ CUresult sp_sentinel_known_id(CUcontext context, uint64_t *id) {
     return error;
 }
 
-// What has taken its place shows as well that a context is gone.
+// A sentinel that has taken its place shows as well that a context is gone.
 bool sp_sentinel_is_gone(CUcontext context, uint64_t id) {
     uint64_t latest;
     bool alive;

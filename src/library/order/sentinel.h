@@ -1,5 +1,4 @@
-// Sentinels: what tells a context from an earlier one at its handle where the driver has no
-// cuCtxGetId.
+// Sentinels tell a context from an earlier one at its handle where the driver has no cuCtxGetId.
 //
 // A sentinel is a few bytes of pinned host memory that the library allocates in a context when it
 // first meets one of its streams. They belong to the context and go with it. The driver numbers its
@@ -9,7 +8,7 @@
 // the context is gone. Any other answer tells nothing. On an H200 the question costs 26 ns, needs
 // no current context, and does no harm whatever has become of the memory.
 //
-// Thread safe. Looking one up takes no lock, and no lock is held across a driver call.
+// All of it is thread safe. Looking one up takes no lock, and no lock is held across a driver call.
 #ifndef STREAMPOOL_ORDER_SENTINEL_H
 #define STREAMPOOL_ORDER_SENTINEL_H
 
@@ -18,18 +17,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The id of a context that is alive, one question to the driver. The first time, and when its
-// handle stood for another one before, it gets a sentinel, and the driver may wait for work of the
-// device.
+// Tells the id of a context that is alive, by one question to the driver. The first time, and when
+// its handle stood for another one before, it gets a sentinel, and the driver may wait for work of
+// the device.
 CUresult sp_sentinel_id(CUcontext context, uint64_t *id);
 
-// The same, and 0 for a context that has no sentinel: then no stream of it is known.
+// Tells the id of a context that has a sentinel, and 0 for one that has none: then no stream of it
+// is known.
 CUresult sp_sentinel_known_id(CUcontext context, uint64_t *id);
 
-// Whether the context that had this id is gone. False when the driver doesn't say.
+// True when the context that had this id is gone. False when the driver doesn't say.
 bool sp_sentinel_is_gone(CUcontext context, uint64_t id);
 
-// For tests, with no other thread about: frees all of them.
+// For tests, with no other thread about: frees all sentinels.
 void sp_sentinel_close_all(void);
 
 #endif

@@ -1,6 +1,7 @@
 #include "order/silent.h"
 
 #include "order/closing.h"
+#include "order/identity.h"
 #include "order/private_event.h"
 
 // The library itself may have recorded an event just now, which is complete a microsecond later:
@@ -68,8 +69,8 @@ static CUresult wait_behind(struct sp_stream *stream, sp_closing_filter *is_abou
 // ------------------------------------------------------------------------------- the legacy stream
 
 bool sp_silent_is_seen_by_legacy(const struct sp_stream *stream) {
-    return stream->identified &&
-           atomic_load_explicit(&stream->kind, memory_order_relaxed) != SP_STREAM_NON_BLOCKING;
+    return !sp_identity_records_each_free(stream) &&
+           sp_stream_kind_of(stream) != SP_STREAM_NON_BLOCKING;
 }
 
 // The legacy stream tells of a blocking stream that captures, and leaves the capture as it is.
@@ -118,11 +119,12 @@ static CUresult in_context(struct sp_stream *stream, CUresult (*act)(struct sp_s
 }
 
 CUresult sp_silent_ask_legacy(struct sp_stream *stream) {
-    return stream->identified ? in_context(stream, ask_legacy) : CUDA_SUCCESS;
+    return sp_identity_records_each_free(stream) ? CUDA_SUCCESS : in_context(stream, ask_legacy);
 }
 
 CUresult sp_silent_wait_legacy(struct sp_stream *stream) {
-    return stream->identified ? in_context(stream, wait_legacy) : CUDA_ERROR_NOT_READY;
+    return sp_identity_records_each_free(stream) ? CUDA_ERROR_NOT_READY
+                                                 : in_context(stream, wait_legacy);
 }
 
 // ------------------------------------------------------------------------------------- the context

@@ -1,7 +1,7 @@
-// Silent streams: those that freed memory, left no event behind it, and are named by no call any
-// more. They were destroyed by the driver's own call, or were the default stream of a thread that
-// has ended, or the program just doesn't use them. Nobody may pass their handles to the driver.
-// What they freed is asked about in other ways, before an allocation is refused:
+// Silent streams freed memory, left no event behind it, and are named by no call any more. They
+// were destroyed by the driver's own call, or were the default stream of a thread that has ended,
+// or the program just doesn't use them. Nobody may pass their handles to the driver. Their memory
+// is asked about in other ways, before an allocation is refused:
 //
 //   the legacy stream   A query of it sees all work of its context's blocking streams, per-thread
 //                       streams among them, also of those that are gone (measured on an H200).
@@ -12,26 +12,32 @@
 //                       non-blocking stream captures: so only a program that says that none does
 //                       has it recorded.
 //
-// The legacy stream is asked for identified streams alone: behind the frees of anonymous ones an
-// event stands always. `stream` is one that the caller was just passed, and its context is meant.
-// Each returns a driver's failure; that work is pending is none.
+// The legacy stream is asked for streams whose frees take a number alone: behind the frees of
+// others an event stands always. `stream` is one that the caller was just passed, and its context
+// is meant. Each call returns a driver's failure; that work is pending is none.
 #ifndef STREAMPOOL_ORDER_SILENT_H
 #define STREAMPOOL_ORDER_SILENT_H
 
 #include "order/progress.h"
 
-// Whether the legacy stream would tell of what a stream has freed.
+// True when the legacy stream would tell of what a stream has freed.
 bool sp_silent_is_seen_by_legacy(const struct sp_stream *stream);
 
-// Asks, and publishes what is complete. The second only where nothing of the context captures;
-// CUDA_ERROR_NOT_SUPPORTED before CUDA 12.5.
+// Asks the legacy stream, and publishes what is complete.
 CUresult sp_silent_ask_legacy(struct sp_stream *stream);
+
+// Asks the whole context, and publishes what is complete. It is called only where nothing of the
+// context captures. CUDA_ERROR_NOT_SUPPORTED before CUDA 12.5.
 CUresult sp_silent_ask_context(struct sp_stream *stream);
 
-// Makes the stream wait for an event behind all that those streams were given so far, and joins
-// that to its clock. After the first, later work of blocking streams waits for it, too;
-// CUDA_ERROR_NOT_READY, and nothing was done, beside such a capture. The second as above.
+// Makes the stream wait for an event behind all that the streams that the legacy stream sees were
+// given so far, and joins that to its clock. Later work of blocking streams waits for it, too.
+// CUDA_ERROR_NOT_READY, and nothing was done, beside a blocking stream that captures.
 CUresult sp_silent_wait_legacy(struct sp_stream *stream);
+
+// Makes the stream wait for an event behind all that the context's streams were given so far, and
+// joins that to its clock. It is called only where sp_silent_ask_context() may be, and fails as
+// that.
 CUresult sp_silent_wait_context(struct sp_stream *stream);
 
 #endif

@@ -1,30 +1,41 @@
 #include "order/synchronize.h"
 
-#include "order/chain.h"
+#include "order/capture_mode.h"
 #include "order/closing.h"
 #include "order/context.h"
+#include "order/identity.h"
 #include "order/learn.h"
+#include "order/mark.h"
 #include "order/poll.h"
-#include "order/private_event.h"
 
-// Marks that a synchronise has passed have nothing more to tell. Those that a question found
-// complete have: the order, to whoever goes by synchronises alone.
-static void drop_passed_marks(struct sp_stream *stream) {
-    sp_mark_drop_until(stream, atomic_load_explicit(&stream->synchronized, memory_order_acquire));
-    sp_mark_trim_spares(stream);
+CUresult sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
+    return sp_identity_of(stream)->synchronize(stream, handle);
 }
 
-// What there was of a stream when it was synchronised or queried. The mark stands behind all frees
-// of a blocking stream; it is null where there is nothing to mark, or where none could be made.
+CUresult sp_synchronize_query(struct sp_stream *stream, CUstream handle) {
+    return sp_native_noted(sp_identity_of(stream)->query(stream, handle), "cuStreamQuery");
+}
+
+CUresult sp_synchronize_ask(struct sp_stream *stream) {
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    CUresult error = sp_identity_of(stream)->query(stream, stream->handle);
+    sp_capture_mode_restore(mode);
+    return error;
+}
+
+// ------------------------------------------------------------------------------ identified streams
+
+// A view holds what there was of a stream when it was synchronised or queried. The mark stands
+// behind all frees of a blocking stream; it is null where there is nothing to mark, or where none
+// could be made.
 struct view {
     uint64_t sequence;
-    uint64_t chain_end;
     struct sp_clock clock;
     struct sp_mark *mark;
 };
 
 static void look_at(struct sp_stream *stream, struct view *view) {
-    *view = (struct view){.chain_end = sp_anonymous_chain_end(stream)};
+    *view = (struct view){0};
     sp_learn_copy_clock(stream, &view->clock);
     view->sequence = sp_progress_close(stream);
 }
@@ -34,50 +45,32 @@ static void close_view(struct view *view) {
     sp_mark_release(view->mark);
 }
 
-// What a blocking stream itself answers shows that its work is complete, and all that it has waited
-// for. It shows nothing of the legacy stream's work, which a free on it comes behind all the same:
-// see order/action.h. An event behind the free does: that of a mark, or the chain.
 static bool answers_for_itself_alone(const struct sp_stream *stream) {
-    return atomic_load_explicit(&stream->kind, memory_order_relaxed) == SP_STREAM_BLOCKING;
+    return sp_stream_kind_of(stream) == SP_STREAM_BLOCKING;
 }
 
 static void mark_frees(struct sp_stream *stream, struct view *view) {
-    if (stream->identified && answers_for_itself_alone(stream))
+    if (answers_for_itself_alone(stream))
         sp_mark_stream(stream, &view->mark);
 }
 
-// Of an identified stream: what the driver's answer alone has shown.
+// Publishes what the driver's answer alone has shown.
 static void publish_answer(struct sp_stream *stream, const struct view *view,
                            enum sp_knowledge how) {
-    if (!stream->identified)
-        return;
     sp_progress_publish_clock(&view->clock, how);
     if (!answers_for_itself_alone(stream))
         sp_progress_publish(stream, view->sequence, how);
 }
 
-// Of an anonymous stream a synchronise says nothing about the work of an earlier one with the same
-// handle; the chain does, and is asked. Where the same stream made the chain's last record the
-// answer is certain, so what it shows is what the synchronise has shown.
-static CUresult await_chain(struct sp_stream *stream, uint64_t end) {
-    CUresult error = answers_for_itself_alone(stream) ? sp_chain_await(stream, end)
-                                                      : sp_anonymous_confirm(stream, end);
-    sp_poll_stream(stream);
-    sp_mark_trim_spares(stream);
-    return error;
-}
-
 static CUresult await_frees(struct sp_stream *stream, const struct view *view) {
-    if (!stream->identified)
-        return await_chain(stream, view->chain_end);
     CUresult error = view->mark ? sp_poll_await_mark(view->mark) : CUDA_SUCCESS;
-    drop_passed_marks(stream);
+    sp_mark_drop_passed(stream);
     return error;
 }
 
 // The mark comes first, and is waited for: so a synchronise waits for what stands before the frees,
 // as it does behind CUDA's own.
-CUresult sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
+CUresult sp_synchronize_by_mark(struct sp_stream *stream, CUstream handle) {
     struct view view;
     look_at(stream, &view);
     mark_frees(stream, &view);
@@ -91,27 +84,23 @@ CUresult sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
 }
 
 static bool has_pending_frees(const struct sp_stream *stream, const struct view *view) {
-    if (!answers_for_itself_alone(stream))
-        return false;
-    return stream->identified
-               ? view->mark &&
-                     !sp_progress_is_complete((struct sp_fence){stream->slot, view->mark->sequence})
-               : sp_progress_has_pending_events(stream);
+    return view->mark &&
+           !sp_progress_is_complete((struct sp_fence){stream->slot, view->mark->sequence});
 }
 
-// An event of an idle stream is complete a microsecond after its record, so it is asked more than
-// once.
 static CUresult ask_for_frees(struct sp_stream *stream, const struct view *view) {
-    enum { QUESTIONS = 16 };
-    CUresult error = stream->identified ? CUDA_SUCCESS : sp_poll_stream(stream);
-    for (int i = 0; i < QUESTIONS && error == CUDA_SUCCESS && has_pending_frees(stream, view); i++)
-        error = view->mark ? sp_poll_mark(view->mark) : sp_poll_stream(stream);
-    drop_passed_marks(stream);
+    CUresult error = CUDA_SUCCESS;
+    for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && error == CUDA_SUCCESS; i++) {
+        if (!has_pending_frees(stream, view))
+            break;
+        error = sp_poll_mark(view->mark);
+    }
+    sp_mark_drop_passed(stream);
     return error == CUDA_SUCCESS && has_pending_frees(stream, view) ? CUDA_ERROR_NOT_READY : error;
 }
 
 // A stream whose own work is pending gets no mark.
-static CUresult query(struct sp_stream *stream, CUstream handle) {
+CUresult sp_synchronize_query_by_mark(struct sp_stream *stream, CUstream handle) {
     struct view view;
     look_at(stream, &view);
     CUresult error = sp_driver->cuStreamQuery(handle);
@@ -124,22 +113,13 @@ static CUresult query(struct sp_stream *stream, CUstream handle) {
     return error;
 }
 
-CUresult sp_synchronize_query(struct sp_stream *stream, CUstream handle) {
-    return sp_native_noted(query(stream, handle), "cuStreamQuery");
-}
-
-CUresult sp_synchronize_ask(struct sp_stream *stream) {
-    CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = query(stream, stream->handle);
-    sp_capture_mode_restore(mode);
-    return error;
-}
+// ------------------------------------------------------------------------------------- the context
 
 static void publish_context(const struct sp_closing *closing) {
     sp_closing_publish(closing, SP_SYNCHRONIZED);
     for (uint32_t slot = 0; slot < closing->count; slot++) {
         if (closing->numbers[slot] > 0)
-            drop_passed_marks(sp_stream_at(slot));
+            sp_mark_drop_passed(sp_stream_at(slot));
     }
 }
 

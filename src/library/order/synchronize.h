@@ -1,21 +1,35 @@
 // The program's synchronises and queries: the driver's calls, and what they have shown.
 //
-// What a synchronise shows depends on the program alone, so it counts as synchronised; what a query
-// shows depends on the device as well, and counts as found.
+// A synchronise shows what depends on the program alone, so it counts as synchronised; a query
+// shows what depends on the device as well, and counts as found.
+//
+// An answer of a blocking stream itself shows that its work is complete, and all that it has waited
+// for. It shows nothing of the legacy stream's work, which a free on it comes behind all the same:
+// see order/action.h. An event behind the free does: that of a mark, or the chain of an anonymous
+// stream.
 #ifndef STREAMPOOL_ORDER_SYNCHRONIZE_H
 #define STREAMPOOL_ORDER_SYNCHRONIZE_H
 
 #include "order/progress.h"
 
-// `handle` is what the caller named the stream by.
+// These make the driver's call with `handle`, which is what the caller named the stream by.
 CUresult sp_synchronize_stream(struct sp_stream *stream, CUstream handle);
 CUresult sp_synchronize_query(struct sp_stream *stream, CUstream handle);
 
-// The same as a question of ours, inside a call that was made with the stream: no capture is
-// touched by it.
+// Asks as sp_synchronize_query() does, for the library itself, inside a call that was made with the
+// stream: no capture is touched by it.
 CUresult sp_synchronize_ask(struct sp_stream *stream);
 
-// Of the current context.
+// Synchronises the current context.
 CUresult sp_synchronize_context(void);
+
+// For order/identity.h: synchronise or query an identified stream, by the driver's answer and the
+// mark behind its frees.
+CUresult sp_synchronize_by_mark(struct sp_stream *stream, CUstream handle);
+CUresult sp_synchronize_query_by_mark(struct sp_stream *stream, CUstream handle);
+
+// An event of an idle stream is complete a microsecond after its record, so a query asks it so
+// often.
+enum { SP_SYNCHRONIZE_QUESTIONS = 16 };
 
 #endif

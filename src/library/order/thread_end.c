@@ -1,9 +1,12 @@
 #include "order/thread_end.h"
 
+#include "order/registry.h"
+#include "order/remember.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
-// Those of one thread.
+// The calling thread's own default streams stand in a list.
 struct own {
     struct own *next;
     struct sp_stream *stream;
@@ -44,7 +47,7 @@ __attribute__((destructor)) static void delete_key(void) {
         pthread_key_delete(key);
 }
 
-// Forgets what other streams have the slots of: those streams ended with their contexts.
+// Forgets the streams whose slots other streams have: they ended with their contexts.
 static void forget_ended(void) {
     struct own **link = &mine;
     while (*link) {

@@ -1,4 +1,4 @@
-// The end of a thread, which takes the thread's own default streams along.
+// The end of a thread takes the thread's own default streams along.
 //
 // The driver tells nobody of it, and no call with such a stream comes any more. So each thread
 // keeps a list of its default streams, one for each context in which it has used one, and its end
@@ -8,10 +8,9 @@
 #ifndef STREAMPOOL_ORDER_THREAD_END_H
 #define STREAMPOOL_ORDER_THREAD_END_H
 
-#include "order/identity.h"
 #include "order/stream.h"
 
-// The stream is the calling thread's own default stream of some context, perhaps known as that
+// Notes that the stream is the calling thread's own default stream of some context; it may be noted
 // already. Without host memory it stays for good.
 void sp_thread_end_note(struct sp_stream *stream, const struct sp_stream_name *name);
 

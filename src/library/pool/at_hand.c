@@ -1,6 +1,6 @@
 #include "pool/at_hand.h"
 
-#include "order/end.h"
+#include "order/slot.h"
 #include "pool/figures.h"
 #include "pool/lane.h"
 #include "pool/request.h"
@@ -58,7 +58,7 @@ void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
         sp_action_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
         return;
     slab->last_sequence = sp_progress_number(lane->stream);
-    sp_number_raise(&lane->stream->freed, slab->last_sequence);
+    sp_raise(&lane->stream->freed, slab->last_sequence);
 }
 
 static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {

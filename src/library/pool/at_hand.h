@@ -8,8 +8,10 @@
 #ifndef STREAMPOOL_POOL_AT_HAND_H
 #define STREAMPOOL_POOL_AT_HAND_H
 
+#include "base/atomic.h"
 #include "base/checked.h"
-#include "order/chain.h"
+#include "order/action.h"
+#include "order/identity.h"
 #include "pool/figures.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
@@ -226,7 +228,9 @@ static SP_HOT struct sp_lane *sp_at_hand_lane(uintptr_t owner, const struct sp_s
                                               uint64_t *sequence) {
     struct sp_lane *lane = sp_owner_lane(owner);
     *sequence = sp_progress_number(stream);
-    return SP_LIKELY(lane && lane->stream == stream && stream->identified) ? lane : NULL;
+    return SP_LIKELY(lane && lane->stream == stream && !sp_identity_records_each_free(stream))
+               ? lane
+               : NULL;
 }
 
 #endif

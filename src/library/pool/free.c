@@ -7,7 +7,9 @@
 // account is settled last wherever the pool is needed: a pool that was given up may be taken apart
 // once nothing is used.
 #include "pool/free.h"
+#include "base/atomic.h"
 #include "order/foreign.h"
+#include "order/identity.h"
 #include "order/mark.h"
 #include "order/poll.h"
 #include "pool/collect.h"
@@ -150,7 +152,7 @@ static void ask_for_other_context(const struct release *release) {
 
 static void make_known(const struct release *release) {
     struct sp_stream *stream = release->stream;
-    if (!stream->identified)
+    if (sp_identity_records_each_free(stream))
         return;
     if (release->left & SP_LEFT_RECORD)
         record_counted(release->lane, stream);
@@ -240,7 +242,7 @@ static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
     sp_biased_acquire(&lane->lock);
     if (lane->stream == stream)
         put = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
-    if (put.left != SP_LEFT_ALL && !stream->identified)
+    if (put.left != SP_LEFT_ALL && sp_identity_records_each_free(stream))
         sp_unfenced_count_records_locked(lane, 1);
     sp_biased_release(&lane->lock);
     return put.left == SP_LEFT_ALL ? not_live(pointer)
@@ -270,7 +272,7 @@ static void count(struct release *release, uint64_t bytes) {
         return;
     sp_biased_acquire(&lane->lock);
     release->left |= sp_lane_count_freed_locked(lane, release->sequence, bytes);
-    if (!release->stream->identified)
+    if (sp_identity_records_each_free(release->stream))
         sp_unfenced_count_records_locked(lane, 1);
     sp_biased_release(&lane->lock);
 }

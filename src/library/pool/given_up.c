@@ -1,5 +1,6 @@
 #include "pool/given_up.h"
 
+#include "order/end.h"
 #include "pool/figures.h"
 #include "pool/lane.h"
 #include "pool/promises.h"

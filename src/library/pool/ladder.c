@@ -4,6 +4,7 @@
 #include "order/mark.h"
 #include "order/poll.h"
 #include "order/silent.h"
+#include "order/slot.h"
 #include "order/synchronize.h"
 #include "pool/ask.h"
 #include "pool/collect.h"

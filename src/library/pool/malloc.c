@@ -1,10 +1,12 @@
 // Allocating what the lane doesn't have at hand (pool/at_hand.h): blocks that others returned to
 // its slabs, and behind them the ladder.
 #include "pool/malloc.h"
-#include "order/chain.h"
+#include "base/atomic.h"
 #include "order/end.h"
+#include "order/identity.h"
 #include "order/mark.h"
 #include "order/poll.h"
+#include "order/slot.h"
 #include "pool/at_hand.h"
 #include "pool/collect.h"
 #include "pool/figures.h"
@@ -380,8 +382,9 @@ SP_APART poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle
 SP_APART poolError_t sp_malloc_acting(struct sp_pool *pool, poolMemPool_t handle,
                                       struct sp_stream *stream, size_t size, unsigned int flags,
                                       void **pointer) {
-    poolError_t error =
-        stream->identified ? poolSuccess : order_behind_chain(pool, handle, stream, size);
+    poolError_t error = sp_identity_records_each_free(stream)
+                            ? order_behind_chain(pool, handle, stream, size)
+                            : poolSuccess;
     if (error != poolSuccess)
         return error;
     if (flags & poolMallocFixed)

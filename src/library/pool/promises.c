@@ -2,6 +2,7 @@
 // about.
 #include "pool/promises.h"
 
+#include "order/remember.h"
 #include "pool/error.h"
 #include "pool/given_up.h"
 #include "pool/open_lanes.h"

@@ -1,5 +1,6 @@
 #include "pool/reaper.h"
 
+#include "order/end.h"
 #include "pool/runtime.h"
 #include "pool/stitch.h"
 

@@ -1,5 +1,6 @@
 #include "pool/refusal.h"
 
+#include "order/context.h"
 #include "order/context_wait.h"
 #include "pool/figures.h"
 #include "pool/lane.h"
@@ -54,7 +55,8 @@ static struct words in_units(uint64_t bytes) {
 
 static struct words name_of(const struct sp_stream *stream) {
     struct words words;
-    const char *where = sp_stream_is_of_current_context(stream) ? "" : " of another context";
+    const char *where =
+        sp_context_is_current(stream->context, stream->context_id) ? "" : " of another context";
     CUstream handle = sp_stream_handle_now(stream);
     if (handle == CU_STREAM_PER_THREAD)
         snprintf(words.text, sizeof words.text, "a per-thread default stream%s", where);
@@ -121,7 +123,8 @@ static bool is_of_flags(const struct sp_shortage *shortage, unsigned flags) {
 
 static bool is_of_current_context(const struct sp_room *room) {
     const struct sp_stream *holder = room->holder;
-    return !holder || (!room->several_contexts && sp_stream_is_of_current_context(holder));
+    return !holder ||
+           (!room->several_contexts && sp_context_is_current(holder->context, holder->context_id));
 }
 
 // A synchronise gives back what is free: that is no loss where as much can be mapped anew.
@@ -153,7 +156,7 @@ static bool can_be_synchronized(const struct sp_stream *stream) {
     if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD || is_gone)
         return false;
     return !sp_stream_is_legacy(sp_stream_handle_now(stream)) ||
-           sp_stream_is_of_current_context(stream);
+           sp_context_is_current(stream->context, stream->context_id);
 }
 
 // One stream is named where it alone holds all of it back, and nothing else is needed.

@@ -1,5 +1,6 @@
 #include "pool/runtime.h"
 
+#include "order/registry.h"
 #include "pool/given_up.h"
 #include "pool/lane.h"
 #include "pool/reaper.h"

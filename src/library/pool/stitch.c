@@ -1,5 +1,6 @@
 #include "pool/stitch.h"
 
+#include "order/end.h"
 #include "pool/settle.h"
 
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 // Extents differ in size, so taking them whole can overshoot. What is kept must be at least what
 // was asked to be kept, as with CUDA's pool; so when the last extent is larger than what is still
 // to go, it goes and the difference is mapped anew.
+#include "order/end.h"
 #include "pool/collect.h"
 #include "pool/figures.h"
 #include "pool/keep.h"

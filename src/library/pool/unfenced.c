@@ -1,6 +1,7 @@
 #include "pool/unfenced.h"
 
 #include "order/borrow.h"
+#include "order/identity.h"
 #include "order/progress.h"
 #include "pool/collect.h"
 #include "pool/runtime.h"
@@ -50,7 +51,7 @@ SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t s
     unsigned left = 0;
     if (!sp_unfenced_count(lane, sequence, bytes))
         return 0;
-    if (lane->stream->identified) {
+    if (!sp_identity_records_each_free(lane->stream)) {
         sp_unfenced_count_records_locked(lane, 1);
         left = SP_LEFT_RECORD;
     }

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "order/remember.h"
 #include "pool/promises.h"
 #include "unit/pool/fixture.h"
 

@@ -5,7 +5,10 @@
 
 #include <cmocka.h>
 
+#include "base/atomic.h"
 #include "order/action.h"
+#include "order/end.h"
+#include "order/identity.h"
 #include "unit/order/known.h"
 
 static struct sp_stream *blocking_stream(void) {
@@ -92,7 +95,7 @@ static void an_action_is_owed_for_a_number_that_nothing_was_recorded_for(void **
     simulated_work(stream->handle);
     free_on(stream);
     uint64_t sequence = sp_progress_number(stream);
-    sp_number_raise(&stream->freed, sequence);
+    sp_raise(&stream->freed, sequence);
     assert_true(owes_for_own(stream, sequence));
     assert_int_equal(sp_action_make(stream, SP_DEBT_OWN), CUDA_SUCCESS);
     assert_false(owes_for_own(stream, sequence));

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "order/borrow.h"
+#include "order/remember.h"
 #include "unit/order/known.h"
 #include "unit/stepping.h"
 
@@ -64,7 +65,7 @@ static void a_stream_is_borrowed_or_destroyed_but_not_both(void **state) {
         assert_false(borrowed && both.destroyer == GOES_ON);
         if (borrowed)
             sp_borrow_end(both.stream);
-        assert_int_equal(atomic_load(&both.stream->borrowers), 0);
+        assert_int_equal(atomic_load(&both.stream->handle_use.borrowers), 0);
         rounds[both.destroyer]++;
     }
     assert_true(rounds[WAITS] > 0 && rounds[GOES_ON] > 0);

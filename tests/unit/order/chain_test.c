@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "order/identity.h"
 #include "unit/order/known.h"
 
 // A stream with pending work is destroyed, and the next one has its handle.

@@ -118,10 +118,10 @@ static void the_current_contexts_id_is_known_once_a_stream_was_met(void **state)
     assert_int_equal(sp_context_current(&context, &id), CUDA_SUCCESS);
     assert_ptr_equal(context, simulated_context());
     assert_int_equal(id, stream->context_id);
-    assert_true(sp_stream_is_of_current_context(stream));
+    assert_true(sp_context_is_current(stream->context, stream->context_id));
     reset_primary_context();
     use(simulated_context());
-    assert_false(sp_stream_is_of_current_context(stream));
+    assert_false(sp_context_is_current(stream->context, stream->context_id));
     use(NULL);
     assert_int_equal(sp_context_current(&context, &id), CUDA_SUCCESS);
     assert_null(context);

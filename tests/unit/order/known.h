@@ -3,17 +3,18 @@
 #ifndef STREAMPOOL_TESTS_UNIT_KNOWN_H
 #define STREAMPOOL_TESTS_UNIT_KNOWN_H
 
-#include "order/chain.h"
 #include "order/end.h"
+#include "order/identity.h"
 #include "order/learn.h"
 #include "order/mark.h"
 #include "order/poll.h"
+#include "order/resolve.h"
 #include "order/synchronize.h"
 #include "unit/order/simulated.h"
 
 static inline struct sp_stream *known(CUstream handle) {
     struct sp_stream *stream = NULL;
-    assert_int_equal(sp_identity_resolve(handle, &stream), CUDA_SUCCESS);
+    assert_int_equal(sp_resolve_stream(handle, &stream), CUDA_SUCCESS);
     assert_non_null(stream);
     assert_ptr_equal(sp_stream_at(stream->slot), stream);
     return stream;

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "order/identity.h"
 #include "unit/order/known.h"
 
 static void a_record_before_a_free_says_nothing_about_the_free(void **state) {

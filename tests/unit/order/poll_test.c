@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "order/identity.h"
 #include "order/silent.h"
 #include "unit/order/known.h"
 #include "unit/stepping.h"

@@ -1,6 +1,9 @@
 // The registry: whose slots are used again, when, and by whom.
 #include "order/registry.h"
 
+#include "order/end.h"
+#include "order/identity.h"
+#include "order/remember.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +35,7 @@ static void gone_streams_that_nobody_can_ask_stand_in_nobodys_way(void **state) 
         struct sp_stream *mute = known_stream();
         free_on(mute);
         simulated_destroy(mute->handle);
-        sp_registry_set_gone(mute, mute->key.word[0]);
+        sp_identity_of(mute)->set_destroyed(mute, mute->key.word[0]);
     }
     for (int i = 0; i < OTHERS; i++) {
         struct sp_stream *stream = known_stream();

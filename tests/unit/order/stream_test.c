@@ -8,6 +8,10 @@
 #include <pthread.h>
 
 #include "fault/host_memory.h"
+#include "order/end.h"
+#include "order/identity.h"
+#include "order/registry.h"
+#include "order/resolve.h"
 #include "unit/order/known.h"
 
 // ---------------------------------------------------------------------------------------- identity
@@ -34,7 +38,7 @@ static void the_null_stream_and_the_legacy_stream_are_one(void **state) {
 static void *resolve_per_thread_stream(void *context) {
     struct sp_stream *stream = NULL;
     if (sp_driver->cuCtxSetCurrent(context) == CUDA_SUCCESS)
-        sp_identity_resolve(CU_STREAM_PER_THREAD, &stream);
+        sp_resolve_stream(CU_STREAM_PER_THREAD, &stream);
     return stream;
 }
 
@@ -69,10 +73,9 @@ static void a_default_stream_needs_a_current_context_and_a_users_stream_does_not
     struct sp_stream *stream = NULL;
     CUstream a = simulated_stream();
     assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
-    assert_int_equal(sp_identity_resolve(NULL, &stream), CUDA_ERROR_INVALID_CONTEXT);
-    assert_int_equal(sp_identity_resolve(CU_STREAM_LEGACY, &stream), CUDA_ERROR_INVALID_CONTEXT);
-    assert_int_equal(sp_identity_resolve(CU_STREAM_PER_THREAD, &stream),
-                     CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(sp_resolve_stream(NULL, &stream), CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(sp_resolve_stream(CU_STREAM_LEGACY, &stream), CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(sp_resolve_stream(CU_STREAM_PER_THREAD, &stream), CUDA_ERROR_INVALID_CONTEXT);
     assert_ptr_equal(known(a)->context, simulated_context());
     free_on(known(a));
     assert_int_equal(sp_mark_record(known(a)), CUDA_SUCCESS);
@@ -88,7 +91,7 @@ static void a_stream_that_can_not_be_described_is_not_registered(void **state) {
     CUstream a = simulated_stream();
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(sp_identity_resolve(a, &stream), CUDA_ERROR_UNKNOWN);
+        assert_int_equal(sp_resolve_stream(a, &stream), CUDA_ERROR_UNKNOWN);
         assert_int_equal(simcudaFailCount(), i + 1);
     }
     CUcontext current = NULL;
@@ -106,7 +109,7 @@ static void a_stream_without_host_memory_is_not_registered(void **state) {
         struct sp_stream *stream = NULL;
         CUstream handle = simulated_stream();
         host_memory_enter(1, true);
-        error = sp_identity_resolve(handle, &stream);
+        error = sp_resolve_stream(handle, &stream);
         host_memory_leave(&failed);
         if (error != CUDA_SUCCESS) {
             assert_int_equal(error, CUDA_ERROR_OUT_OF_MEMORY);
@@ -210,7 +213,7 @@ static void the_legacy_stream_of_a_context_that_another_thread_destroyed_is_nobo
     assert_int_equal(pthread_create(&thread, NULL, destroy_elsewhere, context), 0);
     assert_int_equal(pthread_join(thread, &destroyed), 0);
     assert_ptr_equal(destroyed, context);
-    assert_int_not_equal(sp_identity_resolve(NULL, &stream), CUDA_SUCCESS);
+    assert_int_not_equal(sp_resolve_stream(NULL, &stream), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
 }
 
@@ -272,7 +275,7 @@ static void the_slot_of_a_gone_stream_is_used_again_once_all_of_it_is_complete(v
     if (!old->identified)
         return;
     simulated_destroy(handle);
-    sp_registry_set_gone(old, old->key.word[0]);
+    sp_identity_of(old)->set_destroyed(old, old->key.word[0]);
     struct sp_stream *meanwhile = known_stream();
     assert_ptr_not_equal(meanwhile, old);
     uint32_t count = sp_stream_count();
@@ -303,7 +306,7 @@ static void a_used_slot_starts_with_an_empty_clock_and_no_marks(void **state) {
     simulated_finish(before->handle);
     assert_int_equal(sp_synchronize_query(old, old->handle), CUDA_SUCCESS);
     simulated_destroy(old->handle);
-    sp_registry_set_gone(old, old->key.word[0]);
+    sp_identity_of(old)->set_destroyed(old, old->key.word[0]);
     struct sp_stream *young = known_stream();
     assert_ptr_equal(young, old);
     assert_false(runs_after(young, before, sequence));
@@ -336,7 +339,7 @@ static void a_gone_stream_of_another_context_keeps_its_slot(void **state) {
     CUcontext context = NULL;
     struct sp_stream *old = known_stream();
     simulated_destroy(old->handle);
-    sp_registry_set_gone(old, old->key.word[0]);
+    sp_identity_of(old)->set_destroyed(old, old->key.word[0]);
     assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
     struct sp_stream *elsewhere = known(simulated_blocking_stream());
@@ -354,7 +357,7 @@ static void streams_that_come_and_go_need_no_more_slots_than_there_are_at_a_time
         assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
         assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
         simulated_destroy(stream->handle);
-        sp_registry_set_gone(stream, stream->key.word[0]);
+        sp_identity_of(stream)->set_destroyed(stream, stream->key.word[0]);
     }
     assert_true(sp_stream_count() <= 2);
     assert_true(live_events() <= 2 * (SP_STREAM_MARKS + 2));

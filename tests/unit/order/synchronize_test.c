@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "order/anonymous.h"
+#include "order/end.h"
 #include "unit/order/known.h"
 
 static void a_synchronise_completes_all_frees_before_it(void **state) {

@@ -7,6 +7,7 @@
 
 #include "unit/pool/fixture.h"
 
+#include "order/resolve.h"
 #include "pool/check.h"
 #include "pool/lane.h"
 
@@ -62,7 +63,7 @@ struct sp_pool *fixture_inside(poolMemPool_t pool) {
 
 struct sp_stream *fixture_stream(CUstream handle) {
     struct sp_stream *stream = NULL;
-    assert_int_equal(sp_identity_resolve(handle, &stream), CUDA_SUCCESS);
+    assert_int_equal(sp_resolve_stream(handle, &stream), CUDA_SUCCESS);
     return stream;
 }
 

@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "order/chain.h"
 #include "order/event.h"
+#include "order/identity.h"
 #include "order/learn.h"
 #include "order/mark.h"
 #include "pool/request.h"

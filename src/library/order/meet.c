@@ -1,0 +1,81 @@
+#include "order/meet.h"
+
+#include "order/context.h"
+#include "order/end.h"
+#include "order/identity.h"
+#include "order/poll.h"
+#include "order/registry.h"
+#include "order/remember.h"
+#include "order/thread_end.h"
+
+// A look at all streams and contexts would take too long.
+enum { LOOKS = 8 };
+
+// -------------------------------------------------------------------------------------- describing
+
+static CUresult kind_of(CUstream handle, enum sp_stream_kind *kind) {
+    unsigned int flags = 0;
+    *kind = SP_STREAM_LEGACY;
+    if (sp_stream_is_legacy(handle))
+        return CUDA_SUCCESS;
+    CUresult error =
+        sp_native_noted(sp_driver->cuStreamGetFlags(handle, &flags), "cuStreamGetFlags");
+    *kind = flags & CU_STREAM_NON_BLOCKING ? SP_STREAM_NON_BLOCKING : SP_STREAM_BLOCKING;
+    return error;
+}
+
+// Where a context comes to many, some may have gone that nobody has asked about.
+static CUresult find_device(struct sp_slot_description *fresh) {
+    fresh->device = sp_registry_device(fresh);
+    if (fresh->device >= 0)
+        return CUDA_SUCCESS;
+    if (sp_registry_context_count() >= LOOKS)
+        sp_end_some_gone_contexts(NULL);
+    return sp_context_device(fresh->context, &fresh->device);
+}
+
+// The name of an anonymous stream may be that of a blocking one, so it acts whatever its kind.
+static CUresult describe(CUstream handle, struct sp_slot_description *fresh) {
+    fresh->handle = handle;
+    fresh->identified = sp_identity_has_ids();
+    CUresult error = sp_stream_find_context(handle, &fresh->context);
+    if (error == CUDA_SUCCESS)
+        error = sp_context_id(fresh->context, &fresh->context_id);
+    if (error == CUDA_SUCCESS)
+        error = kind_of(handle, &fresh->kind);
+    fresh->acts = !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING;
+    return error == CUDA_SUCCESS ? find_device(fresh) : error;
+}
+
+// ------------------------------------------------------------------------------------------ adding
+
+// The context is alive: its new stream was just passed to us. What the driver says of the events,
+// others will hear.
+static void ask_the_gone(const struct sp_slot_description *fresh) {
+    struct sp_stream *pending[LOOKS];
+    int count = sp_registry_find_pending(fresh, pending, LOOKS);
+    for (int i = 0; i < count; i++)
+        sp_poll_stream(pending[i]);
+}
+
+static CUresult add(CUstream handle, const struct sp_stream_name *name, struct sp_stream **stream) {
+    struct sp_slot_description fresh = {.name = *name};
+    CUresult error = describe(handle, &fresh);
+    if (error != CUDA_SUCCESS)
+        return error;
+    ask_the_gone(&fresh);
+    *stream = sp_registry_add(&fresh);
+    return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult sp_meet_stream(CUstream handle, const struct sp_stream_name *name,
+                        struct sp_stream **stream) {
+    *stream = sp_registry_find(name);
+    CUresult error = *stream ? CUDA_SUCCESS : add(handle, name, stream);
+    if (error != CUDA_SUCCESS)
+        return error;
+    if (handle == CU_STREAM_PER_THREAD)
+        sp_thread_end_note(*stream, name);
+    *sp_remember_entry(sp_stream_name_hash(name)) = *stream;
+    return CUDA_SUCCESS;
+}

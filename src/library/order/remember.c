@@ -1,0 +1,50 @@
+#include "order/remember.h"
+
+#include "order/registry.h"
+
+#include <string.h>
+
+_Thread_local struct sp_stream *sp_remember_by_name[SP_REMEMBER_NAMES];
+_Thread_local struct sp_stream *sp_remember_by_handle[SP_REMEMBER_HANDLES];
+
+static _Atomic bool remembers; // any handle
+
+void sp_remember_stream(struct sp_stream *stream, CUstream handle) {
+    uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
+    if (!sp_load_relaxed(&remembers))
+        atomic_store(&remembers, true);
+    if (sp_load_relaxed(&stream->known_as) != name) {
+        sp_store_relaxed(&stream->handle_use.was_remembered, true);
+        sp_store_release(&stream->known_as, name);
+    }
+    sp_remember_by_handle[sp_hash(name) % SP_REMEMBER_HANDLES] = stream;
+}
+
+// A thread that borrows the stream from here on finds that it isn't known.
+static void forget_handle_of(struct sp_stream *stream) {
+    atomic_store(&stream->known_as, 0);
+    for (unsigned round = 0; atomic_load(&stream->handle_use.borrowers) != 0; round++)
+        sp_lock_pause(round);
+}
+
+// A default stream can't be destroyed.
+void sp_remember_forget_handle(CUstream handle, struct sp_stream *of) {
+    struct sp_stream *known;
+    if (!atomic_load(&remembers) || sp_stream_is_default(handle))
+        return;
+    while ((known = sp_registry_find_known_as(handle)))
+        forget_handle_of(known);
+    if (of)
+        forget_handle_of(of);
+}
+
+void sp_remember_forget_handles(void) {
+    uint32_t count = atomic_load(&remembers) ? sp_stream_count() : 0;
+    for (uint32_t slot = 0; slot < count; slot++)
+        forget_handle_of(sp_stream_at(slot));
+}
+
+void sp_remember_forget_by_thread(void) {
+    memset(sp_remember_by_name, 0, sizeof sp_remember_by_name);
+    memset(sp_remember_by_handle, 0, sizeof sp_remember_by_handle);
+}

@@ -1,0 +1,48 @@
+// Remembered streams: those that a thread has named last.
+//
+// Each thread has two small tables. One is by name: an entry is good if the stream's key is the
+// name looked for. The other is by handle, for a program that promises to destroy its streams
+// through the library: there a handle tells the stream with no driver call. Who a default stream is
+// depends on the current context, so a default handle is only to be believed, and to be remembered,
+// of a program that promises to have one context. A thread's own default stream has the same handle
+// in every thread; but each thread has its own table, and no slot of a default stream is ever given
+// to another one.
+#ifndef STREAMPOOL_ORDER_REMEMBER_H
+#define STREAMPOOL_ORDER_REMEMBER_H
+
+#include "order/stream.h"
+
+enum { SP_REMEMBER_NAMES = 32, SP_REMEMBER_HANDLES = 16 };
+#define SP_REMEMBER_OF_THREAD                                                                      \
+    extern _Thread_local __attribute__((tls_model("initial-exec"), visibility("hidden")))
+SP_REMEMBER_OF_THREAD struct sp_stream *sp_remember_by_name[SP_REMEMBER_NAMES];
+SP_REMEMBER_OF_THREAD struct sp_stream *sp_remember_by_handle[SP_REMEMBER_HANDLES];
+
+// The entry for a name with this hash. The slot of the stream there may be another one's by now.
+static inline struct sp_stream **sp_remember_entry(uint64_t name_hash) {
+    return &sp_remember_by_name[name_hash % SP_REMEMBER_NAMES];
+}
+
+// Returns the stream with a handle, or null when the thread doesn't remember it.
+static inline struct sp_stream *sp_remember_find(CUstream handle) {
+    uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
+    struct sp_stream *stream = sp_remember_by_handle[sp_hash(name) % SP_REMEMBER_HANDLES];
+    bool is_it = stream && sp_load_acquire(&stream->known_as) == name;
+    return is_it ? stream : NULL;
+}
+
+// Remembers the stream that the handle was just resolved to.
+void sp_remember_stream(struct sp_stream *stream, CUstream handle);
+
+// Makes every thread forget a handle, before the stream that it names (null: it isn't told) is
+// destroyed, and waits for each thread that has borrowed that stream, even if the handle was
+// forgotten before.
+void sp_remember_forget_handle(CUstream handle, struct sp_stream *of);
+
+// Makes every thread forget all handles.
+void sp_remember_forget_handles(void);
+
+// Makes the calling thread forget all streams.
+void sp_remember_forget_by_thread(void);
+
+#endif

@@ -1,0 +1,146 @@
+#include "order/slot.h"
+
+#include "order/private_event.h"
+
+// -------------------------------------------------------------------------------- acquired fences
+
+// The slot's next stream gets the lanes, so what their pools take for complete decides.
+static bool (*measure_of(const struct sp_stream *stream))(struct sp_fence fence) {
+    return sp_load_relaxed(&stream->strict) ? sp_progress_is_synchronized : sp_progress_is_complete;
+}
+
+void sp_slot_note_acquired(struct sp_stream *stream, const struct sp_fence_set *fences) {
+    if (sp_fence_set_empty(fences))
+        return;
+    bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
+    sp_lock_acquire(&stream->lock);
+    sp_clock_prune(&stream->acquired.clock, is_complete);
+    for (uint32_t i = 0; i < fences->count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(fences, i);
+        if (fence.slot != stream->slot && !is_complete(fence) &&
+            !sp_clock_raise(&stream->acquired.clock, fence))
+            stream->acquired.has_more = true;
+    }
+    sp_lock_release(&stream->lock);
+}
+
+bool sp_slot_is_spent(struct sp_stream *stream) {
+    bool (*is_complete)(struct sp_fence fence) = measure_of(stream);
+    if (!is_complete((struct sp_fence){stream->slot, atomic_load(&stream->freed)}))
+        return false;
+    sp_lock_acquire(&stream->lock);
+    sp_clock_prune(&stream->acquired.clock, is_complete);
+    bool spent = stream->acquired.clock.count == 0 && !stream->acquired.has_more;
+    sp_lock_release(&stream->lock);
+    return spent;
+}
+
+// -------------------------------------------------------------------------------- a slot's streams
+
+enum sp_slot_sort sp_slot_sort_of_handle(CUstream handle) {
+    if (!sp_stream_is_default(handle))
+        return SP_SLOT_CREATED;
+    return sp_stream_is_legacy(handle) ? SP_SLOT_LEGACY : SP_SLOT_PER_THREAD;
+}
+
+enum sp_slot_sort sp_slot_sort_of(const struct sp_stream *stream) {
+    return sp_slot_sort_of_handle(sp_stream_handle_now(stream));
+}
+
+// All streams of a slot are identified, or none is.
+struct sp_stream *sp_slot_make(const struct sp_slot_description *fresh) {
+    struct sp_stream *stream = sp_stream_next_slot();
+    if (!stream)
+        return NULL;
+    stream->identified = fresh->identified;
+    stream->is_default = sp_stream_is_default(fresh->handle);
+    sp_list_init(&stream->links.of_context);
+    sp_list_init(&stream->links.unused);
+    sp_list_init(&stream->turn.link);
+    sp_store_relaxed(&stream->sequence, 1);
+    return stream;
+}
+
+// All that the chain of an anonymous stream covered is complete.
+static void begin_in_context(struct sp_stream *stream, const struct sp_slot_description *fresh) {
+    sp_lock_acquire(&stream->lock);
+    stream->chain.orphaned = false;
+    sp_lock_release(&stream->lock);
+    stream->device = fresh->device;
+    stream->context = fresh->context;
+    stream->context_id = fresh->context_id;
+}
+
+static void set_name(struct sp_stream *stream, const struct sp_stream_name *name) {
+    for (int i = 0; i < 3; i++)
+        sp_store_release(&stream->key.word[i], name->word[i]);
+}
+
+void sp_slot_describe(struct sp_stream *stream, const struct sp_slot_description *fresh) {
+    stream->first = sp_load_relaxed(&stream->sequence);
+    // Others may tell of it just now.
+    __atomic_store_n(&stream->handle, fresh->handle, __ATOMIC_RELAXED);
+    if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
+        begin_in_context(stream, fresh);
+    sp_store_relaxed(&stream->kind, (int)fresh->kind);
+    sp_store_relaxed(&stream->acts, fresh->acts);
+    sp_store_relaxed(&stream->gone, false);
+    sp_store_release(&stream->known_as, 0);
+    sp_store_relaxed(&stream->handle_use.was_remembered, false);
+    set_name(stream, &fresh->name);
+}
+
+void sp_slot_forget(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    sp_clock_clear(&stream->clock);
+    sp_lock_release(&stream->lock);
+}
+
+void sp_slot_end(struct sp_stream *stream) {
+    sp_lock_acquire(&stream->lock);
+    stream->chain.event = NULL;
+    atomic_store(&stream->action, NULL);
+    sp_clock_clear(&stream->clock);
+    sp_clock_clear(&stream->acquired.clock);
+    stream->acquired.has_more = false;
+    sp_lock_release(&stream->lock);
+    sp_progress_publish(stream, sp_progress_close(stream), SP_SYNCHRONIZED);
+}
+
+void sp_slot_close(struct sp_stream *stream) {
+    if (stream->chain.event)
+        sp_private_event_destroy(stream->chain.event);
+    if (stream->action)
+        sp_private_event_destroy(stream->action);
+    sp_clock_clear(&stream->clock);
+    sp_clock_clear(&stream->acquired.clock);
+}
+
+// ------------------------------------------------------------------------- slots to be used again
+
+// A look at all slots would take too long.
+enum { LOOKS = 8 };
+
+void sp_slot_list_init(struct sp_slot_list lists[SP_SLOT_SORTS]) {
+    for (int sort = 0; sort < SP_SLOT_SORTS; sort++) {
+        sp_list_init(&lists[sort].slots);
+        sp_list_init(&lists[sort].mute);
+    }
+}
+
+static struct sp_stream *take_spent(struct sp_list *slots, struct sp_slot_list *list) {
+    for (int i = 0; i < LOOKS && !sp_list_empty(slots); i++) {
+        struct sp_stream *stream =
+            SP_CONTAINER_OF(sp_list_pop_front(slots), struct sp_stream, links.unused);
+        if (sp_slot_is_spent(stream))
+            return stream;
+        sp_list_push_back(sp_progress_has_pending_events(stream) ? &list->slots : &list->mute,
+                          &stream->links.unused);
+    }
+    return NULL;
+}
+
+struct sp_stream *sp_slot_list_take(struct sp_slot_list *list) {
+    struct sp_stream *stream = take_spent(&list->slots, list);
+    return stream ? stream : take_spent(&list->mute, list);
+}
