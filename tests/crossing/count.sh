@@ -44,7 +44,7 @@ trap 'rm -rf "$work"' EXIT
 calls_of() {  # PATH
     "$program" "$1" > "$work/entered" || { cat "$work/entered" >&2; return 1; }
     cut -d' ' -f2 "$work/entered" | addr2line -f -e "$library" | paste -d' ' - - |
-        sed "s|$checkout/||; s|src/library/||; s|:[^:]*\$||" > "$work/names"
+        sed 's|[^ ]*/src/library/||; s|:[^:]*$||' > "$work/names"
     cut -d' ' -f1 "$work/entered" | paste -d' ' - "$work/names"
 }
 
