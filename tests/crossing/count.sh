@@ -42,7 +42,9 @@ trap 'rm -rf "$work"' EXIT
 
 # One line for each call: depth, function, and file below src/library/.
 calls_of() {  # PATH
-    "$program" "$1" > "$work/entered" || { cat "$work/entered" >&2; return 1; }
+    local status=0
+    "$program" "$1" > "$work/entered" || status=$?
+    if [ "$status" != 0 ]; then cat "$work/entered" >&2; exit "$status"; fi
     cut -d' ' -f2 "$work/entered" | addr2line -f -e "$library" | paste -d' ' - - |
         sed 's|[^ ]*/src/library/||; s|:[^:]*$||' > "$work/names"
     cut -d' ' -f1 "$work/entered" | paste -d' ' - "$work/names"

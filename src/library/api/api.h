@@ -26,17 +26,14 @@ bool sp_api_demand_context(bool demand);
 SP_APART poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool,
                                    struct sp_stream **stream);
 
-// Finds the stream after the driver has answered a question about the handle, which shows that a
-// context is current.
-static inline poolError_t sp_api_stream_at_once(CUstream handle, struct sp_stream **stream) {
-    CUresult error = sp_resolve_stream(handle, stream);
-    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "identifying the stream");
+static inline poolError_t sp_api_no_pool(poolMemPool_t handle) {
+    return sp_fail(poolErrorInvalidValue, "%p is not a pool", (void *)handle);
 }
 
 // Finds the pool behind a caller's handle, or notes an error and returns it.
 static inline poolError_t sp_api_pool(poolMemPool_t handle, struct sp_pool **pool) {
     *pool = sp_pool_from_handle(handle);
-    return *pool ? poolSuccess : sp_fail(poolErrorInvalidValue, "%p is not a pool", (void *)handle);
+    return *pool ? poolSuccess : sp_api_no_pool(handle);
 }
 
 #endif

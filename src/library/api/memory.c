@@ -46,7 +46,7 @@ SP_COLD static struct sp_stream *admit_late(CUresult capture, CUstream handle,
     struct sp_stream *stream = NULL;
     capture = sp_api_supply_context(capture, handle, pool);
     if (capture == CUDA_SUCCESS)
-        capture = sp_stream_check_capture(handle);
+        capture = sp_resolve_capture(handle);
     *error = capture == CUDA_SUCCESS ? sp_api_stream(handle, pool, &stream) : refuse(capture);
     return stream;
 }
@@ -66,29 +66,31 @@ static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *poo
     struct sp_stream *stream = NULL;
     bool asks = !(promises & (poolPromiseNoCapture | poolPromiseNeverCapture));
     if (asks) {
-        CUresult capture = sp_stream_check_capture(handle);
+        CUresult capture = sp_resolve_capture(handle);
         if (SP_UNLIKELY(capture != CUDA_SUCCESS))
             return admit_late(capture, handle, pool, refuse, error);
     }
-    if (let_remember(promises, handle)) {
+    if (promises && let_remember(promises, handle)) {
         stream = sp_remember_find(handle);
         return SP_LIKELY(stream) ? stream : remember(handle, pool, error);
     }
     if (SP_UNLIKELY(!asks))
         return identify(handle, pool, error);
-    *error = sp_api_stream_at_once(handle, &stream);
+    CUresult resolved = sp_resolve_stream(handle, &stream);
+    if (SP_UNLIKELY(resolved != CUDA_SUCCESS))
+        *error = sp_fail_driver(resolved, "identifying the stream");
     return stream;
 }
 
 // From the pool that has this handle, or had it a moment ago.
 static SP_HOT poolError_t take(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
                                size_t size, unsigned int flags, void **pointer) {
-    if (SP_UNLIKELY(sp_stream_acts(stream) || flags & poolMallocFixed))
+    if (SP_UNLIKELY(sp_load_relaxed(&stream->acts) || flags & poolMallocFixed))
         return sp_malloc_acting(pool, handle, stream, size, flags, pointer);
     uint64_t address = sp_at_hand_take(pool, stream, size, flags, NULL);
     if (SP_UNLIKELY(!address))
         return sp_malloc_missed(pool, handle, stream, size, flags, pointer);
-    if (SP_UNLIKELY(sp_malloc_is_another_now(pool, handle)))
+    if (SP_UNLIKELY(sp_at_hand_is_another_now(pool, handle)))
         return sp_malloc_hand_over(pool, handle, stream, address, SP_DEBT_NONE, pointer);
     *pointer = (void *)(uintptr_t)address;
     return poolSuccess;
@@ -104,7 +106,7 @@ static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_po
                                         CUstream handle, unsigned int flags) {
     poolError_t error = poolSuccess;
     struct sp_stream *stream =
-        admit(handle, from.pool, sp_pool_promises(from.pool), refuse_capture, &error);
+        admit(handle, from.pool, sp_load_relaxed(&from.pool->promises), refuse_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     if (SP_UNLIKELY(size == 0)) {
@@ -187,8 +189,10 @@ poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handl
         return error;
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
-    error = sp_api_pool(handle, &from.pool);
-    return error == poolSuccess ? allocate_from(ptr, size, from, stream, poolMallocDefault) : error;
+    from.pool = sp_pool_from_handle(handle);
+    if (SP_UNLIKELY(!from.pool))
+        return sp_api_no_pool(handle);
+    return allocate_from(ptr, size, from, stream, poolMallocDefault);
 }
 
 enum {
@@ -213,7 +217,8 @@ poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t hand
 
 // Returns the promises of the pool that the pointer belongs to, or none.
 static inline int promises_of_owner(uintptr_t owner) {
-    const struct sp_lane *lane = sp_promises_any() ? sp_owner_lane(owner) : NULL;
+    const struct sp_lane *lane =
+        sp_load_relaxed(&sp_promises_pools) != 0 ? sp_owner_lane(owner) : NULL;
     const struct sp_pool *pool = lane ? lane->pool : NULL;
     return pool ? sp_pool_promises(pool) : poolPromiseNothing;
 }

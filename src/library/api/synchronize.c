@@ -17,12 +17,12 @@ static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **st
     *stream = NULL;
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_stream_check_capture(handle);
+    CUresult error = sp_resolve_capture(handle);
     if (error == CUDA_ERROR_INVALID_CONTEXT && sp_stream_is_default(handle)) {
         error = sp_api_supply_context(error, handle, NULL);
         if (error != CUDA_SUCCESS)
             return sp_fail_driver(error, "looking for a current context");
-        error = sp_stream_check_capture(handle);
+        error = sp_resolve_capture(handle);
     }
     return error == CUDA_SUCCESS ? sp_api_stream(handle, NULL, stream) : poolSuccess;
 }

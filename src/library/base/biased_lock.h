@@ -73,27 +73,25 @@ const struct sp_biased_lock *sp_biased_held;
 void sp_biased_acquire_shared(struct sp_biased_lock *lock);
 void sp_biased_release_shared(struct sp_biased_lock *lock);
 
-// Goes inside as the owner. False when the caller isn't the owner, or has lost the lock.
-static inline bool sp_biased_enter(struct sp_biased_lock *lock) {
-    struct sp_lock_owner *me = sp_this_thread;
-    if (SP_UNLIKELY(sp_load_relaxed(&lock->owner) != me))
-        return false;
-#ifdef SP_SCHEDULE_POINTS
-    sp_lock_schedule_point();
-#endif
-    sp_store_relaxed(&me->inside, lock);
-    atomic_signal_fence(memory_order_seq_cst); // the other thread's barrier orders the processors
-    if (SP_LIKELY(sp_load_relaxed(&lock->owner) == me))
-        return true;
-    sp_store_release(&me->inside, NULL);
-    return false;
-}
-
+// The owner goes inside by a plain store, and looks whether it is the owner still.
 static inline void sp_biased_acquire(struct sp_biased_lock *lock) {
+    struct sp_lock_owner *me = sp_this_thread;
+    bool inside = false;
 #ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
 #endif
-    if (SP_UNLIKELY(!sp_biased_enter(lock)))
+    if (SP_LIKELY(sp_load_relaxed(&lock->owner) == me)) {
+#ifdef SP_SCHEDULE_POINTS
+        sp_lock_schedule_point();
+#endif
+        sp_store_relaxed(&me->inside, lock);
+        atomic_signal_fence(
+            memory_order_seq_cst); // the other thread's barrier orders the processors
+        inside = sp_load_relaxed(&lock->owner) == me;
+        if (SP_UNLIKELY(!inside))
+            sp_store_release(&me->inside, NULL);
+    }
+    if (SP_UNLIKELY(!inside))
         sp_biased_acquire_shared(lock);
     SP_BIASED_BEGIN();
 }

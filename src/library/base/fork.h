@@ -17,9 +17,13 @@ extern _Atomic bool sp_forked;
 // Begins to watch; later calls do nothing. False when there is no host memory for the handler.
 bool sp_fork_watch(void);
 
-// True in a forked child. It is one load, so hot paths may call it.
+// True in a forked child.
 static inline bool sp_fork_is_child(void) {
     return sp_load_relaxed(&sp_forked);
 }
+
+// Has a flag cleared in each child that is forked from now on, so that a hot path which looks at
+// the flag needs no second look. There is one such flag.
+void sp_fork_clear_in_child(_Atomic bool *flag);
 
 #endif

@@ -56,7 +56,10 @@ static inline void sp_lock_acquire(struct sp_lock *lock) {
 #ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
 #endif
-    if (__builtin_expect(!sp_lock_try(lock), 0))
+    uint32_t expected = SP_LOCK_FREE;
+    bool taken = atomic_compare_exchange_strong_explicit(
+        &lock->state, &expected, SP_LOCK_HELD, memory_order_acquire, memory_order_relaxed);
+    if (__builtin_expect(!taken, 0))
         sp_lock_acquire_contended(lock);
 }
 

@@ -36,16 +36,10 @@ struct sp_size_class {
     uint32_t block_size;
     uint32_t pages;
     uint32_t blocks;     // in a slab
-    uint64_t reciprocal; // see sp_size_class_index
+    uint64_t reciprocal; // see sp_slab_index
 };
 
 extern const struct sp_size_class sp_size_classes[SP_CLASS_COUNT];
-
-// The index of the block that an offset in a slab lies in. It takes no division, as the reciprocal
-// is exact for every offset.
-static inline uint64_t sp_size_class_index(const struct sp_size_class *class, uint64_t offset) {
-    return ((offset >> 9) * class->reciprocal) >> 32;
-}
 
 // The bin of a size, of which there are eight to a doubling. A larger size is never in a lower bin.
 static inline unsigned sp_size_bin(uint64_t size) {
@@ -54,15 +48,6 @@ static inline unsigned sp_size_bin(uint64_t size) {
         return (unsigned)units;
     unsigned doubling = sp_log2_floor(units);
     return doubling * 8 - 16 + (unsigned)(units >> (doubling - 3) & 7);
-}
-
-// The class of a request of 1 to SP_SMALL_MAX bytes.
-static inline unsigned sp_size_class_of(size_t size) {
-    size_t last = size - 1;
-    if (last < 4096)
-        return (unsigned)(last >> 9);
-    unsigned doubling = sp_log2_floor(last);
-    return 8 + (doubling - 12) * 4 + (unsigned)((last >> (doubling - 2)) & 3);
 }
 
 #endif

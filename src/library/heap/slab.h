@@ -66,6 +66,21 @@ void sp_slab_set_run(struct sp_slab *slab, struct sp_block *run);
 // Makes the slab spare.
 void sp_slab_destroy(struct sp_slab *slab);
 
+// The class of a request of 1 to SP_SMALL_MAX bytes.
+static inline unsigned sp_slab_class_of(size_t size) {
+    size_t last = size - 1;
+    if (last < 4096)
+        return (unsigned)(last >> 9);
+    unsigned doubling = sp_log2_floor(last);
+    return 8 + (doubling - 12) * 4 + (unsigned)((last >> (doubling - 2)) & 3);
+}
+
+// The index of the block that an offset in a slab lies in. It takes no division, as the reciprocal
+// is exact for every offset.
+static inline uint64_t sp_slab_index(const struct sp_size_class *class, uint64_t offset) {
+    return ((offset >> 9) * class->reciprocal) >> 32;
+}
+
 static inline const struct sp_size_class *sp_slab_class(const struct sp_slab *slab) {
     return &sp_size_classes[slab->class_index];
 }
@@ -75,7 +90,8 @@ static inline uint32_t sp_slab_bytes(const struct sp_slab *slab) {
 }
 
 static inline bool sp_slab_has_free(const struct sp_slab *slab) {
-    return slab->free_head != SP_SLAB_END || slab->fresh < sp_slab_class(slab)->blocks;
+    return slab->free_head != SP_SLAB_END ||
+           slab->fresh < sp_size_classes[slab->class_index].blocks;
 }
 
 static inline bool sp_slab_is_live(const struct sp_slab *slab, uint32_t index) {
@@ -84,7 +100,7 @@ static inline bool sp_slab_is_live(const struct sp_slab *slab, uint32_t index) {
 
 // The bytes that were asked for when a live block was taken.
 static inline uint32_t sp_slab_requested(const struct sp_slab *slab, uint32_t index) {
-    return sp_slab_class(slab)->block_size - slab->codes[index];
+    return sp_size_classes[slab->class_index].block_size - slab->codes[index];
 }
 
 // The index behind that of a block that is not live, in its list.
@@ -99,7 +115,7 @@ static inline void sp_slab_set_next(struct sp_slab *slab, uint16_t index, uint16
 // Takes a free block, of which there must be one, for a request of so many bytes: at least 1, and
 // no more than a block has.
 static inline uint64_t sp_slab_take(struct sp_slab *slab, size_t requested) {
-    uint32_t block_size = sp_slab_class(slab)->block_size;
+    uint32_t block_size = sp_size_classes[slab->class_index].block_size;
     uint16_t index = slab->free_head;
     if (index != SP_SLAB_END)
         slab->free_head = sp_slab_next(slab, index);
@@ -112,19 +128,19 @@ static inline uint64_t sp_slab_take(struct sp_slab *slab, size_t requested) {
 
 // The index of the live block at an address in the slab, or SP_SLAB_END when none begins there.
 static inline uint16_t sp_slab_find(const struct sp_slab *slab, uint64_t address) {
-    const struct sp_size_class *class = sp_slab_class(slab);
+    const struct sp_size_class *class = &sp_size_classes[slab->class_index];
     uint64_t offset = address - slab->address;
-    uint64_t index = sp_size_class_index(class, offset);
+    uint64_t index = sp_slab_index(class, offset);
     if (index * class->block_size != offset || index >= class->blocks ||
-        !sp_slab_is_live(slab, (uint32_t)index))
+        slab->codes[index] >= SP_SLAB_NOT_LIVE)
         return SP_SLAB_END;
     return (uint16_t)index;
 }
 
 // Frees a live block at once. Returns the bytes that were asked for.
 static inline uint32_t sp_slab_put(struct sp_slab *slab, uint16_t index) {
-    uint32_t requested = sp_slab_requested(slab, index);
-    sp_slab_set_next(slab, index, slab->free_head);
+    uint32_t requested = sp_size_classes[slab->class_index].block_size - slab->codes[index];
+    slab->codes[index] = slab->free_head | SP_SLAB_NOT_LIVE;
     slab->free_head = index;
     slab->live--;
     return requested;
@@ -133,7 +149,7 @@ static inline uint32_t sp_slab_put(struct sp_slab *slab, uint16_t index) {
 // Makes a live block a returned one. Returns the bytes that were asked for.
 static inline uint32_t sp_slab_return(struct sp_slab *slab, uint16_t index) {
     uint32_t requested = sp_slab_requested(slab, index);
-    sp_slab_set_next(slab, index, slab->returned_head);
+    slab->codes[index] = slab->returned_head | SP_SLAB_NOT_LIVE;
     slab->returned_head = index;
     slab->returned++;
     slab->live--;

@@ -48,7 +48,7 @@ static CUresult resolve(CUstream handle, struct sp_stream **stream) {
     CUresult error = name_of(handle, &name);
     if (error != CUDA_SUCCESS)
         return error;
-    *stream = *sp_remember_entry(sp_stream_name_hash(&name));
+    *stream = *sp_remember_entry(&name);
     return *stream && sp_stream_has_name(*stream, &name) ? CUDA_SUCCESS
                                                          : sp_meet_stream(handle, &name, stream);
 }

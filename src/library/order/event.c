@@ -1,4 +1,5 @@
 #include "order/event.h"
+#include "order/resolve.h"
 
 #include "order/context.h"
 #include "order/learn.h"
@@ -191,7 +192,7 @@ CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
     CUresult error =
         sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
     if (error == CUDA_SUCCESS && mark && !is_over(mark) && may_wait_for(stream, mark) &&
-        sp_stream_check_capture(handle) == CUDA_SUCCESS)
+        sp_resolve_capture(handle) == CUDA_SUCCESS)
         sp_learn_wait_mark(stream, mark);
     sp_mark_release(mark);
     return error;

@@ -29,11 +29,18 @@ static bool is_legacy_of(const struct legacy *legacy, unsigned long long context
            sp_stream_word(legacy->stream, 0) == legacy->id;
 }
 
+// Finds the stream by its id, whether the thread remembers it or not.
+static CUresult find_by_id(CUstream handle, unsigned long long *id, struct sp_stream **stream) {
+    CUresult error = sp_driver->cuStreamGetId(handle, id);
+    return error == CUDA_SUCCESS ? sp_identified_meet(handle, *id, stream)
+                                 : sp_native_noted(error, "cuStreamGetId");
+}
+
 // The stream is asked for its own id. It is kept where the context's is known, which is never 0.
 static CUresult ask_for_legacy(CUstream handle, unsigned long long context_id,
                                struct legacy *legacy, struct sp_stream **stream) {
     unsigned long long id = 0;
-    CUresult error = sp_identified_resolve_by_id(handle, &id, stream);
+    CUresult error = find_by_id(handle, &id, stream);
     if (error == CUDA_SUCCESS && context_id != 0)
         *legacy = (struct legacy){context_id, id, *stream};
     return error;
@@ -48,6 +55,12 @@ SP_APART CUresult sp_identified_resolve_legacy(CUstream handle, struct sp_stream
         return ask_for_legacy(handle, context_id, legacy, stream);
     *stream = legacy->stream;
     return CUDA_SUCCESS;
+}
+
+static CUresult resolve(CUstream handle, struct sp_stream **stream) {
+    unsigned long long id = 0;
+    return sp_stream_is_legacy(handle) ? sp_identified_resolve_legacy(handle, stream)
+                                       : find_by_id(handle, &id, stream);
 }
 
 // ---------------------------------------------------------------------------------------- contexts
@@ -84,7 +97,7 @@ static CUresult find_nothing(struct sp_stream *stream, struct sp_fence fence) {
 }
 
 const struct sp_identity sp_identified = {
-    .resolve = sp_identified_resolve,
+    .resolve = resolve,
     .before_reuse = need_nothing,
     .note_freed = note_freed,
     .before_record = need_nothing,

@@ -273,7 +273,7 @@ static CUresult record_and_publish(struct sp_stream *stream, struct sp_mark *mar
         publish_mark(stream, mark);
         if (wanted)
             *wanted = mark;
-        if (has_surplus(stream))
+        if (sp_load_relaxed(&stream->marks.spare_count) > SPARE_MARKS_MAX)
             sp_mark_trim_spares(stream);
         return CUDA_SUCCESS;
     }

@@ -76,6 +76,6 @@ CUresult sp_meet_stream(CUstream handle, const struct sp_stream_name *name,
         return error;
     if (handle == CU_STREAM_PER_THREAD)
         sp_thread_end_note(*stream, name);
-    *sp_remember_entry(sp_stream_name_hash(name)) = *stream;
+    *sp_remember_entry(name) = *stream;
     return CUDA_SUCCESS;
 }

@@ -18,9 +18,11 @@ enum { SP_REMEMBER_NAMES = 32, SP_REMEMBER_HANDLES = 16 };
 SP_REMEMBER_OF_THREAD struct sp_stream *sp_remember_by_name[SP_REMEMBER_NAMES];
 SP_REMEMBER_OF_THREAD struct sp_stream *sp_remember_by_handle[SP_REMEMBER_HANDLES];
 
-// The entry for a name with this hash. The slot of the stream there may be another one's by now.
-static inline struct sp_stream **sp_remember_entry(uint64_t name_hash) {
-    return &sp_remember_by_name[name_hash % SP_REMEMBER_NAMES];
+// The entry for a name: of an identified stream the id alone says which one, since a driver counts
+// its ids one by one. The slot of the stream there may be another one's by now.
+static inline struct sp_stream **sp_remember_entry(const struct sp_stream_name *name) {
+    uint64_t words = name->word[0] ^ (name->word[1] >> 4) ^ name->word[2];
+    return &sp_remember_by_name[words % SP_REMEMBER_NAMES];
 }
 
 // Returns the stream with a handle, or null when the thread doesn't remember it.

@@ -151,18 +151,6 @@ static inline CUstream sp_stream_proper_handle(CUstream handle) {
     return handle ? handle : CU_STREAM_LEGACY;
 }
 
-// Returns CUDA_SUCCESS when the stream takes part in no capture,
-// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED when it does, and what the driver says when even asking is
-// an error (the legacy stream beside a capturing one; no context).
-static inline CUresult sp_stream_check_capture(CUstream handle) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult error = sp_driver->cuStreamIsCapturing(handle, &status);
-    if (error != CUDA_SUCCESS)
-        return sp_native_noted(error, "cuStreamIsCapturing");
-    return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_SUCCESS
-                                                   : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-}
-
 // Tells the context of a stream that is alive. A default stream is one of the current context.
 CUresult sp_stream_find_context(CUstream handle, CUcontext *context);
 

@@ -50,12 +50,6 @@ struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsigned class
 void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
                                  const struct sp_fence_set *fences);
 
-// A slab counts whole once under each number, however often its stream uses it again. Of two
-// numbers that are equal in these bits one has long had an event behind it.
-static inline bool sp_slab_is_counted(const struct sp_slab *slab, uint64_t sequence) {
-    return slab->counted_under == (uint32_t)sequence;
-}
-
 static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t size) {
     uint64_t address = sp_slab_take(slab, size);
     if (SP_UNLIKELY(!sp_slab_has_free(slab)))
@@ -67,7 +61,7 @@ static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t siz
 // is taken.
 static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags,
                                             uint64_t *freed) {
-    unsigned class_index = sp_size_class_of(size);
+    unsigned class_index = sp_slab_class_of(size);
     struct sp_list *slabs = &lane->slabs[class_index];
     struct sp_slab *slab = SP_CONTAINER_OF(slabs->next, struct sp_slab, link);
     if (SP_UNLIKELY(slabs->next == slabs || flags & poolMallocSameStreamOnly))
@@ -129,6 +123,12 @@ static SP_HOT uint64_t sp_at_hand_take(struct sp_pool *pool, const struct sp_str
     return address;
 }
 
+// A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of
+// it live that pool stays, so its handle can be looked at.
+static inline bool sp_at_hand_is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
+    return sp_load_acquire(&pool->handle) != handle;
+}
+
 // -------------------------------------------------------------------------------------------- free
 
 struct sp_put {
@@ -156,12 +156,15 @@ static inline unsigned sp_slab_left_locked(const struct sp_lane *lane, struct sp
     return sp_at_hand_give_up_locked(slab) ? SP_LEFT_SLAB : 0;
 }
 
-// A slab that is left empty counts whole once under each number; one that is given up in any case,
-// for its stream has it no more. Any other free counts the block.
+// A slab that is left empty counts whole once under each number, however often its stream uses it
+// again; one that is given up in any case, for its stream has it no more. Any other free counts the
+// block. Of two numbers that are equal in the bits that are kept one has long had an event behind
+// it.
 static inline uint32_t sp_slab_counts_locked(struct sp_slab *slab, unsigned left,
                                              uint64_t sequence) {
-    if (SP_LIKELY(slab->live != 0 || (!left && sp_slab_is_counted(slab, sequence))))
-        return sp_slab_class(slab)->block_size;
+    bool is_counted = slab->counted_under == (uint32_t)sequence;
+    if (SP_LIKELY(slab->live != 0 || (!left && is_counted)))
+        return sp_size_classes[slab->class_index].block_size;
     slab->counted_under = (uint32_t)sequence;
     return sp_slab_bytes(slab);
 }
@@ -195,14 +198,12 @@ static SP_HOT struct sp_put sp_put_large_locked(struct sp_lane *lane, struct sp_
         return (struct sp_put){.left = SP_LEFT_ALL};
     struct sp_put put = {.requested = block->requested};
     put.left = sp_lane_count_freed_locked(lane, sequence, block->size);
-    if (SP_UNLIKELY(!sp_fence_set_is_of(&block->fences, slot) ||
-                    !sp_quick_has_room(lane, block->size))) {
+    if (SP_UNLIKELY(!sp_fence_set_is_of(&block->fences, slot) || !sp_quick_put(lane, block))) {
         sp_block_set_state(block, SP_BLOCK_BUSY);
         put.left |= SP_LEFT_FILE;
         return put;
     }
     sp_fence_set_advance(&block->fences, slot, sequence);
-    sp_quick_put(lane, block);
     return put;
 }
 
@@ -211,8 +212,9 @@ static SP_HOT struct sp_put sp_put_large_locked(struct sp_lane *lane, struct sp_
 static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_t owner,
                                                   uint64_t address, uint64_t sequence) {
     struct sp_slab *slab = sp_owner_slab(owner);
-    struct sp_put put = slab ? sp_put_small_locked(lane, slab, address, sequence)
-                             : sp_put_large_locked(lane, sp_owner_block(owner), address, sequence);
+    struct sp_put put =
+        slab ? sp_put_small_locked(lane, slab, address, sequence)
+             : sp_put_large_locked(lane, (struct sp_block *)owner, address, sequence);
     if (SP_UNLIKELY(sp_load_relaxed(&lane->stream->freed) < sequence) &&
         !(put.left & (SP_LEFT_RECORD | SP_LEFT_ALL)))
         sp_raise(&lane->stream->freed, sequence);
@@ -227,10 +229,8 @@ static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_
 static SP_HOT struct sp_lane *sp_at_hand_lane(uintptr_t owner, const struct sp_stream *stream,
                                               uint64_t *sequence) {
     struct sp_lane *lane = sp_owner_lane(owner);
-    *sequence = sp_progress_number(stream);
-    return SP_LIKELY(lane && lane->stream == stream && !sp_identity_records_each_free(stream))
-               ? lane
-               : NULL;
+    *sequence = sp_load_acquire(&stream->sequence);
+    return SP_LIKELY(lane && lane->puts == stream) ? lane : NULL;
 }
 
 #endif

@@ -115,9 +115,7 @@ static bool is_of_stream_alone(const struct sp_block *block, const struct sp_str
 static struct sp_block *put_quick_locked(struct sp_lane *lane, struct sp_block *block,
                                          bool *filed) {
     struct sp_block *out = sp_collect_detach_other_locked(lane, block->size);
-    *filed = sp_quick_has_room(lane, block->size);
-    if (*filed)
-        sp_quick_put(lane, block);
+    *filed = sp_quick_put(lane, block);
     return out;
 }
 

@@ -1,5 +1,6 @@
 #include "pool/lane.h"
 
+#include "order/identity.h"
 #include "order/mark.h"
 #include "order/progress.h"
 #include "pool/unfenced.h"
@@ -26,6 +27,7 @@ static void give_spare(struct sp_lane *lane) {
     sp_biased_acquire(&lane->lock);
     lane->pool = NULL;
     lane->stream = NULL;
+    lane->puts = NULL;
     sp_biased_release(&lane->lock);
     sp_lock_acquire(&spare.lock);
     sp_list_push_front(&spare.lanes, &lane->link);
@@ -37,6 +39,7 @@ static void give_spare(struct sp_lane *lane) {
 static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_stream *stream) {
     lane->pool = pool;
     lane->stream = stream;
+    lane->puts = sp_identity_records_each_free(stream) ? NULL : stream;
     atomic_store_explicit(&lane->unfenced_sequence, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->unfenced_bytes, 0, memory_order_relaxed);
     sp_calendar_init(&lane->due);

@@ -32,7 +32,9 @@ struct sp_lane {
     // Allocations out of the slabs, the quick lists and the lane's own tier.
     _Atomic uint64_t hits;
     _Atomic uint64_t records; // events that were recorded behind frees
-    uint32_t quick_used;      // a bit for each bin that is not empty
+    // The stream, or null where each of its frees records an event before it is put back.
+    const struct sp_stream *puts;
+    uint32_t quick_used; // a bit for each bin that is not empty
 
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
     struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class

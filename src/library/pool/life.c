@@ -48,7 +48,7 @@ static bool has_handle(const struct sp_pool *pool, poolMemPool_t handle) {
 struct sp_pool *sp_pool_from_handle(poolMemPool_t handle) {
     size_t index = (uintptr_t)handle & (MAX_POOLS - 1);
     struct sp_pool *pool = atomic_load_explicit(&registry.pools[index], memory_order_acquire);
-    return pool && has_handle(pool, handle) ? pool : NULL;
+    return pool && sp_load_acquire(&pool->handle) == handle ? pool : NULL;
 }
 
 // 0 when all are in use.

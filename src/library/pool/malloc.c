@@ -58,7 +58,7 @@ SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane 
 static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                     unsigned int flags) {
     uint64_t address = 0;
-    if (!has_returned(lane, sp_size_class_of(size)))
+    if (!has_returned(lane, sp_slab_class_of(size)))
         return 0;
     if (sp_end_some_gone_contexts(lane->stream))
         address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseComplete);
@@ -79,14 +79,14 @@ static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region
 
 // Of the slab that a block of this size is cut from.
 static uint64_t run_size(size_t size) {
-    return sp_size_classes[sp_size_class_of(size)].pages * SP_PAGE_SIZE;
+    return sp_size_classes[sp_slab_class_of(size)].pages * SP_PAGE_SIZE;
 }
 
 // A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't
 // grow for a slab that can't be had.
 SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                            unsigned int flags, uint64_t *address) {
-    unsigned class_index = sp_size_class_of(size);
+    unsigned class_index = sp_slab_class_of(size);
     struct sp_block *run = NULL;
     struct sp_slab *slab = sp_slab_create(class_index);
     if (!slab) {
@@ -243,10 +243,10 @@ static enum sp_debt debt_locked(const struct sp_lane *lane, uintptr_t owner) {
 
 // What the stream owes for an allocation that was just made.
 static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
-    uintptr_t owner = sp_owner_of(address);
-    struct sp_lane *lane = sp_owner_lane(owner);
     if (!sp_stream_acts(stream))
         return SP_DEBT_NONE;
+    uintptr_t owner = sp_owner_of(address);
+    struct sp_lane *lane = sp_owner_lane(owner);
     sp_biased_acquire(&lane->lock);
     enum sp_debt debt = debt_locked(lane, owner);
     sp_biased_release(&lane->lock);
@@ -309,7 +309,7 @@ static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, 
     size_t most = total < limit ? total : limit;
     if (size <= most)
         return poolSuccess;
-    if (sp_malloc_is_another_now(pool, handle))
+    if (sp_at_hand_is_another_now(pool, handle))
         return SP_MALLOC_GONE;
     return sp_fail(poolErrorMemoryAllocation,
                    "%zu bytes are more than the pool can ever hold (%zu)", size, most);
@@ -348,7 +348,7 @@ static void give_back(uint64_t address, struct sp_stream *stream) {
 SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t handle,
                                          struct sp_stream *stream, uint64_t address,
                                          enum sp_debt debt, void **pointer) {
-    if (SP_UNLIKELY(sp_malloc_is_another_now(pool, handle))) {
+    if (SP_UNLIKELY(sp_at_hand_is_another_now(pool, handle))) {
         give_back(address, stream);
         return SP_MALLOC_GONE;
     }

@@ -3,16 +3,10 @@
 #define STREAMPOOL_POOL_MALLOC_H
 
 #include "order/action.h"
-#include "pool/lane.h"
+#include "pool/pool.h"
 
 // Another thread has given the pool of the handle up meanwhile.
 #define SP_MALLOC_GONE ((poolError_t)-1)
-
-// A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of
-// it live that pool stays, so its handle can be looked at.
-static inline bool sp_malloc_is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
-    return sp_load_acquire(&pool->handle) != handle;
-}
 
 // Allocates where nothing was at hand.
 poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,

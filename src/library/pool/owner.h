@@ -34,7 +34,7 @@ static inline struct sp_block *sp_owner_block(uintptr_t owner) {
 }
 
 static inline bool sp_block_is_live_and_large(const struct sp_block *block) {
-    return sp_block_state(block) == SP_BLOCK_LIVE && !block->is_run;
+    return sp_load_acquire(&block->state) == SP_BLOCK_LIVE && !block->is_run;
 }
 
 // The lane that a large block was allocated on, or null: a block that isn't live has something else
@@ -49,11 +49,9 @@ static inline struct sp_lane *sp_block_lane(const struct sp_block *block) {
 // The lane that a live allocation was made on, by the address's word; null where none begins there,
 // as far as the word tells.
 static inline struct sp_lane *sp_owner_lane(uintptr_t owner) {
-    struct sp_slab *slab = sp_owner_slab(owner);
-    struct sp_block *block = sp_owner_block(owner);
-    if (slab)
-        return slab->owner;
-    return block ? sp_block_lane(block) : NULL;
+    if (owner & SP_OWNER_SLAB)
+        return ((const struct sp_slab *)(owner & ~SP_OWNER_TAG))->owner;
+    return owner ? sp_block_lane((const struct sp_block *)owner) : NULL;
 }
 
 // A live large block that was allocated on this lane: exact with the lane's lock held.
@@ -68,16 +66,18 @@ static inline bool sp_block_is_live_of(const struct sp_block *block, const struc
 static inline const uint16_t *sp_owner_code_line(uintptr_t owner, uint64_t address) {
     const struct sp_size_class *class =
         &sp_size_classes[(owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT];
-    return &sp_owner_slab(owner)->codes[sp_size_class_index(class, address % SP_PAGE_SIZE)];
+    const struct sp_slab *slab = (const struct sp_slab *)(owner & ~SP_OWNER_TAG);
+    return &slab->codes[sp_slab_index(class, address % SP_PAGE_SIZE)];
 }
 
 // The word for an address that is to be freed. Has the cache lines fetched that the free will look
 // at, both at once: they lie apart, and among many blocks neither is at hand. (gcc 12 takes a
 // function that does nothing else for one without an effect.)
 static inline uintptr_t sp_owner_of_freed(uint64_t address) {
-    uintptr_t owner = sp_owner_of(address);
+    _Atomic uintptr_t *entry = sp_page_map_find(address);
+    uintptr_t owner = entry ? sp_load_acquire(entry) : 0;
     if (SP_LIKELY(owner & SP_OWNER_SLAB)) {
-        __builtin_prefetch(sp_owner_slab(owner), 1);
+        __builtin_prefetch((const void *)(owner & ~SP_OWNER_TAG), 1);
         __builtin_prefetch(sp_owner_code_line(owner, address), 1);
     }
     return owner;

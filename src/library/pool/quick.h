@@ -34,21 +34,18 @@ static inline bool sp_quick_has_room(const struct sp_lane *lane, uint64_t size) 
     return !bin->head || bin->size == size;
 }
 
-// Puts a block in. Returns the blocks of another size that stood there, or null.
-static inline struct sp_block *sp_quick_put(struct sp_lane *lane, struct sp_block *block) {
+// Puts a block in. False, and nothing is changed, where blocks of another size stand in its bin.
+static inline bool sp_quick_put(struct sp_lane *lane, struct sp_block *block) {
     unsigned index = sp_quick_index(block->size);
     struct sp_quick_bin *bin = &lane->quick[index];
-    struct sp_block *evicted = NULL;
-    if (bin->head && bin->size != block->size) {
-        evicted = bin->head;
-        bin->head = NULL;
-    }
+    if (SP_UNLIKELY(bin->head && bin->size != block->size))
+        return false;
     bin->size = block->size;
     block->quick_next = bin->head;
     bin->head = block;
     lane->quick_used |= 1u << index;
     sp_block_set_state(block, SP_BLOCK_CACHED);
-    return evicted;
+    return true;
 }
 
 #endif

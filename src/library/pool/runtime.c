@@ -53,6 +53,7 @@ static poolError_t start_locked(void) {
     if (runtime.device_count == 0)
         return sp_fail(poolErrorNoDevice, "the driver has no device");
     sp_biased_locks_enable();
+    sp_fork_clear_in_child(&sp_runtime_started);
     atomic_store_explicit(&sp_runtime_started, true, memory_order_release);
     return poolSuccess;
 }

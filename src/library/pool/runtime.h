@@ -42,18 +42,14 @@ struct sp_device {
     _Atomic uint32_t holders_in_use; // how many stand in the first list
 };
 
-extern _Atomic bool sp_runtime_started;
+extern _Atomic bool sp_runtime_started; // never in a forked child
 
 // Loads the driver, counts the devices.
 poolError_t sp_runtime_start(void);
 
 // To be called first by every API call that needs the driver.
 static inline poolError_t sp_runtime_enter(void) {
-    if (__builtin_expect(atomic_load_explicit(&sp_runtime_started, memory_order_acquire) &&
-                             !sp_fork_is_child(),
-                         1))
-        return poolSuccess;
-    return sp_runtime_start();
+    return SP_LIKELY(sp_load_acquire(&sp_runtime_started)) ? poolSuccess : sp_runtime_start();
 }
 
 bool sp_device_exists(int ordinal);

@@ -1,7 +1,6 @@
 #include "pool/unfenced.h"
 
 #include "order/borrow.h"
-#include "order/identity.h"
 #include "order/progress.h"
 #include "pool/collect.h"
 #include "pool/runtime.h"
@@ -20,12 +19,15 @@ static bool is_fenced(const struct sp_lane *lane, uint64_t sequence) {
            sp_pool_knows(lane->pool, (struct sp_fence){stream->slot, sequence});
 }
 
-void sp_unfenced_begin(struct sp_lane *lane, uint64_t sequence) {
-    uint64_t latest = atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed);
-    if (is_fenced(lane, latest))
-        atomic_store_explicit(&lane->unfenced_bytes, 0, memory_order_relaxed);
+bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
+    uint64_t latest = sp_load_relaxed(&lane->unfenced_sequence);
+    uint64_t counted = sp_load_relaxed(&lane->unfenced_bytes);
+    if (latest != sequence && is_fenced(lane, latest))
+        counted = 0;
     if (latest < sequence)
-        atomic_store_explicit(&lane->unfenced_sequence, sequence, memory_order_relaxed);
+        sp_store_relaxed(&lane->unfenced_sequence, sequence);
+    sp_store_relaxed(&lane->unfenced_bytes, counted + bytes);
+    return counted + bytes > sp_load_relaxed(&lane->unfenced_most);
 }
 
 bool sp_unfenced_holds_back(const struct sp_lane *lane) {
@@ -51,8 +53,8 @@ SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t s
     unsigned left = 0;
     if (!sp_unfenced_count(lane, sequence, bytes))
         return 0;
-    if (!sp_identity_records_each_free(lane->stream)) {
-        sp_unfenced_count_records_locked(lane, 1);
+    if (lane->puts) {
+        sp_store_relaxed(&lane->records, sp_load_relaxed(&lane->records) + 1);
         left = SP_LEFT_RECORD;
     }
     if (is_shortening_due(lane))

@@ -9,14 +9,7 @@
 
 // Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool
 // allows. Lane's lock held.
-void sp_unfenced_begin(struct sp_lane *lane, uint64_t sequence);
-static inline bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
-    if (atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) != sequence)
-        sp_unfenced_begin(lane, sequence);
-    bytes += atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
-    atomic_store_explicit(&lane->unfenced_bytes, bytes, memory_order_relaxed);
-    return bytes > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
-}
+bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
 
 // What a put leaves to do, once the lane's lock is given back.
 enum sp_left {

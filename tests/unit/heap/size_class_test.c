@@ -6,11 +6,12 @@
 #include <cmocka.h>
 
 #include "heap/size_class.h"
+#include "heap/slab.h"
 
 static void every_small_size_has_the_smallest_class_that_holds_it(void **state) {
     (void)state;
     for (size_t size = 1; size <= SP_SMALL_MAX; size++) {
-        unsigned class_index = sp_size_class_of(size);
+        unsigned class_index = sp_slab_class_of(size);
         assert_true(class_index < SP_CLASS_COUNT);
         assert_true(size <= sp_size_classes[class_index].block_size);
         if (class_index > 0)
@@ -20,7 +21,7 @@ static void every_small_size_has_the_smallest_class_that_holds_it(void **state) 
 
 static void the_largest_class_holds_the_largest_small_size_exactly(void **state) {
     (void)state;
-    assert_int_equal(sp_size_class_of(SP_SMALL_MAX), SP_CLASS_COUNT - 1);
+    assert_int_equal(sp_slab_class_of(SP_SMALL_MAX), SP_CLASS_COUNT - 1);
     assert_int_equal(sp_size_classes[SP_CLASS_COUNT - 1].block_size, SP_SMALL_MAX);
     assert_true(SP_SMALL_MAX < SP_PAGE_SIZE);
 }
@@ -35,7 +36,7 @@ static void blocks_of_every_class_are_aligned(void **state) {
 static void rounding_to_a_class_wastes_less_than_an_alignment_unit_or_a_fifth(void **state) {
     (void)state;
     for (size_t size = 1; size <= SP_SMALL_MAX; size++) {
-        size_t block = sp_size_classes[sp_size_class_of(size)].block_size;
+        size_t block = sp_size_classes[sp_slab_class_of(size)].block_size;
         assert_true(block - size < SP_ALIGNMENT || 5 * (block - size) < block);
     }
 }
@@ -63,7 +64,7 @@ static void the_reciprocal_gives_the_index_for_every_offset_in_a_slab(void **sta
     for (unsigned i = 0; i < SP_CLASS_COUNT; i++) {
         const struct sp_size_class *class = &sp_size_classes[i];
         for (uint64_t offset = 0; offset < class->pages * SP_PAGE_SIZE; offset += SP_ALIGNMENT)
-            assert_int_equal(sp_size_class_index(class, offset), offset / class->block_size);
+            assert_int_equal(sp_slab_index(class, offset), offset / class->block_size);
     }
 }
 

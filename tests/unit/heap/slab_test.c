@@ -127,7 +127,7 @@ static void freeing_gives_back_the_bytes_that_were_asked_for(void **state) {
 static void every_size_of_a_class_is_told_from_every_other(void **state) {
     (void)state;
     for (uint32_t size = 1; size <= SP_SMALL_MAX; size++) {
-        struct sp_slab *slab = slab_of(sp_size_class_of(size));
+        struct sp_slab *slab = slab_of(sp_slab_class_of(size));
         uint16_t index = sp_slab_find(slab, sp_slab_take(slab, size));
         assert_int_equal(index, 0);
         assert_int_equal(sp_slab_put(slab, index), size);

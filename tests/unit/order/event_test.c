@@ -473,7 +473,7 @@ static void a_capturing_stream_learns_nothing_from_a_wait(void **state) {
                      CUDA_SUCCESS);
     assert_int_equal(sp_event_record(event, NULL, b->handle), CUDA_SUCCESS);
     wait(a, event);
-    assert_int_equal(sp_stream_check_capture(a->handle), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    assert_int_equal(sp_resolve_capture(a->handle), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     assert_int_equal(sp_event_record(event, NULL, a->handle), CUDA_SUCCESS);
     assert_int_equal(sp_event_wait(event, NULL, b->handle, 0), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuStreamEndCapture(b->handle, &graph), CUDA_SUCCESS);

@@ -235,14 +235,14 @@ static void a_capturing_stream_is_told_from_others(void **state) {
     (void)state;
     CUstream a = simulated_blocking_stream();
     CUstream b = simulated_stream();
-    assert_int_equal(sp_stream_check_capture(a), CUDA_SUCCESS);
+    assert_int_equal(sp_resolve_capture(a), CUDA_SUCCESS);
     begin_capture(a, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    assert_int_equal(sp_stream_check_capture(a), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    assert_int_equal(sp_stream_check_capture(b), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_check_capture(NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    assert_int_equal(sp_resolve_capture(a), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    assert_int_equal(sp_resolve_capture(b), CUDA_SUCCESS);
+    assert_int_equal(sp_resolve_capture(NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     known(b);
     assert_int_equal(end_capture(a), CUDA_SUCCESS);
-    assert_int_equal(sp_stream_check_capture(a), CUDA_SUCCESS);
+    assert_int_equal(sp_resolve_capture(a), CUDA_SUCCESS);
     known(a);
 }
 

@@ -136,7 +136,7 @@ static void small_memory_freed_on_another_stream_comes_back_when_that_is_complet
 
 // Leaves the lane of the stream no slab with a free block.
 static void fill_slabs(void) {
-    while (sp_list_first(&fixture_lane(pool, stream)->slabs[sp_size_class_of(SP_SMALL_MAX)]))
+    while (sp_list_first(&fixture_lane(pool, stream)->slabs[sp_slab_class_of(SP_SMALL_MAX)]))
         fixture_malloc(pool, SP_SMALL_MAX, stream);
 }
 

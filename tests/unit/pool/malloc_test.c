@@ -186,7 +186,7 @@ static void returned_small_blocks_are_counted_by_what_brought_them_back(void **s
     CUstream b = simulated_stream();
     for (int i = 0; i < COUNT; i++)
         blocks[i] = fixture_malloc(pool, SP_SMALL_MAX, a);
-    while (sp_list_first(&fixture_lane(pool, a)->slabs[sp_size_class_of(SP_SMALL_MAX)]))
+    while (sp_list_first(&fixture_lane(pool, a)->slabs[sp_slab_class_of(SP_SMALL_MAX)]))
         fixture_malloc(pool, SP_SMALL_MAX, a);
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
     for (int i = 0; i < COUNT; i++)
