@@ -49,9 +49,7 @@ poolError_t sp_runtime_start(void);
 
 // To be called first by every API call that needs the driver.
 static inline poolError_t sp_runtime_enter(void) {
-    if (__builtin_expect(atomic_load_explicit(&sp_runtime_started, memory_order_acquire) &&
-                             !sp_fork_is_child(),
-                         1))
+    if (__builtin_expect(sp_load_acquire(&sp_runtime_started) && !sp_fork_is_child(), 1))
         return poolSuccess;
     return sp_runtime_start();
 }
@@ -67,7 +65,7 @@ static inline struct sp_device *sp_device_at(int ordinal) {
     if (SP_UNLIKELY((unsigned)ordinal >= SP_MAX_DEVICES))
         return NULL;
     struct sp_device *device = &sp_devices[ordinal];
-    return SP_LIKELY(atomic_load_explicit(&device->open, memory_order_acquire)) ? device : NULL;
+    return SP_LIKELY(sp_load_acquire(&device->open)) ? device : NULL;
 }
 
 // The device's current pool, and its handle. A pool that is current now had its handle when that
@@ -76,9 +74,9 @@ static inline struct sp_pool *sp_device_current_pool(const struct sp_device *dev
                                                      poolMemPool_t *handle) {
     struct sp_pool *pool;
     do {
-        pool = atomic_load_explicit(&device->current, memory_order_acquire);
-        *handle = atomic_load_explicit(&pool->handle, memory_order_acquire);
-    } while (SP_UNLIKELY(atomic_load_explicit(&device->current, memory_order_acquire) != pool));
+        pool = sp_load_acquire(&device->current);
+        *handle = sp_load_acquire(&pool->handle);
+    } while (SP_UNLIKELY(sp_load_acquire(&device->current) != pool));
     return pool;
 }
 

@@ -5,17 +5,18 @@
 #ifndef STREAMPOOL_POOL_UNFENCED_H
 #define STREAMPOOL_POOL_UNFENCED_H
 
+#include "base/number.h"
 #include "pool/lane.h"
 
 // Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool
 // allows. Lane's lock held.
 void sp_unfenced_begin(struct sp_lane *lane, uint64_t sequence);
 static inline bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
-    if (atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) != sequence)
+    if (sp_load_relaxed(&lane->unfenced_sequence) != sequence)
         sp_unfenced_begin(lane, sequence);
-    bytes += atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
-    atomic_store_explicit(&lane->unfenced_bytes, bytes, memory_order_relaxed);
-    return bytes > atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
+    bytes += sp_load_relaxed(&lane->unfenced_bytes);
+    sp_store_relaxed(&lane->unfenced_bytes, bytes);
+    return bytes > sp_load_relaxed(&lane->unfenced_most);
 }
 
 // What a put leaves to do, once the lane's lock is given back.
@@ -44,11 +45,10 @@ unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence, 
 // What its own stream takes again is held back from nobody. Of bytes that were counted under an
 // older number nobody knows whether they still are.
 static inline void sp_unfenced_uncount(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
-    uint64_t counted = atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
-    if (sequence != atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed))
+    uint64_t counted = sp_load_relaxed(&lane->unfenced_bytes);
+    if (sequence != sp_load_relaxed(&lane->unfenced_sequence))
         return;
-    atomic_store_explicit(&lane->unfenced_bytes, counted > bytes ? counted - bytes : 0,
-                          memory_order_relaxed);
+    sp_store_relaxed(&lane->unfenced_bytes, sp_excess(counted, bytes));
 }
 
 // The value of poolMemPoolAttrUnfencedBytesMax now.
@@ -80,7 +80,7 @@ void sp_unfenced_close(struct sp_pool *pool);
 
 // Whether the lane is open: see sp_open_lanes_fence().
 static inline bool sp_unfenced_is_open(const struct sp_lane *lane) {
-    return atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed) == UINT64_MAX;
+    return sp_load_relaxed(&lane->unfenced_most) == UINT64_MAX;
 }
 
 #endif
