@@ -23,10 +23,9 @@ static int compare_lanes(const struct sp_tree_node *a, const struct sp_tree_node
     const struct sp_lane *left = lane_of(a);
     const struct sp_lane *right = lane_of(b);
     int by_slot = sp_compare(left->stream->slot, right->stream->slot);
-    int by_number = sp_compare(left->awaits, right->awaits);
-    return by_slot     ? by_slot
-           : by_number ? by_number
-                       : sp_compare((uintptr_t)left, (uintptr_t)right);
+    return by_slot
+               ? by_slot
+               : sp_compare_pairs(left->awaits, (uintptr_t)left, right->awaits, (uintptr_t)right);
 }
 
 static int compare_slot(const void *slot, const struct sp_tree_node *node) {
