@@ -24,14 +24,14 @@
 // its pool stays.
 static inline bool sp_at_hand_use_locked(struct sp_lane *lane, uint64_t bytes) {
     uint64_t used = sp_load_relaxed(&lane->used) + bytes;
-    atomic_store_explicit(&lane->used, used, memory_order_relaxed);
+    sp_store_relaxed(&lane->used, used);
     return used <= sp_load_relaxed(&lane->allowance);
 }
 
 // With the lane's lock held, as the last thing that a free does with the pool but to look whether
 // that was given up: then it may be taken apart right after.
 static inline void sp_at_hand_return_locked(struct sp_lane *lane, uint64_t bytes) {
-    atomic_store_explicit(&lane->used, sp_load_relaxed(&lane->used) - bytes, memory_order_relaxed);
+    sp_store_relaxed(&lane->used, sp_load_relaxed(&lane->used) - bytes);
 }
 
 // Each in a critical section of its own.
@@ -79,7 +79,7 @@ static inline uint64_t sp_rounded_large(size_t size) {
 
 static inline uint64_t sp_hand_out(struct sp_lane *lane, struct sp_block *block, size_t size) {
     block->requested = size;
-    atomic_store_explicit(&block->account, lane, memory_order_relaxed);
+    sp_store_relaxed(&block->account, lane);
     sp_block_set_state(block, SP_BLOCK_LIVE);
     return block->address;
 }
@@ -98,7 +98,7 @@ static inline uint64_t sp_take_quick_locked(struct sp_lane *lane, size_t size, u
 }
 
 static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
-    atomic_store_explicit(&lane->hits, sp_load_relaxed(&lane->hits) + 1, memory_order_relaxed);
+    sp_store_relaxed(&lane->hits, sp_load_relaxed(&lane->hits) + 1);
 }
 
 // What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.

@@ -39,15 +39,15 @@ struct attribute {
 // reading
 
 static uint64_t reserved(const struct sp_pool *pool) {
-    return sp_figure(&pool->reserved);
+    return sp_load_relaxed(&pool->reserved);
 }
 
 static uint64_t reserved_high(const struct sp_pool *pool) {
-    return sp_figure(&pool->reserved_high);
+    return sp_load_relaxed(&pool->reserved_high);
 }
 
 static uint64_t used_high(const struct sp_pool *pool) {
-    return sp_figure(&pool->used_high);
+    return sp_load_relaxed(&pool->used_high);
 }
 
 static uint64_t max_size(const struct sp_pool *pool) {
@@ -80,7 +80,7 @@ static uint64_t promises(const struct sp_pool *pool) {
 }
 
 static uint64_t release_delay(const struct sp_pool *pool) {
-    return sp_figure(&pool->keep.release_delay);
+    return sp_load_relaxed(&pool->keep.release_delay);
 }
 
 // ------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ static poolError_t check_reset(uint64_t number) {
 static poolError_t reset_reserved_high(struct sp_pool *pool, uint64_t number) {
     poolError_t error = check_reset(number);
     if (error == poolSuccess)
-        atomic_store_explicit(&pool->reserved_high, reserved(pool), memory_order_relaxed);
+        sp_store_relaxed(&pool->reserved_high, reserved(pool));
     return error;
 }
 
@@ -126,8 +126,8 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
 
 static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
     sp_lock_acquire(&pool->lock);
-    atomic_store_explicit(&pool->unfenced_max, most, memory_order_relaxed);
-    atomic_store_explicit(&pool->unfenced_max_set, true, memory_order_relaxed);
+    sp_store_relaxed(&pool->unfenced_max, most);
+    sp_store_relaxed(&pool->unfenced_max_set, true);
     sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;
@@ -137,7 +137,7 @@ static poolError_t set_defragmentation(struct sp_pool *pool, uint64_t number) {
     int policy = (int)number;
     if (policy < poolDefragmentNever || policy > poolDefragmentBeforeGrowth)
         return sp_fail(poolErrorInvalidValue, "%d is not a policy of defragmentation", policy);
-    atomic_store_explicit(&pool->defragmentation, policy, memory_order_relaxed);
+    sp_store_relaxed(&pool->defragmentation, policy);
     return poolSuccess;
 }
 
@@ -146,7 +146,7 @@ static poolError_t set_promises(struct sp_pool *pool, uint64_t number) {
 }
 
 static poolError_t set_reaper(struct sp_pool *pool, uint64_t number) {
-    atomic_store_explicit(&pool->reaper, number != 0, memory_order_relaxed);
+    sp_store_relaxed(&pool->reaper, number != 0);
     if (sp_pool_has_zombies(pool))
         sp_reaper_call(pool);
     return poolSuccess;
@@ -209,11 +209,11 @@ static uint64_t load(const struct sp_pool *pool, const struct attribute *row) {
     const char *field = (const char *)pool + row->offset;
     switch (row->field) {
     case NUMBER:
-        return atomic_load_explicit((const _Atomic uint64_t *)field, memory_order_acquire);
+        return sp_load_acquire((const _Atomic uint64_t *)field);
     case INTEGER:
-        return (uint64_t)atomic_load_explicit((const _Atomic int *)field, memory_order_relaxed);
+        return (uint64_t)sp_load_relaxed((const _Atomic int *)field);
     case FLAG:
-        return atomic_load_explicit((const _Atomic bool *)field, memory_order_relaxed);
+        return sp_load_relaxed((const _Atomic bool *)field);
     default:
         return 0;
     }
@@ -223,13 +223,13 @@ static void store(struct sp_pool *pool, const struct attribute *row, uint64_t va
     char *field = (char *)pool + row->offset;
     switch (row->field) {
     case NUMBER:
-        atomic_store_explicit((_Atomic uint64_t *)field, value, memory_order_relaxed);
+        sp_store_relaxed((_Atomic uint64_t *)field, value);
         break;
     case INTEGER:
-        atomic_store_explicit((_Atomic int *)field, (int)value, memory_order_relaxed);
+        sp_store_relaxed((_Atomic int *)field, (int)value);
         break;
     case FLAG:
-        atomic_store_explicit((_Atomic bool *)field, value != 0, memory_order_relaxed);
+        sp_store_relaxed((_Atomic bool *)field, value != 0);
         break;
     default:
         break;

@@ -1,5 +1,7 @@
 #include "pool/check.h"
 
+#include "base/number.h"
+
 #include "pool/figures.h"
 #include "pool/lane.h"
 #include "pool/owner.h"
@@ -157,7 +159,7 @@ static bool check_borrowed(struct check *check, const struct sp_stitch *stitch,
                            const struct sp_block *block) {
     for (size_t i = 0; i < stitch->count; i++) {
         const struct sp_run *run = &stitch->runs[i];
-        uint64_t begin = run->address > block->address ? run->address : block->address;
+        uint64_t begin = sp_max(run->address, block->address);
         uint64_t end = run->address + run->size < sp_block_end(block) ? run->address + run->size
                                                                       : sp_block_end(block);
         if (begin >= end)
@@ -250,8 +252,8 @@ static bool check_quick(struct check *check, const struct sp_lane *lane, uint64_
 }
 
 static bool check_account(struct check *check, const struct sp_lane *lane) {
-    uint64_t used = sp_figure(&lane->used);
-    uint64_t allowance = sp_figure(&lane->allowance);
+    uint64_t used = sp_load_relaxed(&lane->used);
+    uint64_t allowance = sp_load_relaxed(&lane->allowance);
     REQUIRE(check, used <= allowance, "a lane uses %llu bytes and is allowed %llu",
             (unsigned long long)used, (unsigned long long)allowance);
     check->allowed += allowance;
@@ -310,12 +312,12 @@ static bool check_figures(struct check *check, uint64_t cached) {
     REQUIRE(check, check->used == sp_figures_used(pool),
             "used is %llu, the live blocks were asked for %llu",
             (unsigned long long)sp_figures_used(pool), (unsigned long long)check->used);
-    REQUIRE(check, check->allowed == sp_figure(&pool->used_high),
+    REQUIRE(check, check->allowed == sp_load_relaxed(&pool->used_high),
             "lanes are allowed %llu, used_high is %llu", (unsigned long long)check->allowed,
-            (unsigned long long)sp_figure(&pool->used_high));
+            (unsigned long long)sp_load_relaxed(&pool->used_high));
     REQUIRE(check, check->used <= check->reserved && check->reserved <= pool->limit,
             "used <= reserved <= limit");
-    REQUIRE(check, sp_figure(&pool->reserved_high) >= check->reserved,
+    REQUIRE(check, sp_load_relaxed(&pool->reserved_high) >= check->reserved,
             "a high figure is below the current one");
     return true;
 }

@@ -1,17 +1,18 @@
 #include "pool/figures.h"
 
+#include "base/number.h"
+
 #include "pool/lane.h"
 
 // A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when
 // the walk began.
 static struct sp_lane *lane_at(const struct sp_lane_table *table, uint32_t slot) {
-    return atomic_load_explicit(&table->lanes[slot], memory_order_acquire);
+    return sp_load_acquire(&table->lanes[slot]);
 }
 
 static const struct sp_lane_table *lanes_of(const struct sp_pool *pool) {
     static const struct sp_lane_table none = {NULL, 0};
-    const struct sp_lane_table *table =
-        atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     return table ? table : &none;
 }
 
@@ -20,34 +21,34 @@ uint64_t sp_figures_used(const struct sp_pool *pool) {
     uint64_t sum = 0;
     for (uint32_t slot = 0; slot < table->count; slot++) {
         const struct sp_lane *lane = lane_at(table, slot);
-        sum += lane ? sp_figure(&lane->used) : 0;
+        sum += lane ? sp_load_relaxed(&lane->used) : 0;
     }
     return sum;
 }
 
 static uint64_t used_lately(const struct sp_pool *pool) {
-    uint64_t used = sp_figure(&pool->used_lately);
-    uint64_t high = sp_figure(&pool->used_high);
-    return used < high ? used : high;
+    uint64_t used = sp_load_relaxed(&pool->used_lately);
+    uint64_t high = sp_load_relaxed(&pool->used_high);
+    return sp_min(used, high);
 }
 
 // Two threads that come here at once may both look.
 uint64_t sp_figures_used_lately(struct sp_pool *pool) {
-    uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
-    uint32_t calls = atomic_load_explicit(&pool->used_calls, memory_order_relaxed);
+    uint32_t lanes = sp_load_relaxed(&pool->lane_count);
+    uint32_t calls = sp_load_relaxed(&pool->used_calls);
     if (lanes > SP_LANES_AT_ONCE && calls > 0) {
-        atomic_store_explicit(&pool->used_calls, calls - 1, memory_order_relaxed);
+        sp_store_relaxed(&pool->used_calls, calls - 1);
         return used_lately(pool);
     }
     uint64_t used = sp_figures_used(pool);
-    atomic_store_explicit(&pool->used_lately, used, memory_order_relaxed);
-    atomic_store_explicit(&pool->used_calls, lanes / SP_LANES_AT_ONCE, memory_order_relaxed);
+    sp_store_relaxed(&pool->used_lately, used);
+    sp_store_relaxed(&pool->used_calls, lanes / SP_LANES_AT_ONCE);
     return used;
 }
 
 static bool is_used(struct sp_lane *lane) {
     sp_biased_acquire(&lane->lock);
-    bool used = sp_figure(&lane->used) != 0;
+    bool used = sp_load_relaxed(&lane->used) != 0;
     sp_biased_release(&lane->lock);
     return used;
 }
@@ -66,15 +67,15 @@ bool sp_figures_any_used(struct sp_pool *pool) {
 
 // What a lane leaves unused of its allowance. Without its lock, a hint.
 static uint64_t unused(const struct sp_lane *lane) {
-    uint64_t used = sp_figure(&lane->used);
-    uint64_t allowance = sp_figure(&lane->allowance);
-    return allowance > used ? allowance - used : 0;
+    uint64_t used = sp_load_relaxed(&lane->used);
+    uint64_t allowance = sp_load_relaxed(&lane->allowance);
+    return sp_excess(allowance, used);
 }
 
 static uint64_t missing(const struct sp_lane *lane) {
-    uint64_t used = sp_figure(&lane->used);
-    uint64_t allowance = sp_figure(&lane->allowance);
-    return used > allowance ? used - allowance : 0;
+    uint64_t used = sp_load_relaxed(&lane->used);
+    uint64_t allowance = sp_load_relaxed(&lane->allowance);
+    return sp_excess(used, allowance);
 }
 
 // Takes up to `most` of what a lane leaves unused.
@@ -83,16 +84,14 @@ static uint64_t take_over(struct sp_lane *lane, uint64_t most) {
         return 0;
     sp_biased_acquire(&lane->lock);
     uint64_t taken = unused(lane) < most ? unused(lane) : most;
-    atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) - taken,
-                          memory_order_relaxed);
+    sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) - taken);
     sp_biased_release(&lane->lock);
     return taken;
 }
 
 static void allow(struct sp_lane *lane, uint64_t more) {
     sp_biased_acquire(&lane->lock);
-    atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more,
-                          memory_order_relaxed);
+    sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
     sp_biased_release(&lane->lock);
 }
 
@@ -129,9 +128,8 @@ static void raise_high(struct sp_pool *pool, struct sp_lane *lane) {
     sp_biased_acquire(&lane->lock);
     uint64_t more = missing(lane);
     if (more > 0) {
-        atomic_fetch_add_explicit(&pool->used_high, more, memory_order_relaxed);
-        atomic_store_explicit(&lane->allowance, sp_figure(&lane->allowance) + more,
-                              memory_order_relaxed);
+        sp_add_relaxed(&pool->used_high, more);
+        sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
     }
     sp_biased_release(&lane->lock);
 }
@@ -154,7 +152,7 @@ void sp_figures_reset_used_high(struct sp_pool *pool) {
         struct sp_lane *lane = lane_at(table, slot);
         taken += lane ? take_over(lane, UINT64_MAX) : 0;
     }
-    atomic_fetch_sub_explicit(&pool->used_high, taken, memory_order_relaxed);
-    atomic_store_explicit(&pool->used_calls, 0, memory_order_relaxed);
+    sp_subtract_relaxed(&pool->used_high, taken);
+    sp_store_relaxed(&pool->used_calls, 0);
     sp_lock_release(&pool->allowances);
 }

@@ -26,10 +26,6 @@
 
 #include "pool/unfenced.h"
 
-static inline uint64_t sp_figure(const _Atomic uint64_t *figure) {
-    return atomic_load_explicit(figure, memory_order_relaxed);
-}
-
 // Brings the lane's allowance up to what it uses.
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane);
 
@@ -47,25 +43,17 @@ bool sp_figures_any_used(struct sp_pool *pool);
 // Sets used_high to the sum.
 void sp_figures_reset_used_high(struct sp_pool *pool);
 
-static inline void sp_figure_raise(_Atomic uint64_t *high, uint64_t current) {
-    uint64_t known = atomic_load_explicit(high, memory_order_relaxed);
-    while (known < current &&
-           !atomic_compare_exchange_weak_explicit(high, &known, current, memory_order_relaxed,
-                                                  memory_order_relaxed))
-        ;
-}
-
 // Both with the pool's lock held.
 static inline void sp_figures_reserved_add(struct sp_pool *pool, uint64_t bytes) {
-    uint64_t before = atomic_fetch_add_explicit(&pool->reserved, bytes, memory_order_relaxed);
-    sp_figure_raise(&pool->reserved_high, before + bytes);
+    uint64_t before = sp_add_relaxed(&pool->reserved, bytes);
+    sp_raise(&pool->reserved_high, before + bytes);
     if (before == 0)
         sp_pool_note_memory(pool);
     sp_unfenced_share_again(pool);
 }
 
 static inline void sp_figures_reserved_subtract(struct sp_pool *pool, uint64_t bytes) {
-    atomic_fetch_sub_explicit(&pool->reserved, bytes, memory_order_relaxed);
+    sp_subtract_relaxed(&pool->reserved, bytes);
     sp_unfenced_share_again(pool);
 }
 

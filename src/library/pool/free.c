@@ -59,7 +59,7 @@ SP_COLD static poolError_t not_live(const void *pointer) {
 // A record that was counted and couldn't be made. The lane may be another pool's by now.
 SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_stream *stream) {
     sp_biased_acquire(&lane->lock);
-    if (lane->stream == stream && sp_figure(&lane->records) > 0)
+    if (lane->stream == stream && sp_load_relaxed(&lane->records) > 0)
         sp_unfenced_count_records_locked(lane, (uint64_t)-1);
     sp_biased_release(&lane->lock);
 }

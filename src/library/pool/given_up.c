@@ -1,5 +1,7 @@
 #include "pool/given_up.h"
 
+#include "base/number.h"
+
 #include "order/end.h"
 #include "pool/figures.h"
 #include "pool/lane.h"
@@ -17,16 +19,13 @@ static struct sp_lane *lane_of(const struct sp_tree_node *node) {
     return SP_CONTAINER_OF(node, struct sp_lane, awaited);
 }
 
-static int compare(uint64_t a, uint64_t b) {
-    return a < b ? -1 : a > b;
-}
-
 static int compare_lanes(const struct sp_tree_node *a, const struct sp_tree_node *b) {
     const struct sp_lane *left = lane_of(a);
     const struct sp_lane *right = lane_of(b);
-    int by_slot = compare(left->stream->slot, right->stream->slot);
-    int by_number = compare(left->awaits, right->awaits);
-    return by_slot ? by_slot : by_number ? by_number : compare((uintptr_t)left, (uintptr_t)right);
+    int by_slot = sp_compare(left->stream->slot, right->stream->slot);
+    return by_slot
+               ? by_slot
+               : sp_compare_pairs(left->awaits, (uintptr_t)left, right->awaits, (uintptr_t)right);
 }
 
 static int compare_slot(const void *slot, const struct sp_tree_node *node) {
@@ -246,8 +245,7 @@ static void take_apart(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     bool was_live = sp_figures_any_used(pool);
     CUresult error = sp_pool_trim(pool, 0);
-    if (!sp_figures_any_used(pool) &&
-        atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0) {
+    if (!sp_figures_any_used(pool) && sp_load_relaxed(&pool->reserved) == 0) {
         bool promised = (sp_pool_promises(pool) & poolPromiseStreamDestroy) != 0;
         atomic_fetch_sub(&device->given_up, 1);
         sp_pool_dispose(pool);
@@ -293,12 +291,12 @@ static void reap_due(struct sp_device *device) {
     sp_lock_release(&device->lock);
     for (struct sp_pool *pool = claim_due(device, &left); pool; pool = claim_due(device, &left))
         take_apart(pool);
-    if (atomic_load_explicit(&device->given_up, memory_order_acquire) > 0)
+    if (sp_load_acquire(&device->given_up) > 0)
         sp_reaper_await_given_up();
 }
 
 void sp_device_reap(struct sp_device *device) {
-    if (atomic_load_explicit(&device->given_up, memory_order_acquire) == 0)
+    if (sp_load_acquire(&device->given_up) == 0)
         return;
     sp_end_gone_contexts(NULL);
     wake_completed(device);
@@ -306,7 +304,7 @@ void sp_device_reap(struct sp_device *device) {
 }
 
 void sp_device_reap_all(struct sp_device *device) {
-    if (atomic_load_explicit(&device->given_up, memory_order_acquire) == 0)
+    if (sp_load_acquire(&device->given_up) == 0)
         return;
     wake_all(device);
     reap_due(device);

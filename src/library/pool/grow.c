@@ -20,6 +20,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/time.h"
 
 #include <stdlib.h>
@@ -47,15 +48,15 @@ static uint64_t granule_of(const struct sp_pool *pool) {
 static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
     uint64_t used = size > SP_EXTENT_OWN_MAX ? sp_figures_used(pool) : sp_figures_used_lately(pool);
     uint64_t now = used + size;
-    uint64_t high = sp_figure(&pool->used_high);
-    return now > high ? now : high;
+    uint64_t high = sp_load_relaxed(&pool->used_high);
+    return sp_max(now, high);
 }
 
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
-    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    uint64_t reserved = sp_load_relaxed(&pool->reserved);
     uint64_t need = known_need(pool, size);
     uint64_t slack = need / SP_SLACK_SHARE;
-    return reserved + size <= need + (slack > SP_SLACK_MIN ? slack : SP_SLACK_MIN);
+    return reserved + size <= need + sp_max(slack, SP_SLACK_MIN);
 }
 
 // The size of extents that befits a pool of so many bytes. A call costs about the same for a large
@@ -71,7 +72,7 @@ static uint64_t extent_of_pool(uint64_t bytes) {
 // Of many pools none may have more than its share of a quarter of the device before it needs it, or
 // a few thousand that need little would fill the device.
 static bool is_fair(const struct sp_pool *pool, uint64_t bytes) {
-    uint32_t pools = atomic_load_explicit(&pool->device->holders_in_use, memory_order_relaxed);
+    uint32_t pools = sp_load_relaxed(&pool->device->holders_in_use);
     return pools < SP_MANY_POOLS || bytes <= pool->device->vmm.total_memory / 4 / pools;
 }
 
@@ -81,7 +82,7 @@ static bool is_fair(const struct sp_pool *pool, uint64_t bytes) {
 static uint64_t large_unit(struct sp_pool *pool, uint64_t need) {
     if (need >= SP_EXTENT_OWN_MIN)
         return 0;
-    uint64_t unit = extent_of_pool(atomic_load_explicit(&pool->reserved, memory_order_relaxed));
+    uint64_t unit = extent_of_pool(sp_load_relaxed(&pool->reserved));
     while (unit > granule_of(pool) && !(sp_growth_is_due(pool, unit) && is_fair(pool, unit)))
         unit /= 2;
     return sp_round_up(unit, granule_of(pool));
@@ -98,7 +99,7 @@ static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint
     uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule_of(pool));
     if (unit < granule_of(pool))
         return granule_of(pool);
-    return unit < SP_GROWTH_UNIT ? unit : SP_GROWTH_UNIT;
+    return sp_min(unit, SP_GROWTH_UNIT);
 }
 
 // ---------------------------------------------------------------------------------------- the plan
@@ -174,13 +175,13 @@ uint64_t sp_growth_least(const struct sp_request *request) {
     // In a segment of its own.
     uint64_t alone = sp_round_up(request->size, granule_of(request->pool));
     uint64_t least = plan_for(request).need;
-    return least < alone ? least : alone;
+    return sp_min(least, alone);
 }
 
 // How much is to be mapped where `need` is needed: the growth unit, if the pool's limit has room
 // for it.
 static uint64_t amount_for(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
-    uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
     uint64_t amount = growth_unit(pool, kind, need);
     if (amount < need)
         amount = need;
@@ -282,7 +283,7 @@ static CUresult prepare_in_new_segment(const struct sp_request *request, struct 
     struct sp_pool *pool = request->pool;
     uint64_t bytes = sp_round_up(request->size, granule_of(pool));
     uint64_t amount = amount_for(pool, request->kind, bytes);
-    CUresult error = sp_segment_add(pool, request->kind, amount > bytes ? amount : bytes);
+    CUresult error = sp_segment_add(pool, request->kind, sp_max(amount, bytes));
     return error == CUDA_SUCCESS ? prepare(request, plan) : error;
 }
 
@@ -317,13 +318,13 @@ static bool is_of_its_own(uint64_t amount) {
 // request that is larger than all that the pool has gets one extent: it is what the pool mostly
 // consists of from then on. Not so memory for requests to come, which will divide it.
 static uint64_t extent_size(const struct sp_pool *pool, const struct plan *plan) {
-    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    uint64_t reserved = sp_load_relaxed(&pool->reserved);
     if (sp_segment_of(plan->hole)->kind != SP_REGION_LARGE || is_of_its_own(plan->amount) ||
         (plan->amount >= reserved && !plan->ahead))
         return plan->amount;
     uint64_t size = extent_of_pool(reserved + plan->amount);
     uint64_t share = sp_round_up(plan->amount / SP_EXTENTS_OF_REQUEST, granule_of(pool));
-    return size > share ? size : share;
+    return sp_max(size, share);
 }
 
 static void count_mapped(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes) {
@@ -484,7 +485,7 @@ static CUresult prepare_aside(struct sp_pool *pool, uint64_t bytes, struct plan 
 CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block) {
     struct plan plan;
     uint64_t amount = sp_round_up(bytes, granule_of(pool));
-    if (amount > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
+    if (amount > pool->limit - sp_load_relaxed(&pool->reserved))
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult error = prepare_aside(pool, amount, &plan);
     if (error != CUDA_SUCCESS)

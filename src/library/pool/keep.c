@@ -4,23 +4,12 @@
 #include "pool/runtime.h"
 
 #include "base/checked.h"
-
-static uint64_t read_relaxed(const _Atomic uint64_t *number) {
-    return atomic_load_explicit(number, memory_order_relaxed);
-}
-
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
+#include "base/number.h"
 
 // Bytes that are neither ready nor missing: live, held by a lane, or pending. Memory that a trim
 // has set aside is needed by nobody.
 static uint64_t occupied(const struct sp_pool *pool) {
-    uint64_t bytes = read_relaxed(&pool->reserved) - pool->keep.leaving;
+    uint64_t bytes = sp_load_relaxed(&pool->reserved) - pool->keep.leaving;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         bytes -= pool->regions[kind].ready.bytes;
     return bytes;
@@ -28,9 +17,9 @@ static uint64_t occupied(const struct sp_pool *pool) {
 
 // What is kept for the threshold and for priming if so much is not free.
 static uint64_t keep_beside(const struct sp_pool *pool, uint64_t not_free) {
-    uint64_t free = read_relaxed(&pool->keep.primed);
-    uint64_t primed = smaller(not_free + free, read_relaxed(&pool->keep.primed_until));
-    return larger(read_relaxed(&pool->release_threshold), primed);
+    uint64_t free = sp_load_relaxed(&pool->keep.primed);
+    uint64_t primed = sp_min(not_free + free, sp_load_relaxed(&pool->keep.primed_until));
+    return sp_max(sp_load_relaxed(&pool->release_threshold), primed);
 }
 
 static uint64_t rounded_up(const struct sp_pool *pool, uint64_t bytes) {
@@ -39,26 +28,26 @@ static uint64_t rounded_up(const struct sp_pool *pool, uint64_t bytes) {
 }
 
 uint64_t sp_keep_at_synchronize(const struct sp_pool *pool) {
-    return rounded_up(pool, larger(keep_beside(pool, occupied(pool)), pool->keep.held));
+    return rounded_up(pool, sp_max(keep_beside(pool, occupied(pool)), pool->keep.held));
 }
 
 // A used byte is occupied; without priming it doesn't matter how many are. What the delay holds is
 // not counted, for its time must run.
 uint64_t sp_keep_at_least(const struct sp_pool *pool) {
-    uint64_t used = read_relaxed(&pool->keep.primed) > 0 ? sp_figures_used(pool) : 0;
+    uint64_t used = sp_load_relaxed(&pool->keep.primed) > 0 ? sp_figures_used(pool) : 0;
     return rounded_up(pool, keep_beside(pool, used));
 }
 
 // ------------------------------------------------------------------------------- the release delay
 
 void sp_keep_raise_peak(struct sp_pool *pool) {
-    pool->keep.peak = larger(pool->keep.peak, occupied(pool));
+    pool->keep.peak = sp_max(pool->keep.peak, occupied(pool));
 }
 
 static void hold(struct sp_keep *keep, uint64_t bytes) {
     keep->held = bytes;
     keep->below = 0;
-    keep->left = read_relaxed(&keep->release_delay);
+    keep->left = sp_load_relaxed(&keep->release_delay);
 }
 
 // What was needed is held until so many synchronises have seen less, and then as much as those have
@@ -73,8 +62,8 @@ void sp_keep_end_interval(struct sp_pool *pool) {
         hold(keep, keep->peak);
         return;
     }
-    keep->below = larger(keep->below, keep->peak);
-    keep->left = smaller(keep->left, read_relaxed(&keep->release_delay));
+    keep->below = sp_max(keep->below, keep->peak);
+    keep->left = sp_min(keep->left, sp_load_relaxed(&keep->release_delay));
     if (keep->left <= 1)
         hold(keep, keep->below);
     else
@@ -98,7 +87,7 @@ void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
     sp_lock_acquire(&pool->lock);
     if (synchronizes == 0 || !sp_keep_delays(pool))
         sp_keep_forget(pool);
-    atomic_store_explicit(&pool->keep.release_delay, synchronizes, memory_order_relaxed);
+    sp_store_relaxed(&pool->keep.release_delay, synchronizes);
     sp_lock_release(&pool->lock);
 }
 
@@ -106,23 +95,19 @@ void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
 
 void sp_keep_primed(struct sp_pool *pool, uint64_t bytes) {
     struct sp_keep *keep = &pool->keep;
-    atomic_store_explicit(&keep->primed, larger(read_relaxed(&keep->primed), bytes),
-                          memory_order_relaxed);
-    atomic_store_explicit(&keep->primed_until,
-                          larger(read_relaxed(&keep->primed_until), read_relaxed(&pool->reserved)),
-                          memory_order_relaxed);
+    sp_store_relaxed(&keep->primed, sp_max(sp_load_relaxed(&keep->primed), bytes));
+    sp_store_relaxed(&keep->primed_until, sp_max(sp_load_relaxed(&keep->primed_until),
+                                                 sp_load_relaxed(&pool->reserved)));
 }
 
 void sp_keep_no_more_than(struct sp_pool *pool, uint64_t bytes) {
     struct sp_keep *keep = &pool->keep;
-    atomic_store_explicit(&keep->primed, smaller(read_relaxed(&keep->primed), bytes),
-                          memory_order_relaxed);
-    atomic_store_explicit(&keep->primed_until, smaller(read_relaxed(&keep->primed_until), bytes),
-                          memory_order_relaxed);
+    sp_store_relaxed(&keep->primed, sp_min(sp_load_relaxed(&keep->primed), bytes));
+    sp_store_relaxed(&keep->primed_until, sp_min(sp_load_relaxed(&keep->primed_until), bytes));
 }
 
 // Fixed blocks have no part in it, so those that came later don't end it.
 bool sp_keep_is_primed(const struct sp_pool *pool) {
     return pool->regions[SP_REGION_LARGE].mapped + pool->regions[SP_REGION_PAGES].mapped <=
-           read_relaxed(&pool->keep.primed_until);
+           sp_load_relaxed(&pool->keep.primed_until);
 }

@@ -25,7 +25,7 @@ uint64_t sp_keep_at_least(const struct sp_pool *pool);
 
 // Whether there is a delay. Only then it counts what is in use.
 static inline bool sp_keep_delays(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->keep.release_delay, memory_order_relaxed) != 0;
+    return sp_load_relaxed(&pool->keep.release_delay) != 0;
 }
 
 // With the pool's lock held: memory was taken, or mapped; the pool was synchronised, before its

@@ -17,6 +17,7 @@
 #include "pool/unfenced.h"
 
 #include "base/checked.h"
+#include "base/number.h"
 
 // One rung. Sets null and returns CUDA_SUCCESS when it has nothing; the next one is tried then.
 typedef CUresult rung(struct sp_request *request, struct sp_block **block);
@@ -115,7 +116,7 @@ static bool grows_first(const struct sp_request *request) {
 
 static CUresult remap_if(struct sp_request *request, enum poolDefragmentation least,
                          uint64_t time_max, struct sp_block **block) {
-    int policy = atomic_load_explicit(&request->pool->defragmentation, memory_order_relaxed);
+    int policy = sp_load_relaxed(&request->pool->defragmentation);
     if (request->kind != SP_REGION_LARGE || policy < (int)least)
         return CUDA_SUCCESS;
     return out_of_memory_is_no_error(sp_remap(request, time_max, block));
@@ -124,7 +125,7 @@ static CUresult remap_if(struct sp_request *request, enum poolDefragmentation le
 static CUresult remapped(struct sp_request *request, struct sp_block **block) {
     if (grows_first(request))
         return CUDA_SUCCESS;
-    uint64_t most = atomic_load_explicit(&request->pool->remap_time_max, memory_order_relaxed);
+    uint64_t most = sp_load_relaxed(&request->pool->remap_time_max);
     return remap_if(request, poolDefragmentBeforeGrowth, most, block);
 }
 
@@ -161,8 +162,8 @@ static bool is_idle(struct sp_pool *pool) {
 
 // What must be released before the pool's limit lets it grow by so many bytes.
 static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
-    uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    return bytes > room ? bytes - room : 0;
+    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
+    return sp_excess(bytes, room);
 }
 
 // Whether the limit and the device have room for the request, once what is free was given back.
@@ -176,10 +177,10 @@ static bool could_grow(const struct sp_request *request) {
 
 // The threshold is applied by a look at all lanes, which is made seldom where there are very many.
 static bool is_turn_of_threshold(struct sp_pool *pool) {
-    uint32_t growths = atomic_load_explicit(&pool->threshold_rests, memory_order_relaxed);
-    uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
+    uint32_t growths = sp_load_relaxed(&pool->threshold_rests);
+    uint32_t lanes = sp_load_relaxed(&pool->lane_count);
     uint32_t rests = growths > 0 ? growths - 1 : lanes / SP_LANES_AT_ONCE;
-    atomic_store_explicit(&pool->threshold_rests, rests, memory_order_relaxed);
+    sp_store_relaxed(&pool->threshold_rests, rests);
     return growths == 0;
 }
 
@@ -191,8 +192,7 @@ static bool is_turn_of_threshold(struct sp_pool *pool) {
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     if (sp_runtime_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
-        atomic_load_explicit(&pool->reserved, memory_order_relaxed) <=
-            atomic_load_explicit(&pool->release_threshold, memory_order_relaxed))
+        sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->release_threshold))
         return;
     if (is_turn_of_threshold(pool) && sp_synchronize_ask(request->lane->stream) == CUDA_SUCCESS &&
         is_idle(pool) && could_grow(request))
@@ -201,10 +201,10 @@ static void apply_threshold_unasked(const struct sp_request *request) {
 
 // Whether the last growth found no memory.
 static void set_short(struct sp_pool *pool, bool is_short) {
-    if (atomic_load_explicit(&pool->is_short, memory_order_relaxed) == is_short)
+    if (sp_load_relaxed(&pool->is_short) == is_short)
         return;
     sp_lock_acquire(&pool->lock);
-    atomic_store_explicit(&pool->is_short, is_short, memory_order_relaxed);
+    sp_store_relaxed(&pool->is_short, is_short);
     sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
 }
@@ -382,7 +382,7 @@ static CUresult ask_current_context(struct sp_request *request) {
 
 // Where the program says that nothing in the context captures.
 static CUresult ask_context(struct sp_request *request) {
-    if (!atomic_load_explicit(&request->pool->context_fence, memory_order_relaxed))
+    if (!sp_load_relaxed(&request->pool->context_fence))
         return CUDA_SUCCESS;
     CUresult error = sp_silent_ask_context(request->lane->stream);
     return error == CUDA_ERROR_NOT_SUPPORTED ? CUDA_SUCCESS : error;

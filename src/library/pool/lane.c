@@ -40,16 +40,16 @@ static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_st
     lane->pool = pool;
     lane->stream = stream;
     lane->puts = sp_identity_records_each_free(stream) ? NULL : stream;
-    atomic_store_explicit(&lane->unfenced_sequence, 0, memory_order_relaxed);
-    atomic_store_explicit(&lane->unfenced_bytes, 0, memory_order_relaxed);
+    sp_store_relaxed(&lane->unfenced_sequence, 0);
+    sp_store_relaxed(&lane->unfenced_bytes, 0);
     sp_calendar_init(&lane->due);
     sp_calendar_init(&lane->covered);
     lane->was_open = false;
-    atomic_store_explicit(&lane->hits, 0, memory_order_relaxed);
-    atomic_store_explicit(&lane->records, 0, memory_order_relaxed);
-    atomic_store_explicit(&lane->used, 0, memory_order_relaxed);
-    atomic_store_explicit(&lane->allowance, 0, memory_order_relaxed);
-    atomic_store_explicit(&lane->misses, 0, memory_order_relaxed);
+    sp_store_relaxed(&lane->hits, 0);
+    sp_store_relaxed(&lane->records, 0);
+    sp_store_relaxed(&lane->used, 0);
+    sp_store_relaxed(&lane->allowance, 0);
+    sp_store_relaxed(&lane->misses, 0);
     lane->quick_used = 0;
     lane->freed_unchecked = 0;
     memset(lane->quick, 0, sizeof lane->quick);
@@ -82,7 +82,7 @@ static struct sp_lane *new_lane(struct sp_pool *pool, struct sp_stream *stream) 
 
 // A table with room for the slot, which may be the present one. Null without host memory.
 static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slot) {
-    struct sp_lane_table *old = atomic_load_explicit(&pool->lane_table, memory_order_relaxed);
+    struct sp_lane_table *old = sp_load_relaxed(&pool->lane_table);
     if (old && slot < old->count)
         return old;
     uint32_t count = old ? old->count : FIRST_TABLE;
@@ -94,8 +94,8 @@ static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slo
     table->smaller = old;
     table->count = count;
     for (uint32_t i = 0; old && i < old->count; i++)
-        atomic_init(&table->lanes[i], atomic_load_explicit(&old->lanes[i], memory_order_relaxed));
-    atomic_store_explicit(&pool->lane_table, table, memory_order_release);
+        atomic_init(&table->lanes[i], sp_load_relaxed(&old->lanes[i]));
+    sp_store_release(&pool->lane_table, table);
     return table;
 }
 
@@ -105,8 +105,7 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     struct sp_lane_table *table = table_for_locked(pool, lane->stream->slot);
     if (!table)
         return NULL;
-    struct sp_lane *known =
-        atomic_load_explicit(&table->lanes[lane->stream->slot], memory_order_relaxed);
+    struct sp_lane *known = sp_load_relaxed(&table->lanes[lane->stream->slot]);
     if (known)
         return known;
     if (sp_pool_is_deterministic(pool))
@@ -114,10 +113,10 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
     sp_list_push_back(&pool->lanes, &lane->link);
     if (sp_stream_is_legacy(lane->stream->handle))
         sp_list_push_back(&pool->legacy_lanes, &lane->legacy_link);
-    atomic_fetch_add_explicit(&pool->lane_count, 1, memory_order_relaxed);
+    sp_add_relaxed(&pool->lane_count, 1);
     sp_unfenced_set_most(lane);
     sp_unfenced_share_again(pool);
-    atomic_store_explicit(&table->lanes[lane->stream->slot], lane, memory_order_release);
+    sp_store_release(&table->lanes[lane->stream->slot], lane);
     return lane;
 }
 
@@ -134,17 +133,17 @@ struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
 }
 
 void sp_lane_free_all(struct sp_pool *pool) {
-    struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_relaxed);
+    struct sp_lane_table *table = sp_load_relaxed(&pool->lane_table);
     for (; table; table = table->smaller) {
         for (uint32_t i = 0; i < table->count; i++)
-            atomic_store_explicit(&table->lanes[i], NULL, memory_order_release);
+            sp_store_release(&table->lanes[i], NULL);
     }
     pool->in_turn = NULL;
     while (!sp_list_empty(&pool->legacy_lanes))
         sp_list_pop_front(&pool->legacy_lanes);
     while (!sp_list_empty(&pool->lanes))
         give_spare(SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes), struct sp_lane, link));
-    atomic_store_explicit(&pool->lane_count, 0, memory_order_relaxed);
+    sp_store_relaxed(&pool->lane_count, 0);
 }
 
 void sp_lane_record(struct sp_lane *lane) {

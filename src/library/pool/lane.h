@@ -68,10 +68,8 @@ struct sp_lane_table {
 
 // The lane of a stream in a pool, or null when it has none yet.
 static inline struct sp_lane *sp_lane_find(const struct sp_pool *pool, uint32_t slot) {
-    struct sp_lane_table *table = atomic_load_explicit(&pool->lane_table, memory_order_acquire);
-    return table && slot < table->count
-               ? atomic_load_explicit(&table->lanes[slot], memory_order_acquire)
-               : NULL;
+    struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
+    return table && slot < table->count ? sp_load_acquire(&table->lanes[slot]) : NULL;
 }
 
 // The same, made if need be; null without host memory.

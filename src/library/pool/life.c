@@ -42,12 +42,12 @@ static struct {
 } registry;
 
 static bool has_handle(const struct sp_pool *pool, poolMemPool_t handle) {
-    return atomic_load_explicit(&pool->handle, memory_order_acquire) == handle;
+    return sp_load_acquire(&pool->handle) == handle;
 }
 
 struct sp_pool *sp_pool_from_handle(poolMemPool_t handle) {
     size_t index = (uintptr_t)handle & (MAX_POOLS - 1);
-    struct sp_pool *pool = atomic_load_explicit(&registry.pools[index], memory_order_acquire);
+    struct sp_pool *pool = sp_load_acquire(&registry.pools[index]);
     return pool && sp_load_acquire(&pool->handle) == handle ? pool : NULL;
 }
 
@@ -71,8 +71,8 @@ static bool publish_locked(struct sp_pool *pool) {
     if (index == 0)
         return false;
     uintptr_t value = ++registry.last_serial << INDEX_BITS | index;
-    atomic_store_explicit(&pool->handle, (poolMemPool_t)value, memory_order_release);
-    atomic_store_explicit(&registry.pools[index], pool, memory_order_release);
+    sp_store_release(&pool->handle, (poolMemPool_t)value);
+    sp_store_release(&registry.pools[index], pool);
     return true;
 }
 
@@ -88,10 +88,9 @@ static bool publish(struct sp_pool *pool) {
 static bool withdraw(struct sp_pool *pool, poolMemPool_t handle) {
     size_t index = (uintptr_t)handle & (MAX_POOLS - 1);
     sp_lock_acquire(&registry.lock);
-    bool ours = atomic_load_explicit(&registry.pools[index], memory_order_relaxed) == pool &&
-                has_handle(pool, handle);
+    bool ours = sp_load_relaxed(&registry.pools[index]) == pool && has_handle(pool, handle);
     if (ours) {
-        atomic_store_explicit(&registry.pools[index], NULL, memory_order_release);
+        sp_store_release(&registry.pools[index], NULL);
         give_index_locked((uint32_t)index);
     }
     sp_lock_release(&registry.lock);
@@ -103,7 +102,7 @@ bool sp_pool_make_current(struct sp_pool *pool, poolMemPool_t handle) {
     sp_lock_acquire(&pool->device->lock);
     bool is_there = sp_pool_from_handle(handle) == pool;
     if (is_there)
-        atomic_store_explicit(&pool->device->current, pool, memory_order_release);
+        sp_store_release(&pool->device->current, pool);
     sp_lock_release(&pool->device->lock);
     return is_there;
 }
@@ -236,7 +235,7 @@ void sp_pool_dispose(struct sp_pool *pool) {
 }
 
 static bool is_given_up(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->destroyed, memory_order_acquire);
+    return sp_load_acquire(&pool->destroyed);
 }
 
 bool sp_pool_pin(struct sp_pool *pool, poolMemPool_t handle) {
@@ -263,7 +262,7 @@ void sp_pool_unpin(struct sp_pool *pool) {
 // that come after their lane was looked at by sp_figures_any_used.
 static void give_up(struct sp_pool *pool) {
     sp_lock_acquire(&pool->device->lock);
-    atomic_store_explicit(&pool->destroyed, true, memory_order_release);
+    sp_store_release(&pool->destroyed, true);
     sp_given_up_add_locked(pool);
     sp_lock_acquire(&pool->lock);
     sp_unfenced_share_out(pool);
@@ -281,7 +280,7 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
         sp_pool_ask_current_context(pool); // a failure keeps no pool alive
     give_up(pool);
     sp_device_reap_pool(device, pool);
-    if (atomic_load_explicit(&device->given_up, memory_order_acquire) > 0)
+    if (sp_load_acquire(&device->given_up) > 0)
         sp_reaper_await_given_up();
     return true;
 }

@@ -19,6 +19,7 @@
 
 #include "base/checked.h"
 #include "base/cold.h"
+#include "base/number.h"
 
 // ------------------------------------------------------------------------------------ small blocks
 
@@ -121,15 +122,14 @@ static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 // One miss in so many goes the long way, on which the others are asked.
 static bool is_turn_of_others(const struct sp_lane *lane) {
     return sp_pool_is_shared(lane->pool) &&
-           atomic_load_explicit(&lane->misses, memory_order_relaxed) % SP_MISSES_PER_POLL == 0;
+           sp_load_relaxed(&lane->misses) % SP_MISSES_PER_POLL == 0;
 }
 
 static void count_miss(struct sp_lane *lane) {
     if (!sp_pool_is_shared(lane->pool))
         return;
-    uint32_t misses = atomic_load_explicit(&lane->misses, memory_order_relaxed);
-    atomic_store_explicit(&lane->misses, misses + 1,
-                          memory_order_relaxed); // a hint: one of two at once may be lost
+    uint32_t misses = sp_load_relaxed(&lane->misses);
+    sp_store_relaxed(&lane->misses, misses + 1); // a hint: one of two at once may be lost
 }
 
 // What a lane that misses does for the others, where there are others: now and then all events are
@@ -305,8 +305,8 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
 
 static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, size_t size) {
     size_t total = pool->device->vmm.total_memory;
-    size_t limit = atomic_load_explicit(&pool->limit, memory_order_relaxed);
-    size_t most = total < limit ? total : limit;
+    size_t limit = sp_load_relaxed(&pool->limit);
+    size_t most = sp_min(total, limit);
     if (size <= most)
         return poolSuccess;
     if (sp_at_hand_is_another_now(pool, handle))

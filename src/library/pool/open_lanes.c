@@ -1,5 +1,7 @@
 #include "pool/open_lanes.h"
 
+#include "base/number.h"
+
 #include "order/borrow.h"
 #include "order/mark.h"
 #include "order/synchronize.h"
@@ -9,9 +11,8 @@
 // Has freed more than any lane may that records, and nothing stands behind it.
 static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
     return sp_unfenced_opens(lane->pool, lane->stream) &&
-           atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) > share &&
-           atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed) >
-               sp_progress_covered(lane->stream);
+           sp_load_relaxed(&lane->unfenced_bytes) > share &&
+           sp_load_relaxed(&lane->unfenced_sequence) > sp_progress_covered(lane->stream);
 }
 
 // A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream
@@ -40,8 +41,7 @@ static CUresult fence_open_of(const struct sp_lane_table *table, uint32_t from, 
                               const struct sp_lane *caller, bool may_ask, uint64_t share) {
     CUresult first = CUDA_SUCCESS;
     for (uint32_t i = 0; i < count; i++) {
-        struct sp_lane *lane =
-            atomic_load_explicit(&table->lanes[(from + i) % table->count], memory_order_acquire);
+        struct sp_lane *lane = sp_load_acquire(&table->lanes[(from + i) % table->count]);
         if (!lane || lane == caller || !is_unfenced(lane, share))
             continue;
         CUresult error = fence_open(lane, caller, may_ask);
@@ -51,29 +51,26 @@ static CUresult fence_open_of(const struct sp_lane_table *table, uint32_t from, 
 }
 
 CUresult sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask) {
-    const struct sp_lane_table *table =
-        atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     if (!table || !sp_unfenced_may_be_open(pool))
         return CUDA_SUCCESS;
     return fence_open_of(table, 0, table->count, caller, may_ask, sp_unfenced_part(pool));
 }
 
 CUresult sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller) {
-    const struct sp_lane_table *table =
-        atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     if (!table || !sp_unfenced_may_be_open(pool))
         return CUDA_SUCCESS;
-    uint32_t count = table->count < SP_LANES_AT_ONCE ? table->count : SP_LANES_AT_ONCE;
-    uint32_t from = atomic_fetch_add_explicit(&pool->open_in_turn, count, memory_order_relaxed);
+    uint32_t count = (uint32_t)sp_min(table->count, SP_LANES_AT_ONCE);
+    uint32_t from = sp_add_relaxed(&pool->open_in_turn, count);
     return fence_open_of(table, from % table->count, count, caller, true, sp_unfenced_part(pool));
 }
 
 // A free that found its lane open is counted when the lane's lock can be had.
 static void await_frees(const struct sp_pool *pool) {
-    const struct sp_lane_table *table =
-        atomic_load_explicit(&pool->lane_table, memory_order_acquire);
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     for (uint32_t slot = 0; table && slot < table->count; slot++) {
-        struct sp_lane *lane = atomic_load_explicit(&table->lanes[slot], memory_order_acquire);
+        struct sp_lane *lane = sp_load_acquire(&table->lanes[slot]);
         if (!lane)
             continue;
         sp_biased_acquire(&lane->lock);

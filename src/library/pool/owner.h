@@ -22,7 +22,7 @@ static_assert(((SP_CLASS_COUNT - 1) << SP_OWNER_CLASS_SHIFT | 1) <= _Alignof(str
 // The word for an address, or 0 when it is nobody's.
 static inline uintptr_t sp_owner_of(uint64_t address) {
     _Atomic uintptr_t *entry = sp_page_map_find(address);
-    return entry ? atomic_load_explicit(entry, memory_order_acquire) : 0;
+    return entry ? sp_load_acquire(entry) : 0;
 }
 
 static inline struct sp_slab *sp_owner_slab(uintptr_t owner) {
@@ -42,7 +42,7 @@ static inline bool sp_block_is_live_and_large(const struct sp_block *block) {
 static inline struct sp_lane *sp_block_lane(const struct sp_block *block) {
     if (!sp_block_is_live_and_large(block))
         return NULL;
-    struct sp_lane *lane = atomic_load_explicit(&block->account, memory_order_acquire);
+    struct sp_lane *lane = sp_load_acquire(&block->account);
     return sp_block_is_live_and_large(block) ? lane : NULL;
 }
 
@@ -56,8 +56,7 @@ static inline struct sp_lane *sp_owner_lane(uintptr_t owner) {
 
 // A live large block that was allocated on this lane: exact with the lane's lock held.
 static inline bool sp_block_is_live_of(const struct sp_block *block, const struct sp_lane *lane) {
-    return sp_block_is_live_and_large(block) &&
-           atomic_load_explicit(&block->account, memory_order_relaxed) == lane;
+    return sp_block_is_live_and_large(block) && sp_load_relaxed(&block->account) == lane;
 }
 
 // A place in the cache line that has the code of the slab's block at an address; the slab is not
@@ -96,7 +95,7 @@ static inline struct sp_pool *sp_owner_pool(uintptr_t owner, uint64_t address) {
 }
 
 static inline void sp_owner_set_block(struct sp_block *block) {
-    atomic_store_explicit(sp_page_map_find(block->address), (uintptr_t)block, memory_order_release);
+    sp_store_release(sp_page_map_find(block->address), (uintptr_t)block);
 }
 
 static inline uintptr_t sp_owner_word_of(const struct sp_slab *slab) {
@@ -107,7 +106,7 @@ static inline uintptr_t sp_owner_word_of(const struct sp_slab *slab) {
 static inline void sp_owner_set_run(const struct sp_block *run, struct sp_slab *slab) {
     uintptr_t owner = slab ? sp_owner_word_of(slab) : 0;
     for (uint64_t offset = 0; offset < run->size; offset += SP_PAGE_SIZE)
-        atomic_store_explicit(sp_page_map_find(run->address + offset), owner, memory_order_release);
+        sp_store_release(sp_page_map_find(run->address + offset), owner);
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include "pool/runtime.h"
 
 #include "base/checked.h"
+#include "base/number.h"
 
 #include <stdlib.h>
 
@@ -27,16 +28,16 @@ struct choice {
 // -------------------------------------------------------------------------------------- candidates
 
 static uint64_t whole(const struct candidate *candidate) {
-    return candidate->last > candidate->first ? candidate->last - candidate->first : 0;
+    return sp_excess(candidate->last, candidate->first);
 }
 
 // What a view can end with, and begin with.
 static uint64_t front(const struct candidate *candidate) {
-    return candidate->end > candidate->first ? candidate->end - candidate->first : 0;
+    return sp_excess(candidate->end, candidate->first);
 }
 
 static uint64_t tail(const struct candidate *candidate) {
-    return candidate->last > candidate->begin ? candidate->last - candidate->begin : 0;
+    return sp_excess(candidate->last, candidate->begin);
 }
 
 // What of the front lies in the extent behind the whole ones, so that it is there even when those

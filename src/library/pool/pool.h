@@ -238,16 +238,16 @@ static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
 }
 
 static inline bool sp_pool_policy(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
-    return atomic_load_explicit(&pool->reuse_policies[attribute - 1], memory_order_relaxed) != 0;
+    return sp_load_relaxed(&pool->reuse_policies[attribute - 1]) != 0;
 }
 
 static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->deterministic, memory_order_relaxed);
+    return sp_load_relaxed(&pool->deterministic);
 }
 
 // What the pool takes for known to be complete, and whether that holds for a fence.
 static inline bool (*sp_pool_measure(const struct sp_pool *pool))(struct sp_fence fence) {
-    return atomic_load_explicit(&pool->is_complete, memory_order_relaxed);
+    return sp_load_relaxed(&pool->is_complete);
 }
 static inline bool sp_pool_knows(const struct sp_pool *pool, struct sp_fence fence) {
     return sp_pool_measure(pool)(fence);
@@ -255,8 +255,7 @@ static inline bool sp_pool_knows(const struct sp_pool *pool, struct sp_fence fen
 
 // Whether free memory in pieces may be mapped side by side.
 static inline bool sp_pool_remaps(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->defragmentation, memory_order_relaxed) !=
-           poolDefragmentNever;
+    return sp_load_relaxed(&pool->defragmentation) != poolDefragmentNever;
 }
 
 // A pool whose doings must not depend on the answers asks nothing.
@@ -266,7 +265,7 @@ static inline bool sp_pool_may_ask(const struct sp_pool *pool) {
 }
 
 static inline void sp_pool_add(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
-    atomic_fetch_add_explicit(&pool->statistics[statistic], number, memory_order_relaxed);
+    sp_add_relaxed(&pool->statistics[statistic], number);
 }
 
 static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statistic) {
@@ -275,13 +274,13 @@ static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statist
 
 // The map lock, taken so that the reaper sees that it is wanted.
 static inline void sp_pool_begin_mapping(struct sp_pool *pool) {
-    atomic_fetch_add_explicit(&pool->mappers, 1, memory_order_relaxed);
+    sp_add_relaxed(&pool->mappers, 1);
     sp_lock_acquire(&pool->map_lock);
 }
 
 static inline void sp_pool_end_mapping(struct sp_pool *pool) {
     sp_lock_release(&pool->map_lock);
-    atomic_fetch_sub_explicit(&pool->mappers, 1, memory_order_relaxed);
+    sp_subtract_relaxed(&pool->mappers, 1);
 }
 
 // Of more lanes than so many a call looks at some, or at all as seldom as costs a look at so many
@@ -291,17 +290,17 @@ enum { SP_LANES_AT_ONCE = 64 };
 // More lanes than a request looks at, but for the last look before it is refused.
 enum { SP_LANES_IN_TURN = 8 };
 static inline bool sp_pool_has_many_lanes(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->lane_count, memory_order_relaxed) > SP_LANES_IN_TURN;
+    return sp_load_relaxed(&pool->lane_count) > SP_LANES_IN_TURN;
 }
 
 // Several streams have used the pool. A hint: read without the lock.
 static inline bool sp_pool_is_shared(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->lane_count, memory_order_relaxed) > 1;
+    return sp_load_relaxed(&pool->lane_count) > 1;
 }
 
 // What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.
 static inline int sp_pool_promises(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->promises, memory_order_relaxed);
+    return sp_load_relaxed(&pool->promises);
 }
 
 // Whether the legacy stream's order counts for the pool's memory: see order/action.h.

@@ -19,8 +19,7 @@
 static poolError_t describe(const struct sp_pool *pool, uint64_t bytes, CUresult error) {
     if (error == CUDA_SUCCESS)
         return poolSuccess;
-    if (error == CUDA_ERROR_OUT_OF_MEMORY &&
-        bytes > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
+    if (error == CUDA_ERROR_OUT_OF_MEMORY && bytes > pool->limit - sp_load_relaxed(&pool->reserved))
         return sp_fail(poolErrorMemoryAllocation,
                        "to prime %llu bytes would take the pool beyond its limit of %zu",
                        (unsigned long long)bytes, pool->limit);
@@ -90,7 +89,7 @@ static CUcontext current_context_of(const struct sp_pool *pool) {
 // What other pools keep and what is complete by now makes room on the device; it makes none below
 // the pool's limit. A pool whose doings must not depend on the answer asks nothing.
 static CUresult prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
-    if (bytes > pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed))
+    if (bytes > pool->limit - sp_load_relaxed(&pool->reserved))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (!sp_pool_is_deterministic(pool))
         sp_pool_ask_current_context(pool);

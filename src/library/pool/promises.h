@@ -11,7 +11,7 @@
 extern _Atomic uint32_t sp_promises_pools;
 
 static inline bool sp_promises_any(void) {
-    return atomic_load_explicit(&sp_promises_pools, memory_order_relaxed) != 0;
+    return sp_load_relaxed(&sp_promises_pools) != 0;
 }
 
 // Sets what a pool is promised, and counts it. Nothing else follows: that is for the next two.

@@ -7,10 +7,11 @@
 #ifndef STREAMPOOL_POOL_QUICK_H
 #define STREAMPOOL_POOL_QUICK_H
 
+#include "base/hash.h"
 #include "pool/unfenced.h"
 
 static inline unsigned sp_quick_index(uint64_t size) {
-    return (unsigned)(((size / SP_ALIGNMENT) * 0x9E3779B97F4A7C15u) >> 59);
+    return (unsigned)sp_hash_bits(size / SP_ALIGNMENT, 5);
 }
 
 static_assert(SP_QUICK_BINS == 1 << (64 - 59), "sp_quick_index yields a bin");

@@ -85,8 +85,7 @@ static bool begin_work(struct sp_pool *pool) {
         sp_lock_acquire(&pool->map_lock);
         return true;
     }
-    return atomic_load_explicit(&pool->mappers, memory_order_relaxed) == 0 &&
-           sp_lock_try(&pool->map_lock);
+    return sp_load_relaxed(&pool->mappers) == 0 && sp_lock_try(&pool->map_lock);
 }
 
 static enum outcome work_on(struct sp_pool *pool) {
@@ -105,7 +104,7 @@ static enum outcome work_on(struct sp_pool *pool) {
 // A pool that was given up is seen to by its end; and one that comes late in its struct, if it has
 // anything to do.
 static enum outcome visit(struct sp_pool *pool) {
-    poolMemPool_t handle = atomic_load_explicit(&pool->handle, memory_order_acquire);
+    poolMemPool_t handle = sp_load_acquire(&pool->handle);
     if (!sp_pool_pin(pool, handle))
         return IDLE;
     enum outcome outcome = IDLE;
@@ -292,8 +291,8 @@ void sp_reaper_rest(void) {
 // ------------------------------------------------------------------------------ what is left to it
 
 bool sp_reaper_serves(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->reaper, memory_order_relaxed) &&
-           !sp_pool_is_deterministic(pool) && !sp_driver_is_scheduled();
+    return sp_load_relaxed(&pool->reaper) && !sp_pool_is_deterministic(pool) &&
+           !sp_driver_is_scheduled();
 }
 
 bool sp_reaper_call(struct sp_pool *pool) {
@@ -312,8 +311,7 @@ bool sp_reaper_call(struct sp_pool *pool) {
 // A trim that is due already needs no call: the pool is in the queue then, or visited and put back,
 // until nothing is due.
 bool sp_reaper_take_trim(struct sp_pool *pool) {
-    if (!atomic_load_explicit(&pool->trim_by_reaper, memory_order_relaxed) ||
-        !sp_reaper_serves(pool))
+    if (!sp_load_relaxed(&pool->trim_by_reaper) || !sp_reaper_serves(pool))
         return false;
     atomic_store(&pool->synchronized, true);
     if (atomic_exchange(&pool->trim_due, true))

@@ -62,7 +62,7 @@ static struct words name_of(const struct sp_stream *stream) {
         snprintf(words.text, sizeof words.text, "a per-thread default stream%s", where);
     else if (sp_stream_is_legacy(handle))
         snprintf(words.text, sizeof words.text, "the legacy stream%s", where);
-    else if (atomic_load_explicit(&stream->gone, memory_order_relaxed))
+    else if (sp_load_relaxed(&stream->gone))
         snprintf(words.text, sizeof words.text, "a stream that was destroyed%s", where);
     else
         snprintf(words.text, sizeof words.text, "stream %p%s", (void *)handle, where);
@@ -129,7 +129,7 @@ static bool is_of_current_context(const struct sp_room *room) {
 
 // A synchronise gives back what is free: that is no loss where as much can be mapped anew.
 static void say_to_keep(const struct sp_shortage *shortage, struct text *text) {
-    uint64_t threshold = sp_figure(&shortage->request->pool->release_threshold);
+    uint64_t threshold = sp_load_relaxed(&shortage->request->pool->release_threshold);
     bool is_lost = !sp_shortage_may_grow(shortage) || !sp_shortage_fits_anew(shortage);
     if (shortage->reserved > threshold && is_lost)
         add(text, ", if ReleaseThreshold has the pool keep it");
@@ -152,7 +152,7 @@ static void say_device(const struct sp_shortage *shortage, const char *where, st
 // A stream that was destroyed can't be synchronised, nor a per-thread one by any other thread. The
 // legacy stream is that of the current context.
 static bool can_be_synchronized(const struct sp_stream *stream) {
-    bool is_gone = atomic_load_explicit(&stream->gone, memory_order_relaxed);
+    bool is_gone = sp_load_relaxed(&stream->gone);
     if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD || is_gone)
         return false;
     return !sp_stream_is_legacy(sp_stream_handle_now(stream)) ||
@@ -173,7 +173,7 @@ static void advise_wait(const struct sp_shortage *shortage, unsigned part, struc
 }
 
 static void advise_host_wait(const struct sp_shortage *shortage, struct text *text) {
-    uint64_t most = sp_figure(&shortage->request->pool->host_wait_max);
+    uint64_t most = sp_load_relaxed(&shortage->request->pool->host_wait_max);
     if (most == 0)
         add(text, "HostWaitMax lets an allocation wait for what is pending");
     else
@@ -200,8 +200,8 @@ static void advise_for_pending(const struct sp_shortage *shortage, struct text *
 // Where the driver has no event of a context, the host waits instead of the stream.
 static void say_context_fence(const struct sp_shortage *shortage, struct text *text) {
     const struct sp_pool *pool = shortage->request->pool;
-    bool is_on = atomic_load_explicit(&pool->context_fence, memory_order_relaxed);
-    uint64_t most = sp_figure(&pool->context_wait_max);
+    bool is_on = sp_load_relaxed(&pool->context_fence);
+    uint64_t most = sp_load_relaxed(&pool->context_wait_max);
     if (is_on || !sp_shortage_is_near(shortage, SP_UNFENCED))
         return;
     if (!sp_context_wait_is_needed()) {
@@ -222,7 +222,7 @@ static void advise_for_unfenced(const struct sp_shortage *shortage, struct text 
 static bool could_wait_for_others(const struct sp_shortage *shortage) {
     const struct sp_pool *pool = shortage->request->pool;
     unsigned parts = sp_shortage_is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
-    return shortage->lack == SP_LACK_DEVICE && sp_figure(&pool->host_wait_max) == 0 &&
+    return shortage->lack == SP_LACK_DEVICE && sp_load_relaxed(&pool->host_wait_max) == 0 &&
            !sp_pool_is_deterministic(pool) &&
            sp_shortage_fits(shortage, parts, parts, shortage->others[SP_READY | SP_PENDING].whole);
 }

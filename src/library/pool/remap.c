@@ -13,6 +13,7 @@
 #include "pool/stitch.h"
 
 #include "base/checked.h"
+#include "base/number.h"
 #include "base/time.h"
 
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
                             const struct sp_piece *piece) {
     struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
     for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent)) {
-        uint64_t begin = extent->address > piece->begin ? extent->address : piece->begin;
+        uint64_t begin = sp_max(extent->address, piece->begin);
         uint64_t end = extent->address + extent->size < piece->end ? extent->address + extent->size
                                                                    : piece->end;
         uint64_t size = end - begin;
@@ -126,7 +127,7 @@ static void insert_new(struct plan *plan, struct sp_extent *extent, struct sp_bl
 static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t left) {
     struct sp_extent *extent = sp_view_extent_at(&sp_segment_of(block)->view, block->address);
     for (; left > 0; extent = sp_view_extent_next(extent)) {
-        uint64_t size = extent->size < left ? extent->size : left;
+        uint64_t size = sp_min(extent->size, left);
         struct sp_block *rest = size < block->size ? sp_block_split(block, size) : NULL;
         if (size < block->size && !rest)
             return false;
@@ -318,12 +319,11 @@ CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block
 
 static bool may_remap(const struct sp_request *request) {
     return request->kind == SP_REGION_LARGE &&
-           atomic_load_explicit(&request->pool->defragmentation, memory_order_relaxed) >=
-               poolDefragmentUnderPressure;
+           sp_load_relaxed(&request->pool->defragmentation) >= poolDefragmentUnderPressure;
 }
 
 static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {
-    uint64_t room = pool->limit - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
     return sp_round_up(bytes, pool->device->vmm.granule) <= room;
 }
 

@@ -48,7 +48,7 @@ CUcontext sp_request_context(const struct sp_request *request) {
 // with their context, and only the taker's own is certain to be alive.
 static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stream *taker) {
     return sp_stream_is_of(owner, taker->context, taker->context_id)
-               ? atomic_load_explicit(&owner->recorded, memory_order_acquire)
+               ? sp_load_acquire(&owner->recorded)
                : 0;
 }
 

@@ -7,6 +7,7 @@
 #include "pool/stitch.h"
 
 #include "base/checked.h"
+#include "base/number.h"
 #include "base/options.h"
 #include "order/context.h"
 #include "order/context_wait.h"
@@ -42,7 +43,7 @@ static CUresult count_devices(void) {
 
 static poolError_t start_locked(void) {
     const struct sp_driver *driver;
-    if (atomic_load_explicit(&sp_runtime_started, memory_order_relaxed))
+    if (sp_load_relaxed(&sp_runtime_started))
         return poolSuccess;
     CUresult error = sp_driver_load(&driver);
     if (error != CUDA_SUCCESS)
@@ -54,7 +55,7 @@ static poolError_t start_locked(void) {
         return sp_fail(poolErrorNoDevice, "the driver has no device");
     sp_biased_locks_enable();
     sp_fork_clear_in_child(&sp_runtime_started);
-    atomic_store_explicit(&sp_runtime_started, true, memory_order_release);
+    sp_store_release(&sp_runtime_started, true);
     return poolSuccess;
 }
 
@@ -86,12 +87,12 @@ static poolError_t make_default_pool(struct sp_device *device, int ordinal) {
                                      .location = {poolMemLocationTypeDevice, ordinal}};
     poolError_t error = sp_pool_create(device, &props, &device->default_pool);
     if (error == poolSuccess)
-        atomic_store_explicit(&device->current, device->default_pool, memory_order_release);
+        sp_store_release(&device->current, device->default_pool);
     return error;
 }
 
 static poolError_t open_locked(struct sp_device *device, int ordinal) {
-    if (atomic_load_explicit(&device->open, memory_order_relaxed))
+    if (sp_load_relaxed(&device->open))
         return poolSuccess;
     CUresult error = sp_vmm_device_open(ordinal, &device->vmm);
     if (error != CUDA_SUCCESS)
@@ -104,7 +105,7 @@ static poolError_t open_locked(struct sp_device *device, int ordinal) {
     sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);
     poolError_t made = make_default_pool(device, ordinal);
     if (made == poolSuccess)
-        atomic_store_explicit(&device->open, true, memory_order_release);
+        sp_store_release(&device->open, true);
     return made;
 }
 
@@ -116,7 +117,7 @@ poolError_t sp_device_get(int ordinal, struct sp_device **device) {
     if (!sp_device_exists(ordinal))
         return sp_fail(poolErrorInvalidValue, "there is no device %d", ordinal);
     *device = &sp_devices[ordinal];
-    if (atomic_load_explicit(&(*device)->open, memory_order_acquire))
+    if (sp_load_acquire(&(*device)->open))
         return poolSuccess;
     sp_lock_acquire(&(*device)->open_lock);
     poolError_t error = open_locked(*device, ordinal);
@@ -126,8 +127,7 @@ poolError_t sp_device_get(int ordinal, struct sp_device **device) {
 
 struct sp_device *sp_runtime_next_device(const struct sp_device *device) {
     int ordinal = device ? (int)(device - sp_devices) + 1 : 0;
-    while (ordinal < runtime.device_count &&
-           !atomic_load_explicit(&sp_devices[ordinal].open, memory_order_acquire))
+    while (ordinal < runtime.device_count && !sp_load_acquire(&sp_devices[ordinal].open))
         ordinal++;
     return ordinal < runtime.device_count ? &sp_devices[ordinal] : NULL;
 }
@@ -144,8 +144,7 @@ static struct sp_pool *holder_of(struct sp_list *link) {
 }
 
 static bool holds_nothing(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->reserved, memory_order_relaxed) == 0 &&
-           !sp_pool_has_zombies(pool);
+    return sp_load_relaxed(&pool->reserved) == 0 && !sp_pool_has_zombies(pool);
 }
 
 // With both locks held. Pools in use count, whichever way they come and go.
@@ -154,7 +153,7 @@ static void unlist_locked(struct sp_pool *pool) {
         return;
     sp_list_remove(&pool->holds);
     if (!pool->listed_given_up)
-        atomic_fetch_sub_explicit(&pool->device->holders_in_use, 1, memory_order_relaxed);
+        sp_subtract_relaxed(&pool->device->holders_in_use, 1);
 }
 
 static void list_locked(struct sp_pool *pool, bool given_up) {
@@ -162,7 +161,7 @@ static void list_locked(struct sp_pool *pool, bool given_up) {
     sp_list_push_back(&pool->device->holders[given_up ? SP_HOLDERS_GIVEN_UP : SP_HOLDERS_IN_USE],
                       &pool->holds);
     if (!given_up)
-        atomic_fetch_add_explicit(&pool->device->holders_in_use, 1, memory_order_relaxed);
+        sp_add_relaxed(&pool->device->holders_in_use, 1);
 }
 
 // A walk that takes the pool out looks whether it has memory under the same lock. So it either sees
@@ -224,7 +223,7 @@ uint64_t sp_device_reserved(struct sp_device *device) {
     uint64_t sum = 0;
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool)))
-        sum += atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+        sum += sp_load_relaxed(&pool->reserved);
     return sum;
 }
 
@@ -238,10 +237,10 @@ static size_t releasable_on(struct sp_device *device) {
 
 // Releases up to `bytes` of one pool's free extents; returns how many.
 static size_t release_some(struct sp_pool *pool, size_t bytes) {
-    size_t before = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    sp_pool_trim(pool, before > bytes ? before - bytes : 0);
-    size_t after = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
-    return before > after ? before - after : 0;
+    size_t before = sp_load_relaxed(&pool->reserved);
+    sp_pool_trim(pool, sp_excess(before, bytes));
+    size_t after = sp_load_relaxed(&pool->reserved);
+    return sp_excess(before, after);
 }
 
 // Room that a device has beyond what is asked for shows that memory is not what it lacks.
@@ -262,7 +261,7 @@ bool sp_device_make_room(struct sp_device *device, CUcontext context, size_t byt
     size_t had = free_on(device, context);
     if (had > CLEARLY_ENOUGH && had - CLEARLY_ENOUGH > bytes)
         return false;
-    size_t missing = bytes > had ? bytes - had : 0;
+    size_t missing = sp_excess(bytes, had);
     size_t releasable = releasable_on(device), released = 0;
     if (releasable < missing)
         return false;
@@ -300,12 +299,12 @@ static void after_synchronize_on(struct sp_device *device, const struct sp_strea
 }
 
 bool sp_runtime_hears_synchronizes(void) {
-    return atomic_load_explicit(&runtime.hears_synchronizes, memory_order_relaxed);
+    return sp_load_relaxed(&runtime.hears_synchronizes);
 }
 
 void sp_runtime_after_synchronize(const struct sp_stream *stream) {
     if (!sp_runtime_hears_synchronizes())
-        atomic_store_explicit(&runtime.hears_synchronizes, true, memory_order_relaxed);
+        sp_store_relaxed(&runtime.hears_synchronizes, true);
     struct sp_device *device = NULL;
     while ((device = sp_runtime_next_device(device)))
         after_synchronize_on(device, stream);

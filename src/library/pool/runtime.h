@@ -63,7 +63,7 @@ static inline struct sp_device *sp_device_at(int ordinal) {
     if (SP_UNLIKELY((unsigned)ordinal >= SP_MAX_DEVICES))
         return NULL;
     struct sp_device *device = &sp_devices[ordinal];
-    return SP_LIKELY(atomic_load_explicit(&device->open, memory_order_acquire)) ? device : NULL;
+    return SP_LIKELY(sp_load_acquire(&device->open)) ? device : NULL;
 }
 
 // The device's current pool, and its handle. A pool that is current now had its handle when that
@@ -72,9 +72,9 @@ static inline struct sp_pool *sp_device_current_pool(const struct sp_device *dev
                                                      poolMemPool_t *handle) {
     struct sp_pool *pool;
     do {
-        pool = atomic_load_explicit(&device->current, memory_order_acquire);
-        *handle = atomic_load_explicit(&pool->handle, memory_order_acquire);
-    } while (SP_UNLIKELY(atomic_load_explicit(&device->current, memory_order_acquire) != pool));
+        pool = sp_load_acquire(&device->current);
+        *handle = sp_load_acquire(&pool->handle);
+    } while (SP_UNLIKELY(sp_load_acquire(&device->current) != pool));
     return pool;
 }
 

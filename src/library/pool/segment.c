@@ -3,6 +3,7 @@
 #include "pool/runtime.h"
 
 #include "base/checked.h"
+#include "base/number.h"
 
 #include <stdlib.h>
 
@@ -38,10 +39,6 @@ static void free_segment(struct sp_segment *segment) {
 
 static uint64_t least_size(const struct sp_pool *pool) {
     return sp_round_up(SP_SEGMENT_MIN, pool->device->vmm.granule);
-}
-
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
 }
 
 static struct sp_tier *holes_of(const struct sp_segment *segment) {
@@ -80,7 +77,7 @@ static struct wish wish_for(const struct sp_pool *pool, enum sp_region_kind kind
     bool is_first = sp_list_empty(&region->segments);
     if (kind == SP_REGION_FIXED)
         return (struct wish){SP_SPAN_LOW, bytes};
-    uint64_t size = larger(bytes, larger(least_size(pool), region->mapped));
+    uint64_t size = sp_max(bytes, sp_max(least_size(pool), region->mapped));
     bool is_small = is_first && size <= SP_SEGMENT_SMALL && pool != pool->device->default_pool;
     return (struct wish){is_small ? SP_SPAN_LOW : SP_SPAN_ROOMY, size};
 }
@@ -134,14 +131,14 @@ static uint64_t wanted_more(const struct sp_segment *segment, uint64_t least) {
     uint64_t most = segment->pool->device->vmm.total_memory;
     uint64_t doubled =
         sp_round_up(2 * size < most ? 2 * size : most, segment->pool->device->vmm.granule);
-    return doubled > size ? larger(least, doubled - size) : least;
+    return doubled > size ? sp_max(least, doubled - size) : least;
 }
 
 CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
     sp_lock_acquire(&segment->pool->lock);
     uint64_t hole = hole_at_end(segment);
     sp_lock_release(&segment->pool->lock);
-    uint64_t least = bytes > hole ? bytes - hole : 0;
+    uint64_t least = sp_excess(bytes, hole);
     uint64_t size = segment->view.size;
     if (least == 0)
         return CUDA_SUCCESS;
@@ -164,7 +161,7 @@ CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
 static uint64_t most_size(const struct sp_segment *segment, uint64_t reach) {
     if (segment->kind == SP_REGION_FIXED)
         return reach;
-    return larger(least_size(segment->pool), 2 * reach);
+    return sp_max(least_size(segment->pool), 2 * reach);
 }
 
 // Cuts the hole at the segment's end. Returns the size that is left, 0 when it has nothing else:

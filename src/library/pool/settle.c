@@ -107,7 +107,7 @@ static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_
     if (!neighbour || neighbour->tier != &lane->pool->regions[kind].ready ||
         neighbour->size > block->size)
         return NULL;
-    uint64_t most = atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed);
+    uint64_t most = sp_load_relaxed(&lane->unfenced_most);
     return lane->unfenced[kind].bytes + neighbour->size <= most ? neighbour : NULL;
 }
 
@@ -204,7 +204,7 @@ static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
 // lanes.
 static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news) {
     uint32_t slot;
-    if (seen > news || news - seen > atomic_load_explicit(&pool->lane_count, memory_order_relaxed))
+    if (seen > news || news - seen > sp_load_relaxed(&pool->lane_count))
         return false;
     for (uint64_t number = seen; number < news; number++) {
         if (!sp_progress_news_of(number, &slot))

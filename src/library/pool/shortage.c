@@ -1,6 +1,7 @@
 #include "pool/shortage.h"
 
 #include "base/checked.h"
+#include "base/number.h"
 #include "order/context.h"
 #include "order/silent.h"
 #include "pool/collect.h"
@@ -136,7 +137,7 @@ static void add_other(const struct look *look, struct sp_room *room, uint64_t be
     enum sp_region_kind kind = look->request->kind;
     uint64_t last = kind == SP_REGION_PAGES ? sp_round_down(end, SP_PAGE_SIZE) : end;
     room->useful += kind == SP_REGION_FIXED ? whole : end - begin;
-    raise(&room->other_row, last > begin ? last - begin : 0);
+    raise(&room->other_row, sp_excess(last, begin));
 }
 
 // The row of a set that ends now.
@@ -208,7 +209,7 @@ static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool)
     look_through_locked(&look);
     if (is_own(&look))
         shortage->least = sp_growth_least(request);
-    uint64_t reserved = sp_figure(&pool->reserved);
+    uint64_t reserved = sp_load_relaxed(&pool->reserved);
     sp_lock_release(&pool->lock);
     sp_pool_end_mapping(pool);
     return reserved;
@@ -225,7 +226,7 @@ static void look_at_own(struct sp_shortage *shortage) {
 
 // Pools that take from each other while the walk goes on are met with the same memory twice.
 static void keep_to_device(struct sp_shortage *shortage, uint64_t total) {
-    uint64_t most = total > shortage->reserved ? total - shortage->reserved : 0;
+    uint64_t most = sp_excess(total, shortage->reserved);
     if (shortage->others_reserved > most)
         shortage->others_reserved = most;
     if (shortage->others_free > shortage->others_reserved)
@@ -241,7 +242,7 @@ static void look_at_others(struct sp_shortage *shortage) {
         uint64_t reserved = look_through(shortage, pool);
         uint64_t used = sp_figures_used(pool);
         shortage->others_reserved += reserved;
-        shortage->others_free += reserved > used ? reserved - used : 0;
+        shortage->others_free += sp_excess(reserved, used);
     }
     sp_device_reap(device); // what was destroyed while the walk stood on it
     keep_to_device(shortage, device->vmm.total_memory);
@@ -273,7 +274,7 @@ bool sp_shortage_may_grow(const struct sp_shortage *shortage) {
 
 uint64_t sp_shortage_growth(const struct sp_shortage *shortage, uint64_t given_back) {
     uint64_t on_device = shortage->on_device + given_back;
-    return on_device < shortage->left_to_limit ? on_device : shortage->left_to_limit;
+    return sp_min(on_device, shortage->left_to_limit);
 }
 
 static uint64_t in_granules(const struct sp_shortage *shortage, uint64_t bytes) {

@@ -36,9 +36,9 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
 static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic statistic) {
     switch (statistic) {
     case SP_STATISTIC_ReuseSameStream:
-        return sp_figure(&lane->hits);
+        return sp_load_relaxed(&lane->hits);
     case SP_STATISTIC_EventsRecorded:
-        return sp_figure(&lane->records);
+        return sp_load_relaxed(&lane->records);
     default:
         return 0;
     }
@@ -56,7 +56,8 @@ static uint64_t counted_by_lanes(struct sp_pool *pool, enum sp_statistic statist
 // A record that a lane had counted when counting began anew, and that failed then, would leave less
 // than none.
 static uint64_t read(struct sp_pool *pool, enum sp_statistic statistic) {
-    uint64_t count = sp_figure(&pool->statistics[statistic]) + counted_by_lanes(pool, statistic);
+    uint64_t count =
+        sp_load_relaxed(&pool->statistics[statistic]) + counted_by_lanes(pool, statistic);
     return (int64_t)count < 0 ? 0 : count;
 }
 
@@ -77,7 +78,6 @@ poolError_t sp_statistic_reset(struct sp_pool *pool, enum poolMemPoolAttr attrib
     enum sp_statistic statistic = statistic_of(attribute);
     if (number != 0)
         return sp_fail(poolErrorInvalidValue, "a statistic can only be set to 0");
-    atomic_store_explicit(&pool->statistics[statistic], 0 - counted_by_lanes(pool, statistic),
-                          memory_order_relaxed);
+    sp_store_relaxed(&pool->statistics[statistic], 0 - counted_by_lanes(pool, statistic));
     return poolSuccess;
 }

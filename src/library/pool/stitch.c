@@ -1,5 +1,7 @@
 #include "pool/stitch.h"
 
+#include "base/number.h"
+
 #include "order/end.h"
 #include "pool/settle.h"
 
@@ -16,9 +18,9 @@ struct part {
 };
 
 static struct part part_of(const struct sp_run *run, uint64_t begin, uint64_t end) {
-    uint64_t from = begin > run->address ? begin : run->address;
+    uint64_t from = sp_max(begin, run->address);
     uint64_t to = end < run->address + run->size ? end : run->address + run->size;
-    return (struct part){run->home + (from - run->address), to > from ? to - from : 0};
+    return (struct part){run->home + (from - run->address), sp_excess(to, from)};
 }
 
 // The first run that a range touches.
@@ -273,7 +275,7 @@ void sp_kept_add(struct sp_pool *pool, struct sp_stitch *stitch) {
 
 void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch) {
     sp_list_push_back(&pool->zombies, &stitch->by_use);
-    atomic_fetch_add_explicit(&pool->zombie_count, 1, memory_order_relaxed);
+    sp_add_relaxed(&pool->zombie_count, 1);
 }
 
 static void make_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
@@ -329,7 +331,7 @@ static struct sp_stitch *next_to_bury(struct sp_pool *pool) {
             continue;
         found = stitch_at(link);
         sp_list_remove(link);
-        atomic_fetch_sub_explicit(&pool->zombie_count, 1, memory_order_relaxed);
+        sp_subtract_relaxed(&pool->zombie_count, 1);
         break;
     }
     sp_lock_release(&pool->lock);

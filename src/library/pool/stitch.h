@@ -97,7 +97,7 @@ void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch);
 
 // There are zombies. A hint.
 static inline bool sp_pool_has_zombies(const struct sp_pool *pool) {
-    return atomic_load_explicit(&pool->zombie_count, memory_order_relaxed) > 0;
+    return sp_load_relaxed(&pool->zombie_count) > 0;
 }
 
 // Buries, which is to unmap and close, the zombies whose work has completed, and tells how many.

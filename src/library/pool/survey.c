@@ -1,6 +1,8 @@
 // How a pool stands: gauges, which nobody counts as they change, so each is found by looking.
 #include "pool/survey.h"
 
+#include "base/number.h"
+
 #include "pool/collect.h"
 #include "pool/lane.h"
 #include "pool/settle.h"
@@ -129,7 +131,7 @@ static uint64_t largest_remapped(const struct sp_pool *pool) {
     for_each_extent(pool, SP_REGION_LARGE, add_ready, &ends);
     uint64_t sum = ends.whole + ends.front + ends.tail;
     uint64_t largest = largest_ready(pool);
-    return sum > largest ? sum : largest;
+    return sp_max(sum, largest);
 }
 
 // ------------------------------------------------------------------------------------------ gauges

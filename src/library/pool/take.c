@@ -7,6 +7,7 @@
 #include "pool/settle.h"
 
 #include "base/checked.h"
+#include "base/number.h"
 #include "heap/rows.h"
 
 // Who looks for rows looks at so many blocks before others that wait for the pool's lock have it.
@@ -18,7 +19,7 @@ static bool reaches_others(const struct sp_request *request) {
     if (request->reach <= SP_RULE_COMPLETE || !request->lane)
         return request->reach > SP_RULE_COMPLETE;
     return request->reach > SP_RULE_ORDERED || request->clock.count > 0 ||
-           atomic_load_explicit(&request->lane->stream->acts, memory_order_relaxed);
+           sp_load_relaxed(&request->lane->stream->acts);
 }
 
 bool sp_block_usable(const struct sp_request *request, const struct sp_block *block) {
@@ -96,8 +97,8 @@ static uint64_t largest_of_lanes(const struct sp_request *request) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         uint64_t fenced = largest_of(&lane->tiers[request->kind]);
         uint64_t unfenced = largest_of(&lane->unfenced[request->kind]);
-        most = fenced > most ? fenced : most;
-        most = unfenced > most ? unfenced : most;
+        most = sp_max(fenced, most);
+        most = sp_max(unfenced, most);
     }
     return most;
 }

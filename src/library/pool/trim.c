@@ -20,6 +20,7 @@
 #include "pool/stitch.h"
 
 #include "base/checked.h"
+#include "base/number.h"
 
 #include <stdlib.h>
 
@@ -42,21 +43,15 @@ static struct sp_extent *extent_of(struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct sp_extent, by_size) : NULL;
 }
 
-static int compare(uint64_t size_a, uint64_t address_a, uint64_t size_b, uint64_t address_b) {
-    if (size_a != size_b)
-        return size_a < size_b ? -1 : 1;
-    return address_a < address_b ? -1 : address_a > address_b;
-}
-
 static int compare_extents(const struct sp_tree_node *a, const struct sp_tree_node *b) {
     const struct sp_extent *left = SP_CONTAINER_OF(a, struct sp_extent, by_size);
     const struct sp_extent *right = SP_CONTAINER_OF(b, struct sp_extent, by_size);
-    return compare(left->size, left->address, right->size, right->address);
+    return sp_compare_pairs(left->size, left->address, right->size, right->address);
 }
 
 static int compare_size(const void *key, const struct sp_tree_node *node) {
     const struct sp_extent *extent = SP_CONTAINER_OF(node, struct sp_extent, by_size);
-    return compare(*(const uint64_t *)key, 0, extent->size, extent->address);
+    return sp_compare_pairs(*(const uint64_t *)key, 0, extent->size, extent->address);
 }
 
 // ------------------------------------------------------------------------------------ what is free
@@ -324,7 +319,7 @@ static CUresult trim_mapping(struct sp_pool *pool, const size_t *keep, choice *c
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
     uint64_t kept = keep ? *keep : sp_keep_at_synchronize(pool);
-    uint64_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    uint64_t reserved = sp_load_relaxed(&pool->reserved);
     if (reserved > kept)
         choose_locked(pool, reserved - kept, &work);
     sp_lock_release(&pool->lock);
@@ -335,11 +330,11 @@ static CUresult trim_mapping(struct sp_pool *pool, const size_t *keep, choice *c
 
 // An extent is at least a granule, so a pool with less unused than that has none to release.
 static bool may_release(const struct sp_pool *pool) {
-    return sp_figure(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
+    return sp_load_relaxed(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
 }
 
 static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {
-    return atomic_load_explicit(&pool->reserved, memory_order_relaxed) > keep;
+    return sp_load_relaxed(&pool->reserved) > keep;
 }
 
 // Puts what a trim may release where it finds it.
@@ -414,9 +409,9 @@ void sp_pool_trim_to_threshold(struct sp_pool *pool) {
 CUresult sp_pool_trim_extent(struct sp_pool *pool, bool synchronized, uint64_t *released) {
     if (synchronized && !sp_keep_delays(pool)) // else it was heard at once
         make_ready(pool);
-    uint64_t before = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    uint64_t before = sp_load_relaxed(&pool->reserved);
     CUresult error = trim_mapping(pool, NULL, choose_one_locked);
-    *released = before - atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    *released = before - sp_load_relaxed(&pool->reserved);
     return error;
 }
 
@@ -434,8 +429,8 @@ size_t sp_pool_releasable(struct sp_pool *pool) {
 }
 
 bool sp_pool_make_room(struct sp_pool *pool, size_t bytes) {
-    size_t reserved = atomic_load_explicit(&pool->reserved, memory_order_relaxed);
+    size_t reserved = sp_load_relaxed(&pool->reserved);
     if (sp_pool_releasable(pool) < bytes)
         return false;
-    return sp_pool_trim(pool, reserved > bytes ? reserved - bytes : 0) == CUDA_SUCCESS;
+    return sp_pool_trim(pool, sp_excess(reserved, bytes)) == CUDA_SUCCESS;
 }

@@ -15,7 +15,7 @@
 // one and the same number needn't look.
 static bool is_fenced(const struct sp_lane *lane, uint64_t sequence) {
     const struct sp_stream *stream = lane->stream;
-    return atomic_load_explicit(&stream->recorded, memory_order_relaxed) >= sequence ||
+    return sp_load_relaxed(&stream->recorded) >= sequence ||
            sp_pool_knows(lane->pool, (struct sp_fence){stream->slot, sequence});
 }
 
@@ -31,9 +31,8 @@ bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) 
 }
 
 bool sp_unfenced_holds_back(const struct sp_lane *lane) {
-    struct sp_fence last = {lane->stream->slot,
-                            atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed)};
-    return atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed) > 0 &&
+    struct sp_fence last = {lane->stream->slot, sp_load_relaxed(&lane->unfenced_sequence)};
+    return sp_load_relaxed(&lane->unfenced_bytes) > 0 &&
            last.sequence > sp_progress_covered(lane->stream);
 }
 
@@ -67,9 +66,9 @@ SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t s
 
 // What others can't see yet is little beside what there is.
 uint64_t sp_unfenced_max(const struct sp_pool *pool) {
-    uint64_t most = atomic_load_explicit(&pool->unfenced_max, memory_order_relaxed);
-    uint64_t part = atomic_load_explicit(&pool->reserved, memory_order_relaxed) / SP_UNFENCED_PART;
-    bool is_set = atomic_load_explicit(&pool->unfenced_max_set, memory_order_relaxed);
+    uint64_t most = sp_load_relaxed(&pool->unfenced_max);
+    uint64_t part = sp_load_relaxed(&pool->reserved) / SP_UNFENCED_PART;
+    bool is_set = sp_load_relaxed(&pool->unfenced_max_set);
     return is_set || most > part ? most : part;
 }
 
@@ -77,7 +76,7 @@ uint64_t sp_unfenced_max(const struct sp_pool *pool) {
 // held back, so the n-th of streams that come and go may hold back an n-th: together they do so
 // little more than one.
 uint64_t sp_unfenced_part(const struct sp_pool *pool) {
-    uint32_t lanes = atomic_load_explicit(&pool->lane_count, memory_order_relaxed);
+    uint32_t lanes = sp_load_relaxed(&pool->lane_count);
     uint64_t most = sp_unfenced_max(pool);
     return lanes > 1 ? most / lanes : most;
 }
@@ -88,9 +87,8 @@ uint64_t sp_unfenced_part(const struct sp_pool *pool) {
 // event.
 static bool records_each_free(const struct sp_pool *pool) {
     enum { WAITING_MOST = 4 };
-    return atomic_load_explicit(&pool->is_short, memory_order_relaxed) ||
-           atomic_load_explicit(&pool->destroyed, memory_order_acquire) ||
-           atomic_load_explicit(&pool->device->given_up, memory_order_relaxed) >= WAITING_MOST;
+    return sp_load_relaxed(&pool->is_short) || sp_load_acquire(&pool->destroyed) ||
+           sp_load_relaxed(&pool->device->given_up) >= WAITING_MOST;
 }
 
 bool sp_unfenced_may_be_open(const struct sp_pool *pool) {
@@ -109,7 +107,7 @@ static void set_most(struct sp_lane *lane, uint64_t share, bool closed) {
     uint64_t most = none                                                     ? 0
                     : !closed && sp_unfenced_opens(lane->pool, lane->stream) ? UINT64_MAX
                                                                              : share;
-    atomic_store_explicit(&lane->unfenced_most, most, memory_order_relaxed);
+    sp_store_relaxed(&lane->unfenced_most, most);
 }
 
 static void share_unfenced(struct sp_pool *pool, bool closed) {

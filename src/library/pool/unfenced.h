@@ -5,6 +5,7 @@
 #ifndef STREAMPOOL_POOL_UNFENCED_H
 #define STREAMPOOL_POOL_UNFENCED_H
 
+#include "base/number.h"
 #include "pool/lane.h"
 
 // Counts bytes freed under `sequence` as unfenced; true when they are now more than the pool
@@ -37,11 +38,10 @@ unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence, 
 // What its own stream takes again is held back from nobody. Of bytes that were counted under an
 // older number nobody knows whether they still are.
 static inline void sp_unfenced_uncount(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
-    uint64_t counted = atomic_load_explicit(&lane->unfenced_bytes, memory_order_relaxed);
-    if (sequence != atomic_load_explicit(&lane->unfenced_sequence, memory_order_relaxed))
+    uint64_t counted = sp_load_relaxed(&lane->unfenced_bytes);
+    if (sequence != sp_load_relaxed(&lane->unfenced_sequence))
         return;
-    atomic_store_explicit(&lane->unfenced_bytes, counted > bytes ? counted - bytes : 0,
-                          memory_order_relaxed);
+    sp_store_relaxed(&lane->unfenced_bytes, sp_excess(counted, bytes));
 }
 
 // The value of poolMemPoolAttrUnfencedBytesMax now.
@@ -73,7 +73,7 @@ void sp_unfenced_close(struct sp_pool *pool);
 
 // Whether the lane is open: see sp_open_lanes_fence().
 static inline bool sp_unfenced_is_open(const struct sp_lane *lane) {
-    return atomic_load_explicit(&lane->unfenced_most, memory_order_relaxed) == UINT64_MAX;
+    return sp_load_relaxed(&lane->unfenced_most) == UINT64_MAX;
 }
 
 #endif
