@@ -4,9 +4,9 @@
 
 #include "pool/check.h"
 #include "pool/collect.h"
+#include "pool/loan.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
-#include "pool/stitch.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "pool/collect.h"
-#include "pool/stitch.h"
+#include "pool/loan.h"
 #include "stress/crew.h"
 #include "stress/rows.h"
 #include "support/check.h"

@@ -5,11 +5,11 @@
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/lane.h"
+#include "pool/loan.h"
 #include "pool/open_lanes.h"
 #include "pool/promises.h"
 #include "pool/reaper.h"
 #include "pool/statistic.h"
-#include "pool/stitch.h"
 #include "pool/survey.h"
 #include "pool/unfenced.h"
 

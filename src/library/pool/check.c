@@ -4,10 +4,10 @@
 
 #include "pool/figures.h"
 #include "pool/lane.h"
+#include "pool/loan.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
 #include "pool/runtime.h"
-#include "pool/stitch.h"
 
 #include <stdio.h>
 

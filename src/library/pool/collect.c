@@ -1,10 +1,10 @@
 #include "pool/collect.h"
 
 #include "pool/lane.h"
+#include "pool/loan.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
 #include "pool/settle.h"
-#include "pool/stitch.h"
 
 void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
     while (blocks) {

@@ -1,9 +1,9 @@
 #include "pool/locate.h"
 
 #include "pool/lane.h"
+#include "pool/loan.h"
 #include "pool/owner.h"
 #include "pool/runtime.h"
-#include "pool/stitch.h"
 
 static struct sp_location inside(uint64_t offset, uint64_t size) {
     return (struct sp_location){offset < size ? SP_PLACE_INSIDE : SP_PLACE_FREE, offset, size};

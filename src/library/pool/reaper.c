@@ -1,8 +1,8 @@
 #include "pool/reaper.h"
 
 #include "order/end.h"
+#include "pool/loan.h"
 #include "pool/runtime.h"
-#include "pool/stitch.h"
 
 #include "base/condition.h"
 #include "base/thread.h"

@@ -2,15 +2,15 @@
 //
 // Under the pool's lock the pieces are chosen (pool/pieces.h) and set aside (BUSY), cut as they
 // will be needed; the lock is given back, the driver is called, and the result is published. What
-// becomes of the pieces is said in pool/stitch.h. The map lock, held all the while, keeps other
+// becomes of the pieces is said in pool/loan.h. The map lock, held all the while, keeps other
 // mappers out; whoever finds memory without mapping never waits.
 #include "pool/figures.h"
 #include "pool/keep.h"
+#include "pool/loan.h"
 #include "pool/pieces.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
-#include "pool/stitch.h"
 
 #include "base/checked.h"
 #include "base/number.h"

@@ -3,8 +3,8 @@
 #include "order/registry.h"
 #include "pool/given_up.h"
 #include "pool/lane.h"
+#include "pool/loan.h"
 #include "pool/reaper.h"
-#include "pool/stitch.h"
 
 #include "base/checked.h"
 #include "base/number.h"

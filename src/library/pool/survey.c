@@ -5,8 +5,8 @@
 
 #include "pool/collect.h"
 #include "pool/lane.h"
+#include "pool/loan.h"
 #include "pool/settle.h"
-#include "pool/stitch.h"
 
 #include <streampool/lists.h>
 

@@ -12,12 +12,12 @@
 #include "pool/collect.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
+#include "pool/loan.h"
 #include "pool/open_lanes.h"
 #include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/segment.h"
 #include "pool/settle.h"
-#include "pool/stitch.h"
 
 #include "base/checked.h"
 #include "base/number.h"

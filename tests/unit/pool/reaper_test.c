@@ -11,8 +11,8 @@
 
 #include "pool/collect.h"
 #include "pool/lane.h"
+#include "pool/loan.h"
 #include "pool/reaper.h"
-#include "pool/stitch.h"
 #include "unit/pool/fixture.h"
 #include "unit/stepping.h"
 

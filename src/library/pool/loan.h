@@ -25,8 +25,8 @@
 //
 //   a view's blocks are live, cached or VACANT; under each that is not vacant every run is valid
 //   and its part of the home is LENT, with the same boundaries
-#ifndef STREAMPOOL_POOL_STITCH_H
-#define STREAMPOOL_POOL_STITCH_H
+#ifndef STREAMPOOL_POOL_LOAN_H
+#define STREAMPOOL_POOL_LOAN_H
 
 #include "pool/request.h"
 

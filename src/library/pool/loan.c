@@ -1,4 +1,4 @@
-#include "pool/stitch.h"
+#include "pool/loan.h"
 
 #include "base/number.h"
 
