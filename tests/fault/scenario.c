@@ -158,7 +158,7 @@ static poolError_t drop_kept_views(struct scene *scene, enum scene_pool place) {
     before_call(scene);
     sp_collect_all(pool);
     sp_lock_acquire(&pool->lock);
-    sp_kept_limit(pool, 0, 0);
+    sp_loan_limit_kept(pool, 0, 0);
     sp_lock_release(&pool->lock);
     sp_reaper_take_zombies(pool);
     return after_call(scene, poolSuccess);

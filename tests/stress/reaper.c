@@ -33,7 +33,7 @@ static void drop_kept_views(poolMemPool_t handle) {
     struct sp_pool *pool = sp_pool_from_handle(handle);
     sp_collect_all(pool);
     sp_lock_acquire(&pool->lock);
-    sp_kept_limit(pool, 0, 0);
+    sp_loan_limit_kept(pool, 0, 0);
     sp_lock_release(&pool->lock);
     sp_reaper_take_zombies(pool);
 }

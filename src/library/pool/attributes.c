@@ -147,7 +147,7 @@ static poolError_t set_promises(struct sp_pool *pool, uint64_t number) {
 
 static poolError_t set_reaper(struct sp_pool *pool, uint64_t number) {
     sp_store_relaxed(&pool->reaper, number != 0);
-    if (sp_pool_has_zombies(pool))
+    if (sp_loan_has_zombies(pool))
         sp_reaper_call(pool);
     return poolSuccess;
 }

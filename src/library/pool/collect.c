@@ -10,8 +10,8 @@ void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_se
     while (blocks) {
         struct sp_block *next = blocks->quick_next;
         blocks->quick_next = NULL;
-        if (sp_block_is_stitched(blocks))
-            sp_stitch_dissolve(pool, blocks);
+        if (sp_loan_is_stitched(blocks))
+            sp_loan_end(pool, blocks);
         else
             insert(pool, blocks);
         blocks = next;

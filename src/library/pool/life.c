@@ -8,6 +8,7 @@
 // and atomics; and the handle tells it which pool it is.
 #include "pool/ask.h"
 #include "pool/attributes.h"
+#include "pool/bury.h"
 #include "pool/collect.h"
 #include "pool/figures.h"
 #include "pool/given_up.h"
@@ -228,7 +229,7 @@ poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolPro
 
 void sp_pool_dispose(struct sp_pool *pool) {
     sp_promises_set(pool, poolPromiseNothing);
-    sp_stitches_close(pool);
+    sp_bury_at_end(pool);
     sp_segments_close(pool);
     sp_lane_free_all(pool);
     give_struct(pool);
@@ -287,7 +288,7 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
 
 void sp_pool_demolish(struct sp_pool *pool) {
     withdraw(pool, pool->handle);
-    sp_stitches_close(pool);
+    sp_bury_at_end(pool);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
             struct sp_view *view = &SP_CONTAINER_OF(link, struct sp_segment, link)->view;

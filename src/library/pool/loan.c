@@ -2,7 +2,6 @@
 
 #include "base/number.h"
 
-#include "order/end.h"
 #include "pool/settle.h"
 
 #include <stdlib.h>
@@ -75,8 +74,8 @@ static bool join_until(struct sp_block *block, uint64_t end) {
     return true;
 }
 
-struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain *chain,
-                              uint64_t home, uint64_t size) {
+struct sp_block *sp_loan_take_home(const struct sp_request *request, struct sp_chain *chain,
+                                   uint64_t home, uint64_t size) {
     struct sp_pool *pool = request->pool;
     if (!are_usable(request, chain, home, size))
         return NULL;
@@ -139,8 +138,8 @@ static void give_back(struct sp_pool *pool, struct sp_block *const *pieces, size
         sp_settle_insert(pool, pieces[i]);
 }
 
-struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint64_t size,
-                                struct sp_block *const *pieces) {
+struct sp_block *sp_loan_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
+                               struct sp_block *const *pieces) {
     size_t count = run_at(stitch, address + size - 1) - run_at(stitch, address) + 1;
     struct sp_block *block = cut_vacant(stitch, address, size);
     if (!block || !gather_fences(block, pieces, count) || !make_room(block, pieces, count)) {
@@ -160,8 +159,8 @@ static void remember_use(struct sp_stitch *stitch, const struct sp_fence_set *fe
         stitch->used_more = true;
 }
 
-uint64_t sp_stitch_dissolve(struct sp_pool *pool, struct sp_block *block) {
-    struct sp_stitch *stitch = sp_stitch_of(block);
+uint64_t sp_loan_end(struct sp_pool *pool, struct sp_block *block) {
+    struct sp_stitch *stitch = sp_loan_view_of(block);
     uint64_t size = block->size;
     uint64_t end = sp_block_end(block);
     for (size_t i = run_at(stitch, block->address);
@@ -225,7 +224,7 @@ static size_t take_pieces(const struct sp_request *request, const struct sp_stit
     for (size_t i = run_at(stitch, address); i < stitch->count && stitch->runs[i].address < end;
          i++) {
         struct part part = part_of(&stitch->runs[i], address, end);
-        pieces[taken] = sp_home_take(request, stitch->runs[i].chain, part.home, part.size);
+        pieces[taken] = sp_loan_take_home(request, stitch->runs[i].chain, part.home, part.size);
         if (!pieces[taken]) {
             give_back(request->pool, pieces, taken);
             return 0;
@@ -242,14 +241,14 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
         return NULL;
     size_t taken = take_pieces(request, stitch, address, pieces);
     struct sp_block *block =
-        taken > 0 ? sp_stitch_lend(stitch, address, request->size, pieces) : NULL;
+        taken > 0 ? sp_loan_begin(stitch, address, request->size, pieces) : NULL;
     if (!block)
         give_back(request->pool, pieces, taken);
     free(pieces);
     return block;
 }
 
-struct sp_block *sp_kept_take(const struct sp_request *request) {
+struct sp_block *sp_loan_take_kept(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     SP_LIST_FOR_EACH(link, &pool->kept) {
         struct sp_stitch *stitch = stitch_at(link);
@@ -265,7 +264,7 @@ struct sp_block *sp_kept_take(const struct sp_request *request) {
     return NULL;
 }
 
-void sp_kept_add(struct sp_pool *pool, struct sp_stitch *stitch) {
+void sp_loan_keep(struct sp_pool *pool, struct sp_stitch *stitch) {
     stitch->kept = true;
     stitch->valid_count = stitch->count;
     sp_list_push_front(&pool->kept, &stitch->by_use);
@@ -273,7 +272,7 @@ void sp_kept_add(struct sp_pool *pool, struct sp_stitch *stitch) {
     pool->kept_mappings += stitch->count;
 }
 
-void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch) {
+void sp_loan_add_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
     sp_list_push_back(&pool->zombies, &stitch->by_use);
     sp_add_relaxed(&pool->zombie_count, 1);
 }
@@ -281,7 +280,7 @@ void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch) {
 static void make_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
     stitch->kept = false;
     sp_list_remove(&stitch->by_use);
-    sp_zombies_add(pool, stitch);
+    sp_loan_add_zombie(pool, stitch);
     pool->kept_views--;
     pool->kept_mappings -= stitch->valid_count;
 }
@@ -296,7 +295,7 @@ static void invalidate(struct sp_stitch *stitch, struct sp_run *run) {
         make_zombie(stitch->segment.pool, stitch);
 }
 
-void sp_stitches_invalidate(struct sp_extent *extent) {
+void sp_loan_invalidate(struct sp_extent *extent) {
     SP_LIST_FOR_EACH(link, &extent->aliases) {
         const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
         struct sp_stitch *stitch = entry->alias->owner;
@@ -304,7 +303,7 @@ void sp_stitches_invalidate(struct sp_extent *extent) {
     }
 }
 
-void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings) {
+void sp_loan_limit_kept(struct sp_pool *pool, uint32_t views, size_t mappings) {
     struct sp_list *link = pool->kept.prev;
     while (link != &pool->kept && (pool->kept_views > views || pool->kept_mappings > mappings)) {
         struct sp_list *before = link->prev;
@@ -312,82 +311,4 @@ void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings) {
             make_zombie(pool, stitch_at(link));
         link = before;
     }
-}
-
-// ----------------------------------------------------------------------------------------- the end
-
-static bool is_over(struct sp_stitch *stitch) {
-    sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
-    return sp_fence_set_empty(&stitch->used) && !stitch->used_more;
-}
-
-// A zombie whose work has completed, out of the list, or null. Without host memory for its fences
-// it is never certain.
-static struct sp_stitch *next_to_bury(struct sp_pool *pool) {
-    struct sp_stitch *found = NULL;
-    sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH_SAFE(link, &pool->zombies) {
-        if (!is_over(stitch_at(link)))
-            continue;
-        found = stitch_at(link);
-        sp_list_remove(link);
-        sp_subtract_relaxed(&pool->zombie_count, 1);
-        break;
-    }
-    sp_lock_release(&pool->lock);
-    return found;
-}
-
-static void close_stitch(struct sp_stitch *stitch) {
-    sp_fence_set_clear(&stitch->used);
-    sp_chain_close(&stitch->segment.chain);
-    sp_alias_close(stitch->alias);
-    free(stitch);
-}
-
-CUresult sp_zombies_bury_one(struct sp_pool *pool, bool *buried) {
-    struct sp_stitch *stitch = next_to_bury(pool);
-    *buried = false;
-    if (!stitch)
-        return CUDA_SUCCESS;
-    CUresult error = sp_alias_unmap_all(stitch->alias);
-    if (error == CUDA_SUCCESS) {
-        close_stitch(stitch);
-        sp_pool_count(pool, SP_STATISTIC_ZombiesBuried);
-        *buried = true;
-        return CUDA_SUCCESS;
-    }
-    sp_lock_acquire(&pool->lock);
-    sp_zombies_add(pool, stitch);
-    sp_lock_release(&pool->lock);
-    return error;
-}
-
-CUresult sp_zombies_bury(struct sp_pool *pool, size_t *buried) {
-    CUresult error = CUDA_SUCCESS;
-    bool more = sp_pool_has_zombies(pool);
-    *buried = 0;
-    if (!more)
-        return CUDA_SUCCESS;
-    sp_end_gone_contexts(NULL);
-    sp_pool_begin_mapping(pool);
-    while (more) {
-        error = sp_zombies_bury_one(pool, &more);
-        *buried += more;
-    }
-    sp_pool_end_mapping(pool);
-    return error;
-}
-
-static void close_list(struct sp_list *list) {
-    while (!sp_list_empty(list)) {
-        struct sp_stitch *stitch = stitch_at(sp_list_pop_front(list));
-        sp_alias_unmap_all(stitch->alias);
-        close_stitch(stitch);
-    }
-}
-
-void sp_stitches_close(struct sp_pool *pool) {
-    close_list(&pool->kept);
-    close_list(&pool->zombies);
 }

@@ -21,7 +21,7 @@
 // The view is *kept*: the same request, or any that finds enough free memory side by side in it, is
 // served again with no driver call. Kept views are limited in number and in mappings; the one that
 // was used longest ago goes first. It becomes a *zombie* until all work through it has completed,
-// and is unmapped then.
+// and is unmapped then (pool/bury.h).
 //
 //   a view's blocks are live, cached or VACANT; under each that is not vacant every run is valid
 //   and its part of the home is LENT, with the same boundaries
@@ -55,59 +55,49 @@ struct sp_stitch {
     struct sp_run runs[];
 };
 
-static inline bool sp_block_is_stitched(const struct sp_block *block) {
+static inline bool sp_loan_is_stitched(const struct sp_block *block) {
     return sp_segment_of(block)->kind == SP_STITCHED;
 }
 
-static inline struct sp_stitch *sp_stitch_of(const struct sp_block *block) {
+static inline struct sp_stitch *sp_loan_view_of(const struct sp_block *block) {
     return SP_CONTAINER_OF(sp_segment_of(block), struct sp_stitch, segment);
 }
 
 // Takes a part of the home that is free and within the request's reach out of the tiers, as one
 // block of exactly that range, BUSY. Null, and nothing changed, where it is not, or without host
 // memory.
-struct sp_block *sp_home_take(const struct sp_request *request, struct sp_chain *chain,
-                              uint64_t home, uint64_t size);
+struct sp_block *sp_loan_take_home(const struct sp_request *request, struct sp_chain *chain,
+                                   uint64_t home, uint64_t size);
 
 // Makes a block of `size` bytes at `address` in a stitched view live, which borrows the pieces: one
 // for each run that it touches, in order, BUSY. Null without host memory; then the pieces are what
 // they were.
-struct sp_block *sp_stitch_lend(struct sp_stitch *stitch, uint64_t address, uint64_t size,
-                                struct sp_block *const *pieces);
+struct sp_block *sp_loan_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
+                               struct sp_block *const *pieces);
 
 // Ends a block that is no longer live: gives its pieces back to their tiers. Returns its size.
-uint64_t sp_stitch_dissolve(struct sp_pool *pool, struct sp_block *block);
+uint64_t sp_loan_end(struct sp_pool *pool, struct sp_block *block);
 
 // Takes a block out of a kept view in which enough memory within the request's reach lies side by
 // side. Null when there is none.
-struct sp_block *sp_kept_take(const struct sp_request *request);
+struct sp_block *sp_loan_take_kept(const struct sp_request *request);
 
 // The view, which is in no list and has all its runs, is kept.
-void sp_kept_add(struct sp_pool *pool, struct sp_stitch *stitch);
+void sp_loan_keep(struct sp_pool *pool, struct sp_stitch *stitch);
 
 // No view counts on the extent any more: it is about to be released. A view that counts on no other
 // isn't kept.
-void sp_stitches_invalidate(struct sp_extent *extent);
+void sp_loan_invalidate(struct sp_extent *extent);
 
 // Makes zombies of kept views until at most so many views and mappings are kept.
-void sp_kept_limit(struct sp_pool *pool, uint32_t views, size_t mappings);
+void sp_loan_limit_kept(struct sp_pool *pool, uint32_t views, size_t mappings);
 
 // The view, which is in no list, is to be buried.
-void sp_zombies_add(struct sp_pool *pool, struct sp_stitch *stitch);
+void sp_loan_add_zombie(struct sp_pool *pool, struct sp_stitch *stitch);
 
 // There are zombies. A hint.
-static inline bool sp_pool_has_zombies(const struct sp_pool *pool) {
+static inline bool sp_loan_has_zombies(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->zombie_count) > 0;
 }
-
-// Buries, which is to unmap and close, the zombies whose work has completed, and tells how many.
-// The first error.
-CUresult sp_zombies_bury(struct sp_pool *pool, size_t *buried);
-
-// The same for one zombie.
-CUresult sp_zombies_bury_one(struct sp_pool *pool, bool *buried);
-
-// At the end of a pool with no memory left, or of a test: unmaps and closes all stitched views.
-void sp_stitches_close(struct sp_pool *pool);
 
 #endif

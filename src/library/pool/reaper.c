@@ -1,6 +1,7 @@
 #include "pool/reaper.h"
 
 #include "order/end.h"
+#include "pool/bury.h"
 #include "pool/loan.h"
 #include "pool/runtime.h"
 
@@ -55,12 +56,12 @@ static struct {
 
 static enum outcome bury_one(struct sp_pool *pool) {
     bool buried;
-    CUresult error = sp_zombies_bury_one(pool, &buried);
+    CUresult error = sp_bury_one(pool, &buried);
     if (buried)
         return PROGRESS;
     if (error != CUDA_SUCCESS)
         return REFUSED;
-    if (!sp_pool_has_zombies(pool))
+    if (!sp_loan_has_zombies(pool))
         return IDLE;
     return sp_end_gone_contexts(NULL) ? PROGRESS : PENDING;
 }
@@ -324,6 +325,6 @@ bool sp_reaper_take_trim(struct sp_pool *pool) {
 
 void sp_reaper_take_zombies(struct sp_pool *pool) {
     size_t buried;
-    if (sp_pool_has_zombies(pool) && !sp_reaper_call(pool))
-        sp_zombies_bury(pool, &buried);
+    if (sp_loan_has_zombies(pool) && !sp_reaper_call(pool))
+        sp_bury_all(pool, &buried);
 }

@@ -4,6 +4,7 @@
 // will be needed; the lock is given back, the driver is called, and the result is published. What
 // becomes of the pieces is said in pool/loan.h. The map lock, held all the while, keeps other
 // mappers out; whoever finds memory without mapping never waits.
+#include "pool/bury.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/loan.h"
@@ -67,7 +68,7 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
         uint64_t end = extent->address + extent->size < piece->end ? extent->address + extent->size
                                                                    : piece->end;
         uint64_t size = end - begin;
-        struct sp_block *block = sp_home_take(request, &piece->segment->chain, begin, size);
+        struct sp_block *block = sp_loan_take_home(request, &piece->segment->chain, begin, size);
         if (!block)
             return false;
         plan->extents[plan->extent_count] = extent;
@@ -227,12 +228,12 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
                                        const struct plan *plan, struct sp_stitch *stitch) {
     uint64_t offset = plan->blocks[0]->address - plan->extents[0]->address;
     struct sp_block *block =
-        sp_stitch_lend(stitch, stitch->alias->address + offset, request->size, plan->blocks);
+        sp_loan_begin(stitch, stitch->alias->address + offset, request->size, plan->blocks);
     if (!block)
         return NULL;
     publish_fresh_locked(pool, plan);
-    sp_kept_add(pool, stitch);
-    sp_kept_limit(pool, pool->kept_views_max, pool->kept_mappings_max);
+    sp_loan_keep(pool, stitch);
+    sp_loan_limit_kept(pool, pool->kept_views_max, pool->kept_mappings_max);
     sp_keep_note_use(pool);
     return block;
 }
@@ -246,24 +247,9 @@ static CUresult publish(const struct sp_request *request, const struct plan *pla
     return *block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// A view that was not used yet goes at once; what the driver doesn't unmap is tried again as a
-// zombie.
-static void discard(struct sp_pool *pool, struct sp_stitch *stitch) {
-    if (stitch->alias && sp_alias_unmap_all(stitch->alias) != CUDA_SUCCESS) {
-        sp_lock_acquire(&pool->lock);
-        sp_zombies_add(pool, stitch);
-        sp_lock_release(&pool->lock);
-        return;
-    }
-    if (stitch->alias)
-        sp_alias_close(stitch->alias);
-    sp_chain_close(&stitch->segment.chain);
-    free(stitch);
-}
-
 static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stitch) {
     if (stitch)
-        discard(pool, stitch);
+        sp_bury_view(pool, stitch); // nothing has used it
     sp_lock_acquire(&pool->lock);
     give_back_locked(pool, plan);
     sp_lock_release(&pool->lock);
@@ -295,7 +281,7 @@ static CUresult remap_mapping(struct sp_request *request, uint64_t time_max,
 
 static struct sp_block *take_kept(const struct sp_request *request) {
     sp_lock_acquire(&request->pool->lock);
-    struct sp_block *block = sp_kept_take(request);
+    struct sp_block *block = sp_loan_take_kept(request);
     if (block)
         sp_keep_note_use(request->pool);
     sp_lock_release(&request->pool->lock);

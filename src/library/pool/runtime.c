@@ -1,6 +1,7 @@
 #include "pool/runtime.h"
 
 #include "order/registry.h"
+#include "pool/bury.h"
 #include "pool/given_up.h"
 #include "pool/lane.h"
 #include "pool/loan.h"
@@ -144,7 +145,7 @@ static struct sp_pool *holder_of(struct sp_list *link) {
 }
 
 static bool holds_nothing(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->reserved) == 0 && !sp_pool_has_zombies(pool);
+    return sp_load_relaxed(&pool->reserved) == 0 && !sp_loan_has_zombies(pool);
 }
 
 // With both locks held. Pools in use count, whichever way they come and go.
@@ -280,7 +281,7 @@ bool sp_device_bury(struct sp_device *device) {
     size_t sum = 0;
     while ((pool = sp_device_next_pool(device, pool))) {
         size_t buried;
-        sp_zombies_bury(pool, &buried);
+        sp_bury_all(pool, &buried);
         sum += buried;
     }
     sp_device_reap(device); // what was destroyed while the walk stood on it

@@ -9,6 +9,7 @@
 // was asked to be kept, as with CUDA's pool; so when the last extent is larger than what is still
 // to go, it goes and the difference is mapped anew.
 #include "order/end.h"
+#include "pool/bury.h"
 #include "pool/collect.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
@@ -148,7 +149,7 @@ static void set_aside(struct sp_pool *pool, struct sp_block *block, struct work 
     sp_tier_remove(block);
     while (extent) {
         extent->chosen = false;
-        sp_stitches_invalidate(extent);
+        sp_loan_invalidate(extent);
         if (!cut_out(pool, block, extent, work, &block))
             work->partial = extent == work->partial ? NULL : work->partial;
         extent = block ? chosen_in(block) : NULL;
@@ -354,7 +355,7 @@ static CUresult release_down_to(struct sp_pool *pool, const size_t *keep) {
 
 CUresult sp_pool_trim(struct sp_pool *pool, size_t keep) {
     size_t rounded, buried;
-    CUresult first = sp_zombies_bury(pool, &buried);
+    CUresult first = sp_bury_all(pool, &buried);
     CUresult error = CUDA_SUCCESS;
     if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
         has_more_than(pool, rounded) && may_release(pool)) {
@@ -392,7 +393,7 @@ static void hear_synchronize(struct sp_pool *pool) {
 void sp_pool_trim_to_threshold(struct sp_pool *pool) {
     size_t buried;
     if (!sp_reaper_serves(pool))
-        sp_zombies_bury(pool, &buried);
+        sp_bury_all(pool, &buried);
     if (!has_more_than(pool, sp_keep_at_least(pool)) ||
         !(may_release(pool) || sp_keep_delays(pool)))
         return;

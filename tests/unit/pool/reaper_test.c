@@ -57,7 +57,7 @@ static void sleep_for(long milliseconds) {
 static void drop_kept_views(void) {
     sp_collect_all(inside);
     sp_lock_acquire(&inside->lock);
-    sp_kept_limit(inside, 0, 0);
+    sp_loan_limit_kept(inside, 0, 0);
     sp_lock_release(&inside->lock);
 }
 

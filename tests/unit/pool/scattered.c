@@ -89,13 +89,13 @@ bool lies_in_a_stitched_view(const void *pointer) {
 void limit_kept(uint32_t views, size_t mappings) {
     struct sp_pool *inside = fixture_inside(pool);
     sp_lock_acquire(&inside->lock);
-    sp_kept_limit(inside, views, mappings);
+    sp_loan_limit_kept(inside, views, mappings);
     sp_lock_release(&inside->lock);
 }
 
 CUresult bury(void) {
     size_t buried;
-    return sp_zombies_bury(fixture_inside(pool), &buried);
+    return sp_bury_all(fixture_inside(pool), &buried);
 }
 
 void leave_tails_wholes_and_a_front(void) {
