@@ -4,8 +4,8 @@
 
 #include "pool/check.h"
 #include "pool/collect.h"
+#include "pool/later.h"
 #include "pool/loan.h"
-#include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -148,7 +148,7 @@ static poolError_t trim_when_idle(struct scene *scene, enum scene_pool place, si
 static poolError_t synchronise_with_reaper(struct scene *scene, enum scene_stream stream) {
     before_call(scene);
     poolError_t error = poolStreamSynchronize(scene->streams[stream]);
-    sp_reaper_rest();
+    sp_worker_rest();
     return after_call(scene, error);
 }
 
@@ -160,7 +160,7 @@ static poolError_t drop_kept_views(struct scene *scene, enum scene_pool place) {
     sp_lock_acquire(&pool->lock);
     sp_loan_limit_kept(pool, 0, 0);
     sp_lock_release(&pool->lock);
-    sp_reaper_take_zombies(pool);
+    sp_later_bury(pool);
     return after_call(scene, poolSuccess);
 }
 

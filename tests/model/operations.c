@@ -5,7 +5,7 @@
 
 #include "model/ledger.h"
 #include "pool/check.h"
-#include "pool/reaper.h"
+#include "pool/later.h"
 #include "pool/runtime.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -352,7 +352,7 @@ static void check_all(struct run *run) {
             reserved += check_pool(&run->ledger.pools[i]);
     }
     if (!run->pools_given_up)
-        sp_reaper_rest(); // which may stand on one, and then takes it apart
+        sp_worker_rest(); // which may stand on one, and then takes it apart
     uint64_t physical = run->simulated->simcudaMemoryInUse(0) - run->own_bytes;
     if (run->pools_given_up)
         REQUIRE(reserved <= physical);

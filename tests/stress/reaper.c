@@ -1,5 +1,5 @@
 // Rows in which the library's own thread works beside those of the program.
-#include "pool/reaper.h"
+#include "pool/later.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void drop_kept_views(poolMemPool_t handle) {
     sp_lock_acquire(&pool->lock);
     sp_loan_limit_kept(pool, 0, 0);
     sp_lock_release(&pool->lock);
-    sp_reaper_take_zombies(pool);
+    sp_later_bury(pool);
 }
 
 static void allocate_if_possible(struct crew_member *member, struct crew_block *block) {
@@ -141,7 +141,7 @@ void row_pools_end_while_the_reaper_works(void) {
     crew_start(&crew, live_a_pools_life, 60);
     crew_join(&crew);
     crew_close(&crew);
-    sp_reaper_rest();
+    sp_worker_rest();
     crew_require_all_back(test_default_pool(0));
 }
 

@@ -4,6 +4,7 @@
 #include "pool/ask.h"
 #include "pool/attributes.h"
 #include "pool/given_up.h"
+#include "pool/pin.h"
 #include "pool/statistic.h"
 
 // A 64-bit process can address no more bytes than this.
@@ -94,7 +95,7 @@ poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
 // Finds and pins a pool. On success the caller unpins it.
 static poolError_t pin(poolMemPool_t handle, struct sp_pool **pool) {
     poolError_t error = sp_api_pool(handle, pool);
-    if (error == poolSuccess && !sp_pool_pin(*pool, handle))
+    if (error == poolSuccess && !sp_pin_take(*pool, handle))
         return sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
     return error;
 }
@@ -113,7 +114,7 @@ poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr a
     if (error != poolSuccess)
         return error;
     error = sp_attributes_get(pool, attr, value);
-    sp_pool_unpin(pool);
+    sp_pin_drop(pool);
     return error;
 }
 
@@ -123,7 +124,7 @@ poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr a
     if (error != poolSuccess)
         return error;
     error = sp_attributes_set(pool, attr, value);
-    sp_pool_unpin(pool);
+    sp_pin_drop(pool);
     return error;
 }
 
@@ -137,7 +138,7 @@ poolError_t poolMemPoolSetAccess(poolMemPool_t handle, const struct poolMemAcces
         return error;
     error = descList || count == 0 ? sp_pool_set_access(pool, descList, count)
                                    : sp_fail(poolErrorInvalidValue, "descList is null");
-    sp_pool_unpin(pool);
+    sp_pin_drop(pool);
     return error;
 }
 
@@ -152,7 +153,7 @@ poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t h
     if (error != poolSuccess)
         return error;
     error = sp_pool_get_access(pool, location, flags);
-    sp_pool_unpin(pool);
+    sp_pin_drop(pool);
     return error;
 }
 
@@ -172,7 +173,7 @@ static poolError_t enter_memory_call(poolMemPool_t handle, const char *what,
     CUresult asked = sp_pool_ask_current_context(*pool);
     if (asked == CUDA_SUCCESS)
         return poolSuccess;
-    sp_pool_unpin(*pool);
+    sp_pin_drop(*pool);
     return sp_fail_driver(asked, what);
 }
 
@@ -182,7 +183,7 @@ poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
     if (error != poolSuccess)
         return error;
     CUresult trimmed = sp_pool_trim_for_program(pool, minBytesToKeep);
-    sp_pool_unpin(pool);
+    sp_pin_drop(pool);
     return trimmed == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(trimmed, "trimming");
 }
 
@@ -192,7 +193,7 @@ poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {
     if (error != poolSuccess)
         return error;
     error = sp_pool_prime(pool, bytes);
-    sp_pool_unpin(pool);
+    sp_pin_drop(pool);
     return error;
 }
 

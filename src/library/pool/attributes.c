@@ -5,10 +5,10 @@
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/lane.h"
+#include "pool/later.h"
 #include "pool/loan.h"
 #include "pool/open_lanes.h"
 #include "pool/promises.h"
-#include "pool/reaper.h"
 #include "pool/statistic.h"
 #include "pool/survey.h"
 #include "pool/unfenced.h"
@@ -148,7 +148,7 @@ static poolError_t set_promises(struct sp_pool *pool, uint64_t number) {
 static poolError_t set_reaper(struct sp_pool *pool, uint64_t number) {
     sp_store_relaxed(&pool->reaper, number != 0);
     if (sp_loan_has_zombies(pool))
-        sp_reaper_call(pool);
+        sp_later_call(pool);
     return poolSuccess;
 }
 

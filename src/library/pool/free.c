@@ -17,6 +17,7 @@
 #include "pool/given_up.h"
 #include "pool/lane.h"
 #include "pool/locate.h"
+#include "pool/pin.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 #include "pool/unfenced.h"
@@ -195,10 +196,10 @@ SP_COLD static void shorten_quick(struct sp_lane *lane, const struct sp_stream *
         handle = sp_load_relaxed(&pool->handle);
     }
     sp_biased_release(&lane->lock);
-    if (!pool || !sp_pool_pin(pool, handle))
+    if (!pool || !sp_pin_take(pool, handle))
         return;
     sp_collect_shorten(lane, pool, stream);
-    sp_pool_unpin(pool);
+    sp_pin_drop(pool);
 }
 
 static void finish_with_pool(struct sp_lane *lane, uintptr_t owner, struct sp_stream *stream,

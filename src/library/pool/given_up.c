@@ -6,7 +6,6 @@
 #include "pool/figures.h"
 #include "pool/lane.h"
 #include "pool/promises.h"
-#include "pool/reaper.h"
 #include "pool/runtime.h"
 
 #include "order/progress.h"
@@ -285,6 +284,17 @@ void sp_device_wake_pool(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_release(&device->lock);
 }
 
+static bool is_of_given_up(const struct sp_chore *chore) {
+    const struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, chore);
+    return atomic_load(&pool->destroyed);
+}
+
+// The pool's struct is never freed, so the worker's chore may be looked at whoever has the struct
+// by then.
+void sp_given_up_await_worker(void) {
+    sp_worker_await(is_of_given_up);
+}
+
 static void reap_due(struct sp_device *device) {
     sp_lock_acquire(&device->lock);
     uint32_t left = device->due_count;
@@ -292,7 +302,7 @@ static void reap_due(struct sp_device *device) {
     for (struct sp_pool *pool = claim_due(device, &left); pool; pool = claim_due(device, &left))
         take_apart(pool);
     if (sp_load_acquire(&device->given_up) > 0)
-        sp_reaper_await_given_up();
+        sp_given_up_await_worker();
 }
 
 void sp_device_reap(struct sp_device *device) {

@@ -42,6 +42,10 @@ void sp_device_reap(struct sp_device *device);
 // The same for all of them, whatever they wait for: before a request is refused.
 void sp_device_reap_all(struct sp_device *device);
 
+// Waits until the worker no longer stands on a pool that was given up: it takes the pool apart when
+// it leaves. No lock is held.
+void sp_given_up_await_worker(void);
+
 // For tests: a pool that is about to be demolished waits for nothing any more.
 void sp_given_up_forget(struct sp_pool *pool);
 

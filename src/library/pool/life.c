@@ -129,8 +129,7 @@ static struct sp_pool *take_struct_locked(struct sp_device *device) {
         return NULL;
     memset(pool, 0, sizeof *pool);
     pool->device = device;
-    // Once: the reaper may come late, and look at the struct's next pool then.
-    sp_list_init(&pool->reaper_link);
+    sp_reaper_init(pool);
     return pool;
 }
 
@@ -235,29 +234,6 @@ void sp_pool_dispose(struct sp_pool *pool) {
     give_struct(pool);
 }
 
-static bool is_given_up(const struct sp_pool *pool) {
-    return sp_load_acquire(&pool->destroyed);
-}
-
-bool sp_pool_pin(struct sp_pool *pool, poolMemPool_t handle) {
-    struct sp_device *device = pool->device;
-    sp_lock_acquire(&device->lock);
-    bool pinned = has_handle(pool, handle) && pool->stage == SP_POOL_IN_USE;
-    pool->pins += pinned;
-    sp_lock_release(&device->lock);
-    return pinned;
-}
-
-void sp_pool_unpin(struct sp_pool *pool) {
-    struct sp_device *device = pool->device;
-    sp_lock_acquire(&device->lock);
-    pool->pins--;
-    bool given_up = is_given_up(pool);
-    sp_lock_release(&device->lock);
-    if (given_up)
-        sp_device_reap_pool(device, pool);
-}
-
 // With the device's lock held nobody takes the pool apart yet. A lane in which nothing may stay
 // without an event leaves each of its frees to free.c, which looks whether it was the last: all
 // that come after their lane was looked at by sp_figures_any_used.
@@ -282,7 +258,7 @@ bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     give_up(pool);
     sp_device_reap_pool(device, pool);
     if (sp_load_acquire(&device->given_up) > 0)
-        sp_reaper_await_given_up();
+        sp_given_up_await_worker();
     return true;
 }
 

@@ -13,6 +13,7 @@
 #include "pool/free.h"
 #include "pool/lane.h"
 #include "pool/open_lanes.h"
+#include "pool/pin.h"
 #include "pool/refusal.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
@@ -321,10 +322,10 @@ SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t han
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
-    if (!sp_pool_pin(pool, handle))
+    if (!sp_pin_take(pool, handle))
         return SP_MALLOC_GONE;
     error = malloc_slowly(pool, stream, size, flags, address);
-    sp_pool_unpin(pool);
+    sp_pin_drop(pool);
     return error;
 }
 

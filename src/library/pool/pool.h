@@ -20,7 +20,7 @@
 //   pool.lock     chains, tiers, and the lane table's growth. Short, or given back now and then;
 //                 never across a driver call.
 //   device.holders_lock  the lists of pools that have memory. For a few instructions.
-//   the reaper's  its queue; see pool/reaper.h. Nothing is taken while it is held.
+//   the worker's  its queue; see base/worker.h. Nothing is taken while it is held.
 //
 // A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache
 // line that another stream's does: what is written often stands in lines of its own, apart from
@@ -29,6 +29,7 @@
 #define STREAMPOOL_POOL_POOL_H
 
 #include "base/biased_lock.h"
+#include "base/worker.h"
 #include "heap/chain.h"
 #include "heap/slab.h"
 #include "heap/tier.h"
@@ -216,10 +217,10 @@ struct sp_pool {
 
     struct sp_access access; // written under `map_lock`
 
-    // The reaper's:
-    _Atomic bool trim_due;      // a trim to the threshold was left to it
-    _Atomic bool synchronized;  // and it hasn't looked since
-    struct sp_list reaper_link; // in its queue; guarded by its lock
+    // For the worker; see pool/later.h:
+    struct sp_chore chore;
+    _Atomic bool trim_due;     // a trim to the threshold was left to it
+    _Atomic bool synchronized; // the pool was, since a visit last looked
 
     // Guarded by the device's lock:
     enum sp_pool_stage stage;
@@ -343,12 +344,6 @@ bool sp_pool_make_current(struct sp_pool *pool, poolMemPool_t handle);
 // Marks the pool behind a handle as given up, and takes it apart if that is possible now. False
 // when another thread has done so already.
 bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle);
-
-// Keeps the pool of a handle from being taken apart while the caller works on it outside its lists.
-// False when it is given up: then it must not be touched. A pool with a live allocation that the
-// caller holds needs no pin.
-bool sp_pool_pin(struct sp_pool *pool, poolMemPool_t handle);
-void sp_pool_unpin(struct sp_pool *pool);
 
 // The pool behind a handle, or null when it is no pool (any more).
 struct sp_pool *sp_pool_from_handle(poolMemPool_t handle);

@@ -7,9 +7,9 @@
 #include "pool/bury.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
+#include "pool/later.h"
 #include "pool/loan.h"
 #include "pool/pieces.h"
-#include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/settle.h"
 
@@ -297,7 +297,7 @@ CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block
     sp_pool_begin_mapping(request->pool);
     CUresult error = remap_mapping(request, time_max, block);
     sp_pool_end_mapping(request->pool);
-    sp_reaper_take_zombies(request->pool); // those that can be buried by now
+    sp_later_bury(request->pool); // those that can be buried by now
     return error;
 }
 
@@ -353,6 +353,6 @@ CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **blo
         sp_pool_end_mapping(request->pool);
     }
     free_plan(&plan);
-    sp_reaper_take_zombies(request->pool); // of views that are not kept for this one
+    sp_later_bury(request->pool); // of views that are not kept for this one
     return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
 }

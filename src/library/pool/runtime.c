@@ -5,7 +5,6 @@
 #include "pool/given_up.h"
 #include "pool/lane.h"
 #include "pool/loan.h"
-#include "pool/reaper.h"
 
 #include "base/checked.h"
 #include "base/number.h"
@@ -324,7 +323,7 @@ static void close_device(struct sp_device *device) {
 }
 
 void sp_runtime_teardown(void) {
-    sp_reaper_stop();
+    sp_worker_stop();
     sp_context_wait_end_all();
     struct sp_device *device = NULL;
     while ((device = sp_runtime_next_device(device)))

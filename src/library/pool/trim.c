@@ -13,9 +13,9 @@
 #include "pool/collect.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
+#include "pool/later.h"
 #include "pool/loan.h"
 #include "pool/open_lanes.h"
-#include "pool/reaper.h"
 #include "pool/runtime.h"
 #include "pool/segment.h"
 #include "pool/settle.h"
@@ -349,7 +349,7 @@ static CUresult release_down_to(struct sp_pool *pool, const size_t *keep) {
     sp_pool_begin_mapping(pool);
     CUresult error = trim_mapping(pool, keep, choose_all_locked);
     sp_pool_end_mapping(pool);
-    sp_reaper_take_zombies(pool); // views that have no memory any more
+    sp_later_bury(pool); // views that have no memory any more
     return error;
 }
 
@@ -392,7 +392,7 @@ static void hear_synchronize(struct sp_pool *pool) {
 
 void sp_pool_trim_to_threshold(struct sp_pool *pool) {
     size_t buried;
-    if (!sp_reaper_serves(pool))
+    if (!sp_later_serves(pool))
         sp_bury_all(pool, &buried);
     if (!has_more_than(pool, sp_keep_at_least(pool)) ||
         !(may_release(pool) || sp_keep_delays(pool)))
@@ -400,7 +400,7 @@ void sp_pool_trim_to_threshold(struct sp_pool *pool) {
     bool delays = sp_keep_delays(pool);
     if (delays)
         hear_synchronize(pool); // each counts, however soon the reaper comes
-    if (sp_reaper_take_trim(pool))
+    if (sp_later_trim(pool))
         return;
     if (!delays)
         hear_synchronize(pool);

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "pool/keep.h"
-#include "pool/reaper.h"
+#include "pool/later.h"
 #include "unit/pool/fixture.h"
 
 // A pool with CUDA's threshold, which holds for so many synchronises what was in use.
@@ -324,18 +324,18 @@ static void the_reaper_holds_and_releases_the_same(void **state) {
     CUstream a = simulated_stream();
     fixture_set_flag(pool, poolMemPoolAttrTrimByReaper, 1);
     use_and_synchronize(pool, GIB(1), a);
-    sp_reaper_rest();
+    sp_worker_rest();
     uint64_t calls = mapping_calls();
     for (int i = 0; i < 5; i++) {
         use_and_synchronize(pool, GIB(1), a);
-        sp_reaper_rest();
+        sp_worker_rest();
     }
     assert_int_equal(mapping_calls(), calls);
     fixture_synchronize(a);
-    sp_reaper_rest();
+    sp_worker_rest();
     assert_int_equal(fixture_reserved(pool), GIB(1));
     fixture_synchronize(a);
-    sp_reaper_rest();
+    sp_worker_rest();
     assert_int_equal(fixture_reserved(pool), 0);
 }
 

@@ -8,6 +8,7 @@
 #include "fault/host_memory.h"
 #include "pool/given_up.h"
 #include "pool/owner.h"
+#include "pool/pin.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t current_pool(void) {
@@ -219,18 +220,18 @@ static void a_pinned_pool_is_not_taken_apart_before_it_is_unpinned(void **state)
     (void)state;
     poolMemPool_t pool = fixture_pool();
     struct sp_pool *inside = fixture_inside(pool);
-    assert_true(sp_pool_pin(inside, pool));
+    assert_true(sp_pin_take(inside, pool));
     destroy(pool);
     assert_int_equal(given_up(), 1);
-    assert_false(sp_pool_pin(inside, pool));
-    sp_pool_unpin(inside);
+    assert_false(sp_pin_take(inside, pool));
+    sp_pin_drop(inside);
     assert_int_equal(given_up(), 0);
-    assert_false(sp_pool_pin(inside, pool));
+    assert_false(sp_pin_take(inside, pool));
     poolMemPool_t young = fixture_pool();
     assert_ptr_equal(fixture_inside(young), inside);
-    assert_false(sp_pool_pin(inside, pool));
-    assert_true(sp_pool_pin(inside, young));
-    sp_pool_unpin(inside);
+    assert_false(sp_pin_take(inside, pool));
+    assert_true(sp_pin_take(inside, young));
+    sp_pin_drop(inside);
 }
 
 static int setup_two_devices(void **state) {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "pool/reaper.h"
+#include "pool/later.h"
 #include "unit/pool/fixture.h"
 
 enum { MAX_BLOCKS = 4096 };
@@ -258,7 +258,7 @@ static void the_reaper_leaves_what_was_primed(void **state) {
     allocate(pool, MIB(64), 0, 3, a);
     release(3, a);
     fixture_synchronize(a);
-    sp_reaper_rest();
+    sp_worker_rest();
     assert_int_equal(fixture_reserved(pool), MIB(64));
 }
 

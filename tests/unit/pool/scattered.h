@@ -3,7 +3,7 @@
 #ifndef STREAMPOOL_UNIT_POOL_SCATTERED_H
 #define STREAMPOOL_UNIT_POOL_SCATTERED_H
 
-#include "pool/loan.h"
+#include "pool/bury.h"
 #include "pool/settle.h"
 #include "unit/pool/fixture.h"
 

@@ -1,0 +1,56 @@
+// The worker: the library's own thread, which does what no call waits for.
+//
+// A process has one. It is started when there is something to do, sleeps when there is nothing, and
+// ends when it has slept for a while: it keeps no process alive whose other threads have ended. It
+// has a queue of chores. In a *round* it visits each chore in turn, and leaves in the queue those
+// that have more to do. Each visit does a little, so that other threads never wait for it long.
+//
+//   - After a round that came to nothing the worker pauses, each time twice as long. Even what is
+//     new waits for the end of the pause, so that no program can keep the worker busy with nothing.
+//   - It holds no lock while it sleeps or pauses, and takes none of another module while it holds
+//     its own. So a chore may be called for with any lock held.
+//   - It ends before the driver's own end at exit, and a forked child has none.
+#ifndef STREAMPOOL_BASE_WORKER_H
+#define STREAMPOOL_BASE_WORKER_H
+
+#include "base/list.h"
+
+#include <stdbool.h>
+
+// The result of a visit. That of a round is the last of these that one of its visits had.
+enum sp_worker_outcome {
+    SP_WORKER_IDLE,    // nothing is left to do
+    SP_WORKER_PENDING, // nothing can be done until somebody calls sp_worker_wake()
+    SP_WORKER_REFUSED, // the driver refuses what is to be done
+    SP_WORKER_BUSY,    // other threads use what the chore needs
+    SP_WORKER_PROGRESS
+};
+
+// A chore stands in the struct that it is about, which must stay as long as the worker may visit
+// it. `insists` says that the last round had the outcome SP_WORKER_BUSY: the visit need make way no
+// longer.
+struct sp_chore {
+    struct sp_list link; // in the queue; guarded by the worker's lock
+    enum sp_worker_outcome (*visit)(struct sp_chore *chore, bool insists);
+};
+
+void sp_chore_init(struct sp_chore *chore,
+                   enum sp_worker_outcome (*visit)(struct sp_chore *chore, bool insists));
+
+// Puts the chore into the queue, if it isn't there, and starts or wakes the worker. False when the
+// thread can't be started. A chore that is called for during its visit is visited again.
+bool sp_worker_call(struct sp_chore *chore);
+
+// Has the worker visit the chores that are in the queue: those that are pending may go on.
+void sp_worker_wake(void);
+
+// Waits until the worker visits no chore that `matters`, which is asked with the worker's lock
+// held. Returns at once for the worker itself. No lock is held.
+void sp_worker_await(bool (*matters)(const struct sp_chore *chore));
+
+// For tests. Waits until the worker has done what it can do now; and ends it, with an empty queue,
+// so that the next call starts it again.
+void sp_worker_rest(void);
+void sp_worker_stop(void);
+
+#endif

@@ -1,0 +1,34 @@
+#include "pool/later.h"
+
+#include "pool/bury.h"
+
+#include "driver/driver.h"
+
+bool sp_later_serves(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->reaper) && !sp_pool_is_deterministic(pool) &&
+           !sp_driver_is_scheduled();
+}
+
+bool sp_later_call(struct sp_pool *pool) {
+    return sp_later_serves(pool) && sp_worker_call(&pool->chore);
+}
+
+// A trim that is due already needs no call: the chore is in the queue then, or visited and put
+// back, until nothing is due.
+bool sp_later_trim(struct sp_pool *pool) {
+    if (!sp_load_relaxed(&pool->trim_by_reaper) || !sp_later_serves(pool))
+        return false;
+    atomic_store(&pool->synchronized, true);
+    if (atomic_exchange(&pool->trim_due, true))
+        return true;
+    if (sp_later_call(pool))
+        return true;
+    atomic_store(&pool->trim_due, false);
+    return false;
+}
+
+void sp_later_bury(struct sp_pool *pool) {
+    size_t buried;
+    if (sp_loan_has_zombies(pool) && !sp_later_call(pool))
+        sp_bury_all(pool, &buried);
+}

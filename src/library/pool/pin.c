@@ -1,0 +1,23 @@
+#include "pool/pin.h"
+
+#include "pool/given_up.h"
+#include "pool/runtime.h"
+
+bool sp_pin_take(struct sp_pool *pool, poolMemPool_t handle) {
+    struct sp_device *device = pool->device;
+    sp_lock_acquire(&device->lock);
+    bool pinned = sp_load_acquire(&pool->handle) == handle && pool->stage == SP_POOL_IN_USE;
+    pool->pins += pinned;
+    sp_lock_release(&device->lock);
+    return pinned;
+}
+
+void sp_pin_drop(struct sp_pool *pool) {
+    struct sp_device *device = pool->device;
+    sp_lock_acquire(&device->lock);
+    pool->pins--;
+    bool given_up = sp_load_acquire(&pool->destroyed);
+    sp_lock_release(&device->lock);
+    if (given_up)
+        sp_device_reap_pool(device, pool);
+}
