@@ -4,6 +4,7 @@
 
 #include "pool/check.h"
 #include "pool/collect.h"
+#include "pool/handle.h"
 #include "pool/later.h"
 #include "pool/loan.h"
 #include "pool/runtime.h"
@@ -154,7 +155,7 @@ static poolError_t synchronise_with_reaper(struct scene *scene, enum scene_strea
 
 // As if many others had been made since.
 static poolError_t drop_kept_views(struct scene *scene, enum scene_pool place) {
-    struct sp_pool *pool = sp_pool_from_handle(scene->pools[place]);
+    struct sp_pool *pool = sp_handle_pool(scene->pools[place]);
     before_call(scene);
     sp_collect_all(pool);
     sp_lock_acquire(&pool->lock);

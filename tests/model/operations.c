@@ -5,6 +5,7 @@
 
 #include "model/ledger.h"
 #include "pool/check.h"
+#include "pool/handle.h"
 #include "pool/later.h"
 #include "pool/runtime.h"
 #include "support/check.h"
@@ -273,7 +274,7 @@ static poolError_t allocate_patiently(struct run *run, const struct ledger_pool 
 
 static void require_out_of_reach(const struct test_live *live, const struct ledger_pool *pool,
                                  const struct ledger_block *block, uint64_t room) {
-    uint64_t reach = test_room_in_reach(live, sp_pool_from_handle(pool->handle), block->stream);
+    uint64_t reach = test_room_in_reach(live, sp_handle_pool(pool->handle), block->stream);
     if (block->size <= reach)
         test_fail(__FILE__, __LINE__,
                   "%zu bytes are refused, and %" PRIu64 " of %" PRIu64 " fit within reach: %s",
@@ -289,7 +290,7 @@ static void do_look_for_room(struct run *run) {
         !test_flag(pool->handle, poolMemPoolReuseAllowOpportunistic))
         return;
     become_idle(run);
-    uint64_t room = test_room(&live, sp_pool_from_handle(pool->handle));
+    uint64_t room = test_room(&live, sp_handle_pool(pool->handle));
     if (room > ROOM_LIMIT)
         room = ROOM_LIMIT;
     if (room == 0)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/time.h"
+#include "pool/handle.h"
 #include "pool/lane.h"
 #include "random/blocks.h"
 #include "random/choose.h"
@@ -80,7 +81,7 @@ static void trace_segment(const struct thread *thread, const struct sp_segment *
 }
 
 static void trace_pool(const struct thread *thread, const struct pool *pool) {
-    const struct sp_pool *inside = sp_pool_from_handle(pool->handle);
+    const struct sp_pool *inside = sp_handle_pool(pool->handle);
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         const struct sp_region *region = &inside->regions[kind];
         thread_trace(thread, "region %d: %zu mapped, %" PRIu64 " ready, %" PRIu64 " waiting", kind,
@@ -100,7 +101,7 @@ static void trace_pool(const struct thread *thread, const struct pool *pool) {
 static void require_within_reach(const struct thread *thread, const struct pool *pool,
                                  CUstream handle, uint64_t size, uint64_t room) {
     const struct test_live live = live_blocks(thread);
-    uint64_t reach = test_room_in_reach(&live, sp_pool_from_handle(pool->handle), handle);
+    uint64_t reach = test_room_in_reach(&live, sp_handle_pool(pool->handle), handle);
     trace_pool(thread, pool);
     if (size <= reach)
         thread_fail(thread,
@@ -115,7 +116,7 @@ static void allocate(struct thread *thread, struct pool *pool, const struct stre
     CUstream handle = thread_handle_to_pass(thread, stream);
     thread_enter(thread, stream->context);
     const struct test_live live = live_blocks(thread);
-    uint64_t room = test_room(&live, sp_pool_from_handle(pool->handle));
+    uint64_t room = test_room(&live, sp_handle_pool(pool->handle));
     if (room == 0)
         return;
     uint64_t size =

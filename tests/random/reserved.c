@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/checked.h"
+#include "pool/handle.h"
 #include "pool/pool.h"
 #include "pool/runtime.h"
 #include "support/check.h"
@@ -15,12 +16,12 @@ static bool keeps_account(const struct thread *thread) {
 
 static uint64_t round_up(const struct pool *pool, uint64_t bytes) {
     size_t rounded;
-    size_t granule = sp_pool_from_handle(pool->handle)->device->vmm.granule;
+    size_t granule = sp_handle_pool(pool->handle)->device->vmm.granule;
     return sp_checked_round_up(bytes, granule, &rounded) ? rounded : UINT64_MAX;
 }
 
 static uint64_t free_for_all(const struct pool *pool, enum sp_region_kind kind) {
-    return sp_pool_from_handle(pool->handle)->regions[kind].ready.bytes;
+    return sp_handle_pool(pool->handle)->regions[kind].ready.bytes;
 }
 
 // Reserved, and not free for every stream.
@@ -114,7 +115,7 @@ static void require_released(const struct thread *thread, struct pool *pool) {
     uint64_t most = round_up(pool, keeping_most(&pool->keeping, occupied(pool)));
     if (pool->keeping.delay > 0 || reserved <= most)
         return;
-    uint64_t releasable = sp_pool_releasable(sp_pool_from_handle(pool->handle));
+    uint64_t releasable = sp_pool_releasable(sp_handle_pool(pool->handle));
     if (releasable > 0)
         thread_fail(thread,
                     "a synchronise leaves %" PRIu64 " bytes and not %" PRIu64 ", of %" PRIu64

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "pool/check.h"
+#include "pool/handle.h"
 #include "pool/pool.h"
 #include "random/operations.h"
 #include "random/work.h"
@@ -290,7 +291,7 @@ static void choose_large_sizes(struct world *world, struct numbers *numbers) {
 
 // Few views are kept, so that some go that were used a moment ago.
 static void keep_few_views(poolMemPool_t handle, struct numbers *numbers) {
-    struct sp_pool *pool = sp_pool_from_handle(handle);
+    struct sp_pool *pool = sp_handle_pool(handle);
     pool->kept_views_max = (uint32_t)numbers_below(numbers, 6);
     pool->kept_mappings_max = 4 + numbers_below(numbers, 60);
 }

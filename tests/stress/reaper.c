@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "pool/collect.h"
+#include "pool/handle.h"
 #include "pool/loan.h"
 #include "stress/crew.h"
 #include "stress/rows.h"
@@ -30,7 +31,7 @@ static poolMemPool_t pool_for_reaper(void) {
 
 // As if so many other views had been made that these are kept no longer.
 static void drop_kept_views(poolMemPool_t handle) {
-    struct sp_pool *pool = sp_pool_from_handle(handle);
+    struct sp_pool *pool = sp_handle_pool(handle);
     sp_collect_all(pool);
     sp_lock_acquire(&pool->lock);
     sp_loan_limit_kept(pool, 0, 0);

@@ -4,6 +4,7 @@
 #define STREAMPOOL_API_API_H
 
 #include "order/resolve.h"
+#include "pool/handle.h"
 #include "pool/runtime.h"
 
 // The stream of a `_ptsz` variant, in which stream 0 is the calling thread's default stream.
@@ -32,7 +33,7 @@ static inline poolError_t sp_api_no_pool(poolMemPool_t handle) {
 
 // Finds the pool behind a caller's handle, or notes an error and returns it.
 static inline poolError_t sp_api_pool(poolMemPool_t handle, struct sp_pool **pool) {
-    *pool = sp_pool_from_handle(handle);
+    *pool = sp_handle_pool(handle);
     return *pool ? poolSuccess : sp_api_no_pool(handle);
 }
 

@@ -153,7 +153,7 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
     }
     device = sp_device_at(stream->device);
     if (SP_UNLIKELY(!device)) {
-        error = sp_device_get(stream->device, &device);
+        error = sp_runtime_open(stream->device, &device);
         if (error != poolSuccess)
             return error;
     }

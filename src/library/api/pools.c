@@ -4,6 +4,7 @@
 #include "pool/ask.h"
 #include "pool/attributes.h"
 #include "pool/given_up.h"
+#include "pool/life.h"
 #include "pool/pin.h"
 #include "pool/statistic.h"
 
@@ -66,13 +67,13 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
         return sp_fail(poolErrorInvalidValue, "%s is null", handle ? "props" : "pool");
     error = check_props(props);
     if (error == poolSuccess)
-        error = sp_device_get(props->location.id, &device);
+        error = sp_runtime_open(props->location.id, &device);
     if (error == poolSuccess)
         error = check_exportable(device, (int)props->handleTypes);
     if (error != poolSuccess)
         return error;
-    sp_device_reap(device);
-    error = sp_pool_create(device, props, &pool);
+    sp_given_up_reap(device);
+    error = sp_life_create(device, props, &pool);
     if (error == poolSuccess)
         *handle = pool->handle;
     return error;
@@ -87,7 +88,7 @@ poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
         return error;
     if (pool == pool->device->default_pool)
         return sp_fail(poolErrorInvalidValue, "a default pool can't be destroyed");
-    return sp_pool_destroy(pool, handle)
+    return sp_life_destroy(pool, handle)
                ? poolSuccess
                : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }
@@ -203,7 +204,7 @@ static poolError_t check_device_call(poolMemPool_t *pool, int ordinal, struct sp
     poolError_t error = sp_runtime_enter();
     if (error == poolSuccess && !pool)
         return sp_fail(poolErrorInvalidValue, "pool is null");
-    return error == poolSuccess ? sp_device_get(ordinal, device) : error;
+    return error == poolSuccess ? sp_runtime_open(ordinal, device) : error;
 }
 
 // CUDA looks at the device first here, and gives another error for it than its other calls do.
@@ -232,7 +233,7 @@ poolError_t poolDeviceSetMemPool(int ordinal, poolMemPool_t handle) {
     struct sp_pool *pool;
     poolError_t error = sp_runtime_enter();
     if (error == poolSuccess)
-        error = sp_device_get(ordinal, &device);
+        error = sp_runtime_open(ordinal, &device);
     if (error == poolSuccess)
         error = sp_api_pool(handle, &pool);
     if (error != poolSuccess)
@@ -240,7 +241,7 @@ poolError_t poolDeviceSetMemPool(int ordinal, poolMemPool_t handle) {
     if (pool->device != device)
         return sp_fail(poolErrorInvalidDevice, "the pool belongs to device %d, not %d",
                        pool->device->vmm.ordinal, ordinal);
-    return sp_pool_make_current(pool, handle)
+    return sp_life_make_current(pool, handle)
                ? poolSuccess
                : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
 }

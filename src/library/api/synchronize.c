@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "order/end.h"
 #include "order/event.h"
+#include "pool/reclaim.h"
 
 static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream) {
     poolError_t error = sp_runtime_enter();
@@ -35,7 +36,7 @@ poolError_t poolStreamSynchronize(CUstream handle) {
     CUresult error = sp_synchronize_stream(stream, handle);
     if (error != CUDA_SUCCESS)
         return sp_fail_driver(error, "synchronising the stream");
-    sp_runtime_after_synchronize(stream);
+    sp_reclaim_after_synchronize(stream);
     return poolSuccess;
 }
 
@@ -48,7 +49,7 @@ poolError_t poolEventSynchronize(CUevent event) {
     if (error != CUDA_SUCCESS)
         return sp_fail_driver(error, "synchronising the event");
     if (stream)
-        sp_runtime_after_synchronize(stream);
+        sp_reclaim_after_synchronize(stream);
     return poolSuccess;
 }
 
@@ -67,7 +68,7 @@ poolError_t poolDeviceSynchronize(void) {
         error = synchronize_again(error);
     if (error != CUDA_SUCCESS)
         return sp_fail_driver(error, "synchronising the context");
-    sp_runtime_after_synchronize(NULL);
+    sp_reclaim_after_synchronize(NULL);
     return poolSuccess;
 }
 

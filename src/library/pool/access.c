@@ -9,7 +9,7 @@
 #include "pool/access.h"
 
 #include "base/log.h"
-#include "pool/runtime.h"
+#include "pool/device.h"
 #include "vmm/alias.h"
 
 static_assert((int)SP_ACCESS_DEVICES == (int)SP_MAX_DEVICES, "each device has a place");

@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "pool/error.h"
 #include "pool/figures.h"
+#include "pool/given_up.h"
 #include "pool/keep.h"
 #include "pool/lane.h"
 #include "pool/later.h"
@@ -142,12 +143,14 @@ static poolError_t set_defragmentation(struct sp_pool *pool, uint64_t number) {
 }
 
 static poolError_t set_promises(struct sp_pool *pool, uint64_t number) {
-    return sp_promises_change(pool, (int)number);
+    poolError_t error = sp_promises_change(pool, (int)number);
+    sp_given_up_reap(pool->device); // what was destroyed while the walk stood on it
+    return error;
 }
 
 static poolError_t set_reaper(struct sp_pool *pool, uint64_t number) {
     sp_store_relaxed(&pool->reaper, number != 0);
-    if (sp_loan_has_zombies(pool))
+    if (sp_pool_has_zombies(pool))
         sp_later_call(pool);
     return poolSuccess;
 }

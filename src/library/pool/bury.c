@@ -61,7 +61,7 @@ CUresult sp_bury_one(struct sp_pool *pool, bool *buried) {
 
 CUresult sp_bury_all(struct sp_pool *pool, size_t *buried) {
     CUresult error = CUDA_SUCCESS;
-    bool more = sp_loan_has_zombies(pool);
+    bool more = sp_pool_has_zombies(pool);
     *buried = 0;
     if (!more)
         return CUDA_SUCCESS;

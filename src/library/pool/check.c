@@ -1,13 +1,13 @@
 #include "pool/check.h"
 
 #include "base/number.h"
-
+#include "pool/device.h"
 #include "pool/figures.h"
+#include "pool/handle.h"
 #include "pool/lane.h"
 #include "pool/loan.h"
 #include "pool/owner.h"
 #include "pool/quick.h"
-#include "pool/runtime.h"
 
 #include <stdio.h>
 
@@ -340,7 +340,7 @@ static bool check_all(struct check *check) {
 // The program stands still; the reaper, which sets aside what it works on, is kept off by the map
 // lock.
 bool sp_pool_check(poolMemPool_t handle, char *why, size_t length) {
-    struct check check = {.pool = sp_pool_from_handle(handle), .why = why, .length = length};
+    struct check check = {.pool = sp_handle_pool(handle), .why = why, .length = length};
     REQUIRE(&check, check.pool, "not a pool");
     sp_pool_begin_mapping(check.pool);
     bool in_order = check_all(&check);

@@ -24,6 +24,7 @@
 #ifndef STREAMPOOL_POOL_FIGURES_H
 #define STREAMPOOL_POOL_FIGURES_H
 
+#include "pool/device.h"
 #include "pool/unfenced.h"
 
 // Brings the lane's allowance up to what it uses.
@@ -48,7 +49,7 @@ static inline void sp_figures_reserved_add(struct sp_pool *pool, uint64_t bytes)
     uint64_t before = sp_add_relaxed(&pool->reserved, bytes);
     sp_raise(&pool->reserved_high, before + bytes);
     if (before == 0)
-        sp_pool_note_memory(pool);
+        sp_device_note_memory(pool);
     sp_unfenced_share_again(pool);
 }
 

@@ -13,12 +13,12 @@
 #include "order/mark.h"
 #include "order/poll.h"
 #include "pool/collect.h"
+#include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/given_up.h"
 #include "pool/lane.h"
 #include "pool/locate.h"
 #include "pool/pin.h"
-#include "pool/runtime.h"
 #include "pool/settle.h"
 #include "pool/unfenced.h"
 
@@ -164,9 +164,9 @@ static void make_known(const struct release *release) {
 // reaps looks again.
 SP_COLD static void reap_if_last(struct sp_pool *pool) {
     if (sp_figures_any_used(pool))
-        sp_device_wake_pool(pool->device, pool);
+        sp_given_up_wake(pool->device, pool);
     else
-        sp_device_reap_pool(pool->device, pool);
+        sp_given_up_reap_pool(pool->device, pool);
 }
 
 static void finish(const struct release *release) {

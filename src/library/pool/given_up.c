@@ -3,10 +3,12 @@
 #include "base/number.h"
 
 #include "order/end.h"
+#include "pool/bury.h"
+#include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/lane.h"
 #include "pool/promises.h"
-#include "pool/runtime.h"
+#include "pool/segment.h"
 
 #include "order/progress.h"
 
@@ -238,6 +240,14 @@ static void unclaim(struct sp_pool *pool, bool refused) {
     sp_lock_release(&pool->device->lock);
 }
 
+void sp_given_up_dispose(struct sp_pool *pool) {
+    sp_promises_set(pool, poolPromiseNothing);
+    sp_bury_at_end(pool);
+    sp_segments_close(pool);
+    sp_lane_free_all(pool);
+    sp_device_give_struct(pool);
+}
+
 // Takes a claimed pool apart, or puts it back. Another thread's last free finds the pool claimed
 // and leaves it to this one, so look again when it became empty meanwhile.
 static void take_apart(struct sp_pool *pool) {
@@ -247,14 +257,14 @@ static void take_apart(struct sp_pool *pool) {
     if (!sp_figures_any_used(pool) && sp_load_relaxed(&pool->reserved) == 0) {
         bool promised = (sp_pool_promises(pool) & poolPromiseStreamDestroy) != 0;
         atomic_fetch_sub(&device->given_up, 1);
-        sp_pool_dispose(pool);
+        sp_given_up_dispose(pool);
         if (promised)
             sp_promises_end();
         return;
     }
     unclaim(pool, error != CUDA_SUCCESS);
     if (was_live && !sp_figures_any_used(pool))
-        sp_device_reap_pool(device, pool);
+        sp_given_up_reap_pool(device, pool);
 }
 
 // The next thread that looks for pools that are due looks at this one, whatever it waits for.
@@ -267,7 +277,7 @@ static void look_later_locked(struct sp_pool *pool) {
 
 // A pool on which a walk stands can't be claimed. Nothing wakes one that has become empty, so it is
 // left to those who come later.
-void sp_device_reap_pool(struct sp_device *device, struct sp_pool *pool) {
+void sp_given_up_reap_pool(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_acquire(&device->lock);
     bool claimed = claim_locked(pool);
     if (!claimed)
@@ -277,7 +287,7 @@ void sp_device_reap_pool(struct sp_device *device, struct sp_pool *pool) {
         take_apart(pool);
 }
 
-void sp_device_wake_pool(struct sp_device *device, struct sp_pool *pool) {
+void sp_given_up_wake(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_acquire(&device->lock);
     pool->woken = true;
     look_later_locked(pool);
@@ -305,7 +315,7 @@ static void reap_due(struct sp_device *device) {
         sp_given_up_await_worker();
 }
 
-void sp_device_reap(struct sp_device *device) {
+void sp_given_up_reap(struct sp_device *device) {
     if (sp_load_acquire(&device->given_up) == 0)
         return;
     sp_end_gone_contexts(NULL);
@@ -313,7 +323,7 @@ void sp_device_reap(struct sp_device *device) {
     reap_due(device);
 }
 
-void sp_device_reap_all(struct sp_device *device) {
+void sp_given_up_reap_all(struct sp_device *device) {
     if (sp_load_acquire(&device->given_up) == 0)
         return;
     wake_all(device);

@@ -28,23 +28,27 @@ void sp_given_up_add_locked(struct sp_pool *pool);
 // Takes the pool apart if it is given up, nothing of it is live and everything has completed; else
 // does nothing. The struct may be another pool's by now, which is looked at then if it was given
 // up, too.
-void sp_device_reap_pool(struct sp_device *device, struct sp_pool *pool);
+void sp_given_up_reap_pool(struct sp_device *device, struct sp_pool *pool);
 
 // After something of a given-up pool was freed: it is looked at when one is looked for. The struct
 // may be another pool's by now.
-void sp_device_wake_pool(struct sp_device *device, struct sp_pool *pool);
+void sp_given_up_wake(struct sp_device *device, struct sp_pool *pool);
 
 // Looks at those that are due, or that have waited for what is known to be complete by now. What is
 // left of them then isn't free, or the reaper is about to take it apart: the caller may count on
 // that memory.
-void sp_device_reap(struct sp_device *device);
+void sp_given_up_reap(struct sp_device *device);
 
 // The same for all of them, whatever they wait for: before a request is refused.
-void sp_device_reap_all(struct sp_device *device);
+void sp_given_up_reap_all(struct sp_device *device);
 
 // Waits until the worker no longer stands on a pool that was given up: it takes the pool apart when
 // it leaves. No lock is held.
 void sp_given_up_await_worker(void);
+
+// Ends a pool that is in no list of its device any more but that of its pools, and has no memory
+// mapped.
+void sp_given_up_dispose(struct sp_pool *pool);
 
 // For tests: a pool that is about to be demolished waits for nothing any more.
 void sp_given_up_forget(struct sp_pool *pool);

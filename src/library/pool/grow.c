@@ -11,10 +11,10 @@
 //
 // A new segment is a last choice: memory in many segments can't join. So one is extended where it
 // can be (pool/segment.h), and a plan counts on that.
+#include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/request.h"
-#include "pool/runtime.h"
 #include "pool/segment.h"
 #include "pool/settle.h"
 

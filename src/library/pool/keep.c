@@ -1,7 +1,7 @@
 #include "pool/keep.h"
 
+#include "pool/device.h"
 #include "pool/figures.h"
-#include "pool/runtime.h"
 
 #include "base/checked.h"
 #include "base/number.h"

@@ -8,11 +8,12 @@
 #include "order/synchronize.h"
 #include "pool/ask.h"
 #include "pool/collect.h"
+#include "pool/device.h"
 #include "pool/keep.h"
 #include "pool/lane.h"
 #include "pool/open_lanes.h"
+#include "pool/reclaim.h"
 #include "pool/request.h"
-#include "pool/runtime.h"
 #include "pool/settle.h"
 #include "pool/unfenced.h"
 
@@ -172,7 +173,7 @@ static bool could_grow(const struct sp_request *request) {
     size_t needed = sp_round_up(request->size, pool->device->vmm.granule);
     uint64_t over = over_limit(pool, needed);
     return (over == 0 || sp_pool_releasable(pool) >= over) &&
-           sp_device_could_have(pool->device, sp_request_context(request), needed);
+           sp_reclaim_could_have(pool->device, sp_request_context(request), needed);
 }
 
 // The threshold is applied by a look at all lanes, which is made seldom where there are very many.
@@ -191,7 +192,7 @@ static bool is_turn_of_threshold(struct sp_pool *pool) {
 // that fails leaves the caches as they were.
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
-    if (sp_runtime_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
+    if (sp_reclaim_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
         sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->release_threshold))
         return;
     if (is_turn_of_threshold(pool) && sp_synchronize_ask(request->lane->stream) == CUDA_SUCCESS &&
@@ -251,7 +252,7 @@ static bool make_room(const struct sp_request *request, size_t more) {
     uint64_t over = over_limit(pool, needed);
     if (over > 0 && !sp_pool_make_room(pool, over))
         return false;
-    return sp_device_make_room(pool->device, sp_request_context(request), needed, more) || over > 0;
+    return sp_reclaim_until(pool->device, sp_request_context(request), needed, more) || over > 0;
 }
 
 // With nothing else to release the last growth stands. The driver needs some memory for its own
@@ -263,7 +264,7 @@ static CUresult grown_after_trim(struct sp_request *request, struct sp_block **b
     if (request->flags & poolMallocNoGrowth)
         return CUDA_SUCCESS;
     uint64_t reserved = sp_device_reserved(device);
-    bool buried = sp_device_bury(device); // they hold no memory, but mappings
+    bool buried = sp_reclaim_zombies(device); // they hold no memory, but mappings
     for (size_t i = 0; i < sizeof more / sizeof more[0] && error == CUDA_ERROR_OUT_OF_MEMORY; i++) {
         bool made = make_room(request, more[i]) || sp_device_reserved(device) < reserved;
         if (!made && !buried)

@@ -3,6 +3,7 @@
 #include "order/identity.h"
 #include "order/mark.h"
 #include "order/progress.h"
+#include "pool/device.h"
 #include "pool/unfenced.h"
 
 #include <stdlib.h>

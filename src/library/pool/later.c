@@ -29,6 +29,6 @@ bool sp_later_trim(struct sp_pool *pool) {
 
 void sp_later_bury(struct sp_pool *pool) {
     size_t buried;
-    if (sp_loan_has_zombies(pool) && !sp_later_call(pool))
+    if (sp_pool_has_zombies(pool) && !sp_later_call(pool))
         sp_bury_all(pool, &buried);
 }

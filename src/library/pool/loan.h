@@ -95,9 +95,4 @@ void sp_loan_limit_kept(struct sp_pool *pool, uint32_t views, size_t mappings);
 // The view, which is in no list, is to be buried.
 void sp_loan_add_zombie(struct sp_pool *pool, struct sp_stitch *stitch);
 
-// There are zombies. A hint.
-static inline bool sp_loan_has_zombies(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->zombie_count) > 0;
-}
-
 #endif

@@ -1,9 +1,9 @@
 #include "pool/locate.h"
 
+#include "pool/device.h"
 #include "pool/lane.h"
 #include "pool/loan.h"
 #include "pool/owner.h"
-#include "pool/runtime.h"
 
 static struct sp_location inside(uint64_t offset, uint64_t size) {
     return (struct sp_location){offset < size ? SP_PLACE_INSIDE : SP_PLACE_FREE, offset, size};
@@ -69,7 +69,7 @@ struct sp_location sp_locate(uint64_t address) {
     struct sp_device *device = NULL;
     if (!sp_page_map_find(address))
         return (struct sp_location){.place = SP_PLACE_FOREIGN};
-    while ((device = sp_runtime_next_device(device))) {
+    while ((device = sp_device_next(device))) {
         struct sp_pool *pool = NULL;
         while ((pool = sp_device_next_pool(device, pool))) {
             if (location.place == SP_PLACE_FREE)

@@ -1,6 +1,6 @@
 #include "pool/pieces.h"
 
-#include "pool/runtime.h"
+#include "pool/device.h"
 
 #include "base/checked.h"
 #include "base/number.h"

@@ -1,12 +1,13 @@
 #include "pool/pin.h"
 
+#include "pool/device.h"
 #include "pool/given_up.h"
-#include "pool/runtime.h"
+#include "pool/handle.h"
 
 bool sp_pin_take(struct sp_pool *pool, poolMemPool_t handle) {
     struct sp_device *device = pool->device;
     sp_lock_acquire(&device->lock);
-    bool pinned = sp_load_acquire(&pool->handle) == handle && pool->stage == SP_POOL_IN_USE;
+    bool pinned = sp_handle_is(pool, handle) && pool->stage == SP_POOL_IN_USE;
     pool->pins += pinned;
     sp_lock_release(&device->lock);
     return pinned;
@@ -19,5 +20,5 @@ void sp_pin_drop(struct sp_pool *pool) {
     bool given_up = sp_load_acquire(&pool->destroyed);
     sp_lock_release(&device->lock);
     if (given_up)
-        sp_device_reap_pool(device, pool);
+        sp_given_up_reap_pool(device, pool);
 }

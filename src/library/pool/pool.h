@@ -273,6 +273,11 @@ static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statist
     sp_pool_add(pool, statistic, 1);
 }
 
+// There are zombies: see pool/loan.h. A hint.
+static inline bool sp_pool_has_zombies(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->zombie_count) > 0;
+}
+
 // The map lock, taken so that the reaper sees that it is wanted.
 static inline void sp_pool_begin_mapping(struct sp_pool *pool) {
     sp_add_relaxed(&pool->mappers, 1);
@@ -333,32 +338,6 @@ size_t sp_pool_releasable(struct sp_pool *pool);
 
 // Maps what is missing to `bytes` of free memory, and has synchronises leave it. All or nothing.
 poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes);
-
-poolError_t sp_pool_create(struct sp_device *device, const struct poolMemPoolProps *props,
-                           struct sp_pool **created);
-
-// Makes the pool behind a handle its device's current one. False, and nothing changed, when another
-// thread has given it up.
-bool sp_pool_make_current(struct sp_pool *pool, poolMemPool_t handle);
-
-// Marks the pool behind a handle as given up, and takes it apart if that is possible now. False
-// when another thread has done so already.
-bool sp_pool_destroy(struct sp_pool *pool, poolMemPool_t handle);
-
-// The pool behind a handle, or null when it is no pool (any more).
-struct sp_pool *sp_pool_from_handle(poolMemPool_t handle);
-
-// Ends a pool that is in no list of its device any more but that of its pools, and has no memory
-// mapped.
-void sp_pool_dispose(struct sp_pool *pool);
-
-// For tests: unmaps everything of the pool, whatever is live; and then gives the device's structs
-// back to the system.
-void sp_pool_demolish(struct sp_pool *pool);
-void sp_device_free_pool_structs(struct sp_device *device);
-
-// With the pool's lock held, after it has got memory where it had none: walks find it from now on.
-void sp_pool_note_memory(struct sp_pool *pool);
 
 // The value of a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute.
 bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);

@@ -9,9 +9,10 @@
 #include "order/end.h"
 #include "pool/ask.h"
 #include "pool/collect.h"
+#include "pool/device.h"
 #include "pool/keep.h"
+#include "pool/reclaim.h"
 #include "pool/request.h"
-#include "pool/runtime.h"
 #include "pool/settle.h"
 
 #include "base/checked.h"
@@ -93,8 +94,8 @@ static CUresult prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (!sp_pool_is_deterministic(pool))
         sp_pool_ask_current_context(pool);
-    sp_device_bury(pool->device);
-    sp_device_make_room(pool->device, current_context_of(pool), bytes, 0);
+    sp_reclaim_zombies(pool->device);
+    sp_reclaim_until(pool->device, current_context_of(pool), bytes, 0);
     return prime(pool, bytes);
 }
 

@@ -3,10 +3,9 @@
 #include "pool/promises.h"
 
 #include "order/remember.h"
+#include "pool/device.h"
 #include "pool/error.h"
-#include "pool/given_up.h"
 #include "pool/open_lanes.h"
-#include "pool/runtime.h"
 #include "pool/unfenced.h"
 
 // Read by each free, and so in a line that nothing else writes.
@@ -25,8 +24,7 @@ void sp_promises_set(struct sp_pool *pool, int promises) {
 // forgotten. No open lane's stream can be borrowed then before its next call, so what it has freed
 // gets an event.
 void sp_promises_end(void) {
-    for (struct sp_device *device = sp_runtime_next_device(NULL); device;
-         device = sp_runtime_next_device(device)) {
+    for (struct sp_device *device = sp_device_next(NULL); device; device = sp_device_next(device)) {
         struct sp_pool *pool = NULL;
         while ((pool = sp_device_next_pool(device, pool)))
             sp_open_lanes_fence(pool, NULL, false);
@@ -56,7 +54,6 @@ poolError_t sp_promises_change(struct sp_pool *pool, int promises) {
     if (!changed)
         return poolSuccess;
     sp_promises_end();
-    sp_device_reap(pool->device); // what was destroyed while the walk stood on it
     sp_lock_acquire(&pool->lock);
     sp_promises_set(pool, promises);
     sp_unfenced_share_out(pool);

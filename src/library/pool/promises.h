@@ -18,7 +18,7 @@ static inline bool sp_promises_any(void) {
 void sp_promises_set(struct sp_pool *pool, int promises);
 
 // Sets what a pool is promised, for the program. poolErrorInvalidValue where that is no combination
-// of promises.
+// of promises. It walks the pools, so the caller is to look for given-up ones then.
 poolError_t sp_promises_change(struct sp_pool *pool, int promises);
 
 // Forgets what was remembered for the sake of a promise that a pool has no longer. No lock is held.

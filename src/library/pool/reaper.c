@@ -16,7 +16,7 @@ static enum sp_worker_outcome bury_one(struct sp_pool *pool) {
         return SP_WORKER_PROGRESS;
     if (error != CUDA_SUCCESS)
         return SP_WORKER_REFUSED;
-    if (!sp_loan_has_zombies(pool))
+    if (!sp_pool_has_zombies(pool))
         return SP_WORKER_IDLE;
     return sp_end_gone_contexts(NULL) ? SP_WORKER_PROGRESS : SP_WORKER_PENDING;
 }

@@ -2,9 +2,9 @@
 
 #include "order/context.h"
 #include "order/context_wait.h"
+#include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/lane.h"
-#include "pool/runtime.h"
 #include "pool/shortage.h"
 
 #include <stdarg.h>

@@ -5,12 +5,12 @@
 // becomes of the pieces is said in pool/loan.h. The map lock, held all the while, keeps other
 // mappers out; whoever finds memory without mapping never waits.
 #include "pool/bury.h"
+#include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/later.h"
 #include "pool/loan.h"
 #include "pool/pieces.h"
-#include "pool/runtime.h"
 #include "pool/settle.h"
 
 #include "base/checked.h"

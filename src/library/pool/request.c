@@ -1,7 +1,7 @@
 #include "pool/request.h"
 
+#include "pool/device.h"
 #include "pool/lane.h"
-#include "pool/runtime.h"
 #include "pool/settle.h"
 
 #include "order/action.h"

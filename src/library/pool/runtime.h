@@ -1,46 +1,13 @@
-// The process: the driver, its devices, and the pools of each device.
+// The process: the driver is loaded, and a device is opened at its first use.
 //
-// Started by the first call that needs it, and never stopped: at exit the driver takes its memory
-// back by itself, and code that runs then must not touch it. A forked child finds the runtime
-// unusable.
-//
-// A device is opened at its first use. Its default pool is made then and lives for ever; `current`
-// is the pool that poolMallocAsync uses. Opening is guarded by the device's open_lock, the lists of
-// pools by its lock.
+// The runtime is started by the first call that needs it, and never stopped: at exit the driver
+// takes its memory back by itself, and code that runs then must not touch it. A forked child finds
+// the runtime unusable.
 #ifndef STREAMPOOL_POOL_RUNTIME_H
 #define STREAMPOOL_POOL_RUNTIME_H
 
-#include "base/cold.h"
 #include "base/fork.h"
-#include "order/primary.h"
-#include "pool/pool.h"
-
-enum { SP_MAX_DEVICES = 64 };
-
-// The lists of a device's pools that have memory, or had some.
-enum { SP_HOLDERS_IN_USE, SP_HOLDERS_GIVEN_UP, SP_HOLDERS_LISTS };
-
-struct sp_device {
-    _Atomic bool open;
-    struct sp_lock open_lock;
-    struct sp_pool *_Atomic current;
-    struct sp_pool *default_pool;
-    struct sp_vmm_device vmm;
-    struct sp_primary primary; // also while the device isn't open
-    // What slow calls write stands apart from what all read.
-    _Alignas(64) struct sp_space space;
-    _Alignas(64) struct sp_lock lock;
-    struct sp_list pools;       // all that there are, given-up ones too
-    struct sp_list spare_pools; // structs to be used again
-    _Atomic uint32_t given_up;  // how many of them are given up and wait to be taken apart
-    struct sp_list due;         // those that are to be looked at; see pool/given_up.h
-    uint32_t due_count;
-    // Lanes of the others, by what they wait for; the second of deterministic pools.
-    struct sp_tree awaited[2];
-    struct sp_lock holders_lock;
-    struct sp_list holders[SP_HOLDERS_LISTS];
-    _Atomic uint32_t holders_in_use; // how many stand in the first list
-};
+#include "pool/device.h"
 
 extern _Atomic bool sp_runtime_started; // never in a forked child
 
@@ -52,68 +19,8 @@ static inline poolError_t sp_runtime_enter(void) {
     return SP_LIKELY(sp_load_acquire(&sp_runtime_started)) ? poolSuccess : sp_runtime_start();
 }
 
-bool sp_device_exists(int ordinal);
-
 // An open device. poolErrorInvalidValue for an ordinal that there isn't.
-poolError_t sp_device_get(int ordinal, struct sp_device **device);
-
-// The same with no way to open one: null when the device isn't open yet, or is none.
-extern __attribute__((visibility("hidden"))) struct sp_device sp_devices[SP_MAX_DEVICES];
-static inline struct sp_device *sp_device_at(int ordinal) {
-    if (SP_UNLIKELY((unsigned)ordinal >= SP_MAX_DEVICES))
-        return NULL;
-    struct sp_device *device = &sp_devices[ordinal];
-    return SP_LIKELY(sp_load_acquire(&device->open)) ? device : NULL;
-}
-
-// The device's current pool, and its handle. A pool that is current now had its handle when that
-// was read: had the struct become another pool's in between, that one would have to be current.
-static inline struct sp_pool *sp_device_current_pool(const struct sp_device *device,
-                                                     poolMemPool_t *handle) {
-    struct sp_pool *pool;
-    do {
-        pool = sp_load_acquire(&device->current);
-        *handle = sp_load_acquire(&pool->handle);
-    } while (SP_UNLIKELY(sp_load_acquire(&device->current) != pool));
-    return pool;
-}
-
-// Walks the device's pools that have memory to the end, beginning with null; each one returned
-// stays valid until the next call. The second leaves out those that were given up, but for some
-// that are about to be taken apart.
-struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool);
-struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *pool);
-
-// With the device's lock held: a pool that no walk stands on is left out of walks, or is in those
-// that go through given-up ones.
-void sp_device_hide_locked(struct sp_pool *pool);
-void sp_device_show_given_up_locked(struct sp_pool *pool);
-
-// Walks the open devices, beginning with null.
-struct sp_device *sp_runtime_next_device(const struct sp_device *device);
-
-// What the device's pools have reserved together.
-uint64_t sp_device_reserved(struct sp_device *device);
-
-// Takes given-up pools apart, and gives caches of the others back until `bytes` are free on the
-// device, if that can be reached, and then `more`, or all that there are. True when something of
-// the caches was given back. `context` is one of the device that is alive, or null: then nobody
-// knows what is free there.
-bool sp_device_make_room(struct sp_device *device, CUcontext context, size_t bytes, size_t more);
-
-// Whether the device would have `bytes` if all caches were given back; true where nobody knows.
-// `context` as above.
-bool sp_device_could_have(struct sp_device *device, CUcontext context, size_t bytes);
-
-// Buries the zombies of the device's pools whose work has completed. True when there were such.
-bool sp_device_bury(struct sp_device *device);
-
-// After a synchronise of a stream (null: of a whole context): applies release thresholds, takes
-// given-up pools apart.
-void sp_runtime_after_synchronize(const struct sp_stream *stream);
-
-// Whether the program synchronises through the library at all.
-bool sp_runtime_hears_synchronizes(void);
+poolError_t sp_runtime_open(int ordinal, struct sp_device **device);
 
 // For tests, with no other thread about: unmaps and frees everything that the library holds,
 // address ranges and events included, and is as it was before the first call.

@@ -5,10 +5,10 @@
 #include "order/context.h"
 #include "order/silent.h"
 #include "pool/collect.h"
+#include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/given_up.h"
 #include "pool/lane.h"
-#include "pool/runtime.h"
 #include "pool/segment.h"
 #include "pool/settle.h"
 #include "pool/survey.h"
@@ -244,7 +244,7 @@ static void look_at_others(struct sp_shortage *shortage) {
         shortage->others_reserved += reserved;
         shortage->others_free += sp_excess(reserved, used);
     }
-    sp_device_reap(device); // what was destroyed while the walk stood on it
+    sp_given_up_reap(device); // what was destroyed while the walk stood on it
     keep_to_device(shortage, device->vmm.total_memory);
 }
 

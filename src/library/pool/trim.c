@@ -11,12 +11,12 @@
 #include "order/end.h"
 #include "pool/bury.h"
 #include "pool/collect.h"
+#include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/keep.h"
 #include "pool/later.h"
 #include "pool/loan.h"
 #include "pool/open_lanes.h"
-#include "pool/runtime.h"
 #include "pool/segment.h"
 #include "pool/settle.h"
 

@@ -4,9 +4,9 @@
 #include "order/learn.h"
 #include "order/poll.h"
 #include "order/silent.h"
+#include "pool/device.h"
 #include "pool/lane.h"
 #include "pool/request.h"
-#include "pool/runtime.h"
 #include "pool/settle.h"
 #include "pool/unfenced.h"
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "order/remember.h"
+#include "pool/handle.h"
 #include "pool/promises.h"
 #include "unit/pool/fixture.h"
 
@@ -501,7 +502,7 @@ static void pools_with_a_promise_are_counted(void **state) {
     fixture_free(pointer, a);
     fixture_synchronize(a);
     assert_false(sp_promises_any());
-    assert_int_equal(sp_pool_promises(sp_pool_from_handle(fixture_pool())),
+    assert_int_equal(sp_pool_promises(sp_handle_pool(fixture_pool())),
                      poolPromiseNothing); // in its struct
     assert_false(sp_promises_any());
 }

@@ -9,6 +9,7 @@
 
 #include "order/resolve.h"
 #include "pool/check.h"
+#include "pool/handle.h"
 #include "pool/lane.h"
 
 int fixture_begin(const char *settings) {
@@ -22,7 +23,7 @@ int fixture_setup(void **state) {
 
 static bool all_pools_are_in_order(void) {
     char why[256];
-    for (struct sp_device *d = sp_runtime_next_device(NULL); d; d = sp_runtime_next_device(d)) {
+    for (struct sp_device *d = sp_device_next(NULL); d; d = sp_device_next(d)) {
         SP_LIST_FOR_EACH(link, &d->pools) {
             const struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, link);
             if (pool->destroyed || sp_pool_check(pool->handle, why, sizeof why))
@@ -56,7 +57,7 @@ poolMemPool_t fixture_pool(void) {
 }
 
 struct sp_pool *fixture_inside(poolMemPool_t pool) {
-    struct sp_pool *inside = sp_pool_from_handle(pool);
+    struct sp_pool *inside = sp_handle_pool(pool);
     assert_non_null(inside);
     return inside;
 }

@@ -4,6 +4,7 @@
 #define STREAMPOOL_TESTS_UNIT_FIXTURE_H
 
 #include "order/poll.h"
+#include "pool/handle.h"
 #include "pool/runtime.h"
 #include "unit/order/simulated.h"
 

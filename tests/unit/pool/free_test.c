@@ -547,7 +547,7 @@ static void a_pool_given_up_in_the_middle_goes(void **state) {
             happened = free_with(pointer, locks, give_pool_up);
             if (happened) {
                 assert_int_equal(poolStreamSynchronize(stream), poolSuccess);
-                sp_device_reap(device);
+                sp_given_up_reap(device);
                 assert_int_equal(atomic_load(&device->given_up), 0);
                 pool = fixture_pool();
             }

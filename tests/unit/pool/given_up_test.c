@@ -13,7 +13,7 @@ static CUstream a, b, idle;
 
 static int setup(void **state) {
     (void)state;
-    if (fixture_begin(NULL) != 0 || sp_device_get(0, &device) != poolSuccess)
+    if (fixture_begin(NULL) != 0 || sp_runtime_open(0, &device) != poolSuccess)
         return -1;
     a = simulated_stream();
     b = simulated_stream();
@@ -200,12 +200,12 @@ static void all_are_looked_at_on_demand(void **state) {
     simulated_work(b);
     leave_pending(a, b);
     leave_pending(b, NULL);
-    sp_device_reap_all(device);
+    sp_given_up_reap_all(device);
     assert_int_equal(given_up(), 2);
     fixture_synchronize(b);
     assert_int_equal(given_up(), 1);
     assert_int_equal(simcudaMemoryInUse(0), MIB(32));
-    sp_device_reap_all(device);
+    sp_given_up_reap_all(device);
     fixture_synchronize(a);
     assert_int_equal(given_up(), 0);
 }

@@ -9,6 +9,7 @@
 
 #include "fault/host_memory.h"
 #include "pool/lane.h"
+#include "pool/life.h"
 #include "pool/unfenced.h"
 #include "unit/pool/fixture.h"
 

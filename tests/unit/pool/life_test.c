@@ -7,6 +7,8 @@
 
 #include "fault/host_memory.h"
 #include "pool/given_up.h"
+#include "pool/handle.h"
+#include "pool/life.h"
 #include "pool/owner.h"
 #include "pool/pin.h"
 #include "unit/pool/fixture.h"
@@ -28,18 +30,18 @@ static void destroy(poolMemPool_t pool) {
 }
 
 static uint64_t given_up(void) {
-    return sp_runtime_next_device(NULL)->given_up;
+    return sp_device_next(NULL)->given_up;
 }
 
 static void a_handle_is_a_pool_until_it_is_destroyed_and_never_again(void **state) {
     (void)state;
     poolMemPool_t old = fixture_pool();
-    assert_non_null(sp_pool_from_handle(old));
+    assert_non_null(sp_handle_pool(old));
     destroy(old);
-    assert_null(sp_pool_from_handle(old));
+    assert_null(sp_handle_pool(old));
     poolMemPool_t young = fixture_pool();
     assert_ptr_not_equal(young, old);
-    assert_null(sp_pool_from_handle(old));
+    assert_null(sp_handle_pool(old));
     assert_int_equal(poolMemPoolDestroy(old), poolErrorInvalidValue);
     destroy(young);
 }
@@ -48,10 +50,10 @@ static void what_was_never_a_handle_is_no_pool(void **state) {
     (void)state;
     int somewhere = 0;
     poolMemPool_t pool = fixture_pool();
-    assert_null(sp_pool_from_handle(NULL));
-    assert_null(sp_pool_from_handle((poolMemPool_t)(void *)&somewhere));
-    assert_null(sp_pool_from_handle((poolMemPool_t)((uintptr_t)pool + 1)));
-    assert_null(sp_pool_from_handle((poolMemPool_t)UINTPTR_MAX));
+    assert_null(sp_handle_pool(NULL));
+    assert_null(sp_handle_pool((poolMemPool_t)(void *)&somewhere));
+    assert_null(sp_handle_pool((poolMemPool_t)((uintptr_t)pool + 1)));
+    assert_null(sp_handle_pool((poolMemPool_t)UINTPTR_MAX));
 }
 
 static void a_destroyed_pool_without_memory_is_gone_at_once(void **state) {
@@ -130,7 +132,7 @@ static void destroying_another_pool_leaves_the_current_one(void **state) {
 static void the_default_pool_can_not_be_destroyed(void **state) {
     (void)state;
     assert_int_equal(poolMemPoolDestroy(default_pool()), poolErrorInvalidValue);
-    assert_non_null(sp_pool_from_handle(default_pool()));
+    assert_non_null(sp_handle_pool(default_pool()));
 }
 
 static void destroy_current(void) {
@@ -208,7 +210,7 @@ static void the_last_free_of_a_pool_leaves_nothing_that_could_have_gone(void **s
         fixture_at_next_lock(synchronize_that);
         fixture_free(pointer, stream_of_given_up);
         uint64_t left = given_up();
-        sp_device_reap(sp_runtime_next_device(NULL));
+        sp_given_up_reap(sp_device_next(NULL));
         assert_int_equal(given_up(), left);
         fixture_synchronize(stream_of_given_up);
         assert_int_equal(given_up(), 0);

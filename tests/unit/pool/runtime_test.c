@@ -45,14 +45,14 @@ static void a_device_is_opened_at_its_first_use_and_has_a_default_pool(void **st
     (void)state;
     struct sp_device *device = NULL;
     struct sp_device *again = NULL;
-    assert_null(sp_runtime_next_device(NULL));
-    assert_int_equal(sp_device_get(1, &device), poolSuccess);
+    assert_null(sp_device_next(NULL));
+    assert_int_equal(sp_runtime_open(1, &device), poolSuccess);
     assert_int_equal(device->vmm.ordinal, 1);
     assert_non_null(device->default_pool);
     assert_ptr_equal(device->current, device->default_pool);
-    assert_ptr_equal(sp_runtime_next_device(NULL), device);
-    assert_null(sp_runtime_next_device(device));
-    assert_int_equal(sp_device_get(1, &again), poolSuccess);
+    assert_ptr_equal(sp_device_next(NULL), device);
+    assert_null(sp_device_next(device));
+    assert_int_equal(sp_runtime_open(1, &again), poolSuccess);
     assert_ptr_equal(again, device);
 }
 
@@ -61,7 +61,7 @@ static void an_ordinal_that_there_is_not_is_invalid(void **state) {
     struct sp_device *device = NULL;
     const int ordinals[] = {-1, 2, SP_MAX_DEVICES, INT32_MAX, INT32_MIN};
     for (int i = 0; i < 5; i++)
-        assert_int_equal(sp_device_get(ordinals[i], &device), poolErrorInvalidValue);
+        assert_int_equal(sp_runtime_open(ordinals[i], &device), poolErrorInvalidValue);
 }
 
 static void a_device_whose_opening_failed_is_opened_by_the_next_call(void **state) {
@@ -73,20 +73,20 @@ static void a_device_whose_opening_failed_is_opened_by_the_next_call(void **stat
         int native = 0;
         const char *entry_point = "";
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(sp_device_get(0, &device), poolErrorUnknown);
+        assert_int_equal(sp_runtime_open(0, &device), poolErrorUnknown);
         poolGetLastNativeError(&native, &entry_point);
         assert_string_equal(entry_point, calls[i]);
     }
     struct sp_device *device = NULL;
-    assert_int_equal(sp_device_get(0, &device), poolSuccess);
+    assert_int_equal(sp_runtime_open(0, &device), poolSuccess);
 }
 
 static void a_device_without_virtual_memory_management_says_what_is_missing(void **state) {
     (void)state;
     struct sp_device *device = NULL;
-    assert_int_equal(sp_device_get(1, &device), poolErrorNotSupported);
+    assert_int_equal(sp_runtime_open(1, &device), poolErrorNotSupported);
     assert_non_null(strstr(poolGetLastErrorDetail(), "VIRTUAL_MEMORY_MANAGEMENT"));
-    assert_int_equal(sp_device_get(0, &device), poolSuccess);
+    assert_int_equal(sp_runtime_open(0, &device), poolSuccess);
 }
 
 static void a_device_that_claims_and_refuses_is_an_error_that_names_the_call(void **state) {
@@ -125,7 +125,7 @@ static void a_failed_start_is_tried_again_and_names_the_call(void **state) {
 static void walking_pools_pins_the_one_it_stands_on(void **state) {
     (void)state;
     struct sp_device *device = NULL;
-    assert_int_equal(sp_device_get(0, &device), poolSuccess);
+    assert_int_equal(sp_runtime_open(0, &device), poolSuccess);
     poolMemPool_t handle = fixture_pool();
     struct sp_pool *inside = fixture_inside(handle);
     fixture_free(fixture_malloc(handle, MIB(1), simulated_stream()), NULL);
@@ -136,7 +136,7 @@ static void walking_pools_pins_the_one_it_stands_on(void **state) {
     assert_int_equal(device->given_up, 1);
     while (pool)
         pool = sp_device_next_pool(device, pool);
-    sp_device_reap(device);
+    sp_given_up_reap(device);
     assert_int_equal(device->given_up, 0);
 }
 

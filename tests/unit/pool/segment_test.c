@@ -309,7 +309,7 @@ static void pools_that_hold_a_little_each_fill_the_device_and_not_the_address_sp
     }
     assert_true(reserved >= 800 * MIB(2) && reserved <= GIB(2));
     assert_true(space <= 4 * reserved);
-    assert_true(sp_space_check(&sp_runtime_next_device(NULL)->space));
+    assert_true(sp_space_check(&sp_device_next(NULL)->space));
 }
 
 #define segment_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)

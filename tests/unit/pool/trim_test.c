@@ -8,6 +8,7 @@
 #include "fault/host_memory.h"
 #include "order/synchronize.h"
 #include "pool/collect.h"
+#include "pool/handle.h"
 #include "pool/settle.h"
 #include "unit/pool/fixture.h"
 
@@ -281,7 +282,7 @@ static void grow_and_trim(void *stream) {
 
 static void ask_what_can_be_released(void *stream) {
     (void)stream;
-    struct sp_pool *pool = sp_pool_from_handle(shared_pool);
+    struct sp_pool *pool = sp_handle_pool(shared_pool);
     for (int i = 0; i < 200; i++)
         sp_pool_releasable(pool);
 }
