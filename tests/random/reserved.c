@@ -6,6 +6,7 @@
 #include "pool/handle.h"
 #include "pool/pool.h"
 #include "pool/runtime.h"
+#include "pool/trim.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"
@@ -115,7 +116,7 @@ static void require_released(const struct thread *thread, struct pool *pool) {
     uint64_t most = round_up(pool, keeping_most(&pool->keeping, occupied(pool)));
     if (pool->keeping.delay > 0 || reserved <= most)
         return;
-    uint64_t releasable = sp_pool_releasable(sp_handle_pool(pool->handle));
+    uint64_t releasable = sp_trim_releasable(sp_handle_pool(pool->handle));
     if (releasable > 0)
         thread_fail(thread,
                     "a synchronise leaves %" PRIu64 " bytes and not %" PRIu64 ", of %" PRIu64

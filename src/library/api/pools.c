@@ -6,7 +6,9 @@
 #include "pool/given_up.h"
 #include "pool/life.h"
 #include "pool/pin.h"
+#include "pool/prime.h"
 #include "pool/statistic.h"
+#include "pool/trim.h"
 
 // A 64-bit process can address no more bytes than this.
 #define LARGEST_POOL ((size_t)1 << 57)
@@ -137,7 +139,7 @@ poolError_t poolMemPoolSetAccess(poolMemPool_t handle, const struct poolMemAcces
         error = pin(handle, &pool);
     if (error != poolSuccess)
         return error;
-    error = descList || count == 0 ? sp_pool_set_access(pool, descList, count)
+    error = descList || count == 0 ? sp_access_change(pool, descList, count)
                                    : sp_fail(poolErrorInvalidValue, "descList is null");
     sp_pin_drop(pool);
     return error;
@@ -153,7 +155,7 @@ poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t h
         error = pin(handle, &pool);
     if (error != poolSuccess)
         return error;
-    error = sp_pool_get_access(pool, location, flags);
+    error = sp_access_read(pool, location, flags);
     sp_pin_drop(pool);
     return error;
 }
@@ -183,7 +185,7 @@ poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
     poolError_t error = enter_memory_call(handle, "trimming", &pool);
     if (error != poolSuccess)
         return error;
-    CUresult trimmed = sp_pool_trim_for_program(pool, minBytesToKeep);
+    CUresult trimmed = sp_trim_for_program(pool, minBytesToKeep);
     sp_pin_drop(pool);
     return trimmed == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(trimmed, "trimming");
 }
@@ -193,7 +195,7 @@ poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {
     poolError_t error = enter_memory_call(handle, "priming", &pool);
     if (error != poolSuccess)
         return error;
-    error = sp_pool_prime(pool, bytes);
+    error = sp_prime(pool, bytes);
     sp_pin_drop(pool);
     return error;
 }

@@ -167,8 +167,8 @@ static void enter(struct change *change, const struct poolMemAccessDesc *desc) {
 
 // --------------------------------------------------------------------------------------- the calls
 
-poolError_t sp_pool_set_access(struct sp_pool *pool, const struct poolMemAccessDesc *list,
-                               size_t count) {
+poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDesc *list,
+                             size_t count) {
     struct change change = {.count = 0};
     for (size_t i = 0; i < count; i++) {
         poolError_t error = check(pool, &list[i]);
@@ -185,8 +185,8 @@ poolError_t sp_pool_set_access(struct sp_pool *pool, const struct poolMemAccessD
     return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "setting the access");
 }
 
-poolError_t sp_pool_get_access(const struct sp_pool *pool, const struct poolMemLocation *location,
-                               enum poolMemAccessFlags *flags) {
+poolError_t sp_access_read(const struct sp_pool *pool, const struct poolMemLocation *location,
+                           enum poolMemAccessFlags *flags) {
     if (location->type != poolMemLocationTypeDevice || !sp_device_exists(location->id))
         return sp_fail(poolErrorInvalidValue, "(%d, %d) is not the location of a device",
                        (int)location->type, location->id);

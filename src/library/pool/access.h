@@ -6,9 +6,9 @@
 
 // As the public calls; the caller holds a pin. Waits for threads that map or unmap memory of the
 // pool.
-poolError_t sp_pool_set_access(struct sp_pool *pool, const struct poolMemAccessDesc *list,
-                               size_t count);
-poolError_t sp_pool_get_access(const struct sp_pool *pool, const struct poolMemLocation *location,
-                               enum poolMemAccessFlags *flags);
+poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDesc *list,
+                             size_t count);
+poolError_t sp_access_read(const struct sp_pool *pool, const struct poolMemLocation *location,
+                           enum poolMemAccessFlags *flags);
 
 #endif

@@ -289,7 +289,7 @@ poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribu
     if (row)
         number = row->read ? row->read(pool) : load(pool, row);
     else if (!sp_statistic_read(pool, attribute, &number) &&
-             !sp_pool_survey(pool, attribute, &number))
+             !sp_survey_gauge(pool, attribute, &number))
         return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
     put_at(attribute, value, number);
     return poolSuccess;

@@ -1,4 +1,5 @@
 #include "pool/given_up.h"
+#include "pool/trim.h"
 
 #include "base/number.h"
 
@@ -243,7 +244,7 @@ static void unclaim(struct sp_pool *pool, bool refused) {
 void sp_given_up_dispose(struct sp_pool *pool) {
     sp_promises_set(pool, poolPromiseNothing);
     sp_bury_at_end(pool);
-    sp_segments_close(pool);
+    sp_segment_close_all(pool);
     sp_lane_free_all(pool);
     sp_device_give_struct(pool);
 }
@@ -253,7 +254,7 @@ void sp_given_up_dispose(struct sp_pool *pool) {
 static void take_apart(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     bool was_live = sp_figures_any_used(pool);
-    CUresult error = sp_pool_trim(pool, 0);
+    CUresult error = sp_trim_to(pool, 0);
     if (!sp_figures_any_used(pool) && sp_load_relaxed(&pool->reserved) == 0) {
         bool promised = (sp_pool_promises(pool) & poolPromiseStreamDestroy) != 0;
         atomic_fetch_sub(&device->given_up, 1);

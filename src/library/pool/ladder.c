@@ -9,12 +9,17 @@
 #include "pool/ask.h"
 #include "pool/collect.h"
 #include "pool/device.h"
+#include "pool/grow.h"
+#include "pool/growth.h"
 #include "pool/keep.h"
 #include "pool/lane.h"
 #include "pool/open_lanes.h"
+#include "pool/plan.h"
 #include "pool/reclaim.h"
+#include "pool/remap.h"
 #include "pool/request.h"
 #include "pool/settle.h"
+#include "pool/trim.h"
 #include "pool/unfenced.h"
 
 #include "base/checked.h"
@@ -172,7 +177,7 @@ static bool could_grow(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     size_t needed = sp_round_up(request->size, pool->device->vmm.granule);
     uint64_t over = over_limit(pool, needed);
-    return (over == 0 || sp_pool_releasable(pool) >= over) &&
+    return (over == 0 || sp_trim_releasable(pool) >= over) &&
            sp_reclaim_could_have(pool->device, sp_request_context(request), needed);
 }
 
@@ -197,7 +202,7 @@ static void apply_threshold_unasked(const struct sp_request *request) {
         return;
     if (is_turn_of_threshold(pool) && sp_synchronize_ask(request->lane->stream) == CUDA_SUCCESS &&
         is_idle(pool) && could_grow(request))
-        sp_pool_trim_to_threshold(pool);
+        sp_trim_at_synchronize(pool);
 }
 
 // Whether the last growth found no memory.
@@ -220,7 +225,7 @@ static const char *lacking(const struct sp_request *request) {
     if (native == CUDA_ERROR_OUT_OF_MEMORY)
         return entry_point;
     sp_lock_acquire(&pool->lock);
-    bool beyond = over_limit(pool, sp_growth_least(request)) > 0;
+    bool beyond = over_limit(pool, sp_plan_least(request)) > 0;
     sp_lock_release(&pool->lock);
     return beyond ? NULL : "";
 }
@@ -250,7 +255,7 @@ static bool make_room(const struct sp_request *request, size_t more) {
     struct sp_pool *pool = request->pool;
     size_t needed = sp_round_up(request->size, pool->device->vmm.granule);
     uint64_t over = over_limit(pool, needed);
-    if (over > 0 && !sp_pool_make_room(pool, over))
+    if (over > 0 && !sp_trim_make_room(pool, over))
         return false;
     return sp_reclaim_until(pool->device, sp_request_context(request), needed, more) || over > 0;
 }

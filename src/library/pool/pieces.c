@@ -1,4 +1,5 @@
 #include "pool/pieces.h"
+#include "pool/plan.h"
 
 #include "pool/device.h"
 
@@ -268,7 +269,7 @@ static bool is_worth_it(const struct sp_request *request, const struct choice *c
         return false;
     if (request->made_order || request->reach == SP_RULE_MADE_ORDERED)
         return missing < request->size;
-    uint64_t otherwise = sp_growth_least(request);
+    uint64_t otherwise = sp_plan_least(request);
     return missing < otherwise - otherwise / SP_SAVING_SHARE;
 }
 

@@ -46,15 +46,15 @@
 #define SP_EXTENT_OWN_MIN ((uint64_t)8 << 20)
 #define SP_EXTENT_OWN_MAX ((uint64_t)48 << 20)
 
-// How the large region grows; see pool/grow.c, and docs/notes/growth.md for what was tried. Extents
-// are powers of two between the bounds, at most this part of the pool, but never less than that
-// part of the request.
+// How the large region grows; see pool/growth.c, and docs/notes/growth.md for what was tried.
+// Extents are powers of two between the bounds, at most this part of the pool, but never less than
+// that part of the request.
 #define SP_EXTENT_MIN         ((uint64_t)4 << 20)
 #define SP_EXTENT_MAX         ((uint64_t)1 << 30)
 #define SP_EXTENTS_OF_POOL    64
 #define SP_EXTENTS_OF_REQUEST 16
 
-// So many pools with memory are many; see is_fair() in pool/grow.c.
+// So many pools with memory are many; see is_fair() in pool/growth.c.
 #define SP_MANY_POOLS 64
 
 // The pool grows, rather than to remap, up to a part more than the most that was ever in use at
@@ -313,34 +313,5 @@ static inline int sp_pool_promises(const struct sp_pool *pool) {
 static inline bool sp_pool_follows_legacy(const struct sp_pool *pool) {
     return !(sp_pool_promises(pool) & poolPromiseNoLegacyOrder);
 }
-
-// Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved,
-// and buries zombies.
-CUresult sp_pool_trim(struct sp_pool *pool, size_t keep);
-
-// What a synchronise does to a pool: it is trimmed to the release threshold if it holds more, and
-// zombies are buried; or the reaper is told to.
-void sp_pool_trim_to_threshold(struct sp_pool *pool);
-
-// The first for the program, which then needs no more than `keep` of what it had primed.
-CUresult sp_pool_trim_for_program(struct sp_pool *pool, size_t keep);
-
-// With the map lock held: releases one extent of what a trim to the threshold would release now.
-// How many bytes that was, 0 for none. The pool was `synchronized` since the last time.
-CUresult sp_pool_trim_extent(struct sp_pool *pool, bool synchronized, uint64_t *released);
-
-// Releases whole free extents of `bytes` or more together, if there are as many; else does nothing.
-// True when something was released.
-bool sp_pool_make_room(struct sp_pool *pool, size_t bytes);
-
-// The bytes that a trim to 0 would release now.
-size_t sp_pool_releasable(struct sp_pool *pool);
-
-// Maps what is missing to `bytes` of free memory, and has synchronises leave it. All or nothing.
-poolError_t sp_pool_prime(struct sp_pool *pool, size_t bytes);
-
-// The value of a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute.
-bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
-const char *sp_gauge_name(enum poolMemPoolAttr attribute);
 
 #endif

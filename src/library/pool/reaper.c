@@ -1,4 +1,5 @@
 #include "pool/reaper.h"
+#include "pool/trim.h"
 
 #include "order/end.h"
 #include "pool/bury.h"
@@ -27,7 +28,7 @@ static enum sp_worker_outcome release_one(struct sp_pool *pool) {
     if (!atomic_exchange(&pool->trim_due, false))
         return SP_WORKER_IDLE;
     bool synchronized = atomic_exchange(&pool->synchronized, false);
-    CUresult error = sp_pool_trim_extent(pool, synchronized, &released);
+    CUresult error = sp_trim_one(pool, synchronized, &released);
     if (released == 0 && error == CUDA_SUCCESS)
         return SP_WORKER_IDLE;
     atomic_store(&pool->trim_due, true);

@@ -1,4 +1,5 @@
 #include "pool/reclaim.h"
+#include "pool/trim.h"
 
 #include "pool/bury.h"
 #include "pool/given_up.h"
@@ -13,14 +14,14 @@ static size_t releasable_on(struct sp_device *device) {
     size_t sum = 0;
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_pool(device, pool)))
-        sum += sp_pool_releasable(pool);
+        sum += sp_trim_releasable(pool);
     return sum;
 }
 
 // Releases up to `bytes` of one pool's free extents; returns how many.
 static size_t release_some(struct sp_pool *pool, size_t bytes) {
     size_t before = sp_load_relaxed(&pool->reserved);
-    sp_pool_trim(pool, sp_excess(before, bytes));
+    sp_trim_to(pool, before > bytes ? before - bytes : 0);
     size_t after = sp_load_relaxed(&pool->reserved);
     return sp_excess(before, after);
 }
@@ -75,7 +76,7 @@ static void after_synchronize_on(struct sp_device *device, const struct sp_strea
     struct sp_pool *pool = NULL;
     while ((pool = sp_device_next_in_use(device, pool))) {
         if (!stream || sp_lane_find(pool, stream->slot))
-            sp_pool_trim_to_threshold(pool);
+            sp_trim_at_synchronize(pool);
     }
     sp_given_up_reap(device);
 }

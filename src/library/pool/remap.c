@@ -1,12 +1,9 @@
-// Remapping: free memory in pieces, made one block by mapping its extents a second time.
-//
-// Under the pool's lock the pieces are chosen (pool/pieces.h) and set aside (BUSY), cut as they
-// will be needed; the lock is given back, the driver is called, and the result is published. What
-// becomes of the pieces is said in pool/loan.h. The map lock, held all the while, keeps other
-// mappers out; whoever finds memory without mapping never waits.
+#include "pool/remap.h"
+
 #include "pool/bury.h"
 #include "pool/device.h"
 #include "pool/figures.h"
+#include "pool/grow.h"
 #include "pool/keep.h"
 #include "pool/later.h"
 #include "pool/loan.h"

@@ -92,40 +92,6 @@ bool sp_block_usable(const struct sp_request *request, const struct sp_block *bl
 // when there is none.
 struct sp_block *sp_take_aside(struct sp_request *request);
 
-// Takes memory out of a kept view, or by mapping free memory that lies in pieces once more, side by
-// side. Sets null when there is not enough of it, or when that would count for more than `time_max`
-// nanoseconds.
-CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block);
-
-// The same with memory that is within reach once the stream has been made to wait for it, whatever
-// it costs; where the pool's policy lets memory be remapped at all. CUDA_ERROR_NOT_FOUND when an
-// event that it needs is there no more.
-CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **block);
-
-// Takes memory by mapping new one, next to free memory where that saves some.
-// CUDA_ERROR_OUT_OF_MEMORY when the device, the host, the address space or the pool's limit has no
-// more; then nothing has changed.
-CUresult sp_grow(struct sp_request *request, struct sp_block **block);
-
-// Whether the pool may hold `size` bytes more without going far beyond the most that its program is
-// known to need.
-bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);
-
-// What sp_grow would have to map at least, next to free memory where that saves some. The pool's
-// lock is held.
-uint64_t sp_growth_least(const struct sp_request *request);
-
-// For a caller who holds the map lock. Maps what is missing to a free block of `bytes` in one
-// piece, a multiple of the granule, next to ready memory where that saves some. Errors as above.
-CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes);
-
-// For a caller who holds the map lock. Maps `bytes` (rounded up to the granule) more as one large
-// block that is BUSY, and neither counted nor published yet; counts it; unmaps it again.
-CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block);
-void sp_grow_count(struct sp_pool *pool, const struct sp_block *block,
-                   uint64_t bytes); // with the pool's lock
-void sp_grow_back(struct sp_pool *pool, struct sp_block *block);
-
 // Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no
 // event behind it any more.
 CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences);

@@ -202,7 +202,7 @@ void sp_segment_tidy(struct sp_segment *segment) {
         sp_view_shrink(&segment->view, left);
 }
 
-void sp_segments_close(struct sp_pool *pool) {
+void sp_segment_close_all(struct sp_pool *pool) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         while (!sp_list_empty(&pool->regions[kind].segments))
             close_segment(segment_at(sp_list_pop_front(&pool->regions[kind].segments)));

@@ -42,6 +42,6 @@ CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes);
 void sp_segment_tidy(struct sp_segment *segment);
 
 // At a pool's end: no memory is mapped. With no lock held.
-void sp_segments_close(struct sp_pool *pool);
+void sp_segment_close_all(struct sp_pool *pool);
 
 #endif

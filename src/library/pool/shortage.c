@@ -1,4 +1,5 @@
 #include "pool/shortage.h"
+#include "pool/plan.h"
 
 #include "base/checked.h"
 #include "base/number.h"
@@ -49,7 +50,7 @@ static bool is_had_by_wait(const struct look *look, const struct sp_block *block
 
 // 0 for a block that isn't free.
 static unsigned part_of(const struct look *look, const struct sp_block *block) {
-    if (!sp_block_is_free(block))
+    if (!sp_survey_is_free(block))
         return 0;
     if (block->tier == &look->pool->regions[look->of_kind.kind].ready)
         return SP_READY;
@@ -144,7 +145,7 @@ static void add_other(const struct look *look, struct sp_room *room, uint64_t be
 static void add_row(const struct look *look, unsigned set, const struct sp_block *last) {
     const struct sp_block *first = look->begin[set];
     struct sp_room *room = &look->rooms[set];
-    struct sp_row_extents extents = sp_row_extents(first, last);
+    struct sp_survey_row extents = sp_survey_row(first, last);
     uint64_t end = sp_block_end(last);
     room->bytes += end - first->address;
     room->whole += extents.whole;
@@ -208,7 +209,7 @@ static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool)
     sp_settle_all(pool);
     look_through_locked(&look);
     if (is_own(&look))
-        shortage->least = sp_growth_least(request);
+        shortage->least = sp_plan_least(request);
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
     sp_lock_release(&pool->lock);
     sp_pool_end_mapping(pool);

@@ -28,7 +28,7 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
 #undef STATISTIC_NAME
     };
     enum sp_statistic statistic = statistic_of(attribute);
-    return statistic < SP_STATISTIC_COUNT ? names[statistic] : sp_gauge_name(attribute);
+    return statistic < SP_STATISTIC_COUNT ? names[statistic] : sp_survey_name(attribute);
 }
 
 // What the lanes served from their own lists, and what their frees recorded, is counted by each of

@@ -34,19 +34,19 @@ static uint64_t whole_between(const struct sp_view *view, uint64_t begin, uint64
 }
 
 // Without the whole ones.
-static struct sp_row_extents ends_of(const struct sp_view *view, uint64_t begin, uint64_t end) {
+static struct sp_survey_row ends_of(const struct sp_view *view, uint64_t begin, uint64_t end) {
     const struct sp_extent *low = sp_view_extent_at(view, begin);
     const struct sp_extent *high = sp_view_extent_at(view, end - 1);
     uint64_t low_end = low->address + low->size;
     bool has_tail = low->address < begin && low_end <= end;
     bool has_front = high->address >= begin && high->address + high->size > end;
-    return (struct sp_row_extents){.tail = has_tail ? low_end - begin : 0,
-                                   .front = has_front ? end - high->address : 0};
+    return (struct sp_survey_row){.tail = has_tail ? low_end - begin : 0,
+                                  .front = has_front ? end - high->address : 0};
 }
 
-struct sp_row_extents sp_row_extents(const struct sp_block *first, const struct sp_block *last) {
+struct sp_survey_row sp_survey_row(const struct sp_block *first, const struct sp_block *last) {
     const struct sp_view *view = &sp_segment_of(first)->view;
-    struct sp_row_extents extents = ends_of(view, first->address, sp_block_end(last));
+    struct sp_survey_row extents = ends_of(view, first->address, sp_block_end(last));
     extents.whole = whole_between(view, first->address, sp_block_end(last));
     return extents;
 }
@@ -84,9 +84,9 @@ static uint64_t end_of(const struct sp_extent *extent) {
 
 static void add_if_free(void *sum, const struct sp_chain *chain, const struct sp_extent *extent) {
     const struct sp_block *block = sp_chain_find(chain, extent->address);
-    while (sp_block_is_free(block) && sp_block_end(block) < end_of(extent))
+    while (sp_survey_is_free(block) && sp_block_end(block) < end_of(extent))
         block = block->next;
-    *(uint64_t *)sum += sp_block_is_free(block) ? extent->size : 0;
+    *(uint64_t *)sum += sp_survey_is_free(block) ? extent->size : 0;
 }
 
 // Pieces that different streams hold back may share an extent that nobody uses any more.
@@ -168,8 +168,8 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
     }
 }
 
-bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
-    if (!sp_gauge_name(attribute))
+bool sp_survey_gauge(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
+    if (!sp_survey_name(attribute))
         return false;
     if (attribute >= poolMemPoolStatLargestFree)
         sp_collect_all(pool); // what the lanes hold free is free
@@ -182,7 +182,7 @@ bool sp_pool_survey(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64
     return read;
 }
 
-const char *sp_gauge_name(enum poolMemPoolAttr attribute) {
+const char *sp_survey_name(enum poolMemPoolAttr attribute) {
     switch (attribute) {
 #define GAUGE_NAME(name, number, text)                                                             \
     case poolMemPoolStat##name:                                                                    \

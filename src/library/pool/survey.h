@@ -14,15 +14,19 @@
 #include "pool/pool.h"
 
 // With the map lock and the pool's lock held, as all here.
-struct sp_row_extents {
+struct sp_survey_row {
     uint64_t whole;
     uint64_t tail, front;
 };
-struct sp_row_extents sp_row_extents(const struct sp_block *first, const struct sp_block *last);
+struct sp_survey_row sp_survey_row(const struct sp_block *first, const struct sp_block *last);
 
 // In no use by anybody, whatever it waits for.
-static inline bool sp_block_is_free(const struct sp_block *block) {
+static inline bool sp_survey_is_free(const struct sp_block *block) {
     return block->tier && block->tier->state == SP_BLOCK_FREE;
 }
+
+// The value of a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute.
+bool sp_survey_gauge(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
+const char *sp_survey_name(enum poolMemPoolAttr attribute);
 
 #endif

@@ -6,6 +6,7 @@
 #include "order/silent.h"
 #include "pool/device.h"
 #include "pool/lane.h"
+#include "pool/remap.h"
 #include "pool/request.h"
 #include "pool/settle.h"
 #include "pool/unfenced.h"

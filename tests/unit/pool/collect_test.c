@@ -9,6 +9,7 @@
 #include "pool/collect.h"
 #include "pool/lane.h"
 #include "pool/settle.h"
+#include "pool/trim.h"
 #include "unit/pool/fixture.h"
 
 static uint64_t cached_blocks(const struct sp_lane *lane) {
@@ -78,10 +79,10 @@ static void the_run_of_a_slab_carries_the_fences_of_all_who_freed_in_it(void **s
         sp_tier_first(&fixture_inside(pool)->regions[SP_REGION_PAGES].unfenced);
     assert_non_null(run);
     assert_int_equal(run->fences.count, 2);
-    assert_int_equal(sp_pool_releasable(fixture_inside(pool)), 0);
+    assert_int_equal(sp_trim_releasable(fixture_inside(pool)), 0);
     fixture_synchronize(a);
     fixture_synchronize(b);
-    assert_int_equal(sp_pool_releasable(fixture_inside(pool)), MIB(2));
+    assert_int_equal(sp_trim_releasable(fixture_inside(pool)), MIB(2));
 }
 
 // An empty slab of which every block was returned, by more streams than a set of fences has room

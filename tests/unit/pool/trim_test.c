@@ -10,6 +10,7 @@
 #include "pool/collect.h"
 #include "pool/handle.h"
 #include "pool/settle.h"
+#include "pool/trim.h"
 #include "unit/pool/fixture.h"
 
 static void freed(poolMemPool_t pool, const size_t *sizes, int count, CUstream stream) {
@@ -108,9 +109,9 @@ static void the_bytes_that_can_be_released_are_those_that_a_trim_releases(void *
     CUstream a = simulated_stream();
     void *kept = fixture_malloc(pool, MIB(1), a);
     freed(pool, (size_t[]){MIB(40), MIB(50), 100}, 3, a);
-    assert_int_equal(sp_pool_releasable(fixture_inside(pool)), 0);
+    assert_int_equal(sp_trim_releasable(fixture_inside(pool)), 0);
     fixture_synchronize(a);
-    size_t releasable = sp_pool_releasable(fixture_inside(pool));
+    size_t releasable = sp_trim_releasable(fixture_inside(pool));
     assert_true(releasable > 0);
     uint64_t reserved = fixture_reserved(pool);
     fixture_trim(pool, 0);
@@ -124,9 +125,9 @@ static void room_is_made_only_if_it_is_enough(void **state) {
     CUstream a = simulated_stream();
     freed(pool, (size_t[]){MIB(64)}, 1, a);
     fixture_synchronize(a);
-    assert_false(sp_pool_make_room(fixture_inside(pool), MIB(66)));
+    assert_false(sp_trim_make_room(fixture_inside(pool), MIB(66)));
     assert_int_equal(fixture_reserved(pool), MIB(64));
-    assert_true(sp_pool_make_room(fixture_inside(pool), MIB(20)));
+    assert_true(sp_trim_make_room(fixture_inside(pool), MIB(20)));
     assert_int_equal(fixture_reserved(pool), MIB(44));
 }
 
@@ -284,7 +285,7 @@ static void ask_what_can_be_released(void *stream) {
     (void)stream;
     struct sp_pool *pool = sp_handle_pool(shared_pool);
     for (int i = 0; i < 200; i++)
-        sp_pool_releasable(pool);
+        sp_trim_releasable(pool);
 }
 
 static void run_role(void *argument) {
