@@ -1,8 +1,10 @@
 #include "fault/scenario.h"
+#include "inside/teardown.h"
+#include "inside/worker.h"
 
 #include <string.h>
 
-#include "pool/check.h"
+#include "inside/check.h"
 #include "pool/collect.h"
 #include "pool/handle.h"
 #include "pool/later.h"
@@ -149,7 +151,7 @@ static poolError_t trim_when_idle(struct scene *scene, enum scene_pool place, si
 static poolError_t synchronise_with_reaper(struct scene *scene, enum scene_stream stream) {
     before_call(scene);
     poolError_t error = poolStreamSynchronize(scene->streams[stream]);
-    sp_worker_rest();
+    inside_worker_rest();
     return after_call(scene, error);
 }
 
@@ -363,7 +365,7 @@ void scene_close(struct scene *scene) {
         REQUIRE(!scene->blocks[i].address);
     drop_ballast(scene);
     scene_check(scene);
-    sp_runtime_teardown();
+    inside_teardown();
     test_unload_kernels();
     REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
     for (unsigned i = 0; i < SCENE_STREAMS; i++)
@@ -405,7 +407,7 @@ void scene_require_state(const struct scene *scene, const struct scene_state *ex
 void scene_check(const struct scene *scene) {
     char why[256] = "";
     for (unsigned i = 0; i < SCENE_POOLS; i++) {
-        if (scene->pools[i] && !sp_pool_check(scene->pools[i], why, sizeof why))
+        if (scene->pools[i] && !inside_check(scene->pools[i], why, sizeof why))
             test_fail(__FILE__, __LINE__, "an invariant of a pool is broken: %s", why);
     }
     test_require_no_complaints();

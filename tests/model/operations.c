@@ -1,10 +1,12 @@
 #include "model/operations.h"
+#include "inside/teardown.h"
+#include "inside/worker.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "inside/check.h"
 #include "model/ledger.h"
-#include "pool/check.h"
 #include "pool/handle.h"
 #include "pool/later.h"
 #include "pool/runtime.h"
@@ -335,7 +337,7 @@ static void do_destroy(struct run *run) {
 
 static uint64_t check_pool(const struct ledger_pool *pool) {
     char why[256] = "";
-    if (!sp_pool_check(pool->handle, why, sizeof why))
+    if (!inside_check(pool->handle, why, sizeof why))
         test_fail(__FILE__, __LINE__, "an invariant of the pool is broken: %s", why);
     struct test_figures figures = test_figures(pool->handle);
     REQUIRE_EQUAL(figures.used, pool->used);
@@ -353,7 +355,7 @@ static void check_all(struct run *run) {
             reserved += check_pool(&run->ledger.pools[i]);
     }
     if (!run->pools_given_up)
-        sp_worker_rest(); // which may stand on one, and then takes it apart
+        inside_worker_rest(); // which may stand on one, and then takes it apart
     uint64_t physical = run->simulated->simcudaMemoryInUse(0) - run->own_bytes;
     if (run->pools_given_up)
         REQUIRE(reserved <= physical);
@@ -449,7 +451,7 @@ static void free_everything(struct run *run) {
 // Everything that the library holds goes back; what is left at the device is this test's own, which
 // goes too.
 static void tear_down(struct run *run) {
-    sp_runtime_teardown();
+    inside_teardown();
     for (unsigned i = 1; i < STREAMS; i++) // 0 is the legacy stream
         DRIVER(run->driver->cuStreamDestroy(run->streams[i]));
     DRIVER(run->driver->cuEventDestroy(run->event));

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "pool/check.h"
+#include "inside/check.h"
 #include "pool/handle.h"
 #include "pool/pool.h"
 #include "random/operations.h"
@@ -131,7 +131,7 @@ void world_require_no_wrong_words(struct world *world, struct thread *thread) {
 void thread_require_order(const struct thread *thread) {
     char why[256] = "";
     for (uint64_t i = 0; i < thread->world->plan.pools; i++) {
-        if (!sp_pool_check(thread->world->pools[i].handle, why, sizeof why))
+        if (!inside_check(thread->world->pools[i].handle, why, sizeof why))
             thread_fail(thread, "the pool is not in order: %s", why);
     }
 }

@@ -1,8 +1,9 @@
 #include "stress/crew.h"
+#include "inside/teardown.h"
 
 #include <sched.h>
 
-#include "pool/check.h"
+#include "inside/check.h"
 #include "pool/runtime.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -78,7 +79,7 @@ void crew_close(struct crew *crew) {
 
 static void require_sound(poolMemPool_t pool) {
     char why[256] = "";
-    if (!sp_pool_check(pool, why, sizeof why))
+    if (!inside_check(pool, why, sizeof why))
         test_fail(__FILE__, __LINE__, "an invariant of the pool is broken: %s", why);
 }
 
@@ -92,7 +93,7 @@ void crew_require_all_back(poolMemPool_t pool) {
     REQUIRE_EQUAL(test_reserved(pool), 0);
     test_unload_kernels();
     REQUIRE_EQUAL(test_require_simulated()->simcudaMemoryInUse(0), 0);
-    sp_runtime_teardown();
+    inside_teardown();
     test_require_no_leaks();
 }
 

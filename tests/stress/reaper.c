@@ -1,4 +1,5 @@
 // Rows in which the library's own thread works beside those of the program.
+#include "inside/worker.h"
 #include "pool/later.h"
 
 #include <stdio.h>
@@ -142,7 +143,7 @@ void row_pools_end_while_the_reaper_works(void) {
     crew_start(&crew, live_a_pools_life, 60);
     crew_join(&crew);
     crew_close(&crew);
-    sp_worker_rest();
+    inside_worker_rest();
     crew_require_all_back(test_default_pool(0));
 }
 

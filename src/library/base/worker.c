@@ -1,7 +1,7 @@
-#include "base/worker.h"
+#include "base/worker_state.h"
 
-#include "base/fork.h"
 #include "base/condition.h"
+#include "base/fork.h"
 #include "base/thread.h"
 #include "base/time.h"
 
@@ -18,57 +18,44 @@
 // A process that ends waits so long for the last visit at most.
 #define PATIENCE_AT_EXIT_S 2
 
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t changed; // `called` or `ending` was set; by the monotonic clock
-    pthread_cond_t rested;
-    bool ready; // `changed` is made, and the handler at exit registered
-    bool started;
-    bool ending;
-    bool called; // there is something new since the round began
-    bool resting;
-    struct sp_chore *visited;       // at this moment, or null
-    enum sp_worker_outcome outcome; // of the last round
-    pthread_t thread;
-    struct sp_list chores; // the queue
-} worker = {
+struct sp_worker sp_worker = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .rested = PTHREAD_COND_INITIALIZER,
-    .chores = {&worker.chores, &worker.chores},
+    .chores = {&sp_worker.chores, &sp_worker.chores},
 };
 
 // ----------------------------------------------------------------------------------------- a round
 
 static size_t count_chores(void) {
     size_t count = 0;
-    SP_LIST_FOR_EACH(link, &worker.chores)
+    SP_LIST_FOR_EACH(link, &sp_worker.chores)
         count++;
     return count;
 }
 
 static enum sp_worker_outcome visit_unlocked(struct sp_chore *chore, bool insists) {
-    pthread_mutex_unlock(&worker.lock);
+    pthread_mutex_unlock(&sp_worker.lock);
     enum sp_worker_outcome outcome = chore->visit(chore, insists);
-    pthread_mutex_lock(&worker.lock);
+    pthread_mutex_lock(&sp_worker.lock);
     return outcome;
 }
 
 // A chore that was called for during its visit is in the queue already.
 static enum sp_worker_outcome visit_next_locked(void) {
-    struct sp_list *link = sp_list_pop_front(&worker.chores);
-    worker.visited = SP_CONTAINER_OF(link, struct sp_chore, link);
+    struct sp_list *link = sp_list_pop_front(&sp_worker.chores);
+    sp_worker.visited = SP_CONTAINER_OF(link, struct sp_chore, link);
     enum sp_worker_outcome outcome =
-        visit_unlocked(worker.visited, worker.outcome == SP_WORKER_BUSY);
-    worker.visited = NULL;
-    pthread_cond_broadcast(&worker.rested);
+        visit_unlocked(sp_worker.visited, sp_worker.outcome == SP_WORKER_BUSY);
+    sp_worker.visited = NULL;
+    pthread_cond_broadcast(&sp_worker.rested);
     if (outcome != SP_WORKER_IDLE && sp_list_empty(link))
-        sp_list_push_back(&worker.chores, link);
+        sp_list_push_back(&sp_worker.chores, link);
     return outcome;
 }
 
 static enum sp_worker_outcome round_locked(void) {
     enum sp_worker_outcome most = SP_WORKER_IDLE;
-    for (size_t left = count_chores(); left > 0 && !worker.ending; left--) {
+    for (size_t left = count_chores(); left > 0 && !sp_worker.ending; left--) {
         enum sp_worker_outcome outcome = visit_next_locked();
         most = outcome > most ? outcome : most;
     }
@@ -79,7 +66,7 @@ static enum sp_worker_outcome round_locked(void) {
 
 static void pause_locked(uint64_t nanoseconds) {
     uint64_t end = sp_time_now() + nanoseconds;
-    while (!worker.ending && sp_condition_wait_until(&worker.changed, &worker.lock, end))
+    while (!sp_worker.ending && sp_condition_wait_until(&sp_worker.changed, &sp_worker.lock, end))
         ;
 }
 
@@ -87,58 +74,58 @@ static void pause_locked(uint64_t nanoseconds) {
 static bool await_call_locked(void) {
     uint64_t end = sp_time_now() + IDLE_MAX;
     bool in_time = true;
-    while (!worker.called && !worker.ending && in_time)
-        in_time = sp_condition_wait_until(&worker.changed, &worker.lock, end);
-    return worker.called || worker.ending;
+    while (!sp_worker.called && !sp_worker.ending && in_time)
+        in_time = sp_condition_wait_until(&sp_worker.changed, &sp_worker.lock, end);
+    return sp_worker.called || sp_worker.ending;
 }
 
 static bool rest_locked(uint64_t pause) {
     bool goes_on = true;
-    worker.resting = true;
-    pthread_cond_broadcast(&worker.rested);
-    if (worker.outcome != SP_WORKER_IDLE)
+    sp_worker.resting = true;
+    pthread_cond_broadcast(&sp_worker.rested);
+    if (sp_worker.outcome != SP_WORKER_IDLE)
         pause_locked(pause);
-    if (worker.outcome <= SP_WORKER_PENDING)
+    if (sp_worker.outcome <= SP_WORKER_PENDING)
         goes_on = await_call_locked();
-    worker.resting = false;
+    sp_worker.resting = false;
     return goes_on;
 }
 
 // Nobody joins the thread then.
 static void end_idle_locked(void) {
-    worker.started = false;
+    sp_worker.started = false;
     pthread_detach(pthread_self());
-    pthread_cond_broadcast(&worker.rested);
+    pthread_cond_broadcast(&sp_worker.rested);
 }
 
 static void *run(void *unused) {
     uint64_t pause = PAUSE_MIN;
     bool goes_on = true;
-    pthread_mutex_lock(&worker.lock);
-    while (goes_on && !worker.ending) {
-        worker.called = false;
-        worker.outcome = round_locked();
-        if (worker.outcome == SP_WORKER_PROGRESS || worker.outcome == SP_WORKER_IDLE)
+    pthread_mutex_lock(&sp_worker.lock);
+    while (goes_on && !sp_worker.ending) {
+        sp_worker.called = false;
+        sp_worker.outcome = round_locked();
+        if (sp_worker.outcome == SP_WORKER_PROGRESS || sp_worker.outcome == SP_WORKER_IDLE)
             pause = PAUSE_MIN;
-        if (worker.outcome == SP_WORKER_PROGRESS)
+        if (sp_worker.outcome == SP_WORKER_PROGRESS)
             continue;
         goes_on = rest_locked(pause);
         pause = pause < PAUSE_MAX ? 2 * pause : pause;
     }
-    if (!goes_on && !worker.ending)
+    if (!goes_on && !sp_worker.ending)
         end_idle_locked();
-    pthread_mutex_unlock(&worker.lock);
+    pthread_mutex_unlock(&sp_worker.lock);
     return unused;
 }
 
 // -------------------------------------------------------------------------------- its life and end
 
 static bool end(void) {
-    pthread_mutex_lock(&worker.lock);
-    bool started = worker.started;
-    worker.ending = true;
-    pthread_cond_broadcast(&worker.changed);
-    pthread_mutex_unlock(&worker.lock);
+    pthread_mutex_lock(&sp_worker.lock);
+    bool started = sp_worker.started;
+    sp_worker.ending = true;
+    pthread_cond_broadcast(&sp_worker.changed);
+    pthread_mutex_unlock(&sp_worker.lock);
     return started;
 }
 
@@ -150,27 +137,27 @@ static void end_at_exit(void) {
     if (sp_fork_is_child() || !end() || clock_gettime(CLOCK_REALTIME, &until) != 0)
         return;
     until.tv_sec += PATIENCE_AT_EXIT_S;
-    pthread_timedjoin_np(worker.thread, NULL, &until);
+    pthread_timedjoin_np(sp_worker.thread, NULL, &until);
 }
 
 static bool make_ready_locked(void) {
-    if (!worker.ready)
-        worker.ready = sp_condition_init(&worker.changed) && atexit(end_at_exit) == 0;
-    return worker.ready;
+    if (!sp_worker.ready)
+        sp_worker.ready = sp_condition_init(&sp_worker.changed) && atexit(end_at_exit) == 0;
+    return sp_worker.ready;
 }
 
 static bool start_locked(void) {
-    if (worker.started || worker.ending)
-        return !worker.ending;
-    worker.started = make_ready_locked() && sp_thread_start(&worker.thread, run, NULL);
-    return worker.started;
+    if (sp_worker.started || sp_worker.ending)
+        return !sp_worker.ending;
+    sp_worker.started = make_ready_locked() && sp_thread_start(&sp_worker.thread, run, NULL);
+    return sp_worker.started;
 }
 
 static void wake_locked(void) {
-    if (worker.called)
+    if (sp_worker.called)
         return;
-    worker.called = true;
-    pthread_cond_signal(&worker.changed);
+    sp_worker.called = true;
+    pthread_cond_signal(&sp_worker.changed);
 }
 
 // ----------------------------------------------------------------------------------------- callers
@@ -182,53 +169,29 @@ void sp_chore_init(struct sp_chore *chore,
 }
 
 bool sp_worker_call(struct sp_chore *chore) {
-    pthread_mutex_lock(&worker.lock);
+    pthread_mutex_lock(&sp_worker.lock);
     bool started = start_locked();
     if (started && sp_list_empty(&chore->link))
-        sp_list_push_back(&worker.chores, &chore->link);
+        sp_list_push_back(&sp_worker.chores, &chore->link);
     if (started)
         wake_locked();
-    pthread_mutex_unlock(&worker.lock);
+    pthread_mutex_unlock(&sp_worker.lock);
     return started;
 }
 
 // The thread may have ended since the chores were put into the queue. The chore that is visited is
 // in no queue.
 void sp_worker_wake(void) {
-    pthread_mutex_lock(&worker.lock);
-    if ((worker.visited || !sp_list_empty(&worker.chores)) && start_locked())
+    pthread_mutex_lock(&sp_worker.lock);
+    if ((sp_worker.visited || !sp_list_empty(&sp_worker.chores)) && start_locked())
         wake_locked();
-    pthread_mutex_unlock(&worker.lock);
+    pthread_mutex_unlock(&sp_worker.lock);
 }
 
 void sp_worker_await(bool (*matters)(const struct sp_chore *chore)) {
-    pthread_mutex_lock(&worker.lock);
-    while (worker.visited && matters(worker.visited) && !worker.ending &&
-           !pthread_equal(pthread_self(), worker.thread))
-        pthread_cond_wait(&worker.rested, &worker.lock);
-    pthread_mutex_unlock(&worker.lock);
-}
-
-// --------------------------------------------------------------------------------------- for tests
-
-static bool is_at_rest_locked(void) {
-    return worker.resting && !worker.called && worker.outcome != SP_WORKER_BUSY;
-}
-
-void sp_worker_rest(void) {
-    pthread_mutex_lock(&worker.lock);
-    while (worker.started && !is_at_rest_locked())
-        pthread_cond_wait(&worker.rested, &worker.lock);
-    pthread_mutex_unlock(&worker.lock);
-}
-
-void sp_worker_stop(void) {
-    if (end())
-        pthread_join(worker.thread, NULL);
-    while (sp_list_pop_front(&worker.chores))
-        ;
-    worker.started = false;
-    worker.ending = false;
-    worker.called = false;
-    worker.outcome = SP_WORKER_IDLE;
+    pthread_mutex_lock(&sp_worker.lock);
+    while (sp_worker.visited && matters(sp_worker.visited) && !sp_worker.ending &&
+           !pthread_equal(pthread_self(), sp_worker.thread))
+        pthread_cond_wait(&sp_worker.rested, &sp_worker.lock);
+    pthread_mutex_unlock(&sp_worker.lock);
 }

@@ -48,9 +48,4 @@ void sp_worker_wake(void);
 // held. Returns at once for the worker itself. No lock is held.
 void sp_worker_await(bool (*matters)(const struct sp_chore *chore));
 
-// For tests. Waits until the worker has done what it can do now; and ends it, with an empty queue,
-// so that the next call starts it again.
-void sp_worker_rest(void);
-void sp_worker_stop(void);
-
 #endif

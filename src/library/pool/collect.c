@@ -228,13 +228,3 @@ void sp_collect_all(struct sp_pool *pool) {
     sp_settle_all(pool);
     sp_lock_release(&pool->lock);
 }
-
-void sp_collect_free_slabs(struct sp_pool *pool) {
-    SP_LIST_FOR_EACH(lane_link, &pool->lanes) {
-        struct sp_lane *lane = SP_CONTAINER_OF(lane_link, struct sp_lane, link);
-        while (!sp_list_empty(&lane->owned_slabs)) {
-            struct sp_list *link = sp_list_pop_front(&lane->owned_slabs);
-            sp_slab_destroy(SP_CONTAINER_OF(link, struct sp_slab, owned_link));
-        }
-    }
-}

@@ -39,7 +39,4 @@ void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_se
 // the slab.
 void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
 
-// For tests: gives back the slabs of a pool whose memory is gone.
-void sp_collect_free_slabs(struct sp_pool *pool);
-
 #endif

@@ -192,18 +192,10 @@ void sp_given_up_add_locked(struct sp_pool *pool) {
     make_due(pool);
 }
 
-void sp_given_up_forget(struct sp_pool *pool) {
-    sp_lock_acquire(&pool->device->lock);
-    stop_waiting(pool);
-    leave_due(pool);
-    sp_device_hide_locked(pool);
-    sp_lock_release(&pool->device->lock);
-}
-
 // ------------------------------------------------------------------------------------ taking apart
 
-// So that one thread at a time takes it apart. No walk finds it, for none stands on it.
-static bool claim_locked(struct sp_pool *pool) {
+// No walk finds the pool then, for none stands on it.
+bool sp_given_up_claim_locked(struct sp_pool *pool) {
     if (pool->stage != SP_POOL_GIVEN_UP || pool->pins > 0)
         return false;
     pool->stage = SP_POOL_CLAIMED;
@@ -222,7 +214,7 @@ static struct sp_pool *claim_due(struct sp_device *device, uint32_t *left) {
     while (!claimed && *left > 0 && !sp_list_empty(&device->due)) {
         struct sp_pool *pool = SP_CONTAINER_OF(device->due.next, struct sp_pool, due);
         (*left)--;
-        if (claim_locked(pool)) {
+        if (sp_given_up_claim_locked(pool)) {
             claimed = pool;
         } else { // behind the others
             sp_list_remove(&pool->due);
@@ -280,7 +272,7 @@ static void look_later_locked(struct sp_pool *pool) {
 // left to those who come later.
 void sp_given_up_reap_pool(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_acquire(&device->lock);
-    bool claimed = claim_locked(pool);
+    bool claimed = sp_given_up_claim_locked(pool);
     if (!claimed)
         look_later_locked(pool);
     sp_lock_release(&device->lock);

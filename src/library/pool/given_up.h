@@ -46,11 +46,12 @@ void sp_given_up_reap_all(struct sp_device *device);
 // it leaves. No lock is held.
 void sp_given_up_await_worker(void);
 
+// Claims a pool that is given up and on which no thread stands: one thread at a time takes it
+// apart. False when it can't be claimed. With the device's lock held.
+bool sp_given_up_claim_locked(struct sp_pool *pool);
+
 // Ends a pool that is in no list of its device any more but that of its pools, and has no memory
 // mapped.
 void sp_given_up_dispose(struct sp_pool *pool);
-
-// For tests: a pool that is about to be demolished waits for nothing any more.
-void sp_given_up_forget(struct sp_pool *pool);
 
 #endif

@@ -2,15 +2,12 @@
 
 #include "pool/ask.h"
 #include "pool/attributes.h"
-#include "pool/bury.h"
-#include "pool/collect.h"
 #include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/given_up.h"
 #include "pool/handle.h"
 #include "pool/keep.h"
 #include "pool/lane.h"
-#include "pool/loan.h"
 #include "pool/open_lanes.h"
 #include "pool/promises.h"
 #include "pool/reaper.h"
@@ -168,40 +165,4 @@ bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     if (sp_load_acquire(&device->given_up) > 0)
         sp_given_up_await_worker();
     return true;
-}
-
-void sp_pool_demolish(struct sp_pool *pool) {
-    sp_handle_withdraw(pool, pool->handle);
-    sp_bury_at_end(pool);
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
-            struct sp_view *view = &SP_CONTAINER_OF(link, struct sp_segment, link)->view;
-            struct sp_extent *extent = sp_view_extent_from(view, 0);
-            while (extent) {
-                struct sp_extent *next = sp_view_extent_next(extent);
-                sp_view_unmap(view, extent);
-                extent = next;
-            }
-        }
-    }
-    sp_collect_free_slabs(pool);
-    sp_given_up_forget(pool);
-    sp_given_up_dispose(pool);
-}
-
-static void free_lane_tables(struct sp_lane_table *table) {
-    while (table) {
-        struct sp_lane_table *smaller = table->smaller;
-        free(table);
-        table = smaller;
-    }
-}
-
-void sp_device_free_pool_structs(struct sp_device *device) {
-    while (!sp_list_empty(&device->spare_pools)) {
-        struct sp_pool *pool =
-            SP_CONTAINER_OF(sp_list_pop_front(&device->spare_pools), struct sp_pool, link);
-        free_lane_tables(atomic_load(&pool->lane_table));
-        free(pool);
-    }
 }

@@ -21,9 +21,4 @@ bool sp_life_make_current(struct sp_pool *pool, poolMemPool_t handle);
 // when another thread has done so already.
 bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle);
 
-// For tests: unmaps everything of the pool, whatever is live; and then gives the device's structs
-// back to the system.
-void sp_pool_demolish(struct sp_pool *pool);
-void sp_device_free_pool_structs(struct sp_device *device);
-
 #endif

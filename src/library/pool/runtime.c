@@ -2,17 +2,10 @@
 
 #include "order/registry.h"
 #include "pool/given_up.h"
-#include "pool/lane.h"
 #include "pool/life.h"
 #include "pool/reclaim.h"
 
 #include "base/options.h"
-#include "order/context.h"
-#include "order/context_wait.h"
-#include "order/event.h"
-#include "order/sentinel.h"
-
-#include <string.h>
 
 _Atomic bool sp_runtime_started;
 
@@ -109,33 +102,4 @@ poolError_t sp_runtime_open(int ordinal, struct sp_device **device) {
     poolError_t error = open_locked(*device, ordinal);
     sp_lock_release(&(*device)->open_lock);
     return error;
-}
-
-// --------------------------------------------------------------------------------------- for tests
-
-static void close_device(struct sp_device *device) {
-    while (!sp_list_empty(&device->pools))
-        sp_pool_demolish(SP_CONTAINER_OF(device->pools.next, struct sp_pool, link));
-    sp_device_free_pool_structs(device);
-    sp_space_close(&device->space);
-    struct sp_primary primary = device->primary; // its events and streams are closed later
-    memset(device, 0, sizeof *device);
-    device->primary = primary;
-}
-
-void sp_runtime_teardown(void) {
-    sp_worker_stop();
-    sp_context_wait_end_all();
-    struct sp_device *device = NULL;
-    while ((device = sp_device_next(device)))
-        close_device(device);
-    sp_event_close_all();
-    sp_registry_close();
-    for (int ordinal = 0; ordinal < sp_device_count; ordinal++)
-        sp_primary_release(&sp_devices[ordinal].primary, ordinal);
-    sp_sentinel_close_all();
-    sp_page_map_clear();
-    sp_device_count = 0;
-    atomic_store(&sp_reclaim_heard_synchronize, false);
-    atomic_store(&sp_runtime_started, false);
 }

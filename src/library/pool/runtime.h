@@ -22,8 +22,4 @@ static inline poolError_t sp_runtime_enter(void) {
 // An open device. poolErrorInvalidValue for an ordinal that there isn't.
 poolError_t sp_runtime_open(int ordinal, struct sp_device **device);
 
-// For tests, with no other thread about: unmaps and frees everything that the library holds,
-// address ranges and events included, and is as it was before the first call.
-void sp_runtime_teardown(void);
-
 #endif

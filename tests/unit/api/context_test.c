@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "inside/teardown.h"
 #include "unit/pool/fixture.h"
 
 #include "api/api.h"
@@ -282,7 +283,7 @@ static void every_fresh_thread_is_given_the_same_context_and_it_is_retained_once
     assert_non_null(contexts[0]);
     assert_int_equal(retains(), before + 1);
     assert_true(is_active(1));
-    sp_runtime_teardown(); // gives one reference back
+    inside_teardown(); // gives one reference back
     assert_false(is_active(1));
 }
 
@@ -293,7 +294,7 @@ static void the_context_outlives_every_reference_of_the_program(void **state) {
     assert_int_equal(sp_driver->cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
     assert_true(is_active(0));
     assert_int_equal(call_malloc(NULL), poolSuccess);
-    sp_runtime_teardown();
+    inside_teardown();
     assert_false(is_active(0));
     use(NULL);
 }
@@ -318,7 +319,7 @@ static void a_context_that_was_reset_is_retained_anew(void **state) {
     assert_int_equal(retains(), before + 2);
     assert_int_equal(sp_driver->cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
     assert_true(is_active(0));
-    sp_runtime_teardown();
+    inside_teardown();
     assert_false(is_active(0));
     use(NULL);
 }
@@ -331,7 +332,7 @@ static void what_was_reset_is_not_released_at_the_end(void **state) {
     use(NULL);
     assert_int_equal(sp_driver->cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&others, 0), CUDA_SUCCESS);
-    sp_runtime_teardown();
+    inside_teardown();
     assert_true(is_active(0));
     assert_int_equal(sp_driver->cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
     assert_false(is_active(0));

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/worker.h"
+#include "inside/worker.h"
 
 // A chore whose visits have the outcomes of a script, and then that of its last line.
 struct scripted {
@@ -45,13 +46,13 @@ static void script(struct scripted *scripted, unsigned length,
 
 static int stop(void **state) {
     (void)state;
-    sp_worker_stop();
+    inside_worker_stop();
     return 0;
 }
 
 static void call_and_rest(struct scripted *scripted) {
     assert_true(sp_worker_call(&scripted->chore));
-    sp_worker_rest();
+    inside_worker_rest();
 }
 
 static void a_chore_is_visited_by_another_thread_once_for_a_call(void **state) {
@@ -87,7 +88,7 @@ static void a_pending_chore_is_visited_again_once_the_worker_is_woken(void **sta
     call_and_rest(&first);
     assert_int_equal(first.visits, 1);
     sp_worker_wake();
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(first.visits, 2);
 }
 
@@ -108,9 +109,9 @@ static void a_wake_with_nothing_to_do_starts_no_thread(void **state) {
     (void)state;
     SCRIPT(&first, SP_WORKER_IDLE);
     call_and_rest(&first);
-    sp_worker_stop();
+    inside_worker_stop();
     sp_worker_wake();
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(first.visits, 1);
 }
 
@@ -126,7 +127,7 @@ static void a_chore_that_is_refused_is_tried_again_with_no_call(void **state) {
     SCRIPT(&first, SP_WORKER_REFUSED, SP_WORKER_REFUSED, SP_WORKER_IDLE);
     assert_true(sp_worker_call(&first.chore));
     await_visits(&first, 3);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(first.visits, 3);
     assert_int_equal(first.insisting, 0);
 }

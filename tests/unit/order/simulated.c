@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "inside/teardown.h"
 #include "unit/order/simulated.h"
 
 #include "pool/runtime.h"
@@ -40,7 +41,7 @@ int simulated_teardown(void **state) {
     (void)state;
     simcudaFailClear();
     simcudaCompleteAll();
-    sp_runtime_teardown();
+    inside_teardown();
     uint64_t reports = simcudaReportCount(NULL);
     for (uint64_t i = 0; i < reports; i++)
         print_error("%s: %s\n", simcudaReportName(i), simcudaReportText(i));

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "pool/check.h"
+#include "inside/check.h"
 #include "pool/collect.h"
 #include "pool/lane.h"
 #include "pool/quick.h"
@@ -39,7 +39,7 @@ static int setup(void **state) {
 
 static void assert_wrong(const char *part_of_why) {
     char why[256] = "";
-    assert_false(sp_pool_check(pool, why, sizeof why));
+    assert_false(inside_check(pool, why, sizeof why));
     if (!strstr(why, part_of_why))
         print_error("it says: %s\n", why);
     assert_non_null(strstr(why, part_of_why));
@@ -77,7 +77,7 @@ static void a_pool_that_was_used_is_in_order(void **state) {
 static void what_is_no_pool_is_not_in_order(void **state) {
     (void)state;
     char why[256] = "";
-    assert_false(sp_pool_check(NULL, why, sizeof why));
+    assert_false(inside_check(NULL, why, sizeof why));
     assert_string_equal(why, "not a pool");
 }
 
@@ -157,7 +157,7 @@ static void an_extent_that_reaches_into_a_hole_is_found(void **state) {
     extent->size += MIB(2);
     count_mapped((int64_t)MIB(2));
     inside->reserved_high += MIB(2);
-    bool in_order = sp_pool_check(pool, why, sizeof why);
+    bool in_order = inside_check(pool, why, sizeof why);
     extent->size -= MIB(2);
     count_mapped(-(int64_t)MIB(2));
     inside->reserved_high -= MIB(2);

@@ -7,8 +7,8 @@
 
 #include "unit/pool/fixture.h"
 
+#include "inside/check.h"
 #include "order/resolve.h"
-#include "pool/check.h"
 #include "pool/handle.h"
 #include "pool/lane.h"
 
@@ -26,7 +26,7 @@ static bool all_pools_are_in_order(void) {
     for (struct sp_device *d = sp_device_next(NULL); d; d = sp_device_next(d)) {
         SP_LIST_FOR_EACH(link, &d->pools) {
             const struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, link);
-            if (pool->destroyed || sp_pool_check(pool->handle, why, sizeof why))
+            if (pool->destroyed || inside_check(pool->handle, why, sizeof why))
                 continue;
             print_error("a pool is not in order: %s\n", why);
             return false;
@@ -125,7 +125,7 @@ uint64_t fixture_used(poolMemPool_t pool) {
 
 void fixture_check(poolMemPool_t pool) {
     char why[256] = "";
-    bool in_order = sp_pool_check(pool, why, sizeof why);
+    bool in_order = inside_check(pool, why, sizeof why);
     assert_string_equal(why, "");
     assert_true(in_order);
 }

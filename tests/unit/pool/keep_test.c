@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "inside/worker.h"
 #include "pool/keep.h"
 #include "pool/later.h"
 #include "unit/pool/fixture.h"
@@ -324,18 +325,18 @@ static void the_reaper_holds_and_releases_the_same(void **state) {
     CUstream a = simulated_stream();
     fixture_set_flag(pool, poolMemPoolAttrTrimByReaper, 1);
     use_and_synchronize(pool, GIB(1), a);
-    sp_worker_rest();
+    inside_worker_rest();
     uint64_t calls = mapping_calls();
     for (int i = 0; i < 5; i++) {
         use_and_synchronize(pool, GIB(1), a);
-        sp_worker_rest();
+        inside_worker_rest();
     }
     assert_int_equal(mapping_calls(), calls);
     fixture_synchronize(a);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(fixture_reserved(pool), GIB(1));
     fixture_synchronize(a);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(fixture_reserved(pool), 0);
 }
 

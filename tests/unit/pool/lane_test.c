@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fault/host_memory.h"
+#include "inside/teardown.h"
 #include "pool/lane.h"
 #include "pool/life.h"
 #include "pool/unfenced.h"
@@ -104,7 +105,7 @@ static void a_lane_that_is_used_again_has_nothing_of_its_last_pool(void **state)
     fixture_free(fixture_malloc(pool, MIB(3), a), a);
     fixture_free(fixture_malloc(pool, 100, a), a);
     struct sp_lane *lane = fixture_lane(pool, a);
-    sp_pool_demolish(fixture_inside(pool));
+    inside_demolish(fixture_inside(pool));
     pool = fixture_pool();
     assert_ptr_equal(fixture_lane(pool, a), lane);
     assert_int_equal(lane->quick_used, 0);

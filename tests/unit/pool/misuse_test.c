@@ -10,7 +10,7 @@
 #include "unit/heap/random.h"
 #include "unit/pool/fixture.h"
 
-#include "pool/check.h"
+#include "inside/check.h"
 
 // Frees of what isn't live, between all that a program does: each is refused with a clear error and
 // changes nothing, whatever has become of the address meanwhile. And with one thread every figure

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "inside/worker.h"
 #include "pool/later.h"
 #include "unit/pool/fixture.h"
 
@@ -258,7 +259,7 @@ static void the_reaper_leaves_what_was_primed(void **state) {
     allocate(pool, MIB(64), 0, 3, a);
     release(3, a);
     fixture_synchronize(a);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(fixture_reserved(pool), MIB(64));
 }
 

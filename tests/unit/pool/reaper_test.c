@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "inside/worker.h"
 #include "pool/collect.h"
 #include "pool/lane.h"
 #include "pool/later.h"
@@ -44,7 +45,7 @@ static int setup_scheduled(void **state) {
 }
 
 static int teardown(void **state) {
-    sp_worker_stop(); // it may be at a pool that a test gave up
+    inside_worker_stop(); // it may be at a pool that a test gave up
     return fixture_teardown(state);
 }
 
@@ -79,7 +80,7 @@ static void make_zombie(void) {
 }
 
 static void assert_buried_by_reaper(void) {
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(inside->zombie_count, 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombiesBuried), 1);
     assert_true(fixture_attribute(pool, poolMemPoolStatReaperTime) > 0);
@@ -94,7 +95,7 @@ static void assert_buried_here(void) {
 static void a_zombie_is_buried_once_a_synchronise_has_shown_its_work_complete(void **state) {
     (void)state;
     make_zombie();
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(inside->zombie_count, 1);
     fixture_synchronize(a);
     assert_buried_by_reaper();
@@ -115,7 +116,7 @@ static void a_view_that_a_trim_takes_the_memory_from_is_buried(void **state) {
     fixture_set(pool, poolMemPoolAttrReleaseThreshold, 0);
     fixture_synchronize(a);
     assert_int_equal(fixture_reserved(pool), 2 * PIECE);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombies), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatAddressSpace), space - 2 * PIECE);
@@ -126,7 +127,7 @@ static void a_view_that_a_trim_takes_the_memory_from_is_buried(void **state) {
 static void whoever_learns_of_it_wakes_the_reaper(void **state) {
     (void)state;
     make_zombie();
-    sp_worker_rest();
+    inside_worker_rest();
     simulated_finish(a);
     sleep_for(5);
     assert_int_equal(inside->zombie_count, 1); // nobody has asked
@@ -219,7 +220,7 @@ static void the_pools_end_buries_the_rest(void **state) {
 static void an_ended_reaper_is_started_again(void **state) {
     (void)state;
     make_zombie();
-    sp_worker_stop();
+    inside_worker_stop();
     fixture_synchronize(a);
     assert_int_equal(inside->zombie_count, 1);
     assert_true(sp_later_call(inside));
@@ -252,7 +253,7 @@ static void a_trim_that_is_left_to_the_reaper_ends_at_the_threshold(void **state
         fixture_synchronize(a);
         for (int looks = 0; looks < 10000000 && fixture_reserved(pool) > thresholds[i]; looks++)
             assert_in_range(fixture_reserved(pool), thresholds[i], POOL);
-        sp_worker_rest();
+        inside_worker_rest();
         assert_int_equal(fixture_reserved(pool), thresholds[i]);
         assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesReleasedByReaper),
                          POOL - thresholds[i]);
@@ -279,7 +280,7 @@ static void keep_reaper_off(void) {
 static void let_reaper_in(void) {
     sp_lock_set_hook(NULL);
     kept_off = false;
-    sp_worker_rest();
+    inside_worker_rest();
 }
 
 static void memory_that_waits_for_the_reaper_is_reserved_and_can_be_had_again(void **state) {
@@ -317,7 +318,7 @@ static void a_trim_is_due_only_once_the_reaper_can_see_why(void **state) {
     leave_trims_to_reaper(0);
     free_all();
     assert_true(sp_later_call(inside)); // so that its thread is there
-    sp_worker_rest();
+    inside_worker_rest();
     keep_reaper_off();
     due_too_early = false;
     step_through(take_trim, look_at_trim);
@@ -354,7 +355,7 @@ static void each_synchronise_has_its_trim_however_often_the_reaper_was_called(vo
         fixture_synchronize(a);
         if (i % 2 == 0)
             fixture_synchronize(a);
-        sp_worker_rest();
+        inside_worker_rest();
         assert_int_equal(fixture_reserved(pool), 0);
     }
 }
@@ -368,10 +369,10 @@ static void memory_that_is_pending_is_not_released(void **state) {
     simulated_work(b);
     fixture_free(of_b, b);
     fixture_synchronize(a);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(fixture_reserved(pool), PIECE);
     fixture_synchronize(b);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(fixture_reserved(pool), 0);
 }
 
@@ -457,7 +458,7 @@ static void others_that_map_do_not_keep_the_reaper_off_for_ever(void **state) {
     free_all();
     atomic_fetch_add(&inside->mappers, 1);
     fixture_synchronize(a);
-    sp_worker_rest();
+    inside_worker_rest();
     atomic_fetch_sub(&inside->mappers, 1);
     assert_int_equal(fixture_reserved(pool), 0);
 }
@@ -489,7 +490,7 @@ static void what_the_driver_does_not_release_stays_and_goes_later(void **state) 
     free_all();
     simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN);
     fixture_synchronize(a);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(fixture_reserved(pool), POOL);
     assert_tried_seldom("cuMemUnmap");
     fixture_check(pool);
@@ -507,7 +508,7 @@ static void a_zombie_that_the_driver_does_not_unmap_is_tried_again(void **state)
     make_zombie();
     simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN);
     fixture_synchronize(a);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(inside->zombie_count, 1);
     assert_tried_seldom("cuMemUnmap");
     fixture_check(pool);
@@ -525,11 +526,11 @@ static void each_synchronise_of_a_burst_counts_for_the_release_delay(void **stat
     free_all();
     for (int i = 0; i < 10; i++)
         fixture_synchronize(a);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(fixture_reserved(pool), POOL);
     for (int i = 0; i < 30; i++)
         fixture_synchronize(a);
-    sp_worker_rest();
+    inside_worker_rest();
     assert_int_equal(fixture_reserved(pool), 0);
 }
 
@@ -550,7 +551,7 @@ static void memory_that_the_reaper_is_giving_back_is_not_in_use(void **state) {
     free_all();
     for (int i = 0; i < 10; i++)
         fixture_synchronize(a);
-    sp_worker_rest();
+    inside_worker_rest();
     here = pthread_self();
     kept_off = true;
     unmaps = simcudaCallCount("cuMemUnmap");

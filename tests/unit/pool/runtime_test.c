@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "inside/teardown.h"
 #include "pool/given_up.h"
 #include "unit/pool/fixture.h"
 
@@ -32,7 +33,7 @@ static void a_start_that_failed_is_made_by_the_next_call(void **state) {
     (void)state;
     int native = 0;
     const char *entry_point = "";
-    sp_runtime_teardown();
+    inside_teardown();
     simcudaFailCall("cuDeviceGetCount", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
     assert_int_equal(sp_runtime_start(), poolErrorUnknown);
     poolGetLastNativeError(&native, &entry_point);
@@ -113,7 +114,7 @@ static void a_failed_start_is_tried_again_and_names_the_call(void **state) {
     (void)state;
     int native = 0;
     const char *entry_point = "";
-    sp_runtime_teardown();
+    inside_teardown();
     simcudaFailCall("cuDeviceGetCount", 1, simcudaFaultOnce, CUDA_ERROR_SYSTEM_NOT_READY);
     assert_int_equal(sp_runtime_start(), poolErrorSystemNotReady);
     poolGetLastNativeError(&native, &entry_point);

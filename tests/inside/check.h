@@ -1,6 +1,6 @@
 // Whether everything that a pool keeps about its memory is true.
-#ifndef STREAMPOOL_POOL_CHECK_H
-#define STREAMPOOL_POOL_CHECK_H
+#ifndef STREAMPOOL_TESTS_INSIDE_CHECK_H
+#define STREAMPOOL_TESTS_INSIDE_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +10,6 @@
 // Walks the whole pool and compares it with the invariants that the headers state. False, and the
 // first one that does not hold in `why`, when one doesn't. No other thread may use the pool
 // meanwhile.
-bool sp_pool_check(poolMemPool_t handle, char *why, size_t length);
+bool inside_check(poolMemPool_t handle, char *why, size_t length);
 
 #endif

@@ -1,4 +1,4 @@
-#include "pool/check.h"
+#include "inside/check.h"
 
 #include "base/number.h"
 #include "pool/device.h"
@@ -339,7 +339,7 @@ static bool check_all(struct check *check) {
 
 // The program stands still; the reaper, which sets aside what it works on, is kept off by the map
 // lock.
-bool sp_pool_check(poolMemPool_t handle, char *why, size_t length) {
+bool inside_check(poolMemPool_t handle, char *why, size_t length) {
     struct check check = {.pool = sp_handle_pool(handle), .why = why, .length = length};
     REQUIRE(&check, check.pool, "not a pool");
     sp_pool_begin_mapping(check.pool);

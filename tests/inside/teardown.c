@@ -1,0 +1,103 @@
+#include "inside/teardown.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/page_map.h"
+#include "inside/worker.h"
+#include "order/context_wait.h"
+#include "order/event.h"
+#include "order/registry.h"
+#include "order/sentinel.h"
+#include "pool/bury.h"
+#include "pool/given_up.h"
+#include "pool/handle.h"
+#include "pool/reclaim.h"
+#include "pool/runtime.h"
+
+static void unmap_view(struct sp_view *view) {
+    struct sp_extent *extent = sp_view_extent_from(view, 0);
+    while (extent) {
+        struct sp_extent *next = sp_view_extent_next(extent);
+        sp_view_unmap(view, extent);
+        extent = next;
+    }
+}
+
+static void unmap_segments(struct sp_pool *pool) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments)
+            unmap_view(&SP_CONTAINER_OF(link, struct sp_segment, link)->view);
+    }
+}
+
+static void destroy_slabs(struct sp_pool *pool) {
+    SP_LIST_FOR_EACH(lane_link, &pool->lanes) {
+        struct sp_lane *lane = SP_CONTAINER_OF(lane_link, struct sp_lane, link);
+        while (!sp_list_empty(&lane->owned_slabs)) {
+            struct sp_list *link = sp_list_pop_front(&lane->owned_slabs);
+            sp_slab_destroy(SP_CONTAINER_OF(link, struct sp_slab, owned_link));
+        }
+    }
+}
+
+// A given-up pool waits for nothing any more.
+static void take_out_of_walks(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->device->lock);
+    if (!sp_given_up_claim_locked(pool))
+        sp_device_hide_locked(pool);
+    sp_lock_release(&pool->device->lock);
+}
+
+void inside_demolish(struct sp_pool *pool) {
+    sp_handle_withdraw(pool, pool->handle);
+    sp_bury_at_end(pool);
+    unmap_segments(pool);
+    destroy_slabs(pool);
+    take_out_of_walks(pool);
+    sp_given_up_dispose(pool);
+}
+
+static void free_lane_tables(struct sp_lane_table *table) {
+    while (table) {
+        struct sp_lane_table *smaller = table->smaller;
+        free(table);
+        table = smaller;
+    }
+}
+
+static void free_pool_structs(struct sp_device *device) {
+    while (!sp_list_empty(&device->spare_pools)) {
+        struct sp_pool *pool =
+            SP_CONTAINER_OF(sp_list_pop_front(&device->spare_pools), struct sp_pool, link);
+        free_lane_tables(atomic_load(&pool->lane_table));
+        free(pool);
+    }
+}
+
+static void close_device(struct sp_device *device) {
+    while (!sp_list_empty(&device->pools))
+        inside_demolish(SP_CONTAINER_OF(device->pools.next, struct sp_pool, link));
+    free_pool_structs(device);
+    sp_space_close(&device->space);
+    struct sp_primary primary = device->primary; // its events and streams are closed later
+    memset(device, 0, sizeof *device);
+    device->primary = primary;
+}
+
+void inside_teardown(void) {
+    inside_worker_stop();
+    sp_context_wait_end_all();
+    struct sp_device *device = NULL;
+    while ((device = sp_device_next(device)))
+        close_device(device);
+    sp_event_close_all();
+    sp_registry_close();
+    for (int ordinal = 0; ordinal < sp_device_count; ordinal++)
+        sp_primary_release(&sp_devices[ordinal].primary, ordinal);
+    sp_sentinel_close_all();
+    sp_page_map_clear();
+    sp_device_count = 0;
+    atomic_store(&sp_reclaim_heard_synchronize, false);
+    atomic_store(&sp_runtime_started, false);
+}

@@ -1,0 +1,34 @@
+#include "inside/worker.h"
+
+#include "base/worker_state.h"
+
+static bool is_at_rest_locked(void) {
+    return sp_worker.resting && !sp_worker.called && sp_worker.outcome != SP_WORKER_BUSY;
+}
+
+void inside_worker_rest(void) {
+    pthread_mutex_lock(&sp_worker.lock);
+    while (sp_worker.started && !is_at_rest_locked())
+        pthread_cond_wait(&sp_worker.rested, &sp_worker.lock);
+    pthread_mutex_unlock(&sp_worker.lock);
+}
+
+static bool end(void) {
+    pthread_mutex_lock(&sp_worker.lock);
+    bool started = sp_worker.started;
+    sp_worker.ending = true;
+    pthread_cond_broadcast(&sp_worker.changed);
+    pthread_mutex_unlock(&sp_worker.lock);
+    return started;
+}
+
+void inside_worker_stop(void) {
+    if (end())
+        pthread_join(sp_worker.thread, NULL);
+    while (sp_list_pop_front(&sp_worker.chores))
+        ;
+    sp_worker.started = false;
+    sp_worker.ending = false;
+    sp_worker.called = false;
+    sp_worker.outcome = SP_WORKER_IDLE;
+}
