@@ -1,5 +1,5 @@
-// Access of other devices: what the pool allows is set on each mapping when it is made
-// (vmm/access.h); a change walks all that there are.
+// A mapping gets the access that the pool allows when it is made (vmm/access.h). A change walks all
+// mappings that there are.
 //
 // The map lock keeps mappers out meanwhile, so no mapping is missed: what is mapped before the
 // change is walked, and what is mapped after it gets what the pool says by then. The walk goes
@@ -18,7 +18,7 @@ static_assert((int)poolMemAccessFlagsProtNone == (int)CU_MEM_ACCESS_FLAGS_PROT_N
                   (int)poolMemAccessFlagsProtReadWrite == (int)CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
               "the flags are the driver's");
 
-// What is to be set for the peers that a call names, each once.
+// The access to be set for the peers that a call names, each once.
 struct change {
     CUmemAccessDesc descriptors[SP_ACCESS_DEVICES];
     size_t count;
@@ -26,8 +26,8 @@ struct change {
 
 // ---------------------------------------------------------------------------------------- the walk
 
-// The first `most` mappings in the order in which a walk finds them. One that undoes what another
-// has done leaves none of them out, and counts those that the driver refuses.
+// A walk sets the access of the first `most` mappings, in the order in which it finds them. One
+// that `undoes` another leaves no mapping out, and counts those that the driver refuses.
 struct walk {
     const struct change *change;
     size_t most;
@@ -155,7 +155,7 @@ static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessD
                                                      : check_peer(pool, location->id, desc->flags);
 }
 
-// Of several entries for one device the last one counts.
+// The last of several entries for one device counts.
 static void enter(struct change *change, const struct poolMemAccessDesc *desc) {
     size_t at = 0;
     while (at < change->count && change->descriptors[at].location.id != desc->location.id)

@@ -5,7 +5,7 @@
 #include "pool/keep.h"
 #include "pool/settle.h"
 
-// Whether a block of so many bytes is free.
+// Tells whether a block of so many bytes is free.
 static bool has_block(struct sp_pool *pool, uint64_t bytes) {
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);

@@ -106,7 +106,7 @@ static poolError_t reset_used_high(struct sp_pool *pool, uint64_t number) {
     return error;
 }
 
-// What was pending when the tiers were last looked through may be complete by the other measure.
+// The measure changes, so memory that was pending at the last look may be complete by the other.
 static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     bool deterministic = number != 0;
     sp_open_lanes_close(pool);
@@ -241,7 +241,8 @@ static void store(struct sp_pool *pool, const struct attribute *row, uint64_t va
 
 // ------------------------------------------------------------------------------ the program's type
 
-// Of int or uint64_t, by the public list; what isn't there counts, and is a uint64_t.
+// Tells an int from a uint64_t by the public list. Numbers that aren't listed are statistics, and
+// uint64_t.
 static bool is_int(enum poolMemPoolAttr number) {
     switch (number) {
 #define IS_INT(name, value, type)                                                                  \

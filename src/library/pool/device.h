@@ -22,7 +22,7 @@ struct sp_device {
     struct sp_pool *default_pool;
     struct sp_vmm_device vmm;
     struct sp_primary primary; // also while the device isn't open
-    // What slow calls write stands apart from what all read.
+    // Slow calls write what follows, so it stands apart from what all read.
     _Alignas(64) struct sp_space space;
     _Alignas(64) struct sp_lock lock;
     struct sp_list pools;       // all that there are, given-up ones too
@@ -79,7 +79,7 @@ void sp_device_show_given_up_locked(struct sp_pool *pool);
 // Walks the open devices, beginning with null.
 struct sp_device *sp_device_next(const struct sp_device *device);
 
-// What the device's pools have reserved together.
+// Returns the bytes that the device's pools have reserved together.
 uint64_t sp_device_reserved(struct sp_device *device);
 
 // The pool has got memory where it had none: walks find it from now on. With the pool's lock held.

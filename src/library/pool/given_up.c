@@ -72,7 +72,8 @@ static bool note_tier(const struct sp_pool *pool, const struct sp_tier *tier) {
     return true;
 }
 
-// With the pool's lock held. False when the pool must be looked at again, whatever completes.
+// Notes all fences of the pool. False when it must be looked at again, whatever completes. The
+// pool's lock is held.
 static bool note_all(struct sp_pool *pool) {
     bool noted = true;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
@@ -121,7 +122,7 @@ static void stop_waiting(struct sp_pool *pool) {
     pool->waits = false;
 }
 
-// Returns whether a lane waits.
+// Enters the lanes that wait. Returns whether there is one.
 static bool begin_waiting_locked(struct sp_pool *pool) {
     SP_LIST_FOR_EACH(link, &pool->lanes) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
@@ -146,15 +147,17 @@ static bool try_to_wait(struct sp_pool *pool) {
     return noted;
 }
 
-// `refused`: the driver has kept memory that should have gone. A pool in which nothing is used, and
-// that waits for nothing, would otherwise rest for ever.
+// Files a pool that was looked at: it is due, waits, or rests. `refused` says that the driver has
+// kept memory that should have gone. A pool in which nothing is used, and that waits for nothing,
+// would otherwise rest for ever.
 static void file(struct sp_pool *pool, bool refused) {
     bool waits = !refused && !pool->woken && try_to_wait(pool);
     if (!waits || (!pool->waits && !sp_figures_any_used(pool)))
         make_due(pool);
 }
 
-// In each slot the first lane waits for the lowest number.
+// Wakes the pools whose lanes wait for numbers that are complete. In each slot the first lane waits
+// for the lowest number.
 static void wake_completed_in(struct sp_tree *tree, bool (*is_complete)(struct sp_fence fence)) {
     struct sp_lane *lane = first_of_slot(tree, 0);
     while (lane) {
@@ -206,8 +209,8 @@ bool sp_given_up_claim_locked(struct sp_pool *pool) {
     return true;
 }
 
-// The first of those that are due, at most so many of them. Whoever stands on one of them looks at
-// it when he leaves.
+// Claims the first pool that is due, after a look at no more than `left` of them. A thread that
+// stands on one of them looks at it when it leaves.
 static struct sp_pool *claim_due(struct sp_device *device, uint32_t *left) {
     struct sp_pool *claimed = NULL;
     sp_lock_acquire(&device->lock);
@@ -260,7 +263,7 @@ static void take_apart(struct sp_pool *pool) {
         sp_given_up_reap_pool(device, pool);
 }
 
-// The next thread that looks for pools that are due looks at this one, whatever it waits for.
+// Has the next thread that looks for pools that are due look at this one, whatever it waits for.
 static void look_later_locked(struct sp_pool *pool) {
     if (pool->stage != SP_POOL_GIVEN_UP)
         return;
@@ -269,7 +272,7 @@ static void look_later_locked(struct sp_pool *pool) {
 }
 
 // A pool on which a walk stands can't be claimed. Nothing wakes one that has become empty, so it is
-// left to those who come later.
+// left to threads that come later.
 void sp_given_up_reap_pool(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_acquire(&device->lock);
     bool claimed = sp_given_up_claim_locked(pool);
@@ -292,8 +295,8 @@ static bool is_of_given_up(const struct sp_chore *chore) {
     return atomic_load(&pool->destroyed);
 }
 
-// The pool's struct is never freed, so the worker's chore may be looked at whoever has the struct
-// by then.
+// A pool's struct is never freed, so the chore may be looked at, whichever pool has the struct by
+// then.
 void sp_given_up_await_worker(void) {
     sp_worker_await(is_of_given_up);
 }

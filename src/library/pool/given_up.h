@@ -39,7 +39,7 @@ void sp_given_up_wake(struct sp_device *device, struct sp_pool *pool);
 // that memory.
 void sp_given_up_reap(struct sp_device *device);
 
-// The same for all of them, whatever they wait for: before a request is refused.
+// Looks at all given-up pools, whatever they wait for: before a request is refused.
 void sp_given_up_reap_all(struct sp_device *device);
 
 // Waits until the worker no longer stands on a pool that was given up: it takes the pool apart when

@@ -7,16 +7,16 @@
 
 #include "pool/pool.h"
 
-// Whether the pool may hold `size` bytes more without going far beyond the most that its program is
-// known to need.
+// Tells whether the pool may hold `size` bytes more without going far beyond the most that its
+// program is known to need.
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);
 
-// How much is to be mapped where `need` is needed, a multiple of the granule: less than `need`
-// where the pool's limit has no room for it.
+// Returns how much is to be mapped where `need` is needed, a multiple of the granule. It is less
+// than `need` where the pool's limit has no room for that.
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need);
 
-// The size of the extents that `amount` bytes are made of. `ahead` says that they are for requests
-// to come.
+// Returns the size of the extents that `amount` bytes are made of. `ahead` says that they are for
+// requests to come.
 uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
                           bool ahead);
 

@@ -13,7 +13,7 @@ enum { SP_HANDLE_MOST = (1 << 20) - 1 };
 // The pool behind a handle, or null when it is no pool (any more).
 struct sp_pool *sp_handle_pool(poolMemPool_t handle);
 
-// Whether the struct's pool has the handle.
+// Tells whether the struct's pool has the handle.
 static inline bool sp_handle_is(const struct sp_pool *pool, poolMemPool_t handle) {
     return sp_load_acquire(&pool->handle) == handle;
 }

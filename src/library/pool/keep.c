@@ -6,8 +6,8 @@
 #include "base/checked.h"
 #include "base/number.h"
 
-// Bytes that are neither ready nor missing: live, held by a lane, or pending. Memory that a trim
-// has set aside is needed by nobody.
+// Returns the bytes that are neither ready nor missing: live, held by a lane, or pending. No
+// request needs memory that a trim has set aside.
 static uint64_t occupied(const struct sp_pool *pool) {
     uint64_t bytes = sp_load_relaxed(&pool->reserved) - pool->keep.leaving;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
@@ -15,7 +15,7 @@ static uint64_t occupied(const struct sp_pool *pool) {
     return bytes;
 }
 
-// What is kept for the threshold and for priming if so much is not free.
+// Returns how much is kept for the threshold and for priming if so much is not free.
 static uint64_t keep_beside(const struct sp_pool *pool, uint64_t not_free) {
     uint64_t free = sp_load_relaxed(&pool->keep.primed);
     uint64_t primed = sp_min(not_free + free, sp_load_relaxed(&pool->keep.primed_until));
@@ -50,9 +50,9 @@ static void hold(struct sp_keep *keep, uint64_t bytes) {
     keep->left = sp_load_relaxed(&keep->release_delay);
 }
 
-// What was needed is held until so many synchronises have seen less, and then as much as those have
-// seen. If another thread has set the delay to 0 meanwhile nothing is held: no further interval
-// would end that.
+// Memory that was needed is held until so many synchronises have seen less need, and then as much
+// as those have seen. If another thread has set the delay to 0 meanwhile nothing is held: no
+// further interval would end that.
 void sp_keep_end_interval(struct sp_pool *pool) {
     struct sp_keep *keep = &pool->keep;
     if (!sp_keep_delays(pool))
@@ -82,7 +82,7 @@ void sp_keep_forget(struct sp_pool *pool) {
     keep->left = 0;
 }
 
-// What was in use while there was none was not counted by intervals.
+// While there was no delay, memory in use was not counted by intervals.
 void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes) {
     sp_lock_acquire(&pool->lock);
     if (synchronizes == 0 || !sp_keep_delays(pool))

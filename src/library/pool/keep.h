@@ -1,5 +1,4 @@
-// What a synchronise leaves of a pool: the most of what each of these asks for, rounded up to the
-// granule.
+// A synchronise leaves of a pool the most that one of these asks for, rounded up to the granule.
 //
 //   the release threshold   so many bytes reserved, as with CUDA's pool
 //   priming                 so many bytes free, as long as no more is reserved than when the pool
@@ -16,37 +15,47 @@
 
 #include "pool/pool.h"
 
-// With the pool's lock held. Exact once the tiers are settled.
+// Returns the bytes that a synchronise leaves. Exact once the tiers are settled. The pool's lock is
+// held.
 uint64_t sp_keep_at_synchronize(const struct sp_pool *pool);
 
-// No more than that, told without a lock: a pool that has no more reserved needs no trim, and
+// Returns no more than that, without a lock: a pool that has no more reserved needs no trim, and
 // nothing of what it keeps would ever go.
 uint64_t sp_keep_at_least(const struct sp_pool *pool);
 
-// Whether there is a delay. Only then it counts what is in use.
+// Tells whether there is a delay. Only then memory in use is counted.
 static inline bool sp_keep_delays(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->keep.release_delay) != 0;
 }
 
-// With the pool's lock held: memory was taken, or mapped; the pool was synchronised, before its
-// tiers are settled, and once they are; what was in use up to now counts for nothing.
+// Raises the peak to what is in use. The pool's lock is held, as in the next four.
 void sp_keep_raise_peak(struct sp_pool *pool);
+
+// Notes that memory was taken, or mapped.
 static inline void sp_keep_note_use(struct sp_pool *pool) {
     if (sp_keep_delays(pool))
         sp_keep_raise_peak(pool);
 }
+
+// The pool was synchronised: an interval ends before its tiers are settled, and the next begins
+// once they are.
 void sp_keep_end_interval(struct sp_pool *pool);
 void sp_keep_begin_interval(struct sp_pool *pool);
+
+// Forgets what was in use up to now.
 void sp_keep_forget(struct sp_pool *pool);
 
-// Setting the delay.
+// Sets the delay.
 void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes);
 
-// With the pool's lock held: so many bytes were primed; and of what was, so many are wanted still.
+// Notes that so many bytes were primed. The pool's lock is held.
 void sp_keep_primed(struct sp_pool *pool, uint64_t bytes);
+
+// Notes that no more than so many bytes of what was primed are wanted still. The pool's lock is
+// held.
 void sp_keep_no_more_than(struct sp_pool *pool, uint64_t bytes);
 
-// With the pool's lock held: what the pool has free is what was mapped ahead.
+// Tells whether the pool's free memory is what was mapped ahead. The pool's lock is held.
 bool sp_keep_is_primed(const struct sp_pool *pool);
 
 #endif

@@ -1,4 +1,4 @@
-// What a pool leaves to the worker: trims to the release threshold, and zombies.
+// A pool leaves trims to the release threshold, and zombies, to the worker.
 //
 // A pool has a chore (base/worker.h). Whoever leaves something sets a flag of the pool, or adds to
 // its zombies, and calls for the chore; a visit finds out what there is to do (pool/reaper.h). So
@@ -14,7 +14,7 @@
 
 #include "pool/pool.h"
 
-// Whether the worker does the pool's work.
+// Tells whether the worker does the pool's work.
 bool sp_later_serves(const struct sp_pool *pool);
 
 // Calls for the pool's chore. False when the worker doesn't serve the pool, or can't be started.

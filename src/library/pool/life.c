@@ -40,7 +40,7 @@ static bool withdraw_from_device(struct sp_pool *pool, poolMemPool_t handle) {
     return ours;
 }
 
-// With the device's lock held. Null without host memory.
+// Returns a struct for a pool, or null without host memory. The device's lock is held.
 static struct sp_pool *take_struct_locked(struct sp_device *device) {
     struct sp_list *spare = sp_list_pop_front(&device->spare_pools);
     if (spare)
@@ -61,8 +61,9 @@ static size_t limit_of(const struct poolMemPoolProps *props) {
                : SIZE_MAX;
 }
 
-// A struct that was a pool before has no memory and no lanes; its locks are free, its lane table is
-// empty and stays. With the device's lock held, under which late threads look for a pin.
+// Makes a struct a new pool. One that was a pool before has no memory and no lanes; its locks are
+// free, its lane table is empty and stays. The device's lock is held, under which late threads look
+// for a pin.
 static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *props) {
     pool->props = *props;
     atomic_store(&pool->handle, NULL);

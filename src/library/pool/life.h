@@ -10,6 +10,7 @@
 
 #include "pool/pool.h"
 
+// Makes a pool. poolErrorMemoryAllocation without host memory, or when too many pools exist.
 poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolProps *props,
                            struct sp_pool **created);
 

@@ -10,7 +10,7 @@ static struct sp_stitch *stitch_at(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sp_stitch, by_use);
 }
 
-// What of a range lies in a run, as a range at home.
+// The part of a range that lies in a run, as a range at home.
 struct part {
     uint64_t home;
     uint64_t size;
@@ -22,7 +22,7 @@ static struct part part_of(const struct sp_run *run, uint64_t begin, uint64_t en
     return (struct part){run->home + (from - run->address), sp_excess(to, from)};
 }
 
-// The first run that a range touches.
+// Returns the index of the run that an address lies in.
 static size_t run_at(const struct sp_stitch *stitch, uint64_t address) {
     size_t i = 0;
     while (address - stitch->runs[i].address >= stitch->runs[i].size)
@@ -113,7 +113,7 @@ static void vacate(struct sp_block *block) {
         sp_block_absorb_next(block->prev);
 }
 
-// The block carries the fences of all its pieces.
+// Gives the block the fences of all its pieces, and room for one more.
 static bool gather_fences(struct sp_block *block, struct sp_block *const *pieces, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (!sp_fence_set_join(&block->fences, &pieces[i]->fences))
@@ -178,8 +178,8 @@ uint64_t sp_loan_end(struct sp_pool *pool, struct sp_block *block) {
 
 // -------------------------------------------------------------------------------------- kept views
 
-// The begin of the first `size` bytes of a vacant block under which all memory is usable; 0 when
-// there are none.
+// Returns the begin of the first bytes of a vacant block, as many as are requested, under which all
+// memory is usable; 0 when there are none.
 static uint64_t find_in_vacant(const struct sp_request *request, const struct sp_stitch *stitch,
                                const struct sp_block *vacant) {
     uint64_t begin = vacant->address;

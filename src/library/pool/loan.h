@@ -32,7 +32,7 @@
 
 #include "vmm/alias.h"
 
-// One extent in a stitched view: where it lies there, and where its home is.
+// A run is one extent in a stitched view: where it lies there, and where its home is.
 struct sp_run {
     uint64_t address;
     uint64_t size;
@@ -82,17 +82,17 @@ uint64_t sp_loan_end(struct sp_pool *pool, struct sp_block *block);
 // side. Null when there is none.
 struct sp_block *sp_loan_take_kept(const struct sp_request *request);
 
-// The view, which is in no list and has all its runs, is kept.
+// Keeps a view that is in no list and has all its runs.
 void sp_loan_keep(struct sp_pool *pool, struct sp_stitch *stitch);
 
-// No view counts on the extent any more: it is about to be released. A view that counts on no other
-// isn't kept.
+// Tells the views that the extent is about to be released: they count on it no more. A view that
+// counts on no other isn't kept.
 void sp_loan_invalidate(struct sp_extent *extent);
 
 // Makes zombies of kept views until at most so many views and mappings are kept.
 void sp_loan_limit_kept(struct sp_pool *pool, uint32_t views, size_t mappings);
 
-// The view, which is in no list, is to be buried.
+// Makes a view that is in no list a zombie.
 void sp_loan_add_zombie(struct sp_pool *pool, struct sp_stitch *stitch);
 
 #endif

@@ -32,7 +32,7 @@ static uint64_t whole(const struct candidate *candidate) {
     return sp_excess(candidate->last, candidate->first);
 }
 
-// What a view can end with, and begin with.
+// The part that a view can end with, and then the part that it can begin with.
 static uint64_t front(const struct candidate *candidate) {
     return sp_excess(candidate->end, candidate->first);
 }
@@ -41,8 +41,8 @@ static uint64_t tail(const struct candidate *candidate) {
     return sp_excess(candidate->last, candidate->begin);
 }
 
-// What of the front lies in the extent behind the whole ones, so that it is there even when those
-// are used.
+// The part of the front that lies in the extent behind the whole ones, so that it is there even
+// when those are used.
 static uint64_t front_behind_whole(const struct candidate *candidate) {
     return candidate->last >= candidate->first && candidate->end > candidate->last
                ? candidate->end - candidate->last
@@ -91,7 +91,7 @@ static void add_candidate(struct choice *choice, struct sp_block *first, uint64_
         choice->longest_front = front(&candidate);
 }
 
-// The row that a block within reach is in. Returns its end.
+// Adds the row that a block within reach is in. Returns its end.
 static uint64_t add_row_of(const struct sp_request *request, struct choice *choice,
                            struct sp_block *block) {
     struct sp_block *first = block;
@@ -104,8 +104,8 @@ static uint64_t add_row_of(const struct sp_request *request, struct choice *choi
     return sp_block_end(last);
 }
 
-// The rows on both sides of an address where an extent begins or ends, but for those that end at
-// `seen` or before. Returns up to where all are seen by now.
+// Adds the rows on both sides of an address where an extent begins or ends, but for those that end
+// at `seen` or before. Returns up to where all are seen by now.
 static uint64_t add_rows_at(const struct sp_request *request, struct choice *choice,
                             const struct sp_chain *chain, uint64_t address, uint64_t seen) {
     struct sp_block *behind =
@@ -142,8 +142,8 @@ static void add_rows(const struct sp_request *request, struct choice *choice) {
         add_rows_of(request, choice, SP_CONTAINER_OF(link, struct sp_segment, link));
 }
 
-// The largest whole extents first, for each costs a call; then the most of them; then by address,
-// so that equal pools choose alike.
+// Puts the largest whole extents first, for each costs a call; then the most of them; then goes by
+// address, so that equal pools choose alike.
 static int compare_candidates(const void *a, const void *b) {
     const struct candidate *left = a;
     const struct candidate *right = b;
@@ -161,8 +161,8 @@ static void use(struct choice *choice, struct candidate *candidate, uint64_t beg
     choice->pieces.list[choice->pieces.count++] = (struct sp_piece){candidate->segment, begin, end};
 }
 
-// The candidate whose front fits best. Asked again and again while a request is longer than any, so
-// that costs nothing.
+// Returns the candidate whose front fits best. It is asked for again and again while a request is
+// longer than any, so that costs nothing.
 static struct candidate *best_last(const struct choice *choice, uint64_t size) {
     struct candidate *best = NULL;
     for (size_t i = 0; i < choice->candidate_count && size <= choice->longest_front; i++) {
@@ -174,7 +174,7 @@ static struct candidate *best_last(const struct choice *choice, uint64_t size) {
     return best;
 }
 
-// The candidate with the longest free tail of an extent that is partly used.
+// Returns the candidate with the longest free tail of an extent that is partly used.
 static struct candidate *best_begin(const struct choice *choice) {
     struct candidate *best = NULL;
     for (size_t i = 0; i < choice->candidate_count; i++) {
@@ -196,7 +196,8 @@ static struct candidate *longest_front_behind_whole(const struct choice *choice)
     return best;
 }
 
-// What no row has may be the front behind whole extents that stand in the middle of the view.
+// Ends the view with the front behind whole extents that stand in its middle, where that is long
+// enough.
 static bool end_with_front_alone(struct choice *choice, uint64_t left) {
     struct candidate *last = longest_front_behind_whole(choice);
     if (!last || front_behind_whole(last) < left)
@@ -260,7 +261,7 @@ static void choose_behind(struct choice *choice, struct candidate *begin, uint64
 // memory doesn't count: what it saves is welcome, but with it nearly everything would be worth a
 // remap.
 //
-// Of memory that is had by waiting all is welcome: growing alone was tried before.
+// All memory that is had by waiting is welcome: growing alone was tried before.
 static bool is_worth_it(const struct sp_request *request, const struct choice *choice) {
     if (choice->pieces.missing == 0 || choice->pieces.count == 0)
         return choice->pieces.missing == 0;

@@ -1,4 +1,4 @@
-// What a remap is made of: the choice among all free memory within a request's reach.
+// The pieces of a remap: a choice among all free memory within a request's reach.
 //
 // Only whole extents can be mapped once more, so of a row of free blocks these parts can be of use:
 //
@@ -34,6 +34,8 @@ struct sp_pieces {
 // would be new memory for it to be worth a remap, or without host memory. The pool's lock and its
 // map lock are held.
 bool sp_pieces_choose(const struct sp_request *request, struct sp_pieces *pieces);
+
+// Frees the list of chosen pieces.
 void sp_pieces_free(struct sp_pieces *pieces);
 
 #endif

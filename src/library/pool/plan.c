@@ -7,8 +7,7 @@
 
 #include "base/checked.h"
 
-// So many address spaces with no memory are compared. More than a program comes to that trims now
-// and then.
+// So many holes are compared at most. A program that trims now and then comes to fewer.
 enum { HOLES_LOOKED_AT = 1024 };
 
 static uint64_t granule_of(const struct sp_pool *pool) {
@@ -40,8 +39,8 @@ static bool keep_better_plan(const struct sp_request *request, struct sp_block *
     return best->hole != NULL;
 }
 
-// The plan that maps least, among the smallest holes, of which a pool has few unless trims have
-// torn it to pieces. If none of these will do, any that does.
+// Returns the plan that maps least, among the smallest holes, of which a pool has few unless trims
+// have torn it to pieces. If none of these will do, any hole that does is taken.
 static struct sp_plan best_plan(const struct sp_request *request) {
     struct sp_plan best = {.need = UINT64_MAX};
     const struct sp_tier *holes = &request->pool->regions[request->kind].holes;
@@ -59,7 +58,7 @@ static struct sp_plan best_plan(const struct sp_request *request) {
     return best;
 }
 
-// What is mapped at the end of a segment that is extended for it.
+// Returns the plan to map at the end of a segment, which is extended for it.
 static struct sp_plan plan_behind(const struct sp_request *request, struct sp_segment *segment) {
     struct sp_block *last = sp_chain_last(&segment->chain);
     struct sp_plan plan = {.need = request->size, .ahead = !request->lane};
@@ -73,8 +72,8 @@ static struct sp_plan plan_behind(const struct sp_request *request, struct sp_se
     return plan;
 }
 
-// The plan that maps least; with what there is, where that is no worse. `need` is UINT64_MAX when
-// there is none.
+// Returns the plan that maps least, in the address space that there is where that is no worse. Its
+// `need` is UINT64_MAX when there is none.
 static struct sp_plan plan_for(const struct sp_request *request) {
     struct sp_plan best = best_plan(request);
     struct sp_segment *segment = sp_segment_to_extend(&request->pool->regions[request->kind]);
@@ -85,13 +84,14 @@ static struct sp_plan plan_for(const struct sp_request *request) {
 }
 
 uint64_t sp_plan_least(const struct sp_request *request) {
-    // In a segment of its own.
-    uint64_t alone = sp_round_up(request->size, granule_of(request->pool));
+    uint64_t alone = // in a segment of its own
+        sp_round_up(request->size, granule_of(request->pool));
     uint64_t least = plan_for(request).need;
     return least < alone ? least : alone;
 }
 
-// The segment that must be extended for the plan's amount, or null: then a smaller hole has to do.
+// Returns the segment that must be extended for the plan's amount, or null: then a smaller hole has
+// to do.
 static struct sp_segment *to_extend(const struct sp_request *request, const struct sp_plan *plan) {
     if (plan->behind || plan->hole->next || plan->amount <= plan->hole->size)
         return plan->behind;
@@ -105,8 +105,8 @@ static void insert_hole(struct sp_pool *pool, struct sp_block *hole) {
     sp_tier_insert(&pool->regions[sp_segment_of(hole)->kind].holes, hole);
 }
 
-// Everything of a plan back to where it was. Nothing here needs memory: holes have no fences to
-// join.
+// Puts everything of a plan back to where it was. This needs no host memory: holes have no fences
+// to join.
 static void undo_locked(struct sp_pool *pool, const struct sp_plan *plan) {
     if (plan->hole)
         insert_hole(pool, plan->hole);
@@ -116,7 +116,7 @@ static void undo_locked(struct sp_pool *pool, const struct sp_plan *plan) {
         sp_settle_insert(pool, plan->front);
 }
 
-// Cuts the hole as the picture above shows. False without host memory.
+// Cuts the hole as the picture in plan.h shows. False without host memory.
 static bool cut_locked(struct sp_pool *pool, struct sp_plan *plan, uint64_t size) {
     uint64_t used = size - (plan->front ? plan->front->size : 0);
     if (!sp_fence_set_reserve(plan->front ? &plan->front->fences : &plan->hole->fences, 1))
@@ -141,7 +141,7 @@ void sp_plan_undo(struct sp_pool *pool, const struct sp_plan *plan, struct sp_se
     sp_segment_tidy(segment);
 }
 
-// Chooses and sets aside. CUDA_ERROR_NOT_FOUND when no hole is large enough, and
+// Makes a plan and sets its blocks aside. CUDA_ERROR_NOT_FOUND when no hole is large enough, and
 // CUDA_ERROR_NOT_READY when a segment must be extended first, the one that the plan is behind.
 static CUresult prepare_locked(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
@@ -216,7 +216,7 @@ bool sp_plan_reduce(struct sp_pool *pool, struct sp_plan *plan) {
 
 // ----------------------------------------------------------------------------- for a stitched view
 
-// Sets a hole of `bytes` aside: of the smallest that have as much the lowest one.
+// Sets a hole of `bytes` aside: the lowest of the smallest that have as much.
 static CUresult set_hole_aside(struct sp_pool *pool, uint64_t bytes, struct sp_plan *plan) {
     CUresult error = CUDA_ERROR_NOT_FOUND;
     *plan = (struct sp_plan){.need = bytes, .amount = bytes};

@@ -15,6 +15,7 @@
 
 #include "pool/request.h"
 
+// A plan, as it is made and as it is carried out.
 struct sp_plan {
     struct sp_block *front;    // free memory to begin with, or null
     struct sp_block *hole;     // once set aside: what of the mapped memory the new block takes

@@ -39,7 +39,7 @@
 
 #include <streampool/lists.h>
 
-// What the pages of slabs grow by at most when less is needed, and what maxSize is rounded up to.
+// The pages of slabs grow by so much at most when less is needed. maxSize is rounded up to it, too.
 #define SP_GROWTH_UNIT ((size_t)32 << 20)
 
 // Requests that get one extent of their own size, and so leave it whole when they are freed.
@@ -117,7 +117,7 @@ struct sp_region {
     uint64_t lanes_most;     // no block in a lane's tiers is larger
 };
 
-// What is counted, in the order of the attributes from poolMemPoolStatReuseSameStream on.
+// Statistics, in the order of the attributes from poolMemPoolStatReuseSameStream on.
 enum sp_statistic {
 #define SP_STATISTIC(name, number, text) SP_STATISTIC_##name,
     STREAMPOOL_POOL_STATISTICS(SP_STATISTIC)
@@ -125,7 +125,7 @@ enum sp_statistic {
         SP_STATISTIC_COUNT
 };
 
-// What a synchronise leaves beyond the release threshold; see pool/keep.h.
+// Figures that say how much a synchronise leaves beyond the release threshold; see pool/keep.h.
 struct sp_keep {
     _Atomic uint64_t primed;        // free bytes; written under the pool's lock, as is
     _Atomic uint64_t primed_until;  // as long as no more than this is reserved
@@ -139,7 +139,7 @@ struct sp_keep {
     uint64_t left;    // synchronises until `below` takes the place of `held`
 };
 
-// Of the struct.
+// The stages of a pool's struct.
 enum sp_pool_stage {
     SP_POOL_SPARE,
     SP_POOL_IN_USE,
@@ -150,7 +150,7 @@ enum sp_pool_stage {
 struct sp_pool {
     struct sp_device *device; // of the struct, for good: see life.c
 
-    // What each malloc and free reads, one cache line with the device and the handle.
+    // Each malloc and free reads these, one cache line with the device and the handle.
     struct sp_lane_table *_Atomic lane_table;
     bool (*_Atomic is_complete)(
         struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
@@ -254,7 +254,7 @@ static inline bool sp_pool_knows(const struct sp_pool *pool, struct sp_fence fen
     return sp_pool_measure(pool)(fence);
 }
 
-// Whether free memory in pieces may be mapped side by side.
+// Tells whether free memory in pieces may be mapped side by side.
 static inline bool sp_pool_remaps(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->defragmentation) != poolDefragmentNever;
 }

@@ -20,7 +20,7 @@ static poolError_t describe(const struct sp_pool *pool, uint64_t bytes, CUresult
     return sp_fail_driver(error, "priming");
 }
 
-// The calling thread's current context, which is alive, if it is one of the pool's device.
+// Returns the calling thread's current context, which is alive, if it is one of the pool's device.
 static CUcontext current_context_of(const struct sp_pool *pool) {
     CUcontext context = NULL;
     uint64_t id;
@@ -31,8 +31,8 @@ static CUcontext current_context_of(const struct sp_pool *pool) {
     return device == pool->device->vmm.ordinal ? context : NULL;
 }
 
-// What other pools keep and what is complete by now makes room on the device; it makes none below
-// the pool's limit. A pool whose doings must not depend on the answer asks nothing.
+// Makes room on the device, out of what other pools keep and what is complete by now. That makes
+// none below the pool's limit. A pool whose doings must not depend on the answer asks nothing.
 static CUresult prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
     if (bytes > pool->limit - sp_load_relaxed(&pool->reserved))
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -8,12 +8,12 @@
 
 // Takes given-up pools apart, and gives caches of the others back until `bytes` are free on the
 // device, if that can be reached, and then `more`, or all that there are. True when something of
-// the caches was given back. `context` is one of the device that is alive, or null: then nobody
-// knows what is free there.
+// the caches was given back. `context` is one of the device that is alive, or null: then it can't
+// be known what is free there.
 bool sp_reclaim_until(struct sp_device *device, CUcontext context, size_t bytes, size_t more);
 
-// Whether the device would have `bytes` if all caches were given back; true where nobody knows.
-// `context` as above.
+// Tells whether the device would have `bytes` if all caches were given back; true where that can't
+// be known. `context` as above.
 bool sp_reclaim_could_have(struct sp_device *device, CUcontext context, size_t bytes);
 
 // Buries the zombies of the device's pools whose work has completed. True when there were such.
@@ -23,7 +23,7 @@ bool sp_reclaim_zombies(struct sp_device *device);
 // given-up pools apart.
 void sp_reclaim_after_synchronize(const struct sp_stream *stream);
 
-// Whether the program synchronises through the library at all.
+// Tells whether the program synchronises through the library at all.
 extern _Atomic bool sp_reclaim_heard_synchronize;
 static inline bool sp_reclaim_hears_synchronizes(void) {
     return sp_load_relaxed(&sp_reclaim_heard_synchronize);

@@ -22,7 +22,7 @@ struct plan {
     struct sp_block *fresh; // what was mapped for what is missing
     uint64_t fresh_size;
     uint64_t extents_max; // of the view
-    // By extent, in the view's order:
+    // These are by extent, in the view's order:
     struct sp_extent **extents;
     struct sp_block **blocks;
     size_t extent_count;
@@ -49,7 +49,7 @@ static size_t count_extents(const struct plan *plan) {
     return count;
 }
 
-// The old memory alone: the new one is given back otherwise.
+// Gives the old memory back. The new one is given back otherwise.
 static void give_back_locked(struct sp_pool *pool, const struct plan *plan) {
     for (size_t i = 0; i < plan->extent_count; i++) {
         if (i < plan->new_at || i >= plan->new_at + plan->new_count)
@@ -74,7 +74,7 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
     return true;
 }
 
-// New memory is of as many extents as it has granules at most.
+// Sets the chosen pieces aside. New memory has as many extents as it has granules at most.
 static bool set_aside_locked(const struct sp_request *request, struct plan *plan) {
     size_t count = count_extents(plan);
     if (count > plan->extents_max)
@@ -136,7 +136,7 @@ static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t
     return true;
 }
 
-// What was cut is joined again, and unmapped.
+// Joins the new memory that was cut again, and unmaps it.
 static void give_fresh_back(struct sp_pool *pool, struct plan *plan) {
     if (!plan->fresh)
         return;
@@ -175,7 +175,7 @@ static void describe_runs(struct sp_stitch *stitch, const struct plan *plan) {
     }
 }
 
-// A view over the extents, in which all is vacant.
+// Makes a view over the extents, in which all is vacant.
 static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan,
                             struct sp_stitch **made) {
     struct sp_stitch *stitch =
@@ -210,7 +210,7 @@ static CUresult make_stitch_counted(struct sp_pool *pool, const struct plan *pla
     return CUDA_SUCCESS;
 }
 
-// The surplus of the last new extent is free memory.
+// Counts the new memory. The surplus of its last extent is free memory.
 static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) {
     if (!plan->fresh)
         return;
@@ -220,7 +220,7 @@ static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) 
             pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->pieces.missing));
 }
 
-// The block in the new view. Null without host memory; then nothing is published.
+// Returns the block in the new view. Null without host memory; then nothing is published.
 static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_request *request,
                                        const struct plan *plan, struct sp_stitch *stitch) {
     uint64_t offset = plan->blocks[0]->address - plan->extents[0]->address;
@@ -310,7 +310,8 @@ static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {
     return sp_round_up(bytes, pool->device->vmm.granule) <= room;
 }
 
-// No stream is made to wait for what the limit then forbids.
+// Sets pieces aside that are had by waiting. No stream is made to wait for what the limit then
+// forbids.
 static bool prepare_pending(const struct sp_request *request, struct plan *plan) {
     sp_pool_begin_mapping(request->pool);
     sp_lock_acquire(&request->pool->lock);
@@ -322,7 +323,7 @@ static bool prepare_pending(const struct sp_request *request, struct plan *plan)
     return prepared;
 }
 
-// Of all pieces together, so that each stream is waited for once.
+// Waits for all pieces together, so that each stream is waited for once.
 static CUresult wait_for_pieces(struct sp_request *request, const struct plan *plan) {
     struct sp_fence_set all = {0};
     CUresult error = CUDA_SUCCESS;

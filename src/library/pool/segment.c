@@ -125,7 +125,8 @@ static bool extend_chain(struct sp_segment *segment, uint64_t more) {
     return added != NULL;
 }
 
-// The device's memory is enough, but where memory in pieces has used it up.
+// Returns by how much a segment is to be extended: doubling it, up to the device's memory. That is
+// enough, but where memory in pieces has used it up.
 static uint64_t wanted_more(const struct sp_segment *segment, uint64_t least) {
     uint64_t size = segment->view.size;
     uint64_t most = segment->pool->device->vmm.total_memory;
@@ -157,7 +158,8 @@ CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
 
 // ----------------------------------------------------------------------------------------- shorter
 
-// So long may a segment be whose memory ends there. What is behind a fixed block is of no use.
+// Returns how long a segment may be whose memory ends at `reach`. Address space behind a fixed
+// block is of no use.
 static uint64_t most_size(const struct sp_segment *segment, uint64_t reach) {
     if (segment->kind == SP_REGION_FIXED)
         return reach;

@@ -12,7 +12,8 @@
 // without memory goes, and one with a long hole at its end becomes shorter. So a pool has at most
 // about twice the address space that its memory reaches over.
 //
-// All of it is called with the map lock held and the pool's not, but where it says otherwise.
+// All functions here are called with the map lock held and the pool's not, but where they say
+// otherwise.
 #ifndef STREAMPOOL_POOL_SEGMENT_H
 #define STREAMPOOL_POOL_SEGMENT_H
 
@@ -23,11 +24,11 @@
 #define SP_SEGMENT_MIN   ((uint64_t)4 << 20)
 #define SP_SEGMENT_SMALL ((uint64_t)64 << 20)
 
-// The segment of a region that may be extended, or null. With the pool's lock held.
+// Returns the segment of a region that may be extended, or null. The pool's lock is held.
 struct sp_segment *sp_segment_to_extend(const struct sp_region *region);
 
-// The address space that a growth can have behind a block: that of the hole there, or as much as
-// anybody can want. With the pool's lock held.
+// Returns the address space that a growth can have behind a block: that of the hole there, or
+// UINT64_MAX. The pool's lock is held.
 uint64_t sp_segment_room_behind(const struct sp_block *block);
 
 // Adds a segment with a hole of `bytes` (a multiple of the granule) or more.
@@ -41,7 +42,7 @@ CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes);
 // Gives back what the segment doesn't need: all of it, if it has no memory. It may be gone then.
 void sp_segment_tidy(struct sp_segment *segment);
 
-// At a pool's end: no memory is mapped. With no lock held.
+// Closes all segments at a pool's end, when no memory is mapped. No lock is held.
 void sp_segment_close_all(struct sp_pool *pool);
 
 #endif

@@ -31,8 +31,7 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
     return statistic < SP_STATISTIC_COUNT ? names[statistic] : sp_survey_name(attribute);
 }
 
-// What the lanes served from their own lists, and what their frees recorded, is counted by each of
-// them.
+// Each lane counts what it served from its own lists, and what its frees recorded.
 static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic statistic) {
     switch (statistic) {
     case SP_STATISTIC_ReuseSameStream:

@@ -1,4 +1,4 @@
-// How a pool stands: gauges, which nobody counts as they change, so each is found by looking.
+// Gauges tell how a pool stands. Nothing counts them as they change, so each is found by looking.
 #include "pool/survey.h"
 
 #include "base/number.h"
@@ -64,7 +64,7 @@ static uint64_t free_bytes(const struct sp_pool *pool) {
     return sum;
 }
 
-// Of the extents of a region, which are fewer than its blocks can be.
+// A visit of an extent. A region has fewer extents than it can have blocks.
 typedef void extent_visit(void *context, const struct sp_chain *chain,
                           const struct sp_extent *extent);
 
@@ -102,8 +102,8 @@ static uint64_t largest_ready(const struct sp_pool *pool) {
     return last ? last->size : 0;
 }
 
-// What a view of ready memory could be made of: all whole extents, and the largest free ends of two
-// others.
+// The parts that a view of ready memory could be made of: all whole extents, and the largest free
+// ends of two others.
 struct ends {
     const struct sp_tier *ready;
     uint64_t whole;

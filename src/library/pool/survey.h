@@ -1,5 +1,5 @@
-// Free memory by rows, for whoever asks what could be made of it. Of a row of neighbouring free
-// blocks these parts are told apart:
+// A survey tells what could be made of free memory. In a row of neighbouring free blocks it tells
+// these parts apart:
 //
 //      row     ...##|====|--------|--------|==##...     - whole extents: can be released, or mapped
 //                    tail                   front         elsewhere
@@ -13,20 +13,24 @@
 
 #include "pool/pool.h"
 
-// With the map lock and the pool's lock held, as all here.
+// The bytes of each part of a row.
 struct sp_survey_row {
     uint64_t whole;
     uint64_t tail, front;
 };
+
+// Surveys the row from one block to another. The map lock and the pool's lock are held.
 struct sp_survey_row sp_survey_row(const struct sp_block *first, const struct sp_block *last);
 
-// In no use by anybody, whatever it waits for.
+// Tells whether a block is in no use, whatever it waits for. The pool's lock is held.
 static inline bool sp_survey_is_free(const struct sp_block *block) {
     return block->tier && block->tier->state == SP_BLOCK_FREE;
 }
 
-// The value of a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute.
+// Reads a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute. No lock is held.
 bool sp_survey_gauge(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
+
+// Returns the name of a gauge, or null for any other attribute.
 const char *sp_survey_name(enum poolMemPoolAttr attribute);
 
 #endif

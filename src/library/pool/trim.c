@@ -93,7 +93,7 @@ static CUresult work_off(struct sp_pool *pool, const struct sp_victims *victims)
 
 typedef void choice(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
 
-// With the map lock held. Keeps what it is told to, or, without that, what a synchronise leaves.
+// Trims to `keep`, or, where that is null, to what a synchronise leaves. The map lock is held.
 static CUresult trim_mapping(struct sp_pool *pool, const size_t *keep, choice *choose) {
     struct sp_victims victims = {0};
     sp_lock_acquire(&pool->lock);
@@ -117,13 +117,13 @@ static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {
     return sp_load_relaxed(&pool->reserved) > keep;
 }
 
-// Puts what a trim may release where it finds it.
+// Puts memory that a trim may release where the trim finds it.
 static void make_ready(struct sp_pool *pool) {
     sp_end_gone_contexts(NULL);
     sp_collect_all(pool);
 }
 
-// `keep` as above.
+// Trims with the map lock taken. `keep` is as in trim_mapping().
 static CUresult release_down_to(struct sp_pool *pool, const size_t *keep) {
     sp_pool_begin_mapping(pool);
     CUresult error = trim_mapping(pool, keep, sp_victims_choose_all);
@@ -178,7 +178,7 @@ void sp_trim_at_synchronize(struct sp_pool *pool) {
         return;
     bool delays = sp_keep_delays(pool);
     if (delays)
-        hear_synchronize(pool); // each counts, however soon the reaper comes
+        hear_synchronize(pool); // each counts, however soon the worker comes
     if (sp_later_trim(pool))
         return;
     if (!delays)

@@ -13,8 +13,8 @@
 // and buries zombies.
 CUresult sp_trim_to(struct sp_pool *pool, size_t keep);
 
-// What a synchronise does to a pool: it is trimmed to the release threshold if it holds more, and
-// zombies are buried; or that is left to the worker.
+// Does what follows from a synchronise: trims the pool to the release threshold if it holds more,
+// and buries zombies; or leaves that to the worker.
 void sp_trim_at_synchronize(struct sp_pool *pool);
 
 // Trims the pool for the program, which then needs no more than `keep` of what it had primed.
@@ -28,7 +28,7 @@ CUresult sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released
 // True when something was released.
 bool sp_trim_make_room(struct sp_pool *pool, size_t bytes);
 
-// The bytes that a trim to 0 would release now.
+// Returns the bytes that a trim to 0 would release now.
 size_t sp_trim_releasable(struct sp_pool *pool);
 
 #endif

@@ -31,8 +31,8 @@ static int compare_size(const void *key, const struct sp_tree_node *node) {
 
 // ------------------------------------------------------------------------------------ what is free
 
-// The smallest ready block that an extent may lie in. However many smaller ones there are, nobody
-// looks at them.
+// Returns the smallest ready block that an extent may lie in. However many smaller ones there are,
+// none is looked at.
 static struct sp_block *first_with_extents(const struct sp_pool *pool, int kind) {
     return sp_tier_best_fit(&pool->regions[kind].ready, pool->device->vmm.granule);
 }
@@ -78,7 +78,7 @@ static bool reaches_into(const struct sp_extent *extent, const struct sp_block *
     return extent && extent->address + extent->size <= sp_block_end(block);
 }
 
-// The first chosen extent that lies in a block, from an address on.
+// Returns the first chosen extent that lies in a block.
 static struct sp_extent *chosen_in(const struct sp_block *block) {
     struct sp_extent *extent = sp_view_extent_from(&sp_segment_of(block)->view, block->address);
     while (reaches_into(extent, block) && !extent->chosen)
@@ -145,22 +145,22 @@ static void set_all_aside(struct sp_pool *pool, struct sp_victims *victims) {
     }
 }
 
-// The last extent, by address, of the largest size that is at most `size`; null when all are
-// larger.
+// Returns the last extent, by address, of the largest size that is at most `size`; null when all
+// are larger.
 static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t size) {
     uint64_t above = size + 1;
     struct sp_tree_node *larger = sp_tree_lower_bound(extents, &above, compare_size);
     return extent_of(larger ? sp_tree_prev(larger) : sp_tree_last(extents));
 }
 
-// The largest extent of at most `excess` bytes; if all are larger, the smallest. Of equal ones the
-// last, so that what is kept lies together.
+// Returns the largest extent of at most `excess` bytes; if all are larger, the smallest. Among
+// equal ones it is the last, so that what is kept lies together.
 static struct sp_extent *next_victim(const struct sp_tree *extents, uint64_t excess) {
     struct sp_extent *fitting = last_of_at_most(extents, excess);
     return fitting ? fitting : last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
 }
 
-// Returns what is still to go then.
+// Chooses an extent. Returns what is still to go then.
 static uint64_t choose(struct sp_victims *victims, struct sp_extent *extent, uint64_t excess) {
     extent->chosen = true;
     if (extent->size <= excess)
@@ -182,7 +182,7 @@ void sp_victims_choose_all(struct sp_pool *pool, uint64_t excess, struct sp_vict
     set_all_aside(pool, victims);
 }
 
-// What sp_victims_choose_one() has seen. It finds the extent that next_victim would, with no tree.
+// A search for the extent that next_victim() would find, with no tree.
 struct search {
     uint64_t excess;
     struct sp_extent *fitting;

@@ -30,10 +30,10 @@ struct sp_victims {
 // takes, fewer. With the map lock and the pool's lock held, as all here.
 void sp_victims_choose_all(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
 
-// Chooses the first of them.
+// Chooses the first extent that sp_victims_choose_all() would choose, and sets it aside.
 void sp_victims_choose_one(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
 
-// The bytes of all extents that could be chosen.
+// Returns the bytes of all extents that could be chosen.
 uint64_t sp_victims_releasable(struct sp_pool *pool);
 
 #endif
