@@ -202,7 +202,7 @@ static bool check_stitches(struct check *check) {
     const struct sp_pool *pool = check->pool;
     uint32_t views = 0;
     size_t mappings = 0;
-    SP_LIST_FOR_EACH(link, &pool->kept) {
+    SP_LIST_FOR_EACH(link, &pool->kept.views) {
         const struct sp_stitch *stitch = SP_CONTAINER_OF(link, struct sp_stitch, by_use);
         views++;
         mappings += stitch->valid_count;
@@ -210,13 +210,13 @@ static bool check_stitches(struct check *check) {
             return false;
     }
     uint32_t zombies = 0;
-    SP_LIST_FOR_EACH(link, &pool->zombies) {
+    SP_LIST_FOR_EACH(link, &pool->kept.zombies) {
         zombies++;
         REQUIRE(check, SP_CONTAINER_OF(link, struct sp_stitch, by_use)->blocks == 0,
                 "a zombie holds a block");
     }
-    REQUIRE(check, zombies == atomic_load(&pool->zombie_count), "zombies are counted wrongly");
-    REQUIRE(check, views == pool->kept_views && mappings == pool->kept_mappings,
+    REQUIRE(check, zombies == atomic_load(&pool->kept.zombie_count), "zombies are counted wrongly");
+    REQUIRE(check, views == pool->kept.view_count && mappings == pool->kept.mapping_count,
             "kept views are counted wrongly");
     REQUIRE(check, check->lent == check->borrowed, "%llu bytes are lent, %llu are borrowed",
             (unsigned long long)check->lent, (unsigned long long)check->borrowed);
@@ -312,9 +312,9 @@ static bool check_figures(struct check *check, uint64_t cached) {
     REQUIRE(check, check->used == sp_figures_used(pool),
             "used is %llu, the live blocks were asked for %llu",
             (unsigned long long)sp_figures_used(pool), (unsigned long long)check->used);
-    REQUIRE(check, check->allowed == sp_load_relaxed(&pool->used_high),
+    REQUIRE(check, check->allowed == sp_load_relaxed(&pool->figures.used_high),
             "lanes are allowed %llu, used_high is %llu", (unsigned long long)check->allowed,
-            (unsigned long long)sp_load_relaxed(&pool->used_high));
+            (unsigned long long)sp_load_relaxed(&pool->figures.used_high));
     REQUIRE(check, check->used <= check->reserved && check->reserved <= pool->limit,
             "used <= reserved <= limit");
     REQUIRE(check, sp_load_relaxed(&pool->reserved_high) >= check->reserved,
@@ -330,7 +330,7 @@ static bool check_all(struct check *check) {
     }
     if (!check_stitches(check))
         return false;
-    SP_LIST_FOR_EACH(link, &check->pool->lanes) {
+    SP_LIST_FOR_EACH(link, &check->pool->lanes.list) {
         if (!check_lane(check, SP_CONTAINER_OF(link, struct sp_lane, link), &cached))
             return false;
     }

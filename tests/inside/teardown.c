@@ -32,7 +32,7 @@ static void unmap_segments(struct sp_pool *pool) {
 }
 
 static void destroy_slabs(struct sp_pool *pool) {
-    SP_LIST_FOR_EACH(lane_link, &pool->lanes) {
+    SP_LIST_FOR_EACH(lane_link, &pool->lanes.list) {
         struct sp_lane *lane = SP_CONTAINER_OF(lane_link, struct sp_lane, link);
         while (!sp_list_empty(&lane->owned_slabs)) {
             struct sp_list *link = sp_list_pop_front(&lane->owned_slabs);
@@ -69,7 +69,7 @@ static void free_lane_tables(struct sp_lane_table *table) {
 static void free_pool_structs(struct sp_device *device) {
     while (!sp_list_empty(&device->spare_pools)) {
         struct sp_pool *pool =
-            SP_CONTAINER_OF(sp_list_pop_front(&device->spare_pools), struct sp_pool, link);
+            SP_CONTAINER_OF(sp_list_pop_front(&device->spare_pools), struct sp_pool, listing.link);
         free_lane_tables(atomic_load(&pool->lane_table));
         free(pool);
     }
@@ -77,7 +77,7 @@ static void free_pool_structs(struct sp_device *device) {
 
 static void close_device(struct sp_device *device) {
     while (!sp_list_empty(&device->pools))
-        inside_demolish(SP_CONTAINER_OF(device->pools.next, struct sp_pool, link));
+        inside_demolish(SP_CONTAINER_OF(device->pools.next, struct sp_pool, listing.link));
     free_pool_structs(device);
     sp_space_close(&device->space);
     struct sp_primary primary = device->primary; // its events and streams are closed later

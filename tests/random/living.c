@@ -88,7 +88,7 @@ static void trace_pool(const struct thread *thread, const struct pool *pool) {
                      region->mapped, region->ready.bytes, region->waiting.bytes);
         SP_LIST_FOR_EACH(link, &region->segments)
             trace_segment(thread, SP_CONTAINER_OF(link, struct sp_segment, link));
-        SP_LIST_FOR_EACH(link, &inside->lanes) {
+        SP_LIST_FOR_EACH(link, &inside->lanes.list) {
             const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
             if (lane->tiers[kind].bytes + lane->unfenced[kind].bytes == 0)
                 continue;

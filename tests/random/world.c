@@ -292,8 +292,8 @@ static void choose_large_sizes(struct world *world, struct numbers *numbers) {
 // Few views are kept, so that some go that were used a moment ago.
 static void keep_few_views(poolMemPool_t handle, struct numbers *numbers) {
     struct sp_pool *pool = sp_handle_pool(handle);
-    pool->kept_views_max = (uint32_t)numbers_below(numbers, 6);
-    pool->kept_mappings_max = 4 + numbers_below(numbers, 60);
+    pool->kept.views_max = (uint32_t)numbers_below(numbers, 6);
+    pool->kept.mappings_max = 4 + numbers_below(numbers, 60);
 }
 
 // Figures that let a pool of any policy come to all its decisions: how much may go unfenced is part

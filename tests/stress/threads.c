@@ -250,7 +250,7 @@ static void join_or_trim(struct crew_member *member) {
 void row_threads_join_memory_in_pieces(void) {
     poolMemPool_t pool = test_pool_of_at_most(MIB(192));
     test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
-    sp_handle_pool(pool)->kept_views_max = 6;
+    sp_handle_pool(pool)->kept.views_max = 6;
     crew_open(&crew, pool);
     for (unsigned again = 0; again < 20 && test_attribute(pool, poolMemPoolStatRemaps) <= 100;
          again++) {

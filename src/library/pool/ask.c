@@ -11,7 +11,7 @@
 static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, uint64_t id) {
     struct sp_stream *found = NULL;
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         if (sp_unfenced_holds_back(lane) && sp_silent_is_seen_by_legacy(lane->stream) &&
             sp_stream_is_of(lane->stream, context, id))

@@ -48,7 +48,7 @@ static uint64_t reserved_high(const struct sp_pool *pool) {
 }
 
 static uint64_t used_high(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->used_high);
+    return sp_load_relaxed(&pool->figures.used_high);
 }
 
 static uint64_t max_size(const struct sp_pool *pool) {
@@ -111,11 +111,11 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
     bool deterministic = number != 0;
     sp_open_lanes_close(pool);
     sp_lock_acquire(&pool->lock);
-    atomic_store(&pool->deterministic, deterministic);
+    atomic_store(&pool->attributes.deterministic, deterministic);
     atomic_store(&pool->is_complete,
                  deterministic ? sp_progress_is_synchronized : sp_progress_is_complete);
     pool->settled = UINT64_MAX;
-    SP_LIST_FOR_EACH(link, &pool->lanes) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         if (deterministic)
             sp_progress_set_strict(lane->stream);
@@ -127,8 +127,8 @@ static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
 
 static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
     sp_lock_acquire(&pool->lock);
-    sp_store_relaxed(&pool->unfenced_max, most);
-    sp_store_relaxed(&pool->unfenced_max_set, true);
+    sp_store_relaxed(&pool->attributes.unfenced_max, most);
+    sp_store_relaxed(&pool->attributes.unfenced_max_set, true);
     sp_unfenced_share_out(pool);
     sp_lock_release(&pool->lock);
     return poolSuccess;
@@ -138,7 +138,7 @@ static poolError_t set_defragmentation(struct sp_pool *pool, uint64_t number) {
     int policy = (int)number;
     if (policy < poolDefragmentNever || policy > poolDefragmentBeforeGrowth)
         return sp_fail(poolErrorInvalidValue, "%d is not a policy of defragmentation", policy);
-    sp_store_relaxed(&pool->defragmentation, policy);
+    sp_store_relaxed(&pool->attributes.defragmentation, policy);
     return poolSuccess;
 }
 
@@ -149,7 +149,7 @@ static poolError_t set_promises(struct sp_pool *pool, uint64_t number) {
 }
 
 static poolError_t set_reaper(struct sp_pool *pool, uint64_t number) {
-    sp_store_relaxed(&pool->reaper, number != 0);
+    sp_store_relaxed(&pool->attributes.reaper, number != 0);
     if (sp_pool_has_zombies(pool))
         sp_later_call(pool);
     return poolSuccess;
@@ -166,10 +166,12 @@ static poolError_t set_release_delay(struct sp_pool *pool, uint64_t synchronizes
 #define KEPT(type, name) .field = (type), .offset = offsetof(struct sp_pool, name)
 
 static const struct attribute table[] = {
-    {poolMemPoolReuseFollowEventDependencies, KEPT(FLAG, reuse_policies[0]), .initial = 1},
-    {poolMemPoolReuseAllowOpportunistic, KEPT(FLAG, reuse_policies[1]), .initial = 1},
-    {poolMemPoolReuseAllowInternalDependencies, KEPT(FLAG, reuse_policies[2]), .initial = 1},
-    {poolMemPoolAttrReleaseThreshold, KEPT(NUMBER, release_threshold)},
+    {poolMemPoolReuseFollowEventDependencies, KEPT(FLAG, attributes.reuse_policies[0]),
+     .initial = 1},
+    {poolMemPoolReuseAllowOpportunistic, KEPT(FLAG, attributes.reuse_policies[1]), .initial = 1},
+    {poolMemPoolReuseAllowInternalDependencies, KEPT(FLAG, attributes.reuse_policies[2]),
+     .initial = 1},
+    {poolMemPoolAttrReleaseThreshold, KEPT(NUMBER, attributes.release_threshold)},
     {poolMemPoolAttrReservedMemCurrent, .read = reserved},
     {poolMemPoolAttrReservedMemHigh, .read = reserved_high, .write = reset_reserved_high},
     {poolMemPoolAttrUsedMemCurrent, .read = sp_figures_used},
@@ -180,19 +182,22 @@ static const struct attribute table[] = {
     {poolMemPoolAttrLocationType, .read = location_type},
     {poolMemPoolAttrMaxPoolSize, .read = max_size},
     {poolMemPoolAttrHwDecompressEnabled, .read = no_decompression},
-    {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, unfenced_max), .initial = SP_UNFENCED_MAX,
-     .read = sp_unfenced_max, .write = set_unfenced_max},
-    {poolMemPoolAttrHostWaitMax, KEPT(NUMBER, host_wait_max)},
-    {poolMemPoolAttrDeterministic, KEPT(FLAG, deterministic), .write = set_deterministic},
-    {poolMemPoolAttrContextFence, KEPT(FLAG, context_fence)},
-    {poolMemPoolAttrDefragmentation, KEPT(INTEGER, defragmentation),
+    {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, attributes.unfenced_max),
+     .initial = SP_UNFENCED_MAX, .read = sp_unfenced_max, .write = set_unfenced_max},
+    {poolMemPoolAttrHostWaitMax, KEPT(NUMBER, attributes.host_wait_max)},
+    {poolMemPoolAttrDeterministic, KEPT(FLAG, attributes.deterministic),
+     .write = set_deterministic},
+    {poolMemPoolAttrContextFence, KEPT(FLAG, attributes.context_fence)},
+    {poolMemPoolAttrDefragmentation, KEPT(INTEGER, attributes.defragmentation),
      .initial = poolDefragmentBeforeGrowth, .write = set_defragmentation},
-    {poolMemPoolAttrRemapTimeMax, KEPT(NUMBER, remap_time_max), .initial = SP_REMAP_TIME_MAX},
-    {poolMemPoolAttrTrimByReaper, KEPT(FLAG, trim_by_reaper)},
-    {poolMemPoolAttrReaper, KEPT(FLAG, reaper), .initial = 1, .write = set_reaper},
+    {poolMemPoolAttrRemapTimeMax, KEPT(NUMBER, attributes.remap_time_max),
+     .initial = SP_REMAP_TIME_MAX},
+    {poolMemPoolAttrTrimByReaper, KEPT(FLAG, attributes.trim_by_reaper)},
+    {poolMemPoolAttrReaper, KEPT(FLAG, attributes.reaper), .initial = 1, .write = set_reaper},
     {poolMemPoolAttrStreamPromises, .read = promises, .write = set_promises},
     {poolMemPoolAttrReleaseDelay, .read = release_delay, .write = set_release_delay},
-    {poolMemPoolAttrContextWaitMax, KEPT(NUMBER, context_wait_max), .initial = SP_SECOND},
+    {poolMemPoolAttrContextWaitMax, KEPT(NUMBER, attributes.context_wait_max),
+     .initial = SP_SECOND},
 };
 enum { ATTRIBUTES = sizeof table / sizeof table[0] };
 
@@ -279,7 +284,7 @@ static void put_at(enum poolMemPoolAttr number, void *value, uint64_t wide) {
 void sp_attributes_init(struct sp_pool *pool) {
     for (size_t i = 0; i < ATTRIBUTES; i++)
         store(pool, &table[i], table[i].initial);
-    atomic_store(&pool->unfenced_max_set, false);
+    atomic_store(&pool->attributes.unfenced_max_set, false);
     sp_promises_set(pool, poolPromiseNothing);
     atomic_store(&pool->keep.release_delay, 0);
 }

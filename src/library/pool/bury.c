@@ -18,12 +18,12 @@ static bool is_over(struct sp_stitch *stitch) {
 static struct sp_stitch *next_to_bury(struct sp_pool *pool) {
     struct sp_stitch *found = NULL;
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH_SAFE(link, &pool->zombies) {
+    SP_LIST_FOR_EACH_SAFE(link, &pool->kept.zombies) {
         if (!is_over(stitch_at(link)))
             continue;
         found = stitch_at(link);
         sp_list_remove(link);
-        sp_subtract_relaxed(&pool->zombie_count, 1);
+        sp_subtract_relaxed(&pool->kept.zombie_count, 1);
         break;
     }
     sp_lock_release(&pool->lock);
@@ -84,6 +84,6 @@ static void close_list(struct sp_list *list) {
 }
 
 void sp_bury_at_end(struct sp_pool *pool) {
-    close_list(&pool->kept);
-    close_list(&pool->zombies);
+    close_list(&pool->kept.views);
+    close_list(&pool->kept.zombies);
 }

@@ -182,9 +182,9 @@ static void collect_slabs(struct sp_lane *lane) {
 // each step alone.
 static struct sp_lane *next_lane(struct sp_pool *pool, const struct sp_lane *lane) {
     sp_lock_acquire(&pool->lock);
-    const struct sp_list *next = lane ? lane->link.next : pool->lanes.next;
+    const struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
     struct sp_lane *found =
-        next == &pool->lanes ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
+        next == &pool->lanes.list ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
     sp_lock_release(&pool->lock);
     return found;
 }
@@ -202,10 +202,10 @@ bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {
 
 static struct sp_lane *lane_in_turn(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
-    struct sp_list *link = pool->in_turn ? pool->in_turn->next : pool->lanes.next;
-    if (link == &pool->lanes)
-        link = pool->lanes.next; // there is one: that of the stream which asks
-    pool->in_turn = link;
+    struct sp_list *link = pool->lanes.in_turn ? pool->lanes.in_turn->next : pool->lanes.list.next;
+    if (link == &pool->lanes.list)
+        link = pool->lanes.list.next; // there is one: that of the stream which asks
+    pool->lanes.in_turn = link;
     sp_lock_release(&pool->lock);
     return SP_CONTAINER_OF(link, struct sp_lane, link);
 }

@@ -24,8 +24,8 @@ struct sp_device *sp_device_next(const struct sp_device *device) {
 void sp_device_give_struct(struct sp_pool *pool) {
     sp_lock_acquire(&pool->device->lock);
     pool->stage = SP_POOL_SPARE;
-    sp_list_remove(&pool->link);
-    sp_list_push_front(&pool->device->spare_pools, &pool->link);
+    sp_list_remove(&pool->listing.link);
+    sp_list_push_front(&pool->device->spare_pools, &pool->listing.link);
     sp_lock_release(&pool->device->lock);
 }
 
@@ -35,7 +35,7 @@ void sp_device_give_struct(struct sp_pool *pool) {
 // thousand that has memory is found without a look at the others.
 
 static struct sp_pool *holder_of(struct sp_list *link) {
-    return SP_CONTAINER_OF(link, struct sp_pool, holds);
+    return SP_CONTAINER_OF(link, struct sp_pool, listing.holds);
 }
 
 static bool holds_nothing(const struct sp_pool *pool) {
@@ -44,17 +44,17 @@ static bool holds_nothing(const struct sp_pool *pool) {
 
 // With both locks held. Pools in use count, whichever way they come and go.
 static void unlist_locked(struct sp_pool *pool) {
-    if (sp_list_empty(&pool->holds))
+    if (sp_list_empty(&pool->listing.holds))
         return;
-    sp_list_remove(&pool->holds);
-    if (!pool->listed_given_up)
+    sp_list_remove(&pool->listing.holds);
+    if (!pool->listing.given_up)
         sp_subtract_relaxed(&pool->device->holders_in_use, 1);
 }
 
 static void list_locked(struct sp_pool *pool, bool given_up) {
-    pool->listed_given_up = given_up;
+    pool->listing.given_up = given_up;
     sp_list_push_back(&pool->device->holders[given_up ? SP_HOLDERS_GIVEN_UP : SP_HOLDERS_IN_USE],
-                      &pool->holds);
+                      &pool->listing.holds);
     if (!given_up)
         sp_add_relaxed(&pool->device->holders_in_use, 1);
 }
@@ -64,7 +64,7 @@ static void list_locked(struct sp_pool *pool, bool given_up) {
 void sp_device_note_memory(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     sp_lock_acquire(&device->holders_lock);
-    if (sp_list_empty(&pool->holds))
+    if (sp_list_empty(&pool->listing.holds))
         list_locked(pool, false);
     sp_lock_release(&device->holders_lock);
 }
@@ -85,11 +85,12 @@ void sp_device_show_given_up_locked(struct sp_pool *pool) {
 // The pool behind another, or the first; null at the end. With both locks held.
 static struct sp_pool *next_locked(struct sp_device *device, const struct sp_pool *pool,
                                    bool in_use_alone) {
-    struct sp_list *link = pool ? pool->holds.next : device->holders[SP_HOLDERS_IN_USE].next;
+    struct sp_list *link =
+        pool ? pool->listing.holds.next : device->holders[SP_HOLDERS_IN_USE].next;
     if (link == &device->holders[SP_HOLDERS_IN_USE])
         link = device->holders[SP_HOLDERS_GIVEN_UP].next;
     bool ends = link == &device->holders[SP_HOLDERS_GIVEN_UP] ||
-                (in_use_alone && holder_of(link)->listed_given_up);
+                (in_use_alone && holder_of(link)->listing.given_up);
     return ends ? NULL : holder_of(link);
 }
 

@@ -27,22 +27,22 @@ uint64_t sp_figures_used(const struct sp_pool *pool) {
 }
 
 static uint64_t used_lately(const struct sp_pool *pool) {
-    uint64_t used = sp_load_relaxed(&pool->used_lately);
-    uint64_t high = sp_load_relaxed(&pool->used_high);
-    return sp_min(used, high);
+    uint64_t used = sp_load_relaxed(&pool->figures.used_lately);
+    uint64_t high = sp_load_relaxed(&pool->figures.used_high);
+    return used < high ? used : high;
 }
 
 // Two threads that come here at once may both look.
 uint64_t sp_figures_used_lately(struct sp_pool *pool) {
-    uint32_t lanes = sp_load_relaxed(&pool->lane_count);
-    uint32_t calls = sp_load_relaxed(&pool->used_calls);
+    uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
+    uint32_t calls = sp_load_relaxed(&pool->figures.used_calls);
     if (lanes > SP_LANES_AT_ONCE && calls > 0) {
-        sp_store_relaxed(&pool->used_calls, calls - 1);
+        sp_store_relaxed(&pool->figures.used_calls, calls - 1);
         return used_lately(pool);
     }
     uint64_t used = sp_figures_used(pool);
-    sp_store_relaxed(&pool->used_lately, used);
-    sp_store_relaxed(&pool->used_calls, lanes / SP_LANES_AT_ONCE);
+    sp_store_relaxed(&pool->figures.used_lately, used);
+    sp_store_relaxed(&pool->figures.used_calls, lanes / SP_LANES_AT_ONCE);
     return used;
 }
 
@@ -99,9 +99,9 @@ static void allow(struct sp_lane *lane, uint64_t more) {
 // few until they have been as many together: so a pool that grows on thousands of streams looks at
 // a few each time.
 static uint32_t looks_locked(struct sp_pool *pool, uint32_t lanes) {
-    if (lanes <= SP_LANES_AT_ONCE || pool->short_looks == 0)
+    if (lanes <= SP_LANES_AT_ONCE || pool->figures.short_looks == 0)
         return lanes;
-    pool->short_looks--;
+    pool->figures.short_looks--;
     return SP_LANES_AT_ONCE;
 }
 
@@ -113,32 +113,32 @@ static void take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane)
     uint64_t wanted = missing(lane);
     uint64_t taken = 0;
     for (uint32_t i = 0; i < looks && taken < wanted; i++) {
-        struct sp_lane *other = lane_at(table, (pool->covered_last + i) % table->count);
+        struct sp_lane *other = lane_at(table, (pool->figures.covered_last + i) % table->count);
         if (other && other != lane)
             taken += take_over(other, wanted - taken);
     }
     if (taken > 0)
         allow(lane, taken);
     if (taken < wanted && looks == table->count)
-        pool->short_looks = looks / SP_LANES_AT_ONCE;
-    pool->covered_last = lane->stream->slot;
+        pool->figures.short_looks = looks / SP_LANES_AT_ONCE;
+    pool->figures.covered_last = lane->stream->slot;
 }
 
 static void raise_high(struct sp_pool *pool, struct sp_lane *lane) {
     sp_biased_acquire(&lane->lock);
     uint64_t more = missing(lane);
     if (more > 0) {
-        sp_add_relaxed(&pool->used_high, more);
+        sp_add_relaxed(&pool->figures.used_high, more);
         sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
     }
     sp_biased_release(&lane->lock);
 }
 
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
-    if (sp_lock_try(&pool->allowances)) {
+    if (sp_lock_try(&pool->figures.allowances)) {
         take_over_missing_locked(pool, lane);
         raise_high(pool, lane);
-        sp_lock_release(&pool->allowances);
+        sp_lock_release(&pool->figures.allowances);
         return;
     }
     raise_high(pool, lane);
@@ -147,12 +147,12 @@ void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
 void sp_figures_reset_used_high(struct sp_pool *pool) {
     const struct sp_lane_table *table = lanes_of(pool);
     uint64_t taken = 0;
-    sp_lock_acquire(&pool->allowances);
+    sp_lock_acquire(&pool->figures.allowances);
     for (uint32_t slot = 0; slot < table->count; slot++) {
         struct sp_lane *lane = lane_at(table, slot);
         taken += lane ? take_over(lane, UINT64_MAX) : 0;
     }
-    sp_subtract_relaxed(&pool->used_high, taken);
-    sp_store_relaxed(&pool->used_calls, 0);
-    sp_lock_release(&pool->allowances);
+    sp_subtract_relaxed(&pool->figures.used_high, taken);
+    sp_store_relaxed(&pool->figures.used_calls, 0);
+    sp_lock_release(&pool->figures.allowances);
 }

@@ -79,7 +79,7 @@ static bool note_all(struct sp_pool *pool) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         noted = noted && note_tier(pool, &pool->regions[kind].waiting) &&
                 note_tier(pool, &pool->regions[kind].unfenced);
-        SP_LIST_FOR_EACH(link, &pool->lanes) {
+        SP_LIST_FOR_EACH(link, &pool->lanes.list) {
             const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
             noted = noted && note_tier(pool, &lane->tiers[kind]) &&
                     note_tier(pool, &lane->unfenced[kind]);
@@ -91,20 +91,20 @@ static bool note_all(struct sp_pool *pool) {
 // ---------------------------------------------- due, waiting, resting: with the device's lock held
 
 static bool is_due(const struct sp_pool *pool) {
-    return !sp_list_empty(&pool->due);
+    return !sp_list_empty(&pool->given_up.due);
 }
 
 static void make_due(struct sp_pool *pool) {
     if (is_due(pool))
         return;
-    sp_list_push_back(&pool->device->due, &pool->due);
+    sp_list_push_back(&pool->device->due, &pool->given_up.due);
     pool->device->due_count++;
 }
 
 static void leave_due(struct sp_pool *pool) {
     if (!is_due(pool))
         return;
-    sp_list_remove(&pool->due);
+    sp_list_remove(&pool->given_up.due);
     pool->device->due_count--;
 }
 
@@ -112,32 +112,33 @@ static void leave_due(struct sp_pool *pool) {
 // awaited yet.
 static void stop_waiting(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-        if (pool->waits && lane->awaits != 0)
-            sp_tree_remove(&pool->device->awaited[pool->awaits_synchronize], &lane->awaited);
+        if (pool->given_up.waits && lane->awaits != 0)
+            sp_tree_remove(&pool->device->awaited[pool->given_up.awaits_synchronize],
+                           &lane->awaited);
         lane->awaits = 0;
     }
     sp_lock_release(&pool->lock);
-    pool->waits = false;
+    pool->given_up.waits = false;
 }
 
 // Enters the lanes that wait. Returns whether there is one.
 static bool begin_waiting_locked(struct sp_pool *pool) {
-    SP_LIST_FOR_EACH(link, &pool->lanes) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         if (lane->awaits == 0)
             continue;
-        sp_tree_insert(&pool->device->awaited[pool->awaits_synchronize], &lane->awaited);
-        pool->waits = true;
+        sp_tree_insert(&pool->device->awaited[pool->given_up.awaits_synchronize], &lane->awaited);
+        pool->given_up.waits = true;
     }
-    return pool->waits;
+    return pool->given_up.waits;
 }
 
 // A pool whose measure of completion is about to change is pinned, and so neither waits nor rests.
 static bool try_to_wait(struct sp_pool *pool) {
     sp_lock_acquire(&pool->lock);
-    pool->awaits_synchronize = sp_pool_measure(pool) == sp_progress_is_synchronized;
+    pool->given_up.awaits_synchronize = sp_pool_measure(pool) == sp_progress_is_synchronized;
     bool noted = note_all(pool);
     if (noted)
         begin_waiting_locked(pool);
@@ -151,8 +152,8 @@ static bool try_to_wait(struct sp_pool *pool) {
 // kept memory that should have gone. A pool in which nothing is used, and that waits for nothing,
 // would otherwise rest for ever.
 static void file(struct sp_pool *pool, bool refused) {
-    bool waits = !refused && !pool->woken && try_to_wait(pool);
-    if (!waits || (!pool->waits && !sp_figures_any_used(pool)))
+    bool waits = !refused && !pool->given_up.woken && try_to_wait(pool);
+    if (!waits || (!pool->given_up.waits && !sp_figures_any_used(pool)))
         make_due(pool);
 }
 
@@ -183,7 +184,7 @@ static void wake_completed(struct sp_device *device) {
 static void wake_all(struct sp_device *device) {
     sp_lock_acquire(&device->lock);
     SP_LIST_FOR_EACH(link, &device->holders[SP_HOLDERS_GIVEN_UP]) {
-        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, holds);
+        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, listing.holds);
         stop_waiting(pool);
         make_due(pool);
     }
@@ -202,7 +203,7 @@ bool sp_given_up_claim_locked(struct sp_pool *pool) {
     if (pool->stage != SP_POOL_GIVEN_UP || pool->pins > 0)
         return false;
     pool->stage = SP_POOL_CLAIMED;
-    pool->woken = false;
+    pool->given_up.woken = false;
     stop_waiting(pool);
     leave_due(pool);
     sp_device_hide_locked(pool);
@@ -215,13 +216,13 @@ static struct sp_pool *claim_due(struct sp_device *device, uint32_t *left) {
     struct sp_pool *claimed = NULL;
     sp_lock_acquire(&device->lock);
     while (!claimed && *left > 0 && !sp_list_empty(&device->due)) {
-        struct sp_pool *pool = SP_CONTAINER_OF(device->due.next, struct sp_pool, due);
+        struct sp_pool *pool = SP_CONTAINER_OF(device->due.next, struct sp_pool, given_up.due);
         (*left)--;
         if (sp_given_up_claim_locked(pool)) {
             claimed = pool;
         } else { // behind the others
-            sp_list_remove(&pool->due);
-            sp_list_push_back(&device->due, &pool->due);
+            sp_list_remove(&pool->given_up.due);
+            sp_list_push_back(&device->due, &pool->given_up.due);
         }
     }
     sp_lock_release(&device->lock);
@@ -285,13 +286,13 @@ void sp_given_up_reap_pool(struct sp_device *device, struct sp_pool *pool) {
 
 void sp_given_up_wake(struct sp_device *device, struct sp_pool *pool) {
     sp_lock_acquire(&device->lock);
-    pool->woken = true;
+    pool->given_up.woken = true;
     look_later_locked(pool);
     sp_lock_release(&device->lock);
 }
 
 static bool is_of_given_up(const struct sp_chore *chore) {
-    const struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, chore);
+    const struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, later.chore);
     return atomic_load(&pool->destroyed);
 }
 

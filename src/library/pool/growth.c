@@ -15,7 +15,7 @@ static uint64_t granule_of(const struct sp_pool *pool) {
 static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
     uint64_t used = size > SP_EXTENT_OWN_MAX ? sp_figures_used(pool) : sp_figures_used_lately(pool);
     uint64_t now = used + size;
-    uint64_t high = sp_load_relaxed(&pool->used_high);
+    uint64_t high = sp_load_relaxed(&pool->figures.used_high);
     return now > high ? now : high;
 }
 

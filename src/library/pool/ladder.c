@@ -122,7 +122,7 @@ static bool grows_first(const struct sp_request *request) {
 
 static CUresult remap_if(struct sp_request *request, enum poolDefragmentation least,
                          uint64_t time_max, struct sp_block **block) {
-    int policy = sp_load_relaxed(&request->pool->defragmentation);
+    int policy = sp_load_relaxed(&request->pool->attributes.defragmentation);
     if (request->kind != SP_REGION_LARGE || policy < (int)least)
         return CUDA_SUCCESS;
     return out_of_memory_is_no_error(sp_remap(request, time_max, block));
@@ -131,7 +131,7 @@ static CUresult remap_if(struct sp_request *request, enum poolDefragmentation le
 static CUresult remapped(struct sp_request *request, struct sp_block **block) {
     if (grows_first(request))
         return CUDA_SUCCESS;
-    uint64_t most = sp_load_relaxed(&request->pool->remap_time_max);
+    uint64_t most = sp_load_relaxed(&request->pool->attributes.remap_time_max);
     return remap_if(request, poolDefragmentBeforeGrowth, most, block);
 }
 
@@ -147,7 +147,7 @@ static bool has_pending(const struct sp_lane *lane) {
 }
 
 static bool any_lane_has_pending(const struct sp_pool *pool) {
-    SP_LIST_FOR_EACH(link, &pool->lanes) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         if (has_pending(SP_CONTAINER_OF(link, struct sp_lane, link)))
             return true;
     }
@@ -184,7 +184,7 @@ static bool could_grow(const struct sp_request *request) {
 // The threshold is applied by a look at all lanes, which is made seldom where there are very many.
 static bool is_turn_of_threshold(struct sp_pool *pool) {
     uint32_t growths = sp_load_relaxed(&pool->threshold_rests);
-    uint32_t lanes = sp_load_relaxed(&pool->lane_count);
+    uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
     uint32_t rests = growths > 0 ? growths - 1 : lanes / SP_LANES_AT_ONCE;
     sp_store_relaxed(&pool->threshold_rests, rests);
     return growths == 0;
@@ -198,7 +198,7 @@ static bool is_turn_of_threshold(struct sp_pool *pool) {
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     if (sp_reclaim_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
-        sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->release_threshold))
+        sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->attributes.release_threshold))
         return;
     if (is_turn_of_threshold(pool) && sp_synchronize_ask(request->lane->stream) == CUDA_SUCCESS &&
         is_idle(pool) && could_grow(request))
@@ -388,7 +388,7 @@ static CUresult ask_current_context(struct sp_request *request) {
 
 // Where the program says that nothing in the context captures.
 static CUresult ask_context(struct sp_request *request) {
-    if (!sp_load_relaxed(&request->pool->context_fence))
+    if (!sp_load_relaxed(&request->pool->attributes.context_fence))
         return CUDA_SUCCESS;
     CUresult error = sp_silent_ask_context(request->lane->stream);
     return error == CUDA_ERROR_NOT_SUPPORTED ? CUDA_SUCCESS : error;

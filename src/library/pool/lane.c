@@ -111,10 +111,10 @@ static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
         return known;
     if (sp_pool_is_deterministic(pool))
         sp_progress_set_strict(lane->stream);
-    sp_list_push_back(&pool->lanes, &lane->link);
+    sp_list_push_back(&pool->lanes.list, &lane->link);
     if (sp_stream_is_legacy(lane->stream->handle))
-        sp_list_push_back(&pool->legacy_lanes, &lane->legacy_link);
-    sp_add_relaxed(&pool->lane_count, 1);
+        sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
+    sp_add_relaxed(&pool->lanes.count, 1);
     sp_unfenced_set_most(lane);
     sp_unfenced_share_again(pool);
     sp_store_release(&table->lanes[lane->stream->slot], lane);
@@ -139,12 +139,12 @@ void sp_lane_free_all(struct sp_pool *pool) {
         for (uint32_t i = 0; i < table->count; i++)
             sp_store_release(&table->lanes[i], NULL);
     }
-    pool->in_turn = NULL;
-    while (!sp_list_empty(&pool->legacy_lanes))
-        sp_list_pop_front(&pool->legacy_lanes);
-    while (!sp_list_empty(&pool->lanes))
-        give_spare(SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes), struct sp_lane, link));
-    sp_store_relaxed(&pool->lane_count, 0);
+    pool->lanes.in_turn = NULL;
+    while (!sp_list_empty(&pool->lanes.legacy))
+        sp_list_pop_front(&pool->lanes.legacy);
+    while (!sp_list_empty(&pool->lanes.list))
+        give_spare(SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes.list), struct sp_lane, link));
+    sp_store_relaxed(&pool->lanes.count, 0);
 }
 
 void sp_lane_record(struct sp_lane *lane) {

@@ -44,7 +44,7 @@ static bool withdraw_from_device(struct sp_pool *pool, poolMemPool_t handle) {
 static struct sp_pool *take_struct_locked(struct sp_device *device) {
     struct sp_list *spare = sp_list_pop_front(&device->spare_pools);
     if (spare)
-        return SP_CONTAINER_OF(spare, struct sp_pool, link);
+        return SP_CONTAINER_OF(spare, struct sp_pool, listing.link);
     struct sp_pool *pool = aligned_alloc(_Alignof(struct sp_pool), sizeof(struct sp_pool));
     if (!pool)
         return NULL;
@@ -69,8 +69,8 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->handle, NULL);
     atomic_store(&pool->limit, limit_of(props));
     sp_attributes_init(pool);
-    atomic_store(&pool->trim_due, false);
-    atomic_store(&pool->synchronized, false);
+    atomic_store(&pool->later.trim_due, false);
+    atomic_store(&pool->later.synchronized, false);
     atomic_store(&pool->is_short, false);
     atomic_store(&pool->is_complete, sp_progress_is_complete);
     for (int i = 0; i < SP_STATISTIC_COUNT; i++)
@@ -79,11 +79,11 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     atomic_store(&pool->keep.primed_until, 0);
     pool->settled = 0;
     atomic_store(&pool->threshold_rests, 0);
-    atomic_store(&pool->used_high, 0);
-    pool->covered_last = 0;
-    pool->short_looks = 0;
-    atomic_store(&pool->used_calls, 0);
-    pool->shared = 0;
+    atomic_store(&pool->figures.used_high, 0);
+    pool->figures.covered_last = 0;
+    pool->figures.short_looks = 0;
+    atomic_store(&pool->figures.used_calls, 0);
+    pool->lanes.shared = 0;
     atomic_store(&pool->reserved, 0);
     atomic_store(&pool->reserved_high, 0);
     atomic_store(&pool->destroyed, false);
@@ -99,22 +99,22 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
         sp_tier_init(&pool->regions[kind].holes, SP_BLOCK_HOLE);
     }
     sp_keep_forget(pool);
-    sp_list_init(&pool->kept);
-    sp_list_init(&pool->zombies);
-    pool->kept_views = 0;
-    pool->kept_mappings = 0;
-    atomic_store(&pool->zombie_count, 0);
-    pool->kept_views_max = SP_KEPT_VIEWS_MAX;
-    pool->kept_mappings_max = SP_KEPT_MAPPINGS_MAX;
+    sp_list_init(&pool->kept.views);
+    sp_list_init(&pool->kept.zombies);
+    pool->kept.view_count = 0;
+    pool->kept.mapping_count = 0;
+    atomic_store(&pool->kept.zombie_count, 0);
+    pool->kept.views_max = SP_KEPT_VIEWS_MAX;
+    pool->kept.mappings_max = SP_KEPT_MAPPINGS_MAX;
     sp_access_clear(&pool->access);
-    sp_list_init(&pool->lanes);
-    sp_list_init(&pool->legacy_lanes);
-    pool->in_turn = NULL;
-    atomic_store(&pool->open_in_turn, 0);
-    sp_list_init(&pool->link);
-    sp_list_init(&pool->holds);
-    sp_list_init(&pool->due);
-    pool->waits = false;
+    sp_list_init(&pool->lanes.list);
+    sp_list_init(&pool->lanes.legacy);
+    pool->lanes.in_turn = NULL;
+    atomic_store(&pool->lanes.open_in_turn, 0);
+    sp_list_init(&pool->listing.link);
+    sp_list_init(&pool->listing.holds);
+    sp_list_init(&pool->given_up.due);
+    pool->given_up.waits = false;
 }
 
 poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolProps *props,
@@ -132,7 +132,7 @@ poolError_t sp_life_create(struct sp_device *device, const struct poolMemPoolPro
     }
     sp_lock_acquire(&device->lock);
     pool->stage = SP_POOL_IN_USE;
-    sp_list_push_back(&device->pools, &pool->link);
+    sp_list_push_back(&device->pools, &pool->listing.link);
     sp_lock_release(&device->lock);
     *created = pool;
     return poolSuccess;

@@ -250,7 +250,7 @@ static struct sp_block *take_from(const struct sp_request *request, struct sp_st
 
 struct sp_block *sp_loan_take_kept(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
-    SP_LIST_FOR_EACH(link, &pool->kept) {
+    SP_LIST_FOR_EACH(link, &pool->kept.views) {
         struct sp_stitch *stitch = stitch_at(link);
         uint64_t address =
             stitch->segment.chain.size >= request->size ? find_in(request, stitch) : 0;
@@ -258,7 +258,7 @@ struct sp_block *sp_loan_take_kept(const struct sp_request *request) {
         if (!block)
             continue; // what was found can't be had where an extent is in the view twice
         sp_list_remove(&stitch->by_use);
-        sp_list_push_front(&pool->kept, &stitch->by_use);
+        sp_list_push_front(&pool->kept.views, &stitch->by_use);
         return block;
     }
     return NULL;
@@ -267,29 +267,29 @@ struct sp_block *sp_loan_take_kept(const struct sp_request *request) {
 void sp_loan_keep(struct sp_pool *pool, struct sp_stitch *stitch) {
     stitch->kept = true;
     stitch->valid_count = stitch->count;
-    sp_list_push_front(&pool->kept, &stitch->by_use);
-    pool->kept_views++;
-    pool->kept_mappings += stitch->count;
+    sp_list_push_front(&pool->kept.views, &stitch->by_use);
+    pool->kept.view_count++;
+    pool->kept.mapping_count += stitch->count;
 }
 
 void sp_loan_add_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
-    sp_list_push_back(&pool->zombies, &stitch->by_use);
-    sp_add_relaxed(&pool->zombie_count, 1);
+    sp_list_push_back(&pool->kept.zombies, &stitch->by_use);
+    sp_add_relaxed(&pool->kept.zombie_count, 1);
 }
 
 static void make_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
     stitch->kept = false;
     sp_list_remove(&stitch->by_use);
     sp_loan_add_zombie(pool, stitch);
-    pool->kept_views--;
-    pool->kept_mappings -= stitch->valid_count;
+    pool->kept.view_count--;
+    pool->kept.mapping_count -= stitch->valid_count;
 }
 
 // A view without a valid run holds no block, and will never serve one again.
 static void invalidate(struct sp_stitch *stitch, struct sp_run *run) {
     stitch->valid_count -= run->valid;
     if (stitch->kept)
-        stitch->segment.pool->kept_mappings -= run->valid;
+        stitch->segment.pool->kept.mapping_count -= run->valid;
     run->valid = false;
     if (stitch->kept && stitch->valid_count == 0)
         make_zombie(stitch->segment.pool, stitch);
@@ -304,8 +304,9 @@ void sp_loan_invalidate(struct sp_extent *extent) {
 }
 
 void sp_loan_limit_kept(struct sp_pool *pool, uint32_t views, size_t mappings) {
-    struct sp_list *link = pool->kept.prev;
-    while (link != &pool->kept && (pool->kept_views > views || pool->kept_mappings > mappings)) {
+    struct sp_list *link = pool->kept.views.prev;
+    while (link != &pool->kept.views &&
+           (pool->kept.view_count > views || pool->kept.mapping_count > mappings)) {
         struct sp_list *before = link->prev;
         if (stitch_at(link)->blocks == 0)
             make_zombie(pool, stitch_at(link));

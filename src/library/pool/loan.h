@@ -44,7 +44,7 @@ struct sp_run {
 // Guarded by the pool's lock, the alias by its map lock.
 struct sp_stitch {
     struct sp_segment segment; // its chain divides the view
-    struct sp_list by_use;     // in pool->kept or pool->zombies
+    struct sp_list by_use;     // in pool->kept.views or pool->kept.zombies
     struct sp_alias *alias;
     uint32_t blocks;          // live or cached
     struct sp_fence_set used; // the frees of the blocks that lay here

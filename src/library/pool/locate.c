@@ -44,7 +44,7 @@ static struct sp_block *find_locked(struct sp_pool *pool, uint64_t address) {
             block = block ? block : find_in(&segment->chain, address);
         }
     }
-    SP_LIST_FOR_EACH(link, &pool->kept) {
+    SP_LIST_FOR_EACH(link, &pool->kept.views) {
         const struct sp_stitch *stitch = SP_CONTAINER_OF(link, struct sp_stitch, by_use);
         block = block ? block : find_in(&stitch->segment.chain, address);
     }

@@ -139,6 +139,77 @@ struct sp_keep {
     uint64_t left;    // synchronises until `below` takes the place of `held`
 };
 
+// The values of the attributes that can be set; see pool/attributes.c.
+struct sp_attributes {
+    _Atomic bool reuse_policies[3];
+    _Atomic uint64_t release_threshold;
+    _Atomic uint64_t unfenced_max;
+    _Atomic bool unfenced_max_set;  // by the program: then it stays
+    _Atomic uint64_t host_wait_max; // nanoseconds
+    _Atomic bool deterministic;
+    _Atomic bool context_fence;
+    _Atomic uint64_t context_wait_max; // nanoseconds
+    _Atomic int defragmentation;       // enum poolDefragmentation
+    _Atomic uint64_t remap_time_max;
+    _Atomic bool reaper;
+    _Atomic bool trim_by_reaper;
+};
+
+// The figures of what is used. The lanes count it; see pool/figures.h.
+struct sp_figures {
+    _Atomic uint64_t used_high; // the sum of the lanes' allowances
+    struct sp_lock allowances;
+    // The slot of the lane whose allowance was brought up last.
+    uint32_t covered_last;
+    uint32_t short_looks;         // see pool/figures.c
+    _Atomic uint64_t used_lately; // see sp_figures_used_lately
+    _Atomic uint32_t used_calls;  // that may still have it
+};
+
+// The stitched views; see pool/loan.h. Guarded by the pool's lock.
+struct sp_kept {
+    struct sp_list views;   // stitched views, the one that was used last first
+    struct sp_list zombies; // stitched views that wait for their work to complete
+    uint32_t view_count;
+    size_t mapping_count;
+    _Atomic uint32_t zombie_count; // written under the pool's lock
+    uint32_t views_max;            // a test may set fewer
+    size_t mappings_max;
+};
+
+// The lanes of a pool, beside their table, and whose turn it is. Guarded by the pool's lock.
+struct sp_lanes {
+    struct sp_list list;
+    uint64_t shared;       // what each lane was last allowed to hold back
+    struct sp_list legacy; // those of legacy streams
+    // The lane that was collected from last, in `list`; null: none.
+    const struct sp_list *in_turn;
+    _Atomic uint32_t open_in_turn; // the slot of the open lane that is asked next
+    _Atomic uint32_t count;        // written under the pool's lock
+};
+
+// The work that is left to the worker; see pool/later.h.
+struct sp_later {
+    struct sp_chore chore;
+    _Atomic bool trim_due;     // a trim to the threshold was left to it
+    _Atomic bool synchronized; // the pool was, since a visit last looked
+};
+
+// The lists of its device in which a pool stands. Guarded by the device's lock.
+struct sp_listing {
+    struct sp_list link;  // in device.pools, or spare_pools
+    struct sp_list holds; // in one of device.holders; guarded by holders_lock, too, as is
+    bool given_up;        // in which
+};
+
+// The waiting of a given-up pool; see pool/given_up.h. Guarded by the device's lock.
+struct sp_given_up {
+    struct sp_list due;      // in device.due
+    bool waits;              // some of its lanes stand in device.awaited
+    bool awaits_synchronize; // in which
+    bool woken;              // claimed: something of it was freed meanwhile
+};
+
 // The stages of a pool's struct.
 enum sp_pool_stage {
     SP_POOL_SPARE,
@@ -165,30 +236,11 @@ struct sp_pool {
     _Atomic size_t limit;          // of reserved bytes
     struct poolMemPoolProps props; // read by threads that hold a pin or a live allocation
 
-    // Attributes: written rarely, by anybody.
-    _Atomic bool reuse_policies[3];
-    _Atomic uint64_t release_threshold;
-    _Atomic uint64_t unfenced_max;
-    _Atomic bool unfenced_max_set;  // by the program: then it stays
-    _Atomic uint64_t host_wait_max; // nanoseconds
-    _Atomic bool deterministic;
-    _Atomic bool context_fence;
-    _Atomic uint64_t context_wait_max; // nanoseconds
-    _Atomic int defragmentation;       // enum poolDefragmentation
-    _Atomic uint64_t remap_time_max;
-    _Atomic bool reaper;
-    _Atomic bool trim_by_reaper;
+    struct sp_attributes attributes; // written rarely, by any thread
 
     _Alignas(64) _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
 
-    // Figures; what is used is counted by the lanes.
-    _Alignas(64) _Atomic uint64_t used_high; // the sum of the lanes' allowances
-    struct sp_lock allowances;
-    // The slot of the lane whose allowance was brought up last.
-    uint32_t covered_last;
-    uint32_t short_looks;                   // see pool/figures.c
-    _Atomic uint64_t used_lately;           // see sp_figures_used_lately
-    _Atomic uint32_t used_calls;            // that may still have it
+    _Alignas(64) struct sp_figures figures;
     _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
     _Atomic uint64_t reserved_high;
 
@@ -197,41 +249,21 @@ struct sp_pool {
     struct sp_lock lock;
     struct sp_keep keep;
     struct sp_region regions[SP_REGION_COUNT];
-    struct sp_list kept;    // stitched views, the one that was used last first
-    struct sp_list zombies; // stitched views that wait for their work to complete
-    uint32_t kept_views;
-    size_t kept_mappings;
-    _Atomic uint32_t zombie_count; // written under `lock`
-    uint32_t kept_views_max;       // a test may set fewer
-    size_t kept_mappings_max;
-    struct sp_list lanes;
-    uint64_t shared;             // what each lane was last allowed to hold back
-    struct sp_list legacy_lanes; // those of legacy streams
-    // The lane that was collected from last, in `lanes`; null: none.
-    const struct sp_list *in_turn;
-    _Atomic uint32_t open_in_turn; // the slot of the open lane that is asked next
-    _Atomic uint32_t lane_count;   // written under `lock`
-    uint64_t settled;              // sp_progress_news() when the tiers were last looked through
+    struct sp_kept kept;
+    struct sp_lanes lanes;
+    uint64_t settled; // sp_progress_news() when the tiers were last looked through
     // Growths before which the threshold is not applied, of a pool with very many lanes.
     _Atomic uint32_t threshold_rests;
 
     struct sp_access access; // written under `map_lock`
 
-    // For the worker; see pool/later.h:
-    struct sp_chore chore;
-    _Atomic bool trim_due;     // a trim to the threshold was left to it
-    _Atomic bool synchronized; // the pool was, since a visit last looked
+    struct sp_later later;
 
     // Guarded by the device's lock:
     enum sp_pool_stage stage;
-    struct sp_list link;     // in device.pools, or spare_pools
-    struct sp_list holds;    // in one of device.holders; guarded by holders_lock, too, as is
-    bool listed_given_up;    // in which
-    struct sp_list due;      // given up: in device.due
-    bool waits;              // given up: some of its lanes stand in device.awaited
-    bool awaits_synchronize; // in which
-    bool woken;              // claimed: something of it was freed meanwhile
-    uint32_t pins;           // threads that stand on this pool: none of them sees it taken apart
+    struct sp_listing listing;
+    struct sp_given_up given_up;
+    uint32_t pins; // threads that stand on this pool: none of them sees it taken apart
 };
 
 static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
@@ -239,11 +271,11 @@ static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
 }
 
 static inline bool sp_pool_policy(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
-    return sp_load_relaxed(&pool->reuse_policies[attribute - 1]) != 0;
+    return sp_load_relaxed(&pool->attributes.reuse_policies[attribute - 1]) != 0;
 }
 
 static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->deterministic);
+    return sp_load_relaxed(&pool->attributes.deterministic);
 }
 
 // What the pool takes for known to be complete, and whether that holds for a fence.
@@ -256,7 +288,7 @@ static inline bool sp_pool_knows(const struct sp_pool *pool, struct sp_fence fen
 
 // Tells whether free memory in pieces may be mapped side by side.
 static inline bool sp_pool_remaps(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->defragmentation) != poolDefragmentNever;
+    return sp_load_relaxed(&pool->attributes.defragmentation) != poolDefragmentNever;
 }
 
 // A pool whose doings must not depend on the answers asks nothing.
@@ -275,7 +307,7 @@ static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statist
 
 // There are zombies: see pool/loan.h. A hint.
 static inline bool sp_pool_has_zombies(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->zombie_count) > 0;
+    return sp_load_relaxed(&pool->kept.zombie_count) > 0;
 }
 
 // The map lock, taken so that the reaper sees that it is wanted.
@@ -296,12 +328,12 @@ enum { SP_LANES_AT_ONCE = 64 };
 // More lanes than a request looks at, but for the last look before it is refused.
 enum { SP_LANES_IN_TURN = 8 };
 static inline bool sp_pool_has_many_lanes(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->lane_count) > SP_LANES_IN_TURN;
+    return sp_load_relaxed(&pool->lanes.count) > SP_LANES_IN_TURN;
 }
 
 // Several streams have used the pool. A hint: read without the lock.
 static inline bool sp_pool_is_shared(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->lane_count) > 1;
+    return sp_load_relaxed(&pool->lanes.count) > 1;
 }
 
 // What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.

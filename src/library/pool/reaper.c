@@ -25,13 +25,13 @@ static enum sp_worker_outcome bury_one(struct sp_pool *pool) {
 // A trim that is asked for meanwhile is not lost: it is due again then.
 static enum sp_worker_outcome release_one(struct sp_pool *pool) {
     uint64_t released;
-    if (!atomic_exchange(&pool->trim_due, false))
+    if (!atomic_exchange(&pool->later.trim_due, false))
         return SP_WORKER_IDLE;
-    bool synchronized = atomic_exchange(&pool->synchronized, false);
+    bool synchronized = atomic_exchange(&pool->later.synchronized, false);
     CUresult error = sp_trim_one(pool, synchronized, &released);
     if (released == 0 && error == CUDA_SUCCESS)
         return SP_WORKER_IDLE;
-    atomic_store(&pool->trim_due, true);
+    atomic_store(&pool->later.trim_due, true);
     sp_pool_add(pool, SP_STATISTIC_BytesReleasedByReaper, released);
     return released > 0 ? SP_WORKER_PROGRESS : SP_WORKER_REFUSED;
 }
@@ -73,7 +73,7 @@ static enum sp_worker_outcome work_or_await_news(struct sp_pool *pool, bool insi
 // A pool that was given up is seen to by its end. The next pool in the same struct is looked at
 // instead, if it has anything to do.
 static enum sp_worker_outcome visit(struct sp_chore *chore, bool insists) {
-    struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, chore);
+    struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, later.chore);
     poolMemPool_t handle = sp_load_acquire(&pool->handle);
     if (!sp_pin_take(pool, handle))
         return SP_WORKER_IDLE;
@@ -81,11 +81,11 @@ static enum sp_worker_outcome visit(struct sp_chore *chore, bool insists) {
     if (sp_later_serves(pool))
         outcome = work_or_await_news(pool, insists);
     else
-        atomic_store(&pool->trim_due, false); // the next synchronise sees to it
+        atomic_store(&pool->later.trim_due, false); // the next synchronise sees to it
     sp_pin_drop(pool);
     return outcome;
 }
 
 void sp_reaper_init(struct sp_pool *pool) {
-    sp_chore_init(&pool->chore, visit);
+    sp_chore_init(&pool->later.chore, visit);
 }

@@ -129,7 +129,7 @@ static bool is_of_current_context(const struct sp_room *room) {
 
 // A synchronise gives back what is free: that is no loss where as much can be mapped anew.
 static void say_to_keep(const struct sp_shortage *shortage, struct text *text) {
-    uint64_t threshold = sp_load_relaxed(&shortage->request->pool->release_threshold);
+    uint64_t threshold = sp_load_relaxed(&shortage->request->pool->attributes.release_threshold);
     bool is_lost = !sp_shortage_may_grow(shortage) || !sp_shortage_fits_anew(shortage);
     if (shortage->reserved > threshold && is_lost)
         add(text, ", if ReleaseThreshold has the pool keep it");
@@ -173,7 +173,7 @@ static void advise_wait(const struct sp_shortage *shortage, unsigned part, struc
 }
 
 static void advise_host_wait(const struct sp_shortage *shortage, struct text *text) {
-    uint64_t most = sp_load_relaxed(&shortage->request->pool->host_wait_max);
+    uint64_t most = sp_load_relaxed(&shortage->request->pool->attributes.host_wait_max);
     if (most == 0)
         add(text, "HostWaitMax lets an allocation wait for what is pending");
     else
@@ -200,8 +200,8 @@ static void advise_for_pending(const struct sp_shortage *shortage, struct text *
 // Where the driver has no event of a context, the host waits instead of the stream.
 static void say_context_fence(const struct sp_shortage *shortage, struct text *text) {
     const struct sp_pool *pool = shortage->request->pool;
-    bool is_on = sp_load_relaxed(&pool->context_fence);
-    uint64_t most = sp_load_relaxed(&pool->context_wait_max);
+    bool is_on = sp_load_relaxed(&pool->attributes.context_fence);
+    uint64_t most = sp_load_relaxed(&pool->attributes.context_wait_max);
     if (is_on || !sp_shortage_is_near(shortage, SP_UNFENCED))
         return;
     if (!sp_context_wait_is_needed()) {
@@ -222,7 +222,8 @@ static void advise_for_unfenced(const struct sp_shortage *shortage, struct text 
 static bool could_wait_for_others(const struct sp_shortage *shortage) {
     const struct sp_pool *pool = shortage->request->pool;
     unsigned parts = sp_shortage_is_near(shortage, SP_PENDING) ? SP_HERE | SP_PENDING : SP_HERE;
-    return shortage->lack == SP_LACK_DEVICE && sp_load_relaxed(&pool->host_wait_max) == 0 &&
+    return shortage->lack == SP_LACK_DEVICE &&
+           sp_load_relaxed(&pool->attributes.host_wait_max) == 0 &&
            !sp_pool_is_deterministic(pool) &&
            sp_shortage_fits(shortage, parts, parts, shortage->others[SP_READY | SP_PENDING].whole);
 }

@@ -230,7 +230,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
         return NULL;
     publish_fresh_locked(pool, plan);
     sp_loan_keep(pool, stitch);
-    sp_loan_limit_kept(pool, pool->kept_views_max, pool->kept_mappings_max);
+    sp_loan_limit_kept(pool, pool->kept.views_max, pool->kept.mappings_max);
     sp_keep_note_use(pool);
     return block;
 }
@@ -302,7 +302,8 @@ CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block
 
 static bool may_remap(const struct sp_request *request) {
     return request->kind == SP_REGION_LARGE &&
-           sp_load_relaxed(&request->pool->defragmentation) >= poolDefragmentUnderPressure;
+           sp_load_relaxed(&request->pool->attributes.defragmentation) >=
+               poolDefragmentUnderPressure;
 }
 
 static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {

@@ -193,7 +193,7 @@ static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *lo
 }
 
 static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
-    SP_LIST_FOR_EACH(link, &pool->lanes) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
         if (!settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link), looks))
             return false;
     }
@@ -204,7 +204,7 @@ static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
 // lanes.
 static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news) {
     uint32_t slot;
-    if (seen > news || news - seen > sp_load_relaxed(&pool->lane_count))
+    if (seen > news || news - seen > sp_load_relaxed(&pool->lanes.count))
         return false;
     for (uint64_t number = seen; number < news; number++) {
         if (!sp_progress_news_of(number, &slot))

@@ -187,7 +187,7 @@ static void look_through_chain(struct look *look, const struct sp_chain *chain) 
 }
 
 static void look_through_locked(struct look *look) {
-    SP_LIST_FOR_EACH(link, &look->pool->lanes) {
+    SP_LIST_FOR_EACH(link, &look->pool->lanes.list) {
         struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         memset(lane->holds_back, 0, sizeof lane->holds_back);
     }

@@ -46,7 +46,7 @@ static uint64_t counted_by_lane(const struct sp_lane *lane, enum sp_statistic st
 static uint64_t counted_by_lanes(struct sp_pool *pool, enum sp_statistic statistic) {
     uint64_t sum = 0;
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes)
+    SP_LIST_FOR_EACH(link, &pool->lanes.list)
         sum += counted_by_lane(SP_CONTAINER_OF(link, struct sp_lane, link), statistic);
     sp_lock_release(&pool->lock);
     return sum;

@@ -18,9 +18,9 @@ static uint64_t address_space(const struct sp_pool *pool) {
         SP_LIST_FOR_EACH(link, &pool->regions[kind].segments)
             sum += SP_CONTAINER_OF(link, struct sp_segment, link)->view.size;
     }
-    SP_LIST_FOR_EACH(link, &pool->kept)
+    SP_LIST_FOR_EACH(link, &pool->kept.views)
         sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
-    SP_LIST_FOR_EACH(link, &pool->zombies)
+    SP_LIST_FOR_EACH(link, &pool->kept.zombies)
         sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
     return sum;
 }
@@ -56,7 +56,7 @@ static uint64_t free_bytes(const struct sp_pool *pool) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         const struct sp_region *region = &pool->regions[kind];
         sum += region->ready.bytes + region->waiting.bytes + region->unfenced.bytes;
-        SP_LIST_FOR_EACH(link, &pool->lanes) {
+        SP_LIST_FOR_EACH(link, &pool->lanes.list) {
             const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
             sum += lane->tiers[kind].bytes + lane->unfenced[kind].bytes;
         }
@@ -141,13 +141,13 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
     size_t zombies = 0;
     switch (attribute) {
     case poolMemPoolStatKeptViews:
-        *value = pool->kept_views;
+        *value = pool->kept.view_count;
         return true;
     case poolMemPoolStatKeptMappings:
-        *value = pool->kept_mappings;
+        *value = pool->kept.mapping_count;
         return true;
     case poolMemPoolStatZombies:
-        SP_LIST_FOR_EACH(link, &pool->zombies)
+        SP_LIST_FOR_EACH(link, &pool->kept.zombies)
             zombies++;
         *value = zombies;
         return true;

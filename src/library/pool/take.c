@@ -93,7 +93,7 @@ static uint64_t largest_of(const struct sp_tier *tier) {
 
 static uint64_t largest_of_lanes(const struct sp_request *request) {
     uint64_t most = 0;
-    SP_LIST_FOR_EACH(link, &request->pool->lanes) {
+    SP_LIST_FOR_EACH(link, &request->pool->lanes.list) {
         const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
         uint64_t fenced = largest_of(&lane->tiers[request->kind]);
         uint64_t unfenced = largest_of(&lane->unfenced[request->kind]);
@@ -109,7 +109,7 @@ static struct sp_block *best_of_all_lanes(const struct sp_request *request) {
     struct sp_block *best = NULL;
     if (request->size > region->lanes_most)
         return NULL;
-    SP_LIST_FOR_EACH(link, &request->pool->lanes)
+    SP_LIST_FOR_EACH(link, &request->pool->lanes.list)
         best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, link), best);
     if (!best)
         region->lanes_most = largest_of_lanes(request);
@@ -123,7 +123,7 @@ static struct sp_block *best_of_lanes_before(const struct sp_request *request) {
         uint32_t slot = request->clock.entries[i].slot;
         best = better_of_lane(request, sp_lane_find(request->pool, slot), best);
     }
-    SP_LIST_FOR_EACH(link, &request->pool->legacy_lanes)
+    SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
         best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link), best);
     return best;
 }
@@ -197,7 +197,7 @@ static uint64_t bytes_of_lanes_before(const struct sp_request *request) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < request->clock.count; i++)
         sum += bytes_of_lane(request, sp_lane_find(request->pool, request->clock.entries[i].slot));
-    SP_LIST_FOR_EACH(link, &request->pool->legacy_lanes)
+    SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
         sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
     return sum;
 }

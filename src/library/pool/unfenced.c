@@ -66,9 +66,9 @@ SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t s
 
 // What others can't see yet is little beside what there is.
 uint64_t sp_unfenced_max(const struct sp_pool *pool) {
-    uint64_t most = sp_load_relaxed(&pool->unfenced_max);
+    uint64_t most = sp_load_relaxed(&pool->attributes.unfenced_max);
     uint64_t part = sp_load_relaxed(&pool->reserved) / SP_UNFENCED_PART;
-    bool is_set = sp_load_relaxed(&pool->unfenced_max_set);
+    bool is_set = sp_load_relaxed(&pool->attributes.unfenced_max_set);
     return is_set || most > part ? most : part;
 }
 
@@ -76,7 +76,7 @@ uint64_t sp_unfenced_max(const struct sp_pool *pool) {
 // held back, so the n-th of streams that come and go may hold back an n-th: together they do so
 // little more than one.
 uint64_t sp_unfenced_part(const struct sp_pool *pool) {
-    uint32_t lanes = sp_load_relaxed(&pool->lane_count);
+    uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
     uint64_t most = sp_unfenced_max(pool);
     return lanes > 1 ? most / lanes : most;
 }
@@ -111,9 +111,9 @@ static void set_most(struct sp_lane *lane, uint64_t share, bool closed) {
 }
 
 static void share_unfenced(struct sp_pool *pool, bool closed) {
-    pool->shared = sp_unfenced_part(pool);
-    SP_LIST_FOR_EACH(link, &pool->lanes)
-        set_most(SP_CONTAINER_OF(link, struct sp_lane, link), pool->shared, closed);
+    pool->lanes.shared = sp_unfenced_part(pool);
+    SP_LIST_FOR_EACH(link, &pool->lanes.list)
+        set_most(SP_CONTAINER_OF(link, struct sp_lane, link), pool->lanes.shared, closed);
 }
 
 void sp_unfenced_share_out(struct sp_pool *pool) {
@@ -122,8 +122,9 @@ void sp_unfenced_share_out(struct sp_pool *pool) {
 
 void sp_unfenced_share_again(struct sp_pool *pool) {
     uint64_t share = sp_unfenced_part(pool);
-    uint64_t change = share > pool->shared ? share - pool->shared : pool->shared - share;
-    if (!sp_pool_has_many_lanes(pool) || change > pool->shared / 8)
+    uint64_t change =
+        share > pool->lanes.shared ? share - pool->lanes.shared : pool->lanes.shared - share;
+    if (!sp_pool_has_many_lanes(pool) || change > pool->lanes.shared / 8)
         share_unfenced(pool, false);
 }
 

@@ -101,7 +101,7 @@ static CUresult take_ordered(struct sp_request *request, enum sp_statistic count
 }
 
 static bool trusts_context(const struct sp_request *request) {
-    return sp_load_relaxed(&request->pool->context_fence);
+    return sp_load_relaxed(&request->pool->attributes.context_fence);
 }
 
 typedef bool predicate(const struct sp_request *request, const struct sp_lane *lane);
@@ -109,7 +109,7 @@ typedef bool predicate(const struct sp_request *request, const struct sp_lane *l
 static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, predicate *is_one) {
     bool any = false;
     sp_lock_acquire(&pool->lock);
-    SP_LIST_FOR_EACH(link, &pool->lanes)
+    SP_LIST_FOR_EACH(link, &pool->lanes.list)
         any = any || is_one(request, SP_CONTAINER_OF(link, struct sp_lane, link));
     sp_lock_release(&pool->lock);
     return any;
@@ -187,7 +187,7 @@ static CUresult poll_and_climb(struct sp_request *request, struct sp_block **blo
 // Nothing can be waited for with a limit, so it is asked again and again.
 CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **block) {
     static const struct timespec pause = {0, 50000};
-    uint64_t limit = sp_load_relaxed(&request->pool->host_wait_max);
+    uint64_t limit = sp_load_relaxed(&request->pool->attributes.host_wait_max);
     *block = NULL;
     if (limit == 0 || !is_worth_waiting(request))
         return CUDA_SUCCESS;
@@ -205,7 +205,7 @@ CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **b
 }
 
 CUresult sp_take_after_context_wait(struct sp_request *request, struct sp_block **block) {
-    uint64_t limit = sp_load_relaxed(&request->pool->context_wait_max);
+    uint64_t limit = sp_load_relaxed(&request->pool->attributes.context_wait_max);
     uint64_t before = sp_progress_news();
     *block = NULL;
     if (limit == 0 || !sp_context_wait_is_needed() || !trusts_context(request) ||

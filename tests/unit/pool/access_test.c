@@ -167,7 +167,7 @@ static void zombies_are_let_in_too(void **state) {
     fixture_free(joined, a);
     collect();
     limit_kept(0, 0);
-    assert_false(sp_list_empty(&fixture_inside(pool)->zombies));
+    assert_false(sp_list_empty(&fixture_inside(pool)->kept.zombies));
     assert_int_equal(set(1, ALL), poolSuccess);
     assert_true(require_as_told() > EXTENTS);
     simulated_finish(a);

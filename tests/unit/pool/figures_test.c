@@ -93,7 +93,7 @@ static void setting_it_to_0_sets_it_to_what_is_used(void **state) {
 // Another thread is at it: this one doesn't wait, and keeps what it needed.
 static void a_thread_that_finds_another_one_at_it_raises_it_at_once(void **state) {
     (void)state;
-    struct sp_lock *allowances = &fixture_inside(pool)->allowances;
+    struct sp_lock *allowances = &fixture_inside(pool)->figures.allowances;
     fixture_free(fixture_malloc(pool, MIB(2), a), a);
     sp_lock_acquire(allowances);
     fixture_free(fixture_malloc(pool, MIB(1), b), b);
@@ -147,7 +147,7 @@ static void what_is_written_often_has_cache_lines_of_its_own(void **state) {
     assert_int_equal(offsetof(struct sp_slab, free_head) / 64, 0);
     assert_int_equal(offsetof(struct sp_lane, unfenced_bytes) / 64, 0);
     assert_int_equal(offsetof(struct sp_pool, statistics) % 64, 0);
-    assert_int_equal(offsetof(struct sp_pool, used_high) % 64, 0);
+    assert_int_equal(offsetof(struct sp_pool, figures.used_high) % 64, 0);
     assert_int_equal(offsetof(struct sp_pool, reserved) % 64, 0);
     assert_int_equal(offsetof(struct sp_pool, handle) / 64, 0);
     assert_int_equal(offsetof(struct sp_device, space) % 64, 0);

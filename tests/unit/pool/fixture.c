@@ -25,7 +25,7 @@ static bool all_pools_are_in_order(void) {
     char why[256];
     for (struct sp_device *d = sp_device_next(NULL); d; d = sp_device_next(d)) {
         SP_LIST_FOR_EACH(link, &d->pools) {
-            const struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, link);
+            const struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, listing.link);
             if (pool->destroyed || inside_check(pool->handle, why, sizeof why))
                 continue;
             print_error("a pool is not in order: %s\n", why);

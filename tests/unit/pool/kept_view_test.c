@@ -98,7 +98,7 @@ static void a_view_that_has_an_extent_twice_is_never_used_for_both(void **state)
     collect();
     void *joined = fixture_malloc(pool, MIB(2) + KIB(256), a);
     assert_true(lies_in_a_stitched_view(joined));
-    assert_int_equal(fixture_inside(pool)->kept_mappings, 2);
+    assert_int_equal(fixture_inside(pool)->kept.mapping_count, 2);
     fixture_free(joined, a);
     fixture_free(thirds[1], a);
     collect();
@@ -140,16 +140,16 @@ static void the_view_that_was_used_longest_ago_goes_first(void **state) {
     fixture_free(fixture_malloc(pool, 3 * EXTENT, a), a); // the second one is used again
     collect();
     limit_kept(2, SIZE_MAX);
-    assert_int_equal(inside->kept_views, 2);
+    assert_int_equal(inside->kept.view_count, 2);
     assert_false(lies_in_a_stitched_view(joined[0]));
     assert_true(lies_in_a_stitched_view(joined[1]));
     limit_kept(2, 4);
-    assert_int_equal(inside->kept_views, 1);
-    assert_int_equal(inside->kept_mappings, 3);
+    assert_int_equal(inside->kept.view_count, 1);
+    assert_int_equal(inside->kept.mapping_count, 3);
     assert_true(lies_in_a_stitched_view(joined[1]));
     fixture_synchronize(a);
     assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_true(sp_list_empty(&inside->zombies));
+    assert_true(sp_list_empty(&inside->kept.zombies));
 }
 
 static void a_view_with_a_block_is_kept_whatever_the_limit(void **state) {
@@ -209,7 +209,7 @@ static void all_uses_of_an_evicted_view_count(void **state) {
     assert_true(simcudaCallCount("cuMemUnmap") - unmapped <= 2);
     fixture_synchronize(a);
     assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
+    assert_true(sp_list_empty(&fixture_inside(pool)->kept.zombies));
 }
 
 // More streams use the view than a set of fences has room for, and there is no host memory to note
@@ -231,7 +231,7 @@ static void a_use_that_can_not_be_noted_keeps_an_evicted_view_mapped(void **stat
         assert_true(lies_in_a_stitched_view(parts[i]));
         simulated_work(streams[i]);
     }
-    assert_int_equal(fixture_inside(pool)->kept_views, 1);
+    assert_int_equal(fixture_inside(pool)->kept.view_count, 1);
     for (int i = 0; i < STREAMS; i++)
         fixture_free(parts[i], streams[i]);
     host_memory_enter(1, true);
@@ -260,7 +260,7 @@ static void a_view_that_cannot_be_unmapped_is_tried_again(void **state) {
     assert_int_equal(bury(), CUDA_ERROR_UNKNOWN);
     fixture_check(pool);
     assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
+    assert_true(sp_list_empty(&fixture_inside(pool)->kept.zombies));
 }
 
 // ------------------------------------------------------------------------------------------- trims
@@ -300,7 +300,7 @@ static void a_view_that_has_lost_all_its_extents_is_not_kept(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptMappings), 0);
     assert_int_equal(bury(), CUDA_SUCCESS);
-    assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
+    assert_true(sp_list_empty(&fixture_inside(pool)->kept.zombies));
     fixture_check(pool);
 }
 

@@ -76,7 +76,7 @@ static void without_host_memory_there_is_no_lane_and_the_pool_is_as_it_was(void 
         host_memory_leave(&failed);
         assert_int_equal(failed, 1);
         assert_null(lane);
-        assert_true(sp_list_empty(&fixture_inside(pool)->lanes));
+        assert_true(sp_list_empty(&fixture_inside(pool)->lanes.list));
     }
     assert_non_null(sp_lane_of(fixture_inside(pool), stream));
 }

@@ -73,7 +73,7 @@ static void make_zombie(void) {
     simulated_work(a);
     fixture_free(joined, a);
     drop_kept_views();
-    assert_int_equal(inside->zombie_count, 1);
+    assert_int_equal(inside->kept.zombie_count, 1);
     fixture_free(pieces[1], a);
     fixture_free(pieces[3], a);
     sp_later_bury(inside);
@@ -81,13 +81,13 @@ static void make_zombie(void) {
 
 static void assert_buried_by_reaper(void) {
     inside_worker_rest();
-    assert_int_equal(inside->zombie_count, 0);
+    assert_int_equal(inside->kept.zombie_count, 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombiesBuried), 1);
     assert_true(fixture_attribute(pool, poolMemPoolStatReaperTime) > 0);
 }
 
 static void assert_buried_here(void) {
-    assert_int_equal(inside->zombie_count, 0);
+    assert_int_equal(inside->kept.zombie_count, 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombiesBuried), 1);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatReaperTime), 0);
 }
@@ -96,7 +96,7 @@ static void a_zombie_is_buried_once_a_synchronise_has_shown_its_work_complete(vo
     (void)state;
     make_zombie();
     inside_worker_rest();
-    assert_int_equal(inside->zombie_count, 1);
+    assert_int_equal(inside->kept.zombie_count, 1);
     fixture_synchronize(a);
     assert_buried_by_reaper();
 }
@@ -130,7 +130,7 @@ static void whoever_learns_of_it_wakes_the_reaper(void **state) {
     inside_worker_rest();
     simulated_finish(a);
     sleep_for(5);
-    assert_int_equal(inside->zombie_count, 1); // nobody has asked
+    assert_int_equal(inside->kept.zombie_count, 1); // nobody has asked
     assert_int_equal(poolStreamQuery(a), poolSuccess);
     assert_buried_by_reaper();
 }
@@ -151,7 +151,7 @@ static void switched_off_a_synchronise_buries(void **state) {
     (void)state;
     fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
     make_zombie();
-    assert_int_equal(inside->zombie_count, 1);
+    assert_int_equal(inside->kept.zombie_count, 1);
     fixture_synchronize(a);
     assert_buried_here();
 }
@@ -176,7 +176,7 @@ static void switched_off_a_trim_buries(void **state) {
     fixture_set_flag(pool, poolMemPoolAttrReaper, 0);
     make_zombie();
     fixture_trim(pool, POOL);
-    assert_int_equal(inside->zombie_count, 1);
+    assert_int_equal(inside->kept.zombie_count, 1);
     simulated_finish(a);
     fixture_trim(pool, POOL);
     assert_buried_here();
@@ -190,7 +190,7 @@ static void switched_off_an_allocation_buries_before_it_fails(void **state) {
     simulated_finish(a);
     assert_int_equal(poolStreamQuery(a), poolSuccess);
     void *held = fixture_malloc(pool, PIECE, a);
-    assert_int_equal(inside->zombie_count, 1);
+    assert_int_equal(inside->kept.zombie_count, 1);
     assert_int_equal(poolMallocAsyncWithFlags(&pointer, POOL, pool, a, poolMallocFixed),
                      poolErrorMemoryAllocation);
     fixture_free(held, a);
@@ -222,7 +222,7 @@ static void an_ended_reaper_is_started_again(void **state) {
     make_zombie();
     inside_worker_stop();
     fixture_synchronize(a);
-    assert_int_equal(inside->zombie_count, 1);
+    assert_int_equal(inside->kept.zombie_count, 1);
     assert_true(sp_later_call(inside));
     assert_buried_by_reaper();
 }
@@ -304,7 +304,8 @@ static void memory_that_waits_for_the_reaper_is_reserved_and_can_be_had_again(vo
 static bool due_too_early;
 
 static bool look_at_trim(void) {
-    due_too_early = atomic_load(&inside->trim_due) && !atomic_load(&inside->synchronized);
+    due_too_early =
+        atomic_load(&inside->later.trim_due) && !atomic_load(&inside->later.synchronized);
     return !due_too_early;
 }
 
@@ -322,7 +323,7 @@ static void a_trim_is_due_only_once_the_reaper_can_see_why(void **state) {
     keep_reaper_off();
     due_too_early = false;
     step_through(take_trim, look_at_trim);
-    bool due = atomic_load(&inside->trim_due);
+    bool due = atomic_load(&inside->later.trim_due);
     let_reaper_in();
     assert_true(due);
     assert_false(due_too_early);
@@ -509,11 +510,11 @@ static void a_zombie_that_the_driver_does_not_unmap_is_tried_again(void **state)
     simcudaFailCall("cuMemUnmap", 1, simcudaFaultOnwards, CUDA_ERROR_UNKNOWN);
     fixture_synchronize(a);
     inside_worker_rest();
-    assert_int_equal(inside->zombie_count, 1);
+    assert_int_equal(inside->kept.zombie_count, 1);
     assert_tried_seldom("cuMemUnmap");
     fixture_check(pool);
     simcudaFailClear();
-    for (int i = 0; i < 5000 && atomic_load(&inside->zombie_count) > 0; i++)
+    for (int i = 0; i < 5000 && atomic_load(&inside->kept.zombie_count) > 0; i++)
         sleep_for(1);
     assert_buried_by_reaper();
 }

@@ -60,7 +60,7 @@ static void a_remap_that_cannot_be_undone_is_undone_later(void **state) {
         if (trimmed)
             fixture_trim(pool, 0);
         assert_int_equal(bury(), CUDA_SUCCESS);
-        assert_true(sp_list_empty(&fixture_inside(pool)->zombies));
+        assert_true(sp_list_empty(&fixture_inside(pool)->kept.zombies));
     }
     assert_int_equal(fixture_reserved(pool), POOL / 2);
 }

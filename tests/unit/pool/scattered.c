@@ -78,7 +78,7 @@ void refuse(size_t size, CUstream stream, unsigned flags) {
 }
 
 bool lies_in_a_stitched_view(const void *pointer) {
-    SP_LIST_FOR_EACH(link, &fixture_inside(pool)->kept) {
+    SP_LIST_FOR_EACH(link, &fixture_inside(pool)->kept.views) {
         const struct sp_stitch *stitch = SP_CONTAINER_OF(link, struct sp_stitch, by_use);
         if ((uintptr_t)pointer - stitch->segment.chain.address < stitch->segment.chain.size)
             return true;
