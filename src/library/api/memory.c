@@ -189,7 +189,7 @@ poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handl
         return error;
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
-    from.pool = sp_pool_from_handle(handle);
+    from.pool = sp_handle_pool(handle);
     if (SP_UNLIKELY(!from.pool))
         return sp_api_no_pool(handle);
     return allocate_from(ptr, size, from, stream, poolMallocDefault);

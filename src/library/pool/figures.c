@@ -29,7 +29,7 @@ uint64_t sp_figures_used(const struct sp_pool *pool) {
 static uint64_t used_lately(const struct sp_pool *pool) {
     uint64_t used = sp_load_relaxed(&pool->figures.used_lately);
     uint64_t high = sp_load_relaxed(&pool->figures.used_high);
-    return used < high ? used : high;
+    return sp_min(used, high);
 }
 
 // Two threads that come here at once may both look.

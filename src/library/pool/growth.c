@@ -16,14 +16,14 @@ static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
     uint64_t used = size > SP_EXTENT_OWN_MAX ? sp_figures_used(pool) : sp_figures_used_lately(pool);
     uint64_t now = used + size;
     uint64_t high = sp_load_relaxed(&pool->figures.used_high);
-    return now > high ? now : high;
+    return sp_max(now, high);
 }
 
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
     uint64_t need = known_need(pool, size);
     uint64_t slack = need / SP_SLACK_SHARE;
-    return reserved + size <= need + (slack > SP_SLACK_MIN ? slack : SP_SLACK_MIN);
+    return reserved + size <= need + sp_max(slack, SP_SLACK_MIN);
 }
 
 // Returns the size of extents that befits a pool of so many bytes. A call costs about the same for
@@ -66,7 +66,7 @@ static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint
     uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule_of(pool));
     if (unit < granule_of(pool))
         return granule_of(pool);
-    return unit < SP_GROWTH_UNIT ? unit : SP_GROWTH_UNIT;
+    return sp_min(unit, SP_GROWTH_UNIT);
 }
 
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {

@@ -18,8 +18,8 @@ static uint64_t occupied(const struct sp_pool *pool) {
 // Returns how much is kept for the threshold and for priming if so much is not free.
 static uint64_t keep_beside(const struct sp_pool *pool, uint64_t not_free) {
     uint64_t free = sp_load_relaxed(&pool->keep.primed);
-    uint64_t primed = smaller(not_free + free, sp_load_relaxed(&pool->keep.primed_until));
-    return larger(sp_load_relaxed(&pool->attributes.release_threshold), primed);
+    uint64_t primed = sp_min(not_free + free, sp_load_relaxed(&pool->keep.primed_until));
+    return sp_max(sp_load_relaxed(&pool->attributes.release_threshold), primed);
 }
 
 static uint64_t rounded_up(const struct sp_pool *pool, uint64_t bytes) {

@@ -62,7 +62,7 @@ CUresult sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *call
     if (!table || !sp_unfenced_may_be_open(pool))
         return CUDA_SUCCESS;
     uint32_t count = (uint32_t)sp_min(table->count, SP_LANES_AT_ONCE);
-    uint32_t from = sp_add_relaxed(&pool->open_in_turn, count);
+    uint32_t from = sp_add_relaxed(&pool->lanes.open_in_turn, count);
     return fence_open_of(table, from % table->count, count, caller, true, sp_unfenced_part(pool));
 }
 

@@ -6,6 +6,7 @@
 #include "pool/settle.h"
 
 #include "base/checked.h"
+#include "base/number.h"
 
 // So many holes are compared at most. A program that trims now and then comes to fewer.
 enum { HOLES_LOOKED_AT = 1024 };
@@ -87,7 +88,7 @@ uint64_t sp_plan_least(const struct sp_request *request) {
     uint64_t alone = // in a segment of its own
         sp_round_up(request->size, granule_of(request->pool));
     uint64_t least = plan_for(request).need;
-    return least < alone ? least : alone;
+    return sp_min(least, alone);
 }
 
 // Returns the segment that must be extended for the plan's amount, or null: then a smaller hole has
@@ -187,7 +188,7 @@ static CUresult prepare_in_new_segment(const struct sp_request *request, struct 
     struct sp_pool *pool = request->pool;
     uint64_t bytes = sp_round_up(request->size, granule_of(pool));
     uint64_t amount = sp_growth_amount(pool, request->kind, bytes);
-    CUresult error = sp_segment_add(pool, request->kind, amount > bytes ? amount : bytes);
+    CUresult error = sp_segment_add(pool, request->kind, sp_max(amount, bytes));
     return error == CUDA_SUCCESS ? prepare(request, plan) : error;
 }
 

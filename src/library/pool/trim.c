@@ -211,5 +211,5 @@ bool sp_trim_make_room(struct sp_pool *pool, size_t bytes) {
     size_t reserved = sp_load_relaxed(&pool->reserved);
     if (sp_trim_releasable(pool) < bytes)
         return false;
-    return sp_trim_to(pool, reserved > bytes ? reserved - bytes : 0) == CUDA_SUCCESS;
+    return sp_trim_to(pool, sp_excess(reserved, bytes)) == CUDA_SUCCESS;
 }

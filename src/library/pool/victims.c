@@ -12,21 +12,15 @@ static struct sp_extent *extent_of(struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct sp_extent, by_size) : NULL;
 }
 
-static int compare(uint64_t size_a, uint64_t address_a, uint64_t size_b, uint64_t address_b) {
-    if (size_a != size_b)
-        return size_a < size_b ? -1 : 1;
-    return address_a < address_b ? -1 : address_a > address_b;
-}
-
 static int compare_extents(const struct sp_tree_node *a, const struct sp_tree_node *b) {
     const struct sp_extent *left = SP_CONTAINER_OF(a, struct sp_extent, by_size);
     const struct sp_extent *right = SP_CONTAINER_OF(b, struct sp_extent, by_size);
-    return compare(left->size, left->address, right->size, right->address);
+    return sp_compare_pairs(left->size, left->address, right->size, right->address);
 }
 
 static int compare_size(const void *key, const struct sp_tree_node *node) {
     const struct sp_extent *extent = SP_CONTAINER_OF(node, struct sp_extent, by_size);
-    return compare(*(const uint64_t *)key, 0, extent->size, extent->address);
+    return sp_compare_pairs(*(const uint64_t *)key, 0, extent->size, extent->address);
 }
 
 // ------------------------------------------------------------------------------------ what is free
