@@ -3,7 +3,7 @@
 #include "order/borrow.h"
 #include "order/progress.h"
 #include "pool/collect.h"
-#include "pool/runtime.h"
+#include "pool/device.h"
 
 #include "base/number.h"
 
