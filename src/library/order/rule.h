@@ -1,9 +1,9 @@
 // The reuse rule says whether a stream may take memory that carries a fence.
 //
 // It is a pure function over plain values, which its caller gathers. The rules are numbered as in
-// docs/design.md, and a lower number is cheaper: the rule for a piece of memory is the dearest that
-// one of its fences needs. Rules 1 and 2 hold under every policy. Rule 4 is rule 2 after a
-// question: the caller asks the event, and decides again.
+// docs/stream-order.md, and a lower number is cheaper: the rule for a piece of memory is the
+// dearest that one of its fences needs. Rules 1 and 2 hold under every policy. Rule 4 is rule 2
+// after a question: the caller asks the event, and decides again.
 #ifndef STREAMPOOL_ORDER_RULE_H
 #define STREAMPOOL_ORDER_RULE_H
 

@@ -6,7 +6,6 @@
 #include "order/identity.h"
 #include "order/mark.h"
 #include "order/poll.h"
-#include "order/slot.h"
 #include "pool/at_hand.h"
 #include "pool/collect.h"
 #include "pool/device.h"
