@@ -8,9 +8,7 @@
 #include <stdint.h>
 
 // The hash in so many bits, 1 to 64.
-static inline uint64_t sp_hash_bits(uint64_t word, unsigned bits) {
-    return word * UINT64_C(0x9E3779B97F4A7C15) >> (64 - bits);
-}
+#define sp_hash_bits(word, bits) ((uint64_t)(word)*UINT64_C(0x9E3779B97F4A7C15) >> (64 - (bits)))
 
 static inline uint64_t sp_hash(uint64_t word) {
     return sp_hash_bits(word, 32);
