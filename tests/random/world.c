@@ -392,8 +392,10 @@ static void require_figures_of_an_end(struct world *world, struct thread *thread
 // Whatever they still held is the device's once the library has heard of a synchronise.
 static void require_all_back(struct world *world, struct thread *thread) {
     simcudaLive live;
-    for (uint64_t i = 0; i < world->plan.pools; i++)
+    for (uint64_t i = 0; i < world->plan.pools; i++) {
         EXPECT(poolMemPoolDestroy(world->pools[i].handle), poolSuccess);
+        atomic_store(&world->pools[i].promises, poolPromiseNothing); // they end with their pool
+    }
     synchronize_contexts(world, thread);
     if (!world->simulated)
         return;
