@@ -12,7 +12,8 @@
 /// - Never too early: no byte is handed to a stream while work that was ordered before its free
 ///   may still run elsewhere.
 /// - Free memory can always be had: when nothing is pending, an allocation that fits succeeds with
-///   default attributes, whatever calls the program synchronised by.
+///   default attributes, whatever calls the program synchronised by. When something is pending and
+///   the policies allow waits, it succeeds by waiting.
 ///
 /// The following holds for every call, and the comments of the calls do not repeat it.
 ///
@@ -384,7 +385,7 @@ enum poolMemPoolAttr {
     /// 12.5 on it has no effect (docs/promises.md, "Out of reach").
     poolMemPoolAttrContextWaitMax = 1012,
 
-    // What a pool counts: each is a uint64_t, and setting it to 0 counts anew. Each allocation
+    // A pool counts these: each is a uint64_t, and setting it to 0 counts anew. Each allocation
     // counts once, by the rule that its memory came by or as a growth (docs/stream-order.md).
 
     /// Counts allocations from memory that was last used on the same stream. Small blocks that

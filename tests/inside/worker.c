@@ -13,17 +13,8 @@ void inside_worker_rest(void) {
     pthread_mutex_unlock(&sp_worker.lock);
 }
 
-static bool end(void) {
-    pthread_mutex_lock(&sp_worker.lock);
-    bool started = sp_worker.started;
-    sp_worker.ending = true;
-    pthread_cond_broadcast(&sp_worker.changed);
-    pthread_mutex_unlock(&sp_worker.lock);
-    return started;
-}
-
 void inside_worker_stop(void) {
-    if (end())
+    if (sp_worker_end())
         pthread_join(sp_worker.thread, NULL);
     while (sp_list_pop_front(&sp_worker.chores))
         ;

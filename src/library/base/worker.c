@@ -120,7 +120,7 @@ static void *run(void *unused) {
 
 // -------------------------------------------------------------------------------- its life and end
 
-static bool end(void) {
+bool sp_worker_end(void) {
     pthread_mutex_lock(&sp_worker.lock);
     bool started = sp_worker.started;
     sp_worker.ending = true;
@@ -134,7 +134,7 @@ static bool end(void) {
 // there is a limit. A library that is linked into one that gets unloaded ends its thread here, too.
 static void end_at_exit(void) {
     struct timespec until;
-    if (sp_fork_is_child() || !end() || clock_gettime(CLOCK_REALTIME, &until) != 0)
+    if (sp_fork_is_child() || !sp_worker_end() || clock_gettime(CLOCK_REALTIME, &until) != 0)
         return;
     until.tv_sec += PATIENCE_AT_EXIT_S;
     pthread_timedjoin_np(sp_worker.thread, NULL, &until);

@@ -23,4 +23,7 @@ struct sp_worker {
 
 extern __attribute__((visibility("hidden"))) struct sp_worker sp_worker;
 
+// Tells the thread to end. True when there is one, which is to be joined.
+bool sp_worker_end(void);
+
 #endif

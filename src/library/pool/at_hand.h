@@ -101,7 +101,7 @@ static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
     sp_store_relaxed(&lane->hits, sp_load_relaxed(&lane->hits) + 1);
 }
 
-// What the lane has at hand, counted; 0 when it has nothing, or isn't there yet.
+// Takes what the lane has at hand, and counts it. 0 when the lane has nothing, or isn't there yet.
 static SP_HOT uint64_t sp_at_hand_take(struct sp_pool *pool, const struct sp_stream *stream,
                                        size_t size, unsigned int flags, uint64_t *freed) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
@@ -230,7 +230,7 @@ static SP_HOT struct sp_lane *sp_at_hand_lane(uintptr_t owner, const struct sp_s
                                               uint64_t *sequence) {
     struct sp_lane *lane = sp_owner_lane(owner);
     *sequence = sp_load_acquire(&stream->sequence);
-    return SP_LIKELY(lane && lane->puts == stream) ? lane : NULL;
+    return SP_LIKELY(lane && sp_load_relaxed(&lane->puts) == stream) ? lane : NULL;
 }
 
 #endif

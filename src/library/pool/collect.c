@@ -64,7 +64,7 @@ struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t s
     return blocks;
 }
 
-// What stands in a bin behind so many others, up to some.
+// Takes some of the blocks that stand in a bin behind so many others.
 static struct sp_block *detach_behind(struct sp_quick_bin *bin) {
     struct sp_block **list = &bin->head;
     struct sp_block *blocks = NULL;

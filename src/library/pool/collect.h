@@ -15,7 +15,7 @@ void sp_collect_all(struct sp_pool *pool);
 bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at);
 bool sp_collect_some(struct sp_pool *pool);
 
-// The same for the quick lists of one lane.
+// Puts the quick lists of one lane back into the regions.
 void sp_collect_quick(struct sp_lane *lane, sp_settle_how *insert);
 
 // Takes blocks out of the quick lists, with the lane's lock held: a chain of cached blocks, linked

@@ -1,4 +1,5 @@
-// What a failing call leaves behind for its thread: a code, a sentence, and the driver's own error.
+// Errors: a failing call leaves a code, a sentence and the driver's own error behind for its
+// thread.
 //
 // Each failing call goes through exactly one of these; a call that succeeds touches nothing.
 #ifndef STREAMPOOL_POOL_ERROR_H
@@ -15,9 +16,9 @@ enum { SP_ERROR_DETAIL = 1024 };
 poolError_t sp_fail(poolError_t error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// The same for an error that came up from the driver, or from the layers that speak its codes:
-// returns our code for it. The sentence is "<what>: <entry point> returned <name>", or "<what>: out
-// of host memory".
+// Notes an error that came up from the driver, or from the layers that speak its codes, and returns
+// our code for it. The sentence is "<what>: <entry point> returned <name>", or "<what>: out of host
+// memory".
 poolError_t sp_fail_driver(CUresult error, const char *what);
 
 // After sp_fail(): the driver had a part in it.

@@ -65,7 +65,7 @@ bool sp_figures_any_used(struct sp_pool *pool) {
 
 // -------------------------------------------------------------------------------------- allowances
 
-// What a lane leaves unused of its allowance. Without its lock, a hint.
+// Returns what a lane leaves unused of its allowance. Without the lane's lock it is a hint.
 static uint64_t unused(const struct sp_lane *lane) {
     uint64_t used = sp_load_relaxed(&lane->used);
     uint64_t allowance = sp_load_relaxed(&lane->allowance);

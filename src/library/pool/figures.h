@@ -33,8 +33,8 @@ void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane);
 // The sum. Exact when no other thread is in a call.
 uint64_t sp_figures_used(const struct sp_pool *pool);
 
-// The same for who needs it often and not exactly. Of more than 64 lanes it is a sum of some while
-// ago: made anew after so many calls that each has cost as much as a look at 64.
+// Returns a sum for a caller that needs it often and not exactly. With more than 64 lanes it is of
+// some while ago: it is made anew after so many calls that each has cost as much as a look at 64.
 uint64_t sp_figures_used_lately(struct sp_pool *pool);
 
 // Something is live. With each lane's lock taken in turn: a free that was counted after its lane

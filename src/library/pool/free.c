@@ -92,8 +92,8 @@ struct release {
     unsigned left; // to do: a combination of enum sp_left
 };
 
-// What the block carries from here on: this free's fence, and those of its earlier owners that
-// neither have completed nor are covered by it. There is room: every live block has it.
+// The block carries this free's fence from here on, and those of its earlier owners that neither
+// have completed nor are covered by it. There is room: every live block has it.
 static void stamp(struct sp_block *block, const struct release *release) {
     if (release->stream && sp_fence_set_is_of(&block->fences, release->stream->slot)) {
         sp_fence_set_advance(&block->fences, release->stream->slot, release->sequence);
@@ -160,8 +160,8 @@ static void make_known(const struct release *release) {
     ask_for_other_context(release);
 }
 
-// Of a pool that was given up. The struct may be another one's by now, which does no harm: whoever
-// reaps looks again.
+// Takes a given-up pool apart with its last free. The struct may be another pool's by now, which
+// does no harm: whoever reaps looks again.
 SP_COLD static void reap_if_last(struct sp_pool *pool) {
     if (sp_figures_any_used(pool))
         sp_given_up_wake(pool->device, pool);
@@ -234,7 +234,8 @@ SP_APART poolError_t sp_free_finish(struct sp_lane *lane, uintptr_t owner, struc
 // ------------------------------------------------------------------- by the lane's stream, once
 // more
 
-// Of an anonymous stream, whose free point was an event; or of a block that was live a moment ago.
+// Frees a block of an anonymous stream, whose free point was an event; or one that was live a
+// moment ago.
 static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
                            struct sp_stream *stream, uint64_t sequence) {
     struct sp_put put = {.left = SP_LEFT_ALL};
@@ -264,7 +265,8 @@ static bool find_lane(struct release *release) {
     return release->lane || !release->stream;
 }
 
-// What can't be had before an event stands behind the free is counted in the stream's lane.
+// Counts the bytes that nobody else can have before an event stands behind the free, in the
+// stream's lane.
 static void count(struct release *release, uint64_t bytes) {
     struct sp_lane *lane = release->lane;
     if (!lane)

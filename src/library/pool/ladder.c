@@ -25,7 +25,7 @@
 #include "base/checked.h"
 #include "base/number.h"
 
-// One rung. Sets null and returns CUDA_SUCCESS when it has nothing; the next one is tried then.
+// A rung sets null and returns CUDA_SUCCESS when it has nothing; the next one is tried then.
 typedef CUresult rung(struct sp_request *request, struct sp_block **block);
 
 static CUresult within_reach(struct sp_request *request, struct sp_block **block) {
@@ -46,8 +46,8 @@ static CUresult primed(struct sp_request *request, struct sp_block **block) {
     return CUDA_SUCCESS;
 }
 
-// What was freed in a context that was destroyed is complete, under every policy. Nobody tells, so
-// it is looked for.
+// Memory that was freed in a context that was destroyed is complete, under every policy. Nobody
+// tells, so it is looked for.
 static CUresult of_gone_contexts(struct sp_request *request, struct sp_block **block) {
     if (sp_end_some_gone_contexts(request->lane->stream))
         *block = sp_take(request);
@@ -72,7 +72,7 @@ static CUresult found_complete(struct sp_request *request, struct sp_block **blo
     return error;
 }
 
-// What the lanes hold back comes after the question: what has completed is ready by then, and the
+// The lanes' own memory comes after the question: what has completed is ready by then, and the
 // lanes' latest frees don't join it.
 static CUresult collected(struct sp_request *request, struct sp_block **block) {
     struct sp_lane *at = NULL;
@@ -93,8 +93,8 @@ static CUresult collected_from_some(struct sp_request *request, struct sp_block 
     return CUDA_SUCCESS;
 }
 
-// What was left by a request that had no patience for so much, before memory is taken from others
-// or waited for. From here on it looks at all that there is.
+// A request that had no patience for so much brings in what it has left, before memory is taken
+// from others or waited for. From here on it looks at all that there is.
 static CUresult brought_in(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     sp_lock_acquire(&pool->lock);
@@ -166,13 +166,14 @@ static bool is_idle(struct sp_pool *pool) {
     return idle;
 }
 
-// What must be released before the pool's limit lets it grow by so many bytes.
+// Returns how much must be released before the pool's limit lets it grow by so many bytes.
 static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
     uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
     return sp_excess(bytes, room);
 }
 
-// Whether the limit and the device have room for the request, once what is free was given back.
+// True when the limit and the device have room for the request, once all that is free was given
+// back.
 static bool could_grow(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     size_t needed = sp_round_up(request->size, pool->device->vmm.granule);
@@ -205,7 +206,7 @@ static void apply_threshold_unasked(const struct sp_request *request) {
         sp_trim_at_synchronize(pool);
 }
 
-// Whether the last growth found no memory.
+// Notes that the last growth found no memory, or that it did.
 static void set_short(struct sp_pool *pool, bool is_short) {
     if (sp_load_relaxed(&pool->is_short) == is_short)
         return;
@@ -215,8 +216,8 @@ static void set_short(struct sp_pool *pool, bool is_short) {
     sp_lock_release(&pool->lock);
 }
 
-// Who had no memory for a growth that has just failed: the driver's entry point, "" for the host,
-// null when it was the pool's limit.
+// Tells who had no memory for a growth that has just failed: the driver's entry point, "" for the
+// host, null when it was the pool's limit.
 static const char *lacking(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     CUresult native;
@@ -343,7 +344,8 @@ static CUresult climb(const struct step *steps, size_t count, struct sp_request 
 
 // --------------------------------------------------------------------- before a request is refused
 
-// Of many streams, lanes and contexts the rungs so far have looked at some.
+// Looks at all streams, lanes and contexts, where there are many: the rungs so far have looked at
+// some.
 static CUresult look_at_all(struct sp_request *request, struct sp_block **block) {
     CUresult error = CUDA_SUCCESS;
     uint64_t before = sp_progress_news();
@@ -361,7 +363,7 @@ static CUresult look_at_all(struct sp_request *request, struct sp_block **block)
 // A question for all that may be pending in the way of the request. It publishes what it finds.
 typedef CUresult question(struct sp_request *request);
 
-// What the caller's own stream has freed is its own in this pool; but other pools, and those that
+// The caller's own stream has its own frees at hand in this pool; but other pools, and those that
 // were given up, keep what it freed there. Where work is pending an event is left behind it, for
 // whoever asks next.
 static CUresult ask_own_stream(struct sp_request *request) {
@@ -399,7 +401,7 @@ static CUresult ask_context(struct sp_request *request) {
 static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_current_context,
                                       ask_context};
 
-// What is tried again once something was found to be complete.
+// These rungs are tried again once something was found to be complete.
 static const struct step again[] = {
     {collected, SP_STATISTIC_COUNT},
     {grown, SP_STATISTIC_Growths},
@@ -430,7 +432,7 @@ CUresult sp_ask_and_climb(struct sp_request *request, struct sp_block **block) {
 
 // -------------------------------------------------------------------------------------- the ladder
 
-// What needs no more than a question to events that are there.
+// These rungs need no more than a question to events that are there.
 static const struct step at_once[] = {
     {within_reach, SP_STATISTIC_COUNT},
     {primed, SP_STATISTIC_COUNT},
@@ -445,7 +447,7 @@ static const struct step at_once[] = {
     {from_other_region, SP_STATISTIC_OtherRegion},
 };
 
-// What makes the stream, or the host, wait.
+// These rungs make the stream, or the host, wait.
 static const struct step by_waiting[] = {
     {fenced, SP_STATISTIC_COUNT},
     {sp_take_made_ordered, SP_STATISTIC_ReuseMadeOrdered},

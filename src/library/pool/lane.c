@@ -28,7 +28,7 @@ static void give_spare(struct sp_lane *lane) {
     sp_biased_acquire(&lane->lock);
     lane->pool = NULL;
     lane->stream = NULL;
-    lane->puts = NULL;
+    sp_store_relaxed(&lane->puts, NULL);
     sp_biased_release(&lane->lock);
     sp_lock_acquire(&spare.lock);
     sp_list_push_front(&spare.lanes, &lane->link);
@@ -40,7 +40,7 @@ static void give_spare(struct sp_lane *lane) {
 static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_stream *stream) {
     lane->pool = pool;
     lane->stream = stream;
-    lane->puts = sp_identity_records_each_free(stream) ? NULL : stream;
+    sp_store_relaxed(&lane->puts, sp_identity_records_each_free(stream) ? NULL : stream);
     sp_store_relaxed(&lane->unfenced_sequence, 0);
     sp_store_relaxed(&lane->unfenced_bytes, 0);
     sp_calendar_init(&lane->due);

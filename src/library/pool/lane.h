@@ -18,7 +18,7 @@ struct sp_quick_bin {
 };
 
 struct sp_lane {
-    // What each malloc and free needs, two cache lines. The atomics but unfenced_most are written
+    // Each malloc and free needs these two cache lines. The atomics but unfenced_most are written
     // under the lock alone, so by a load and a store, and read by whoever asks for a figure.
     _Alignas(64) struct sp_biased_lock lock;
     struct sp_pool *pool;
@@ -32,8 +32,9 @@ struct sp_lane {
     // Allocations out of the slabs, the quick lists and the lane's own tier.
     _Atomic uint64_t hits;
     _Atomic uint64_t records; // events that were recorded behind frees
-    // The stream, or null where each of its frees records an event before it is put back.
-    const struct sp_stream *puts;
+    // The stream, or null where each of its frees records an event before it is put back. A free
+    // looks at it without the lock.
+    const struct sp_stream *_Atomic puts;
     uint32_t quick_used; // a bit for each bin that is not empty
 
     struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
@@ -72,7 +73,7 @@ static inline struct sp_lane *sp_lane_find(const struct sp_pool *pool, uint32_t 
     return table && slot < table->count ? sp_load_acquire(&table->lanes[slot]) : NULL;
 }
 
-// The same, made if need be; null without host memory.
+// Return the lane of a stream, and make it if need be. Null without host memory.
 struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream);
 static inline struct sp_lane *sp_lane_of(struct sp_pool *pool, struct sp_stream *stream) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);

@@ -1,4 +1,4 @@
-// What lies at an address, for the words of an error. All pools are looked through, so it takes its
+// Locating an address for the words of an error. All pools are looked through, so it takes its
 // time; and another thread may change it at once.
 #ifndef STREAMPOOL_POOL_LOCATE_H
 #define STREAMPOOL_POOL_LOCATE_H

@@ -43,7 +43,7 @@ static bool has_returned(struct sp_lane *lane, unsigned class_index) {
     return has;
 }
 
-// The same once something was learned, which tells what it counts as.
+// Takes a small block once something was learned, and counts it as `counts`.
 SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                            unsigned int flags, enum sp_statistic counts) {
     sp_biased_acquire(&lane->lock);
@@ -78,7 +78,7 @@ static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region
     return error;
 }
 
-// Of the slab that a block of this size is cut from.
+// Returns the size of the slab that a block of this size is cut from.
 static uint64_t run_size(size_t size) {
     return sp_size_classes[sp_slab_class_of(size)].pages * SP_PAGE_SIZE;
 }
@@ -119,7 +119,7 @@ static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 
 // ------------------------------------------------------------------------------------ large blocks
 
-// One miss in so many goes the long way, on which the others are asked.
+// Every so many misses the lane goes the long way, on which the others are asked.
 static bool is_turn_of_others(const struct sp_lane *lane) {
     return sp_pool_is_shared(lane->pool) &&
            sp_load_relaxed(&lane->misses) % SP_MISSES_PER_POLL == 0;
@@ -132,7 +132,7 @@ static void count_miss(struct sp_lane *lane) {
     sp_store_relaxed(&lane->misses, misses + 1); // a hint: one of two at once may be lost
 }
 
-// What a lane that misses does for the others, where there are others: now and then all events are
+// A lane that misses looks after the others, where there are others: now and then all events are
 // asked, so that the streams share what has completed before each has taken memory of its own. This
 // request doesn't need it, so a driver that fails here is heard by the next call that does.
 static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
@@ -169,9 +169,9 @@ static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, bool
     return block;
 }
 
-// What makes a hit safe with no pin makes this safe: the lane is the stream's in this pool as long
-// as its lock is held, a pool with a live block isn't taken apart, and one that is has nothing in
-// its tiers by then.
+// Takes memory with no pin, which is as safe as a hit: the lane is the stream's in this pool as
+// long as its lock is held, a pool with a live block isn't taken apart, and one that is has nothing
+// in its tiers by then.
 static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
                                const struct sp_stream *stream, size_t size, bool *unfenced) {
     struct sp_block *block = NULL;
@@ -230,8 +230,8 @@ static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, 
 
 // ------------------------------------------------------------------------------------ owed actions
 
-// Of a large block all fences count. Of a slab's block what was freed there last on the lane's own
-// stream: the slab is its own lane's.
+// All fences of a large block count. Of a slab's block the last free there on the lane's own stream
+// counts: the slab is its own lane's.
 static enum sp_debt debt_locked(const struct sp_lane *lane, uintptr_t owner) {
     const struct sp_slab *slab = sp_owner_slab(owner);
     bool (*is_complete)(struct sp_fence fence) = sp_pool_measure(lane->pool);
@@ -241,7 +241,7 @@ static enum sp_debt debt_locked(const struct sp_lane *lane, uintptr_t owner) {
                 : sp_action_debt_for(lane->stream, &sp_owner_block(owner)->fences, is_complete);
 }
 
-// What the stream owes for an allocation that was just made.
+// Returns what the stream owes for an allocation that was just made.
 static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
     if (!sp_stream_acts(stream))
         return SP_DEBT_NONE;
@@ -253,7 +253,8 @@ static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
     return debt;
 }
 
-// The same for what the lane had at hand, which its stream alone had freed.
+// Returns what the stream owes for a block that the lane had at hand, and that its stream alone had
+// freed.
 static enum sp_debt debt_at_hand(const struct sp_pool *pool, const struct sp_stream *stream,
                                  uint64_t freed) {
     return sp_pool_follows_legacy(pool)
@@ -328,7 +329,8 @@ SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t han
     return error;
 }
 
-// Of an anonymous stream. A size that can't be had is refused before the stream is made to wait.
+// Orders an anonymous stream behind its earlier frees. A size that can't be had is refused before
+// the stream is made to wait.
 static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t handle,
                                       struct sp_stream *stream, size_t size) {
     poolError_t error = check_size(pool, handle, size);

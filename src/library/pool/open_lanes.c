@@ -36,7 +36,7 @@ static CUresult fence_open(struct sp_lane *lane, const struct sp_lane *caller, b
     return error;
 }
 
-// Of a table's lanes so many, from a slot on.
+// Fences so many of a table's lanes, from a slot on.
 static CUresult fence_open_of(const struct sp_lane_table *table, uint32_t from, uint32_t count,
                               const struct sp_lane *caller, bool may_ask, uint64_t share) {
     CUresult first = CUDA_SUCCESS;

@@ -12,7 +12,7 @@
 // and never to capture; the caller's own, which may be null, is left out.
 CUresult sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask);
 
-// The same with questions, for a request that asks some of very many lanes by turns.
+// Asks some open lanes by turns, for a request that can't ask very many.
 CUresult sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller);
 
 // Before a promise ends, the measure of completion changes, or the pool is given up: no open lane

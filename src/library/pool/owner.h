@@ -1,4 +1,4 @@
-// What the page map says: the word for a page is a slab, or the large block that began in it last.
+// The page map's words: the word for a page is a slab, or the large block that began in it last.
 // A word that is out of date points to a descriptor that says so itself: it has another address or
 // isn't live.
 //

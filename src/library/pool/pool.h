@@ -278,7 +278,7 @@ static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->attributes.deterministic);
 }
 
-// What the pool takes for known to be complete, and whether that holds for a fence.
+// Return the test by which the pool takes a fence for complete, and its result for a fence.
 static inline bool (*sp_pool_measure(const struct sp_pool *pool))(struct sp_fence fence) {
     return sp_load_relaxed(&pool->is_complete);
 }
@@ -321,8 +321,8 @@ static inline void sp_pool_end_mapping(struct sp_pool *pool) {
     sp_subtract_relaxed(&pool->mappers, 1);
 }
 
-// Of more lanes than so many a call looks at some, or at all as seldom as costs a look at so many
-// each time.
+// Where there are more lanes than this, a call looks at some, or at all as seldom as costs a look
+// at so many each time.
 enum { SP_LANES_AT_ONCE = 64 };
 
 // More lanes than a request looks at, but for the last look before it is refused.
@@ -336,12 +336,13 @@ static inline bool sp_pool_is_shared(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->lanes.count) > 1;
 }
 
-// What the program has promised of the streams that it uses the pool with: enum poolStreamPromise.
+// Returns the program's promises about the streams that it uses the pool with: enum
+// poolStreamPromise.
 static inline int sp_pool_promises(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->promises);
 }
 
-// Whether the legacy stream's order counts for the pool's memory: see order/action.h.
+// True when the legacy stream's order counts for the pool's memory: see order/action.h.
 static inline bool sp_pool_follows_legacy(const struct sp_pool *pool) {
     return !(sp_pool_promises(pool) & poolPromiseNoLegacyOrder);
 }

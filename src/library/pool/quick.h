@@ -29,7 +29,7 @@ static inline struct sp_block *sp_quick_take(struct sp_lane *lane, uint64_t size
     return block;
 }
 
-// Whether a block of the size can be put in with none having to go.
+// True when a block of the size can be put in and none has to go.
 static inline bool sp_quick_has_room(const struct sp_lane *lane, uint64_t size) {
     const struct sp_quick_bin *bin = &lane->quick[sp_quick_index(size)];
     return !bin->head || bin->size == size;

@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-// Whether the request would be served if nobody used these parts any more, either.
+// True when the request would be served if nobody used these parts any more, either.
 static bool fits_completed(const struct sp_shortage *shortage, unsigned parts) {
     return sp_shortage_fits(shortage, SP_HERE | parts, SP_HERE | parts, 0);
 }
 
-// Whether it would be if the stream ran after what uses them.
+// True when it would be served if the stream ran after the users of these parts.
 static bool fits_ordered(const struct sp_shortage *shortage, unsigned parts) {
     bool fits = sp_shortage_fits(shortage, SP_HERE | parts, SP_READY, 0);
     return fits && sp_shortage_is_near(shortage, parts);
@@ -159,7 +159,7 @@ static bool can_be_synchronized(const struct sp_stream *stream) {
            sp_context_is_current(stream->context, stream->context_id);
 }
 
-// One stream is named where it alone holds all of it back, and nothing else is needed.
+// Names a stream where it alone holds all of it back, and nothing else is needed.
 static void advise_wait(const struct sp_shortage *shortage, unsigned part, struct text *text) {
     const struct sp_room *room = &shortage->rooms[part];
     bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, SP_READY | part, 0);
@@ -328,7 +328,7 @@ static void advise_another_try(const struct sp_shortage *shortage, struct text *
 
 // --------------------------------------------------------------------------- advice: to use pieces
 
-// What is free here and isn't fixed can't be had for a fixed block. True when it was told.
+// Tells that free memory which isn't fixed can't be had for a fixed block. True when that was told.
 static bool advise_not_fixed(const struct sp_shortage *shortage, struct text *text) {
     const struct sp_room *here = &shortage->rooms[SP_HERE];
     uint64_t size = shortage->request->size;

@@ -36,11 +36,11 @@ void sp_request_close(struct sp_request *request);
 // The clock may have grown: copies it anew.
 void sp_request_refresh(struct sp_request *request);
 
-// Whether the policy is on, and no flag of the call narrows it.
+// True when the policy is on, and no flag of the call narrows it.
 bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy);
 
-// Whether a stream is of the same context as the request's. The events of others aren't asked, nor
-// waited for.
+// True when a stream is of the same context as the request's. Events of other contexts aren't
+// asked, nor waited for.
 static inline bool sp_request_shares_context(const struct sp_request *request,
                                              const struct sp_stream *stream) {
     const struct sp_stream *taker = request->lane->stream;
@@ -70,7 +70,8 @@ struct sp_block *sp_take(struct sp_request *request);
 // With the pool's lock held, which may be given back and taken again.
 struct sp_block *sp_take_locked(struct sp_request *request);
 
-// The same out of what is ready and the lane's own as it is, in one block. Takes the pool's lock.
+// Takes memory out of the ready tier and the lane's own as it is, in one block. Takes the pool's
+// lock.
 struct sp_block *sp_take_ready(const struct sp_request *request);
 
 // Takes a large block, BUSY, for the lane's stream with no look at other streams: out of the ready
@@ -100,8 +101,8 @@ CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_s
 // when there is none that events stand behind.
 CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **block);
 
-// The same for memory with no event behind it: that of silent streams of which the legacy stream
-// can tell; and any, where the driver can record the whole context.
+// Make the stream wait for memory with no event behind it: that of silent streams of which the
+// legacy stream can tell; and any, where the driver can record the whole context.
 CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **block);
 CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block);
 

@@ -8,9 +8,9 @@ static inline struct sp_lane *lane_of(const struct sp_pool *pool,
     return fences->count == 1 ? sp_lane_find(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
 }
 
-// What has no event behind it never joins what has: others could have that, and the fences of a
-// block are those of all that has joined it. An open lane has no need to tell them apart: whoever
-// wants its memory can have an event recorded.
+// Memory with no event behind it never joins memory with one: others could have that, and the
+// fences of a block are those of all that has joined it. An open lane has no need to tell them
+// apart: whoever wants its memory can have an event recorded.
 static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind,
                                            uint64_t sequence) {
     bool fenced = sequence <= lane->covered.now || sp_unfenced_is_open(lane);
@@ -23,7 +23,7 @@ static bool is_fenced(const struct sp_pool *pool, struct sp_fence fence) {
            (lane && sp_unfenced_is_open(lane));
 }
 
-// The same for what is no lane's.
+// Returns the tier for a block that is no lane's.
 static struct sp_tier *tier_of_region(struct sp_pool *pool, enum sp_region_kind kind,
                                       const struct sp_fence_set *fences) {
     bool fenced = true;
@@ -132,8 +132,8 @@ struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_bl
 
 // ---------------------------------------------------------------------------------------- settling
 
-// Of the blocks that are over by a calendar, as many as there are looks for. False when some may be
-// left.
+// Files blocks that are over by a calendar again, as many as there are looks for. False when some
+// may be left.
 static bool refile_over(struct sp_pool *pool, struct sp_calendar *calendar, unsigned *looks) {
     struct sp_block *block;
     while ((block = sp_calendar_next_over(calendar, looks))) {
@@ -175,7 +175,7 @@ static uint64_t known_of(const struct sp_pool *pool, const struct sp_stream *str
                                                                 : sp_progress_completed(stream);
 }
 
-// What an open lane has filed, and is no longer to be found there, once the lane is closed.
+// Looks through all that an open lane has filed, once the lane is closed.
 static void refile_closed(struct sp_lane *lane) {
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
         refile_tier(lane->pool, &lane->tiers[kind]);
@@ -200,7 +200,7 @@ static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
     return true;
 }
 
-// Whether it is known which streams have brought the news since, and there are fewer of them than
+// True when it is known which streams have brought the news since, and there are fewer of them than
 // lanes.
 static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news) {
     uint32_t slot;
@@ -226,8 +226,8 @@ static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, u
     return true;
 }
 
-// What waits for several streams is all looked at: no number says when it is over. The next block
-// may be another one when the lock was given back meanwhile.
+// Looks at all that waits for several streams: no number says when it is over. The next block may
+// be another one when the lock was given back meanwhile.
 static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
     unsigned looks = SP_SETTLED_AT_ONCE;
     struct sp_block *block = sp_tier_first(tier);

@@ -44,7 +44,7 @@ static inline void sp_settle_fenced(struct sp_lane *lane) {
         sp_settle_refile_unfenced(lane, covered);
 }
 
-// Whether a free block is filed among those that no event stood behind.
+// True when a free block is filed among those that no event stood behind.
 bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *block);
 
 // Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and

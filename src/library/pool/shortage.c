@@ -79,7 +79,7 @@ static void note_holder(struct sp_room *room, const struct sp_stream *stream) {
         room->several_contexts || !sp_stream_is_of(stream, one->context, one->context_id);
 }
 
-// What is unfenced is charged to those streams alone that have no event behind it.
+// Charges unfenced memory to those streams alone that have no event behind it.
 static void charge(const struct look *look, unsigned part, struct sp_fence fence, uint64_t bytes) {
     const struct sp_stream *stream = sp_stream_at(fence.slot);
     struct sp_lane *lane = sp_lane_find(look->pool, fence.slot);
@@ -198,7 +198,8 @@ static void look_through_locked(struct look *look) {
     }
 }
 
-// What the lanes hold back for themselves is free, too. Returns what the pool has reserved.
+// Looks through a pool. The memory that lanes hold back for themselves is free, too. Returns what
+// the pool has reserved.
 static uint64_t look_through(struct sp_shortage *shortage, struct sp_pool *pool) {
     const struct sp_request *request = shortage->request;
     struct look look = {.request = request, .pool = pool, .of_kind = *request};
@@ -282,7 +283,7 @@ static uint64_t in_granules(const struct sp_shortage *shortage, uint64_t bytes) 
     return sp_round_up(bytes, shortage->request->pool->device->vmm.granule);
 }
 
-// What the pool must grow by for the whole request, next to what nobody uses.
+// Returns what the pool must grow by for the whole request, next to what nobody uses.
 static uint64_t least_growth(const struct sp_shortage *shortage, const struct sp_room *unused) {
     return in_granules(shortage, shortage->request->size - unused->before_hole);
 }

@@ -1,4 +1,4 @@
-// What a refused request could have had: all free memory, looked through once more as it saw it.
+// Shortage: all free memory, looked through once more as a refused request saw it.
 //
 // Each free block is in one of four parts:
 //
@@ -42,7 +42,7 @@ struct sp_room {
     uint64_t before_hole; // the longest that new memory can continue to the full size
     uint64_t whole_large, tail, front; // what a stitched view is made of: see pool/survey.h
 
-    // Who holds it back:
+    // The streams that hold it back:
     const struct sp_stream *holder; // one of the streams, or null
     bool several;                   // there are others
     bool several_contexts;          // there are others of other contexts
@@ -71,21 +71,22 @@ struct sp_shortage {
 // The request stays as it is as long as something is asked. With no lock held.
 struct sp_shortage sp_shortage_look(const struct sp_request *request, enum sp_lack lack);
 
-// What can be asked then. First, whether the request would be served if it could take the parts of
-// `reach`, if nobody used those of `unused` any more, and if other pools gave so many bytes back.
+// True when the request would be served if it could take the parts of `reach`, if nobody used those
+// of `unused` any more, and if other pools gave so many bytes back.
 bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned unused,
                       uint64_t given_back);
 
-// Whether the pool could map all of the request anew, after it and others gave back what they have.
+// True when the pool could map all of the request anew, after it and others gave back what they
+// have.
 bool sp_shortage_fits_anew(const struct sp_shortage *shortage);
 
-// Whether the stream can wait for these parts, and the host can: if none but streams of its context
+// True when the stream can wait for these parts, and the host can: none but streams of its context
 // hold them back.
 bool sp_shortage_is_near(const struct sp_shortage *shortage, unsigned parts);
 
 bool sp_shortage_may_grow(const struct sp_shortage *shortage);
 
-// What the pool could grow by, if other pools gave so many bytes back.
+// Returns what the pool could grow by, if other pools gave so many bytes back.
 uint64_t sp_shortage_growth(const struct sp_shortage *shortage, uint64_t given_back);
 
 static inline uint64_t sp_room_stitched(const struct sp_room *room) {

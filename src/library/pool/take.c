@@ -10,11 +10,11 @@
 #include "base/number.h"
 #include "heap/rows.h"
 
-// Who looks for rows looks at so many blocks before others that wait for the pool's lock have it.
+// A look for rows is at so many blocks before others that wait for the pool's lock have it.
 enum { ROWS_AT_ONCE = 2048 };
 
-// Whether other lanes can have anything for it: not for a non-blocking stream that runs after no
-// other one. What they have that is complete is ready memory once it is settled.
+// True when other lanes can have anything for the request: they can't for a non-blocking stream
+// that runs after no other one. Their complete memory is ready memory once it is settled.
 static bool reaches_others(const struct sp_request *request) {
     if (request->reach <= SP_RULE_COMPLETE || !request->lane)
         return request->reach > SP_RULE_COMPLETE;
@@ -170,7 +170,7 @@ static bool is_better(const struct row_search *search, struct row row) {
            (row.first->size == best->size && row.first->address < best->address);
 }
 
-// What is within reach of a row of free blocks.
+// Looks at the parts of a row of free blocks that are within reach.
 static void look_at_row(void *context, struct sp_block *first, struct sp_block *last) {
     struct row_search *search = context;
     struct row row = {first, 0};
@@ -202,8 +202,8 @@ static uint64_t bytes_of_lanes_before(const struct sp_request *request) {
     return sum;
 }
 
-// Whether all that can be within reach is enough, wherever it lies. Others may have very much that
-// isn't, in rows that are long, so this comes before a look at any.
+// True when all that can be within reach is enough, wherever it lies. Others may have very much
+// that isn't, in rows that are long, so this comes before a look at any.
 static bool may_have_row(const struct sp_request *request) {
     const struct sp_region *region = &request->pool->regions[request->kind];
     uint64_t sum = region->ready.bytes + bytes_of_lane(request, request->lane);
@@ -440,7 +440,7 @@ static struct sp_block *take_run_of(const struct sp_request *request, enum sp_re
     return finish(&other, last_pages(request->pool, block, request->size));
 }
 
-// Of pages it is whole ones.
+// Takes a large block out of another region; out of pages, whole ones.
 static struct sp_block *take_large_of(const struct sp_request *request, enum sp_region_kind kind) {
     struct sp_request other = *request;
     other.kind = kind;

@@ -9,10 +9,10 @@
 
 // --------------------------------------------------------------------------------------- counting
 
-// What was counted so far is fenced once a record, or a completion that the pool goes by, covers
-// the latest number among it. That a number was closed says nothing: a query of a pending stream
-// and a record that failed close theirs too. But what covers a number has closed it, so frees under
-// one and the same number needn't look.
+// The bytes that were counted so far are fenced once a record, or a completion that the pool goes
+// by, covers the latest number among them. That a number was closed says nothing: a query of a
+// pending stream and a record that failed close theirs too. But what covers a number has closed it,
+// so frees under one and the same number needn't look.
 static bool is_fenced(const struct sp_lane *lane, uint64_t sequence) {
     const struct sp_stream *stream = lane->stream;
     return sp_load_relaxed(&stream->recorded) >= sequence ||
@@ -52,7 +52,7 @@ SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t s
     unsigned left = 0;
     if (!sp_unfenced_count(lane, sequence, bytes))
         return 0;
-    if (lane->puts) {
+    if (sp_load_relaxed(&lane->puts)) {
         sp_store_relaxed(&lane->records, sp_load_relaxed(&lane->records) + 1);
         left = SP_LEFT_RECORD;
     }
@@ -64,7 +64,7 @@ SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t s
 // ------------------------------------------------------------------------------------- sharing it
 // out
 
-// What others can't see yet is little beside what there is.
+// Memory that others can't see yet is little beside what there is.
 uint64_t sp_unfenced_max(const struct sp_pool *pool) {
     uint64_t most = sp_load_relaxed(&pool->attributes.unfenced_max);
     uint64_t part = sp_load_relaxed(&pool->reserved) / SP_UNFENCED_PART;

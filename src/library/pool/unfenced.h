@@ -1,4 +1,4 @@
-// What a lane holds back from others: bytes that were freed with no event behind them yet.
+// Unfenced bytes: a lane holds back from others what was freed with no event behind it yet.
 //
 // Each lane may hold back an equal part of what the pool's attribute allows; the free that crosses
 // it records an event. All with the lane's lock held where nothing else is said.
@@ -12,7 +12,7 @@
 // allows. Lane's lock held.
 bool sp_unfenced_count(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
 
-// What a put leaves to do, once the lane's lock is given back.
+// A put leaves these things to do, once the lane's lock is given back.
 enum sp_left {
     SP_LEFT_RECORD =
         1, // the lane holds back more than it may: an event is to stand behind the free
@@ -35,8 +35,8 @@ static inline void sp_unfenced_count_records_locked(struct sp_lane *lane, uint64
 // or too many.
 unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t sequence, uint64_t bytes);
 
-// What its own stream takes again is held back from nobody. Of bytes that were counted under an
-// older number nobody knows whether they still are.
+// Takes back the count of bytes that the lane's own stream takes again: they are held back from
+// nobody. Of bytes that were counted under an older number nobody knows whether they still are.
 static inline void sp_unfenced_uncount(struct sp_lane *lane, uint64_t sequence, uint64_t bytes) {
     uint64_t counted = sp_load_relaxed(&lane->unfenced_bytes);
     if (sequence != sp_load_relaxed(&lane->unfenced_sequence))
@@ -52,7 +52,7 @@ uint64_t sp_unfenced_max(const struct sp_pool *pool);
 // given up. With the pool's lock held.
 void sp_unfenced_share_out(struct sp_pool *pool);
 
-// The same where the equal part has changed alone: not for each lane of many, as long as it has
+// Does so where the equal part has changed alone: not for each lane of many, as long as it has
 // changed by less than an eighth.
 void sp_unfenced_share_again(struct sp_pool *pool);
 
@@ -71,7 +71,7 @@ bool sp_unfenced_may_be_open(const struct sp_pool *pool);
 bool sp_unfenced_opens(const struct sp_pool *pool, const struct sp_stream *stream);
 void sp_unfenced_close(struct sp_pool *pool);
 
-// Whether the lane is open: see sp_open_lanes_fence().
+// True when the lane is open: see sp_open_lanes_fence().
 static inline bool sp_unfenced_is_open(const struct sp_lane *lane) {
     return sp_load_relaxed(&lane->unfenced_most) == UINT64_MAX;
 }

@@ -15,7 +15,7 @@
 
 #include <time.h>
 
-// What the clock tells needs no second wait, whatever the policy on events is.
+// A fence that the clock tells of needs no second wait, whatever the policy on events is.
 static bool is_in_the_way(const struct sp_request *request, struct sp_fence fence) {
     struct sp_request ordered = *request;
     struct sp_fence_set alone = {.count = 1, .some = {fence}};
@@ -86,7 +86,7 @@ CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **bloc
     return error == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : error;
 }
 
-// What the stream has been made to wait for is ordered, and needs no further wait.
+// Takes memory that the stream has been made to wait for: it is ordered, and needs no further wait.
 static CUresult take_ordered(struct sp_request *request, enum sp_statistic counts,
                              struct sp_block **block) {
     enum sp_rule reach = request->reach;

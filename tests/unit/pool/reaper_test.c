@@ -519,9 +519,8 @@ static void a_zombie_that_the_driver_does_not_unmap_is_tried_again(void **state)
     assert_buried_by_reaper();
 }
 
-// The delay is of synchronises, and all of these may come before the reaper does.
-static void each_synchronise_of_a_burst_counts_for_the_release_delay(void **state) {
-    (void)state;
+// The next synchronise has the whole pool released.
+static void delay_to_the_end(void) {
     leave_trims_to_reaper(0);
     fixture_set(pool, poolMemPoolAttrReleaseDelay, 10);
     free_all();
@@ -529,6 +528,12 @@ static void each_synchronise_of_a_burst_counts_for_the_release_delay(void **stat
         fixture_synchronize(a);
     inside_worker_rest();
     assert_int_equal(fixture_reserved(pool), POOL);
+}
+
+// The delay is of synchronises, and all of these may come before the reaper does.
+static void each_synchronise_of_a_burst_counts_for_the_release_delay(void **state) {
+    (void)state;
+    delay_to_the_end();
     for (int i = 0; i < 30; i++)
         fixture_synchronize(a);
     inside_worker_rest();
@@ -547,12 +552,7 @@ static void wait_after_an_unmap(int contended) {
 // A synchronise that counted it would hold as much for ten synchronises more.
 static void memory_that_the_reaper_is_giving_back_is_not_in_use(void **state) {
     (void)state;
-    leave_trims_to_reaper(0);
-    fixture_set(pool, poolMemPoolAttrReleaseDelay, 10);
-    free_all();
-    for (int i = 0; i < 10; i++)
-        fixture_synchronize(a);
-    inside_worker_rest();
+    delay_to_the_end();
     here = pthread_self();
     kept_off = true;
     unmaps = simcudaCallCount("cuMemUnmap");
