@@ -1,7 +1,6 @@
 // A call on a default stream gets a current context where it has none, as the runtime's calls do.
-#include "api/api.h"
-
 #include "order/context.h"
+#include "api/api.h"
 #include "order/resolve.h"
 
 static _Thread_local bool demands;

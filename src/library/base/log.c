@@ -1,14 +1,14 @@
 #include "base/log.h"
 
+#include "base/atomic.h"
+#include "base/number.h"
+#include "base/options.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base/atomic.h"
-#include "base/number.h"
-#include "base/options.h"
 
 #define PREFIX "streampool: "
 

@@ -1,9 +1,8 @@
-#include "base/worker_state.h"
-
 #include "base/condition.h"
 #include "base/fork.h"
 #include "base/thread.h"
 #include "base/time.h"
+#include "base/worker_state.h"
 
 #include <stdlib.h>
 

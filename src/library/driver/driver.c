@@ -3,12 +3,7 @@
 // both allow it, so that a capped driver looks exactly like an old one: 11.3 brought
 // cuGetProcAddress, 12.0 its form with five parameters, and below that only the symbols that the
 // library exports are used.
-#include <dlfcn.h>
-#include <limits.h>
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+#include "driver/driver.h"
 
 #include "base/atomic.h"
 #include "base/fork.h"
@@ -17,7 +12,13 @@
 #include "base/number.h"
 #include "base/options.h"
 #include "driver/beside.h"
-#include "driver/driver.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 #define DEFAULT_LIBRARY "libcuda.so.1"
 #define OLDEST_VERSION  10020

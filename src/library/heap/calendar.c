@@ -1,7 +1,6 @@
-#include "heap/tier.h"
-
 #include "base/bits.h"
 #include "base/number.h"
+#include "heap/tier.h"
 
 static struct sp_block *block_of(struct sp_list *link) {
     return SP_CONTAINER_OF(link, struct sp_block, fences.link);

@@ -1,12 +1,11 @@
 #include "order/context_wait.h"
 
-#include "order/closing.h"
-
 #include "base/condition.h"
 #include "base/fork.h"
 #include "base/list.h"
 #include "base/thread.h"
 #include "base/time.h"
+#include "order/closing.h"
 
 #include <stdlib.h>
 

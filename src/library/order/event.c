@@ -1,9 +1,9 @@
 #include "order/event.h"
-#include "order/resolve.h"
 
 #include "order/context.h"
 #include "order/learn.h"
 #include "order/poll.h"
+#include "order/resolve.h"
 
 #include <stdlib.h>
 

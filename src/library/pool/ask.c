@@ -1,10 +1,10 @@
 #include "pool/ask.h"
-#include "pool/lane.h"
-#include "pool/unfenced.h"
 
 #include "order/context.h"
 #include "order/poll.h"
 #include "order/silent.h"
+#include "pool/lane.h"
+#include "pool/unfenced.h"
 
 // A stream of the context that has freed memory of which the legacy stream alone would tell, or
 // null.

@@ -1,7 +1,6 @@
 #include "pool/figures.h"
 
 #include "base/number.h"
-
 #include "pool/lane.h"
 
 // A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when

@@ -7,7 +7,10 @@
 // account is settled last wherever the pool is needed: a pool that was given up may be taken apart
 // once nothing is used.
 #include "pool/free.h"
+
 #include "base/atomic.h"
+#include "base/cold.h"
+#include "base/page_map.h"
 #include "order/foreign.h"
 #include "order/identity.h"
 #include "order/mark.h"
@@ -21,10 +24,6 @@
 #include "pool/pin.h"
 #include "pool/settle.h"
 #include "pool/unfenced.h"
-
-#include "base/cold.h"
-
-#include "base/page_map.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,17 +1,15 @@
 #include "pool/given_up.h"
-#include "pool/trim.h"
 
 #include "base/number.h"
-
 #include "order/end.h"
+#include "order/progress.h"
 #include "pool/bury.h"
 #include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/lane.h"
 #include "pool/promises.h"
 #include "pool/segment.h"
-
-#include "order/progress.h"
+#include "pool/trim.h"
 
 // --------------------------------------------------------------------------------- what is awaited
 

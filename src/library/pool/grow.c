@@ -1,16 +1,15 @@
 #include "pool/grow.h"
 
+#include "base/checked.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "base/time.h"
 #include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/growth.h"
 #include "pool/keep.h"
 #include "pool/plan.h"
 #include "pool/settle.h"
-
-#include "base/checked.h"
-#include "base/log.h"
-#include "base/number.h"
-#include "base/time.h"
 
 // ----------------------------------------------------------------------------------------- growing
 

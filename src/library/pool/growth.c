@@ -1,10 +1,9 @@
 #include "pool/growth.h"
 
-#include "pool/device.h"
-#include "pool/figures.h"
-
 #include "base/checked.h"
 #include "base/number.h"
+#include "pool/device.h"
+#include "pool/figures.h"
 
 static uint64_t granule_of(const struct sp_pool *pool) {
     return pool->device->vmm.granule;

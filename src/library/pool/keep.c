@@ -1,10 +1,9 @@
 #include "pool/keep.h"
 
-#include "pool/device.h"
-#include "pool/figures.h"
-
 #include "base/checked.h"
 #include "base/number.h"
+#include "pool/device.h"
+#include "pool/figures.h"
 
 // Returns the bytes that are neither ready nor missing: live, held by a lane, or pending. No
 // request needs memory that a trim has set aside.

@@ -1,4 +1,6 @@
 // The ladder: what a request that its lane can't serve tries, from the cheapest to the dearest.
+#include "base/checked.h"
+#include "base/number.h"
 #include "order/context.h"
 #include "order/end.h"
 #include "order/mark.h"
@@ -21,9 +23,6 @@
 #include "pool/settle.h"
 #include "pool/trim.h"
 #include "pool/unfenced.h"
-
-#include "base/checked.h"
-#include "base/number.h"
 
 // A rung sets null and returns CUDA_SUCCESS when it has nothing; the next one is tried then.
 typedef CUresult rung(struct sp_request *request, struct sp_block **block);

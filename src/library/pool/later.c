@@ -1,8 +1,7 @@
 #include "pool/later.h"
 
-#include "pool/bury.h"
-
 #include "driver/driver.h"
+#include "pool/bury.h"
 
 bool sp_later_serves(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->attributes.reaper) && !sp_pool_is_deterministic(pool) &&

@@ -1,5 +1,7 @@
 #include "pool/life.h"
 
+#include "base/checked.h"
+#include "base/time.h"
 #include "pool/ask.h"
 #include "pool/attributes.h"
 #include "pool/device.h"
@@ -12,9 +14,6 @@
 #include "pool/promises.h"
 #include "pool/reaper.h"
 #include "pool/unfenced.h"
-
-#include "base/checked.h"
-#include "base/time.h"
 
 #include <stdlib.h>
 #include <string.h>

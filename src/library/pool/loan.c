@@ -1,7 +1,6 @@
 #include "pool/loan.h"
 
 #include "base/number.h"
-
 #include "pool/settle.h"
 
 #include <stdlib.h>

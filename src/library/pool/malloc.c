@@ -1,7 +1,11 @@
 // Allocating what the lane doesn't have at hand (pool/at_hand.h): blocks that others returned to
 // its slabs, and behind them the ladder.
 #include "pool/malloc.h"
+
 #include "base/atomic.h"
+#include "base/checked.h"
+#include "base/cold.h"
+#include "base/number.h"
 #include "order/end.h"
 #include "order/identity.h"
 #include "order/mark.h"
@@ -16,10 +20,6 @@
 #include "pool/pin.h"
 #include "pool/refusal.h"
 #include "pool/settle.h"
-
-#include "base/checked.h"
-#include "base/cold.h"
-#include "base/number.h"
 
 // ------------------------------------------------------------------------------------ small blocks
 

@@ -1,7 +1,6 @@
 #include "pool/open_lanes.h"
 
 #include "base/number.h"
-
 #include "order/borrow.h"
 #include "order/mark.h"
 #include "order/synchronize.h"

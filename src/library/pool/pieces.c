@@ -1,10 +1,9 @@
 #include "pool/pieces.h"
-#include "pool/plan.h"
-
-#include "pool/device.h"
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "pool/device.h"
+#include "pool/plan.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,11 @@
 #include "pool/plan.h"
 
+#include "base/checked.h"
+#include "base/number.h"
 #include "pool/device.h"
 #include "pool/growth.h"
 #include "pool/segment.h"
 #include "pool/settle.h"
-
-#include "base/checked.h"
-#include "base/number.h"
 
 // So many holes are compared at most. A program that trims now and then comes to fewer.
 enum { HOLES_LOOKED_AT = 1024 };

@@ -1,5 +1,6 @@
 #include "pool/prime.h"
 
+#include "base/checked.h"
 #include "order/context.h"
 #include "order/end.h"
 #include "pool/ahead.h"
@@ -7,8 +8,6 @@
 #include "pool/collect.h"
 #include "pool/device.h"
 #include "pool/reclaim.h"
-
-#include "base/checked.h"
 
 static poolError_t describe(const struct sp_pool *pool, uint64_t bytes, CUresult error) {
     if (error == CUDA_SUCCESS)

@@ -1,14 +1,13 @@
 #include "pool/reaper.h"
-#include "pool/trim.h"
-
-#include "order/end.h"
-#include "pool/bury.h"
-#include "pool/later.h"
-#include "pool/pin.h"
 
 #include "base/condition.h"
 #include "base/time.h"
+#include "order/end.h"
 #include "order/progress.h"
+#include "pool/bury.h"
+#include "pool/later.h"
+#include "pool/pin.h"
+#include "pool/trim.h"
 
 static enum sp_worker_outcome bury_one(struct sp_pool *pool) {
     bool buried;

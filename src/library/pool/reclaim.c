@@ -1,12 +1,11 @@
 #include "pool/reclaim.h"
-#include "pool/trim.h"
-
-#include "pool/bury.h"
-#include "pool/given_up.h"
 
 #include "base/checked.h"
 #include "base/number.h"
 #include "order/context.h"
+#include "pool/bury.h"
+#include "pool/given_up.h"
+#include "pool/trim.h"
 
 _Atomic bool sp_reclaim_heard_synchronize;
 

@@ -1,5 +1,8 @@
 #include "pool/remap.h"
 
+#include "base/checked.h"
+#include "base/number.h"
+#include "base/time.h"
 #include "pool/bury.h"
 #include "pool/device.h"
 #include "pool/figures.h"
@@ -9,10 +12,6 @@
 #include "pool/loan.h"
 #include "pool/pieces.h"
 #include "pool/settle.h"
-
-#include "base/checked.h"
-#include "base/number.h"
-#include "base/time.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,10 @@
 #include "pool/request.h"
 
+#include "order/action.h"
+#include "order/learn.h"
 #include "pool/device.h"
 #include "pool/lane.h"
 #include "pool/settle.h"
-
-#include "order/action.h"
-#include "order/learn.h"
 
 void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
                      enum sp_region_kind kind, uint64_t size, unsigned int flags) {

@@ -1,11 +1,10 @@
 #include "pool/runtime.h"
 
+#include "base/options.h"
 #include "order/registry.h"
 #include "pool/given_up.h"
 #include "pool/life.h"
 #include "pool/reclaim.h"
-
-#include "base/options.h"
 
 _Atomic bool sp_runtime_started;
 

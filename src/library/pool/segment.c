@@ -1,9 +1,8 @@
 #include "pool/segment.h"
 
-#include "pool/device.h"
-
 #include "base/checked.h"
 #include "base/number.h"
+#include "pool/device.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 #include "pool/settle.h"
+
 #include "pool/lane.h"
 #include "pool/unfenced.h"
 

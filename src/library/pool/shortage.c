@@ -1,5 +1,4 @@
 #include "pool/shortage.h"
-#include "pool/plan.h"
 
 #include "base/checked.h"
 #include "base/number.h"
@@ -10,6 +9,7 @@
 #include "pool/figures.h"
 #include "pool/given_up.h"
 #include "pool/lane.h"
+#include "pool/plan.h"
 #include "pool/segment.h"
 #include "pool/settle.h"
 #include "pool/survey.h"

@@ -2,7 +2,6 @@
 #include "pool/survey.h"
 
 #include "base/number.h"
-
 #include "pool/collect.h"
 #include "pool/lane.h"
 #include "pool/loan.h"

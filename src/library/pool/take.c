@@ -1,14 +1,13 @@
 // Taking free memory without mapping any: the lane's own, what is ready, what other lanes have
 // within reach, and all of these side by side.
+#include "base/checked.h"
+#include "base/number.h"
+#include "heap/rows.h"
 #include "pool/collect.h"
 #include "pool/keep.h"
 #include "pool/lane.h"
 #include "pool/request.h"
 #include "pool/settle.h"
-
-#include "base/checked.h"
-#include "base/number.h"
-#include "heap/rows.h"
 
 // A look for rows is at so many blocks before others that wait for the pool's lock have it.
 enum { ROWS_AT_ONCE = 2048 };

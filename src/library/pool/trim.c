@@ -1,5 +1,7 @@
 #include "pool/trim.h"
 
+#include "base/checked.h"
+#include "base/number.h"
 #include "order/end.h"
 #include "pool/bury.h"
 #include "pool/collect.h"
@@ -11,9 +13,6 @@
 #include "pool/segment.h"
 #include "pool/settle.h"
 #include "pool/victims.h"
-
-#include "base/checked.h"
-#include "base/number.h"
 
 #include <stdlib.h>
 

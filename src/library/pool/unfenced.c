@@ -1,11 +1,10 @@
 #include "pool/unfenced.h"
 
+#include "base/number.h"
 #include "order/borrow.h"
 #include "order/progress.h"
 #include "pool/collect.h"
 #include "pool/device.h"
-
-#include "base/number.h"
 
 // --------------------------------------------------------------------------------------- counting
 

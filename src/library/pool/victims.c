@@ -1,10 +1,9 @@
 #include "pool/victims.h"
 
+#include "base/number.h"
 #include "pool/device.h"
 #include "pool/loan.h"
 #include "pool/settle.h"
-
-#include "base/number.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 // The last rungs of the ladder: memory that is free and pending, and a wait that brings it within
 // reach.
+#include "base/time.h"
 #include "order/context_wait.h"
 #include "order/learn.h"
 #include "order/poll.h"
@@ -10,8 +11,6 @@
 #include "pool/request.h"
 #include "pool/settle.h"
 #include "pool/unfenced.h"
-
-#include "base/time.h"
 
 #include <time.h>
 
