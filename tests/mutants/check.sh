@@ -8,13 +8,15 @@ shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A header is compiled with all of the library, whoever includes it.
+# A header is compiled with the files that include it by name, or, where none does, with all of the library.
 touched() { # PATCH, in the patched copy
-    local file all=
+    local file
     while read -r file; do
-        case $file in *.c) echo "$file" ;; *) all=yes ;; esac
+        case $file in
+            *.c) echo "$file" ;;
+            *) grep -lF "\"${file#src/library/}\"" src/library/*/*.c || ls src/library/*/*.c ;;
+        esac
     done < <(sed -n 's|^+++ b/\([^[:space:]]*\).*|\1|p' "$1")
-    if [ "$all" ]; then ls src/library/*/*.c; fi
 }
 
 # Prints nothing when all is well. A mistake may leave a function or a parameter without a use.
