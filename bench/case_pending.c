@@ -166,12 +166,23 @@ int case_queries(struct bench *bench) {
 
 enum { MISS = 8 << 20 };
 
-static int free_with_work_pending(const struct bounded *bounded) {
-    CUstream stream = NULL;
+// All streams are made before any work is pending: a GPU's driver may wait for the work when it
+// makes another one.
+static int make_streams(const struct bounded *bounded) {
+    const struct bounded_loop *loop = bounded->loop;
+    const struct made *made = bounded->state;
+    uint64_t most = loop->points[loop->point_count - 1] / bounded->bench->divisor;
+    int error = 0;
+    while ((made->stream_count == 0 || made->stream_count < most) && !error)
+        error = make_stream(bounded, &(CUstream){NULL});
+    return error;
+}
+
+static int free_with_work_pending(const struct bounded *bounded, uint64_t index) {
+    const struct made *made = bounded->state;
+    CUstream stream = made->streams[index];
     void *block = NULL;
-    int error = make_stream(bounded, &stream);
-    if (!error)
-        error = bounded->subject->allocate(bounded->subject, &block, SIZE, stream);
+    int error = bounded->subject->allocate(bounded->subject, &block, SIZE, stream);
     if (error)
         return error;
     error = bounded_hold(bounded, stream, block, SIZE);
@@ -207,8 +218,10 @@ static int miss(const struct bounded *bounded) {
 
 static int advance_pending(struct bounded *bounded) {
     int error = 0;
+    if (bounded->done == 0)
+        error = make_streams(bounded);
     for (uint64_t i = bounded->done; i < bounded->amount && !error; i++)
-        error = free_with_work_pending(bounded);
+        error = free_with_work_pending(bounded, i);
     return error ? error : miss(bounded);
 }
 
