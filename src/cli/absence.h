@@ -1,4 +1,4 @@
-// What it means when the driver lacks an entry point.
+// These functions tell whether the driver lacks an entry point, and what its absence means.
 #ifndef STREAMPOOL_CLI_ABSENCE_H
 #define STREAMPOOL_CLI_ABSENCE_H
 
@@ -8,10 +8,11 @@
 
 bool sp_entry_is_missing(const struct sp_driver *driver, const struct sp_driver_entry *entry);
 
-// "required", "optional" or "client".
+// Returns "required", "optional" or "client".
 const char *sp_need_name(enum sp_need need);
 
-// In words, for someone who knows CUDA and not this library. Never null.
+// Returns what the absence of the entry point means, in words for someone who knows CUDA and not
+// this library. It is never null.
 const char *sp_absence_meaning(const struct sp_driver_entry *entry);
 
 #endif

@@ -25,14 +25,15 @@
 struct sp_stage {
     const struct sp_device *device;
     uint64_t threshold; // the release threshold of the pool, in bytes
-    // The most that this pool may reserve, in bytes; 0: what the device has.
+    // `pool` may reserve so many bytes; 0: what the device has.
     uint64_t limit;
     poolMemPool_t pool;       // of the allocators pool and promised
     CUmemoryPool driver_pool; // of the allocator driver
-    // Of the allocator direct: the device's free memory when the pass began ...
+    // The allocator direct notes here how much memory the device has free when the pass begins ...
     size_t free_before;
-    size_t free_at_peak;          // ... and when most was alive
-    struct sp_statistics at_peak; // of the allocator pool: the gauges when most was alive
+    size_t free_at_peak; // ... and when most was alive
+    // The allocators pool and promised read the gauges when most was alive.
+    struct sp_statistics at_peak;
     uint64_t held_reserved_bytes; // for the block that is held before and during all passes
     char reason[512];             // why something failed, in words
 };
@@ -41,21 +42,22 @@ struct sp_stage {
 // and so does the free of it.
 struct sp_allocator {
     const char *name;
-    // False, with the stage's reason, when the device lacks what the allocator needs.
+    // Makes the stage's pool, where the allocator has one. False, with the stage's reason, when
+    // that fails or the device lacks what the allocator needs.
     bool (*open)(struct sp_stage *stage);
     // Gives all memory back to the device. Nothing may be allocated any more.
     void (*close)(struct sp_stage *stage);
-    // Called before a pass, at its operation with the most bytes alive (outside the timing), and
-    // after it.
+    // The player calls these before a pass, at its operation with the most bytes alive (outside the
+    // timing), and after it.
     void (*begin_pass)(struct sp_stage *stage);
     void (*at_peak)(struct sp_stage *stage);
     bool (*reserved_peak)(struct sp_stage *stage, uint64_t *bytes);
     bool (*statistics)(struct sp_stage *stage, struct sp_statistics *statistics);
-    // The two that are timed.
+    // The calls of these two are timed.
     int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
     int (*free)(struct sp_stage *stage, uint64_t pointer, CUstream stream);
-    // What a program does about order besides: by the allocator's own calls, where it wants to be
-    // told.
+    // These order streams, synchronise, and destroy streams and events. They make the allocator's
+    // own calls where it has such calls, else the driver's.
     int (*synchronize)(struct sp_stage *stage, CUstream stream);
     int (*record)(struct sp_stage *stage, CUevent event, CUstream stream);
     int (*wait)(struct sp_stage *stage, CUstream stream, CUevent event);
@@ -72,10 +74,10 @@ SP_ALLOCATORS(SP_DECLARE_ALLOCATOR)
 enum { SP_ALLOCATOR_COUNT = 0 SP_ALLOCATORS(SP_COUNT_ALLOCATOR) };
 #undef SP_COUNT_ALLOCATOR
 
-// Null when there is no allocator of this name, which need not end with a null byte.
+// Returns the allocator of this name, which need not end with a null byte; null when there is none.
 const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
 
-// The driver's own calls, for allocators that nobody has to tell anything.
+// These make the driver's own calls, for allocators that have none of their own.
 int sp_driver_synchronize(struct sp_stage *stage, CUstream stream);
 int sp_driver_record(struct sp_stage *stage, CUevent event, CUstream stream);
 int sp_driver_wait(struct sp_stage *stage, CUstream stream, CUevent event);
@@ -83,10 +85,11 @@ int sp_driver_destroy_stream(struct sp_stage *stage, CUstream stream);
 int sp_driver_destroy_event(struct sp_stage *stage, CUevent event);
 const char *sp_driver_status_name(int status);
 
-// For allocators that keep none.
+// Says that the allocator keeps no statistics. Returns true.
 bool sp_no_statistics(struct sp_stage *stage, struct sp_statistics *statistics);
 
-// For the functions of an allocator: notes why something failed. Returns false.
+// Notes in the stage why a function of its allocator failed. Returns false, so that the function
+// can return it.
 bool sp_stage_fail(struct sp_stage *stage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,5 @@
-// The library itself. Its pool is made the device's current pool, so that the calls are those that
-// programs make.
+// These allocators are the library itself, without and with promises. Their pool is made the
+// device's current pool, so that the calls are those that programs make.
 #include "cli/allocator.h"
 
 static bool fail(struct sp_stage *stage, poolError_t error) {
@@ -12,7 +12,7 @@ static bool pool_open(struct sp_stage *stage) {
         .location = {.type = poolMemLocationTypeDevice, .id = stage->device->ordinal},
         .maxSize = stage->limit,
     };
-    // Its time would depend on when a thread ran.
+    // The simulated driver gets no reaper: the times would depend on when its thread ran.
     int reaper = !sp_device_is_simulated(stage->device->driver);
     poolError_t error = poolMemPoolCreate(&stage->pool, &props);
     if (error != poolSuccess)
@@ -59,7 +59,7 @@ static void pool_begin_pass(struct sp_stage *stage) {
     stage->at_peak = (struct sp_statistics){.known = false};
 }
 
-// What can't be read stands as 0.
+// Reads the gauges. The first that can't be read stays 0, and so do those behind it.
 static void pool_at_peak(struct sp_stage *stage) {
     sp_statistics_read_gauges(stage->pool, &stage->at_peak);
 }

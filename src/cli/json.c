@@ -12,7 +12,7 @@
 
 // ---------------------------------------------------------------------------------------- the text
 
-// cJSON writes the bytes as they are.
+// cJSON writes a text's bytes as they are, so they are made UTF-8 before.
 bool sp_json_add_text(cJSON *object, const char *key, const char *text) {
     char *valid = sp_utf8_of(text);
     bool good = valid && cJSON_AddStringToObject(object, key, valid);
@@ -42,7 +42,7 @@ static bool add_object(cJSON *array, const struct sp_json_list *list, size_t ind
     return false;
 }
 
-// Null without host memory. The caller frees it.
+// Returns the list as JSON text, which the caller frees; null without host memory.
 static char *text_of(const struct sp_json_list *list) {
     cJSON *array = cJSON_CreateArray();
     char *text = NULL;

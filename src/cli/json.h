@@ -1,4 +1,4 @@
-// Lists of results for programs: JSON, written whole or not at all.
+// Results are written for programs as lists in JSON.
 #ifndef STREAMPOOL_CLI_JSON_H
 #define STREAMPOOL_CLI_JSON_H
 
@@ -7,20 +7,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What is written: `count` objects. `fill` writes the keys of one; false without host memory.
+// A list is written as `count` objects. `fill` writes the keys of one object, and returns false
+// without host memory.
 struct sp_json_list {
     size_t count;
     bool (*fill)(cJSON *object, const void *items, size_t index);
     const void *items;
 };
 
-// Writes the list to a file, or to standard output for the path "-". A file is written beside its
-// place and then renamed, so there is never half of one; what is no regular file (a pipe, a device)
-// is written to directly. Says on standard error why it could not.
+// Writes the list to a file, or to standard output for the path "-". A regular file is written
+// beside its place and then renamed, so there is never half of one; anything else (a pipe, a
+// device) is written to directly. False when that fails; standard error says why.
 bool sp_json_write(const char *path, const struct sp_json_list *list);
 
-// For the functions that fill. False without host memory. What is not UTF-8 in a text becomes
-// U+FFFD.
+// Functions that fill an object add its keys by these. They return false without host memory. Bytes
+// of a text that are not UTF-8 become U+FFFD.
 bool sp_json_add_text(cJSON *object, const char *key, const char *text);
 bool sp_json_add_number(cJSON *object, const char *key, double value);
 bool sp_json_add_count(cJSON *object, const char *key, uint64_t value);

@@ -36,10 +36,11 @@ static bool may_begin(struct sp_lead *lead, size_t operation) {
     return operation <= atomic_load(&lead->behind) + SP_LEAD_MAX;
 }
 
-// Who takes the operation out of the waiter decides: the thread itself, which then goes on, or the
-// one that lets it go, whose post then is on its way. The thread says that it waits before it looks
-// for the last time, and the other one moves on before it looks for a waiter, so one of them sees
-// the other.
+// The waiter holds the operation until one of two threads takes it out: the one that waits, when it
+// finds that it may begin after all, or the one that lets it go, which then posts the semaphore.
+// Only one of them gets it, so each post is waited for. The thread that waits puts the operation
+// there before it looks once more, and the other one moves `behind` on before it looks for a
+// waiter, so at least one of them sees the other.
 void sp_lead_wait(struct sp_lead *lead, size_t operation) {
     if (may_begin(lead, operation))
         return;
@@ -60,9 +61,9 @@ static void let_go(struct sp_lead *lead, size_t operation) {
         sem_post(&waiter->turn);
 }
 
-// Each step makes one more operation possible. Whoever finds the first one done takes the step; a
-// thread whose own operation isn't the first has said so before it looked, and leaves it to the one
-// that gets there.
+// Each step of `behind` lets one more operation begin. A thread takes the step when it finds the
+// operation at `behind` done. It notes its own operation as done before it looks, so if that one
+// lies further ahead, the thread that gets there takes the step over it.
 void sp_lead_done(struct sp_lead *lead, size_t operation) {
     atomic_store(&lead->done[operation % SP_LEAD_SLOTS], operation + 1);
     size_t behind = atomic_load(&lead->behind);

@@ -1,5 +1,5 @@
-// What needs care is the end: a gzip stream that was cut gives all that it had and reports the cut
-// beside it; a corrupt one keeps back what came last.
+// The end of a file needs care: where a gzip stream is cut or corrupt, the lines before the trouble
+// are handed out, and a line without its end is not.
 #include "cli/lines.h"
 
 #include "cli/unpack.h"

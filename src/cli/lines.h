@@ -1,4 +1,4 @@
-// The lines of a text file, plain or gzipped, one after the other.
+// sp_lines reads the lines of a text file, plain or gzipped, one after the other.
 //
 // The caller owns the struct and the file in it; a line that was handed out stays valid until the
 // next call. A line ends at a newline, with or without a carriage return before it, or at the end
@@ -23,13 +23,14 @@ struct sp_lines {
     unsigned long number; // of the line that was asked for last; the first one is 1
 };
 
-// False, with the reason in words, when the file can't be opened or is a directory.
+// Opens a file. False, with the reason in words, when it can't be opened or is a directory, or
+// without host memory.
 bool sp_lines_open(struct sp_lines *lines, const char *path, const char **reason);
 void sp_lines_close(struct sp_lines *lines);
 
-// The next line, without its end. SP_LINE_FAILED leaves the reason in `reason`: a line that is too
-// long, a cut or corrupt gzip stream, something else behind one, a read error. Lines before the
-// trouble are handed out first.
+// Hands out the next line, without its end. SP_LINE_FAILED leaves the reason in `reason`: a line
+// that is too long, a cut or corrupt gzip stream, something else behind one, a read error. Lines
+// before the trouble are handed out first.
 enum sp_line_result sp_lines_next(struct sp_lines *lines, const char **text, size_t *length,
                                   const char **reason);
 

@@ -86,7 +86,8 @@ static bool has_piece(const struct sp_trace *trace, const struct sp_trace_operat
            (operation->action == SP_TRACE_ALLOCATE || sp_trace_is_foreign(trace, operation));
 }
 
-// The share of the time that the operations take at their pace, in equal pieces.
+// The pieces are equal. Together they fill the plan's share of the time that the operations take at
+// their pace.
 uint64_t sp_plan_piece_ns(const struct sp_plan *plan, const struct sp_trace *trace) {
     if (plan->work <= 0)
         return plan->piece_ns;

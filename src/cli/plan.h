@@ -1,5 +1,5 @@
-// What a replay does beside the trace's own calls: work behind the blocks, and order between the
-// streams.
+// A plan says what a replay does beside the trace's own calls: it puts work behind the blocks, and
+// order between the streams.
 //
 // Traces record neither. Both are made up here by rules that depend on the plan and on the trace
 // alone, so that every allocator and every policy sees the same. docs/replay.md explains them.
@@ -19,26 +19,27 @@ struct sp_plan {
     uint64_t seed;        // of the draws
 };
 
-// With no work, no events and no synchronise.
+// The default plan has no work, no events and no synchronise.
 #define SP_PLAN_DEFAULT ((struct sp_plan){.pace_ns = 10000, .seed = 1})
 
-// The options that fill in a plan, as a child of a command's own; its input is the plan.
+// This parser has the options that fill in a plan. It is a child of a command's own parser; its
+// input is the plan.
 extern const struct argp sp_plan_argp;
 
 static inline bool sp_plan_has_work(const struct sp_plan *plan) {
     return plan->work > 0 || plan->piece_ns > 0;
 }
 
-// How long each piece of work is for a trace: one piece behind each allocation of some bytes, and
-// one before each foreign free of some.
+// Returns how long each piece of work is for a trace, in ns. A replay has one piece behind each
+// allocation of some bytes, and one before each foreign free of some.
 uint64_t sp_plan_piece_ns(const struct sp_plan *plan, const struct sp_trace *trace);
 
 static inline bool sp_plan_is_due(uint64_t every, size_t operation) {
     return every > 0 && (operation + 1) % every == 0;
 }
 
-// The stream that waits for an event of `stream` behind an operation: one of the others, drawn.
-// There are at least two.
+// Returns the stream that waits for an event of `stream` behind an operation: one of the others,
+// drawn. There are at least two.
 uint32_t sp_plan_waiter(const struct sp_plan *plan, size_t operation, uint32_t stream,
                         size_t stream_count);
 

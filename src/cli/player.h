@@ -23,7 +23,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-// What the measured times are of: the host's clock, or the device's, which on a simulated driver is
+// Times are measured by the host's clock, or by the device's, which on the simulated driver is
 // virtual.
 enum sp_time_base { SP_TIME_OF_HOST, SP_TIME_OF_DEVICE };
 
@@ -50,7 +50,7 @@ struct sp_result {
     struct sp_statistics statistics;
 };
 
-// What is to be played, and how. All of it outlives the player.
+// A play says what is to be played, and how. All that it points to outlives the player.
 struct sp_play {
     const struct sp_trace *trace;
     const struct sp_allocator *allocator;
@@ -73,7 +73,7 @@ struct sp_player {
     CUstream *streams; // by the trace's stream index
     CUevent *events;   // likewise
     uint64_t held;     // the pointer of the held block; 0: there is none
-    // By the trace's block index: what the allocator returned, while it is alive.
+    // The allocator's pointers of the blocks that are alive stand here, by the trace's block index.
     _Atomic uint64_t *pointers;
     uint64_t *malloc_ns; // the samples of all parts, part by part
     uint64_t *free_ns;

@@ -1,4 +1,4 @@
-// Making what a player needs before its first pass, and giving it back.
+// These functions make what a player needs before its first pass, and give it back.
 #include "cli/part.h"
 
 #include <inttypes.h>
@@ -47,8 +47,8 @@ static bool create_streams(struct sp_player *player) {
 
 // ---------------------------------------------------------------------------------- the held block
 
-// What is reserved for the block is measured as for a pass, for allocators whose passes don't see
-// it.
+// Allocates the held block. What is reserved for it is measured as for a pass, for allocators whose
+// passes don't see it.
 static bool hold(struct sp_player *player) {
     const struct sp_play *play = &player->play;
     struct sp_stage *stage = play->stage;
@@ -73,7 +73,8 @@ static void let_go(struct sp_player *player) {
 
 // ---------------------------------------------------------------------------------- open and close
 
-// Written once, so that no page of it is touched for the first time between two measured calls.
+// Returns an array that has been written once, so that no page of it is touched for the first time
+// between two measured calls.
 static void *allocate_numbers(size_t count) {
     uint64_t *numbers = malloc((count + 1) * sizeof *numbers);
     if (numbers)

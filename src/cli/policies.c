@@ -1,5 +1,5 @@
-// streampool policies: replays each trace under every combination of the reuse policies, then
-// prints.
+// The command `policies` replays each trace under every combination of the reuse policies, then
+// prints the results.
 #include "cli/policies.h"
 
 #include "cli/command.h"
@@ -158,8 +158,9 @@ static bool play_combination(struct comparison *comparison, const struct sp_trac
     return sp_complain("%s: %s", trace->name, stage.reason);
 }
 
-// One replay goes ahead and is not counted: what a process or a device does only once, such as
-// reserving address space, is nothing of the first combination's.
+// Plays a trace under each combination, and before that once more without counting it: a process or
+// a device does some things only once, such as reserving address space, and those are not to count
+// for the first combination.
 static bool play_trace(struct comparison *comparison, const struct sp_trace *trace) {
     struct sp_policy_result warm_up;
     if (!play_combination(comparison, trace, 0, &warm_up))

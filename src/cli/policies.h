@@ -1,5 +1,5 @@
-// The results of `streampool policies`: what each combination of the three reuse policies made of a
-// trace.
+// A result of `streampool policies` says how a trace was replayed under one combination of the
+// three reuse policies.
 #ifndef STREAMPOOL_CLI_POLICIES_H
 #define STREAMPOOL_CLI_POLICIES_H
 
@@ -14,7 +14,7 @@
     X(allow_opportunistic, "oppor-", "tunistic", poolMemPoolReuseAllowOpportunistic)               \
     X(allow_internal_dependencies, "internal", "waits", poolMemPoolReuseAllowInternalDependencies)
 
-// What the table shows only when it is not 0 everywhere.
+// The table has some columns always, and others only where a figure in them is not 0.
 enum sp_column_need { SP_COLUMN_ALWAYS, SP_COLUMN_WHERE_ANY };
 
 //   X(key in JSON, first line of its title, second line, attribute of the pool, when the table has
@@ -49,10 +49,11 @@ struct sp_policy_result {
     uint64_t statistics[SP_POLICY_STATISTIC_COUNT];
 };
 
-// The table, and a line for each combination that had errors. False without host memory.
+// Prints the table, and a line for each combination that had errors. False without host memory.
 bool sp_policies_print(FILE *out, const struct sp_policy_result *results, size_t count);
 
-// The same as a list of objects. docs/stream-order.md has the keys.
+// Returns the results as a list for JSON, with an object for each. docs/stream-order.md has the
+// keys.
 struct sp_json_list sp_policies_list(const struct sp_policy_result *results, size_t count);
 
 #endif

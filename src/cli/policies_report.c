@@ -66,7 +66,7 @@ static void fill_row(const struct sp_table *table, size_t row,
 
 // ---------------------------------------------------------------------------------------- printing
 
-// By the keys of JSON.
+// Prints the policies that are on, by their keys in JSON.
 static void print_policies(FILE *out, unsigned combination) {
     static const char *const names[] = {
 #define NAME(key, first, second, attribute) #key,

@@ -75,7 +75,8 @@ static enum verdict parse_decimal(struct field field, uint64_t *value) {
     return parse_digits(field, 10, value);
 }
 
-// hh:mm:ss and a fraction behind a point, or behind a colon as older versions of RMM wrote it.
+// A clock time is hh:mm:ss and a fraction behind a point, or behind a colon as older versions of
+// RMM wrote it.
 static enum verdict parse_clock_time(struct field field) {
     static const char pattern[] = "dd:dd:dd.";
     static const unsigned limits[] = {24, 60, 61};
@@ -143,8 +144,8 @@ static size_t split(const char *line, size_t length, struct field fields[FIELD_C
     }
 }
 
-// The field as a terminal can show it: cut where it is long, with question marks for what has no
-// glyph.
+// Writes the reason, with the field as a terminal can show it: cut where it is long, with question
+// marks for bytes that can't be printed.
 static void complain(const char *name, enum verdict verdict, struct field field, char *reason,
                      size_t capacity) {
     char shown[QUOTED_MAX + 1];
@@ -159,8 +160,7 @@ static void complain(const char *name, enum verdict verdict, struct field field,
         snprintf(reason, capacity, "bad %s '%s%s'", name, shown, dots);
 }
 
-// What the values must be to each other: a null pointer has no bytes, and a failed request no
-// pointer.
+// A record is consistent when a null pointer has no bytes and a failed request has no pointer.
 static bool is_consistent(const struct sp_record *record, char *reason, size_t capacity) {
     if (record->action == SP_TRACE_FAILURE && record->pointer != 0) {
         snprintf(reason, capacity, "a failed allocation with the pointer 0x%llx",

@@ -1,4 +1,5 @@
-// One line of RMM's log, as text and as values. Pure: no state, no allocation.
+// A record has the values of one line of RMM's log. Reading one keeps no state and allocates
+// nothing.
 #ifndef STREAMPOOL_CLI_RECORD_H
 #define STREAMPOOL_CLI_RECORD_H
 

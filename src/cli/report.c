@@ -72,7 +72,8 @@ struct title {
     const char *lines[TITLE_ROWS];
 };
 
-// One of the tables: its titles, what fills a row, and the numbers of some of its columns.
+// A layout describes one of the tables: its titles, the function that fills a row, and the numbers
+// of some of its columns.
 struct layout {
     const struct title *titles;
     void (*fill_row)(const struct sp_table *table, size_t row, const struct sp_summary *summary);

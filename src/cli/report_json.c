@@ -24,7 +24,7 @@ static bool add_statistics(cJSON *object, const struct sp_statistics *statistics
     return good;
 }
 
-// What all starts have in common.
+// Adds the keys whose values are the same for all starts of a replay.
 static bool add_replay(cJSON *object, const struct sp_result *result) {
     return sp_json_add_text(object, "trace", result->trace) &&
            sp_json_add_text(object, "allocator", result->allocator) &&

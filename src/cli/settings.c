@@ -38,7 +38,7 @@ static const struct sp_setting *find_attribute(const char *name, size_t length) 
     return NULL;
 }
 
-// The largest number that a value of so many bytes can be.
+// Returns the largest number that a value of so many bytes can be.
 static uint64_t most_of(size_t size) {
     return size == sizeof(int) ? INT_MAX : UINT64_MAX;
 }
@@ -87,7 +87,7 @@ const struct argp sp_settings_argp = {.options = options, .parser = parse};
 
 // ---------------------------------------------------------------------------------------- the pool
 
-// Which numbers are values of an attribute only the library knows, so each is passed on as it is.
+// Passes the number on as it is: only the library knows which numbers are values of an attribute.
 static bool apply(const struct sp_setting *setting, struct sp_stage *stage) {
     uint64_t number = setting->value;
     int small = (int)number;

@@ -1,4 +1,5 @@
-// What the command line sets of a pool: its limit, and its own attributes by their names.
+// Settings hold what the command line sets of a pool: its limit, and its own attributes by their
+// names.
 #ifndef STREAMPOOL_CLI_SETTINGS_H
 #define STREAMPOOL_CLI_SETTINGS_H
 
@@ -21,12 +22,13 @@ struct sp_settings {
     size_t count;
 };
 
-// The options --limit and --set, as a child of a command's own; its input is the settings.
+// This parser has the options --limit and --set. It is a child of a command's own parser; its input
+// is the settings.
 extern const struct argp sp_settings_argp;
 
-// Sets the attributes of the stage's pool, in the order of the command line. Nothing where the
-// allocator has no pool of the library. False, with the stage's reason, when the library refuses
-// one.
+// Sets the attributes of the stage's pool, in the order of the command line. It does nothing where
+// the allocator has no pool of the library. False, with the stage's reason, when the library
+// refuses one.
 bool sp_settings_apply(const struct sp_settings *settings, struct sp_stage *stage);
 
 #endif

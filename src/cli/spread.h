@@ -1,4 +1,4 @@
-// Where the figures of several runs lie.
+// A spread says where the figures of several runs lie.
 #ifndef STREAMPOOL_CLI_SPREAD_H
 #define STREAMPOOL_CLI_SPREAD_H
 
@@ -11,10 +11,11 @@ struct sp_spread {
     double mean;
 };
 
-// Sorts the values, of which there is at least one.
+// Returns the spread of the values, of which there is at least one, and sorts them.
 struct sp_spread sp_spread_of(double *values, size_t count);
 
-// Of the values above 0, the only ones that have one; 0 when there is none.
+// Returns the geometric mean of the values above 0, which alone have one; 0 when no value is above
+// 0.
 double sp_geometric_mean(const double *values, size_t count);
 
 #endif

@@ -10,7 +10,7 @@ const char *sp_statistics_name(size_t statistic) {
     return poolMemPoolGetStatisticName(attributes[statistic]);
 }
 
-// What isn't named here is a count.
+// A statistic that isn't named here is a count.
 enum sp_unit sp_statistics_unit(size_t statistic) {
     static const enum sp_unit units[SP_STATISTIC_COUNT] = {
         [SP_STATISTIC_RemappedBytes] = SP_UNIT_BYTES,

@@ -1,5 +1,5 @@
-// What a pool counts by itself, and how it stood when most was alive: every statistic and gauge of
-// the public header.
+// Statistics hold what a pool counts by itself, and how it stood when most was alive: every
+// statistic and gauge of the public header.
 #ifndef STREAMPOOL_CLI_STATISTICS_H
 #define STREAMPOOL_CLI_STATISTICS_H
 
@@ -21,18 +21,21 @@ struct sp_statistics {
     uint64_t values[SP_STATISTIC_COUNT];
 };
 
-// The name that the library gives it.
+// Returns the name that the library gives a statistic.
 const char *sp_statistics_name(size_t statistic);
 
-// What its number is of.
 enum sp_unit { SP_UNIT_COUNT, SP_UNIT_BYTES, SP_UNIT_NANOSECONDS };
+
+// Returns the unit of a statistic's number.
 enum sp_unit sp_statistics_unit(size_t statistic);
 
 // Makes all counters count anew.
 void sp_statistics_reset(poolMemPool_t pool);
 
-// Reads the counters, and the gauges.
+// Reads the counters, and notes whether all of them are known.
 poolError_t sp_statistics_read_counters(poolMemPool_t pool, struct sp_statistics *statistics);
+
+// Reads the gauges.
 poolError_t sp_statistics_read_gauges(poolMemPool_t pool, struct sp_statistics *statistics);
 
 #endif

@@ -4,7 +4,8 @@
 
 // ----------------------------------------------------------------------------------------- figures
 
-// A figure of a result, as a number; the index is that of a statistic.
+// A function of this type returns a figure of a result as a number; the index is that of a
+// statistic.
 typedef double figure(const struct sp_result *result, size_t index);
 
 static double ratio_of(const struct sp_result *result, size_t index) {

@@ -1,5 +1,6 @@
-// What the starts of a trace have in common: for each trace, allocator and pass the spread of their
-// figures. A replay with one start is summed up too; then all values of a spread are the same.
+// A summary is about the starts of a trace with one allocator, in one pass: it has the spread of
+// each of their figures. A replay with one start is summed up too; then all values of a spread are
+// the same.
 #ifndef STREAMPOOL_CLI_SUMMARY_H
 #define STREAMPOOL_CLI_SUMMARY_H
 
@@ -18,7 +19,7 @@ struct sp_summary {
     struct sp_spread statistics[SP_STATISTIC_COUNT];
 };
 
-// Over all traces.
+// This is the mean ratio of an allocator in a pass, over all traces.
 struct sp_overall {
     const char *allocator;
     unsigned pass;
@@ -40,7 +41,7 @@ bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *r
                        size_t count);
 void sp_summaries_release(struct sp_summaries *summaries);
 
-// The first start stands for what is the same in all of them.
+// Returns the first start, which stands for what is the same in all of them.
 static inline const struct sp_result *sp_summary_first(const struct sp_summary *summary) {
     return summary->starts[0];
 }

@@ -31,7 +31,8 @@ void sp_table_hide(struct sp_table *table, size_t column) {
 
 // ---------------------------------------------------------------------------------------- printing
 
-// Characters as a terminal counts them: the bytes that don't continue a UTF-8 sequence.
+// Returns how many characters a terminal shows: it counts the bytes that don't continue a UTF-8
+// sequence.
 static int width_of_text(const char *text) {
     int width = 0;
     for (; *text; text++)

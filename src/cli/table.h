@@ -1,5 +1,5 @@
-// A table of text cells, printed whole once all of them are filled, so that every column is as wide
-// as it must be. The caller owns the struct; one thread at a time uses it.
+// A table has text cells and is printed whole once all of them are filled, so that every column is
+// as wide as it must be. The caller owns the struct; one thread at a time uses it.
 #ifndef STREAMPOOL_CLI_TABLE_H
 #define STREAMPOOL_CLI_TABLE_H
 
@@ -24,11 +24,13 @@ void sp_table_release(struct sp_table *table);
 
 char *sp_table_cell(const struct sp_table *table, size_t row, size_t column);
 
-// A column with no text in any row is left out, as one that is hidden.
+// Hides a column.
 void sp_table_hide(struct sp_table *table, size_t column);
+
+// Prints the table without the columns that are hidden or have no text in any row.
 void sp_table_print(const struct sp_table *table, FILE *out);
 
-// What goes into a cell.
+// These write a value into a cell, as text.
 void sp_cell_text(char *cell, const char *text);
 void sp_cell_count(char *cell, uint64_t count);
 void sp_cell_bytes(char *cell, uint64_t bytes);

@@ -1,4 +1,4 @@
-// Measured times: the clock, what reading it costs, and the figures of a set of samples.
+// These functions read the clock, tell what reading it costs, and sum up measured times.
 #ifndef STREAMPOOL_CLI_TIMES_H
 #define STREAMPOOL_CLI_TIMES_H
 
@@ -24,18 +24,18 @@ static inline uint64_t sp_clock_now(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// What two reads of the clock in a row differ by, in ns: the median of many. It is in every
-// measured time.
+// Returns by how much two reads of the clock in a row differ, in ns: the median of many pairs.
+// Every measured time has this cost in it.
 uint64_t sp_clock_cost(void);
 
-// The difference of two reads without that cost, never below 0.
+// Returns the difference of two reads without that cost, never below 0.
 static inline uint64_t sp_clock_elapsed(uint64_t begin, uint64_t end, uint64_t cost) {
     uint64_t raw = end - begin;
     return raw > cost ? raw - cost : 0;
 }
 
-// Sorts the samples. A percentile is the smallest sample that at least so many per cent of all
-// samples don't exceed. All figures of no sample are 0.
+// Returns the figures of the samples, and sorts them. A percentile is the smallest sample that at
+// least so many per cent of all samples don't exceed. All figures of no sample are 0.
 struct sp_times sp_times_of(struct sp_samples *samples);
 
 uint64_t sp_samples_sum(const struct sp_samples *samples);

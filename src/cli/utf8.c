@@ -13,7 +13,8 @@ struct range {
     unsigned char least, most;
 };
 
-// What the first two bytes may be; those behind them continue it.
+// A form has the values that the first two bytes of a character may have; the bytes behind those
+// continue it. Characters of one byte have no form here.
 static const struct form {
     struct range first, second;
     size_t length;
@@ -39,7 +40,8 @@ static bool has_form(const unsigned char *text, const struct form *form) {
     return i == form->length;
 }
 
-// Of the character that the text begins with, in bytes. 0: with none.
+// Returns the length in bytes of the character that the text begins with; 0 when it begins with
+// none.
 static size_t length_of_character(const char *text) {
     const unsigned char *bytes = (const unsigned char *)text;
     if (bytes[0] < 0x80)

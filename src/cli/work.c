@@ -10,7 +10,7 @@
 
 // ---------------------------------------------------------------------------------- open and close
 
-// The functions of the simulated driver that are not CUDA's, by the names of its header.
+// Looks up the functions of the simulated driver that are not CUDA's, by the names of its header.
 static bool find_functions(struct sp_work *work) {
     const struct {
         const char *name;
@@ -45,7 +45,8 @@ static CUresult launch_kernel(const struct sp_work *work, CUstream stream, uint6
                                         (void *[]){&nanoseconds, &no_flag}, NULL);
 }
 
-// Launched once, since a driver may load a kernel only when it is wanted, and take its time.
+// Loads the kernel and launches it once, since a driver may load a kernel only when it is wanted,
+// and take its time.
 static bool open_kernel(struct sp_work *work) {
     const struct sp_driver *driver = work->driver;
     CUresult result = driver->cuModuleLoadData(&work->module, SP_KERNELS_PTX);

@@ -1,4 +1,4 @@
-// Work for the device's streams, and the clock that the device runs by.
+// sp_work puts pieces of work on the device's streams, and has the clock that the device runs by.
 //
 // On a GPU a piece of work is a kernel that spins for a time, and the clock is the host's. On the
 // simulated driver it is a named piece of work with a duration, which touches the bytes of its
@@ -29,12 +29,15 @@ struct sp_work {
     const char *(*report_text)(uint64_t index);
 };
 
-// Says on standard error why it could not. The device's context is current.
+// Prepares the device, whose context is current, for pieces of work. False when that fails;
+// standard error says why.
 bool sp_work_open(struct sp_work *work, const struct sp_device *device);
 void sp_work_close(struct sp_work *work);
 
-// The device's clock, and waiting for a time of it, which returns at once when it has passed.
+// Returns the time by the device's clock, in ns.
 uint64_t sp_work_now(const struct sp_work *work);
+
+// Waits until the device's clock has reached a time.
 void sp_work_wait_until(const struct sp_work *work, uint64_t time);
 
 // Puts a piece of work of this length on a stream: one that uses the `size` bytes at `pointer`. May
@@ -42,8 +45,8 @@ void sp_work_wait_until(const struct sp_work *work, uint64_t time);
 CUresult sp_work_launch(const struct sp_work *work, CUstream stream, uint64_t nanoseconds,
                         uint64_t pointer, uint64_t size);
 
-// What the simulated driver found wrong so far, as its first report says it; null for nothing, and
-// on a GPU.
+// Returns the text of the simulated driver's first report; null when there is none so far, and on a
+// GPU.
 const char *sp_work_problem(const struct sp_work *work);
 
 #endif

@@ -32,7 +32,8 @@ static uint64_t map_at(uint64_t address, uint64_t size) {
     return 0;
 }
 
-// Wherever the host likes: takes more, and gives back what is outside the aligned piece.
+// Takes a piece wherever the host likes: it takes more, and gives back what is outside the aligned
+// piece.
 static uint64_t map_anywhere(uint64_t size, uint64_t alignment) {
     size_t room;
     if (!sp_checked_add(size, alignment, &room))
@@ -64,7 +65,7 @@ void sim_address_give(uint64_t address, uint64_t size) {
     munmap((void *)(uintptr_t)address, size);
 }
 
-// The first range that ends after the address.
+// Returns the index of the first range that ends after the address.
 static size_t find(uint64_t address) {
     size_t low = 0;
     size_t high = count;

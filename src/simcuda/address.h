@@ -20,18 +20,18 @@ struct sim_range {
     uint64_t size;
 };
 
-// Takes `size` bytes of host address space, aligned, near `hint` if that is not 0. 0 when there are
-// none.
+// Takes `size` bytes of host address space, aligned, near `hint` if that is not 0. Returns their
+// address, 0 when the host has none.
 uint64_t sim_address_take(uint64_t size, uint64_t alignment, uint64_t hint);
 void sim_address_give(uint64_t address, uint64_t size);
 
-// The ranges of cuMemAddressReserve, on top of it. OUT_OF_MEMORY when the host or the configured
-// limit has no more.
+// Reserves a range as cuMemAddressReserve does. OUT_OF_MEMORY when the host or the configured limit
+// has no more.
 CUresult sim_range_reserve(uint64_t size, uint64_t alignment, uint64_t hint, uint64_t *result);
-// False when that is no range as it was reserved.
+// Returns whether there is a range that was reserved with exactly this address and size.
 bool sim_range_exists(uint64_t address, uint64_t size);
 void sim_range_free(uint64_t address, uint64_t size);
-// Whether a piece of address space lies in one range.
+// Returns whether all of [address, address + size) lies in one range.
 bool sim_range_covers(uint64_t address, uint64_t size);
 
 size_t sim_range_count(void);

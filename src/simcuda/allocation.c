@@ -17,7 +17,8 @@
 #define STEP       512
 #define ARENA_SIZE ((uint64_t)64 << 30)
 
-// Free address space of the arenas, sorted, neighbours joined; and the arenas, to give them back.
+// The spans are the arenas' free address space, sorted, with neighbours joined. The arenas are kept
+// to give them back to the host.
 static struct sim_range *spans;
 static size_t span_count;
 static size_t span_capacity;
@@ -123,7 +124,8 @@ CUresult sim_allocation_create(const struct sim_context *context, uint64_t size,
     return CUDA_SUCCESS;
 }
 
-// Null for one that is being freed, too.
+// Returns the mapping of the allocation that begins at the address; null when there is none, or it
+// is being freed.
 static struct sim_mapping *find(CUdeviceptr address) {
     struct sim_mapping *mapping = sim_mapping_at(address);
     if (!mapping || mapping->address != address ||
@@ -132,8 +134,9 @@ static struct sim_mapping *find(CUdeviceptr address) {
     return mapping;
 }
 
-// Whether the driver ever gave the address out. Any other one is refused with no report: who hands
-// a pointer on that he doesn't know asks for the answer.
+// Returns whether the address lies in the device's address space: in an arena or in a reserved
+// range. A free of any other address is refused without a report: a program that doesn't know where
+// a pointer is from may free it to find out.
 static bool is_of_device(CUdeviceptr address) {
     for (size_t i = 0; i < arena_count; i++) {
         if (address - arenas[i].begin < arenas[i].size)

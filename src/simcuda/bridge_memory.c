@@ -1,4 +1,5 @@
-// Memory: the virtual memory calls, cuMemAlloc with its copies, and pinned host memory.
+// These are the calls for memory: the virtual memory calls, cuMemAlloc with its copies, and pinned
+// host memory.
 #include "simcuda/allocation.h"
 #include "simcuda/bridge.h"
 #include "simcuda/capture.h"
@@ -106,7 +107,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
     SIM_END(cuMemAlloc, allocate(address, size));
 }
 
-// Waits for all work on the device; null is allowed.
+// Frees an allocation once all work on its device is complete; null is allowed.
 static CUresult free_allocation(CUdeviceptr address) {
     if (address == 0)
         return CUDA_SUCCESS;
@@ -154,7 +155,8 @@ CUresult cuMemFreeHost(void *memory) {
     SIM_END(cuMemFreeHost, free_pinned(memory));
 }
 
-// One attribute, of pinned memory. Needs no current context: seen on an H200.
+// Answers for pinned memory, and for one attribute alone. It needs no current context, as seen on
+// an H200.
 static CUresult describe_pointer(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
     if (!value)
         return CUDA_ERROR_INVALID_VALUE;

@@ -270,8 +270,9 @@ CUresult sim_capture_wait(struct sim_queue *queue, const struct sim_capture_poin
 
 // ------------------------------------------------------------------------------------- wrong calls
 
-// Whether an open capture forbids unsafe calls to this thread: one that it began itself, unless
-// relaxed, and in the global mode one that any thread began in the global mode.
+// Returns whether an open capture forbids unsafe calls to this thread: one that it began itself,
+// unless relaxed, and in the global mode one that any thread began in the global mode. A thread in
+// the relaxed mode is forbidden nothing.
 static bool forbids(const struct sim_capture *capture, const struct sim_thread *thread) {
     if (thread->capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
         return false;

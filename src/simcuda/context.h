@@ -1,4 +1,4 @@
-// Contexts: the primary one of each device, and those that cuCtxCreate makes. A context owns its
+// Contexts are the primary one of each device, and those that cuCtxCreate makes. A context owns its
 // queues (and with them its streams), its events, its allocations (device and pinned host memory)
 // and its modules; memory of the virtual memory calls belongs to none.
 //
@@ -19,7 +19,7 @@
 
 struct sim_context {
     struct sim_slab_element element; // its identity is the context's
-    // This, and the two below, are what queries read with no lock.
+    // Queries read this and the two below with no lock.
     _Atomic uint64_t legacy_stream_id;
     _Atomic int device;
     _Atomic bool is_primary;
@@ -27,10 +27,11 @@ struct sim_context {
     CUresult error;    // sticky; CUDA_SUCCESS while all is well
     struct sp_list queues;
     struct sim_queue *legacy;
-    // Of cuCtxRecordEvent, in no order with any stream; null until needed.
+    // cuCtxRecordEvent adds its records to this queue, which no stream is ordered after; null until
+    // needed.
     struct sim_queue *recorder;
-    // What was done in queues that are gone: by any, and by blocking ones, which the legacy stream
-    // runs after.
+    // These hold what was done in queues that are gone: in any, and in blocking ones, which the
+    // legacy stream runs after.
     struct sim_clock *departed;
     struct sim_clock *departed_blocking;
     struct sp_list link;           // among the live contexts
@@ -44,33 +45,36 @@ static inline uint64_t sim_context_identity(const struct sim_context *context) {
     return atomic_load_explicit(&context->element.identity, memory_order_acquire);
 }
 
-// Null when the handle is none of a live context. Needs no lock.
+// Returns the live context of a handle, null when there is none. Needs no lock.
 struct sim_context *sim_context_find(CUcontext handle);
 
-// Whether the handle is or was that of a context.
+// Returns whether the handle is or was that of a context.
 bool sim_context_is_known(CUcontext handle);
 
 static inline CUcontext sim_context_handle(struct sim_context *context) {
     return (CUcontext)(void *)context;
 }
 
-// The live contexts, one after the other: null for the first, null at the end.
+// Returns the live context that comes after another one: for null the first, after the last one
+// null.
 struct sim_context *sim_context_next(const struct sim_context *context);
 
 CUresult sim_context_create(int device, struct sim_context **context);
 CUresult sim_context_retain_primary(int device, struct sim_context **context);
 CUresult sim_context_release_primary(int device);
-// Waits for its work, then everything that belongs to it is gone.
+// Waits for the work of a context, then destroys it and everything that belongs to it.
 void sim_context_destroy(struct sim_context *context);
-// The primary context of a device; null while it is not alive.
+// Returns the primary context of a device; null while it is not alive.
 struct sim_context *sim_context_primary(int device);
 
-// What is current in a thread. The thread's own: needs no lock.
+// These set and tell which context is current in a thread. Only the thread itself uses its stack of
+// current contexts, so they need no lock.
 CUresult sim_context_push(struct sim_thread *thread, struct sim_context *context);
 CUresult sim_context_pop(struct sim_thread *thread, CUcontext *context);
 CUresult sim_context_set_current(struct sim_thread *thread, struct sim_context *context);
 CUcontext sim_context_current_handle(const struct sim_thread *thread);
-// INVALID_CONTEXT when none is current, CONTEXT_IS_DESTROYED when it is gone.
+// Finds the current context. INVALID_CONTEXT when none is current, CONTEXT_IS_DESTROYED when it is
+// gone.
 CUresult sim_context_current(const struct sim_thread *thread, struct sim_context **context);
 
 uint64_t sim_context_count(void);

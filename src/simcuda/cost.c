@@ -2,7 +2,7 @@
 
 #define DEFAULT_CALL 100
 
-// What is not here costs DEFAULT_CALL.
+// A call that is not here costs DEFAULT_CALL.
 static const uint64_t calls[SIM_ENTRY_COUNT] = {
     [SIM_ENTRY_cuCtxGetCurrent] = 12,       [SIM_ENTRY_cuCtxGetDevice] = 15,
     [SIM_ENTRY_cuStreamGetId] = 25,         [SIM_ENTRY_cuStreamGetCtx] = 25,
@@ -17,7 +17,7 @@ static const uint64_t calls[SIM_ENTRY_COUNT] = {
     [SIM_ENTRY_cuPointerGetAttribute] = 26,
 };
 
-// Fixed part, and the part that grows with the size, for each GiB.
+// A call costs a fixed part for each extent, and a part for each GiB of its size.
 static const struct {
     uint64_t fixed;
     uint64_t each_gib;

@@ -1,6 +1,6 @@
-// What calls cost the host and work costs the device, in nanoseconds: the figures of one NVIDIA
-// H200 (driver 580.159, CUDA 13.0), medians, rounded. They make virtual time plausible; nothing
-// depends on one of them.
+// These functions tell what calls cost the host and work costs the device, in nanoseconds: the
+// figures of one NVIDIA H200 (driver 580.159, CUDA 13.0), medians, rounded. They make virtual time
+// plausible; nothing depends on one of them.
 #ifndef STREAMPOOL_SIMCUDA_COST_H
 #define STREAMPOOL_SIMCUDA_COST_H
 
@@ -8,13 +8,13 @@
 
 #include "simcuda/entry.h"
 
-// A call, whatever its arguments.
+// Returns what a call costs, whatever its arguments.
 uint64_t sim_cost_call(enum sim_entry entry);
 
-// What a call costs beyond that for each whole extent of `size` bytes that it handles.
+// Returns what a call costs beyond that for each whole extent of `size` bytes that it handles.
 uint64_t sim_cost_extent(enum sim_entry entry, uint64_t size);
 
-// The time that a kernel or a copy takes to touch bytes.
+// Returns the time that a kernel or a copy takes to touch bytes.
 uint64_t sim_cost_bytes(uint64_t size);
 
 #endif

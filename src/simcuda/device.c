@@ -10,7 +10,8 @@
 #include "simcuda/host.h"
 
 #define HOST_PAGE 4096
-// Of a memory handle: the index of its extent; the rest says which one it was.
+// A memory handle has an index into `handles` in so many low bits, and above them a number that no
+// other handle has.
 #define HANDLE_BITS 24
 
 struct sp_list sim_extents = {&sim_extents, &sim_extents};
@@ -143,7 +144,7 @@ CUresult sim_extent_create(enum sim_extent_kind kind, int device, uint64_t size,
     return CUDA_SUCCESS;
 }
 
-// Gives the host its pages back.
+// Gives the extent's pages back to the host.
 static void drop_bytes(const struct sim_extent *extent) {
     if (extent->shareable)
         close(extent->file);
@@ -178,7 +179,7 @@ static int file_of(const struct sim_extent *extent) {
     return extent->shareable ? extent->file : devices[extent->device].file;
 }
 
-// What was never written reads as zero.
+// Bytes that were never written read as zero.
 bool sim_extent_read(const struct sim_extent *extent, uint64_t offset, void *to, size_t size) {
     char *at = to;
     while (extent->written && size > 0) {

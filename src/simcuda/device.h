@@ -38,14 +38,14 @@ struct sim_extent {
     bool is_being_freed;               // likewise: in the order of a stream that has not come there
 };
 
-// The extents that live, for those who walk them.
+// This lists the extents that live.
 extern struct sp_list sim_extents;
 
 void sim_device_start(void);
 void sim_device_reset(void);
 
 bool sim_device_exists(int device);
-// Whether work of a device can be let use memory of the other.
+// Returns whether work of a device can be given access to memory of the peer.
 bool sim_device_can_access(int device, int peer);
 uint64_t sim_device_used(int device);
 uint64_t sim_device_created(int device);
@@ -53,17 +53,17 @@ uint64_t sim_device_peak(int device);
 void sim_device_peak_reset(void);
 CUresult sim_device_attribute(int *value, CUdevice_attribute attribute, int device);
 
-// CUDA_SUCCESS, or OUT_OF_MEMORY when the device has less than `size` left. One for a handle has
-// the handle.
+// Makes an extent; one for a handle gets its handle, too. OUT_OF_MEMORY when the device has less
+// than `size` left, OPERATING_SYSTEM when the host has no file for a shareable one.
 CUresult sim_extent_create(enum sim_extent_kind kind, int device, uint64_t size, bool shareable,
                            struct sim_extent **result);
-// Null when there is no such handle, or it was released.
+// Returns the extent of a handle; null when there is no such handle, or it was released.
 struct sim_extent *sim_extent_find(CUmemGenericAllocationHandle handle);
 // Takes the handle away. An extent that has no mapping either is gone.
 void sim_extent_release(struct sim_extent *extent);
 void sim_extent_unmapped(struct sim_extent *extent);
 
-// The bytes themselves, inside the extent. False when the host has no memory left for them.
+// These read and write bytes of the extent. False when the host has no memory left for them.
 bool sim_extent_read(const struct sim_extent *extent, uint64_t offset, void *to, size_t size);
 bool sim_extent_write(struct sim_extent *extent, uint64_t offset, const void *from, size_t size);
 

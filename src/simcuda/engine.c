@@ -101,8 +101,8 @@ static CUresult refuse_by_life(enum sim_entry entry) {
     return CUDA_SUCCESS;
 }
 
-// What is found out without the engine's lock. In a forked child nothing else may be touched: a
-// lock may be held by a thread that is not there.
+// Refuses a call by what is known without the engine's lock. A call in a forked child has to be
+// refused here: the lock may be held by a thread that the child doesn't have.
 static CUresult refuse_early(enum sim_entry entry) {
     CUresult refused = refuse_by_life(entry);
     if (refused == CUDA_SUCCESS && sim_thread_self()->in_host_function)
@@ -126,7 +126,8 @@ static void start(const struct simcudaConfig *config) {
     sim_context_start();
 }
 
-// Once, at the first call: what was not configured by then is what the environment says.
+// Configures the engine from the environment at the first call, unless it has been configured by
+// then.
 static void configure(void) {
     struct simcudaConfig config;
     if (configured)

@@ -25,11 +25,13 @@ struct sim_event {
 };
 
 CUresult sim_event_create(struct sim_context *context, unsigned flags, CUevent *handle);
-// Reports an event that does not exist; returns the sticky error of the context if it has one.
+// Finds the event of a handle. Reports one that does not exist; returns the sticky error of the
+// event's context if that has one.
 CUresult sim_event_find(CUevent handle, struct sim_event **event);
 
 CUresult sim_event_record(struct sim_event *event, struct sim_queue *queue);
-// Of all queues of a context, in its legacy stream's name but without its order.
+// Records an event behind the work of all queues of a context, those that are gone too. The record
+// is in the context's recorder, so no stream runs after it but one that waits for the event.
 CUresult sim_event_record_context(struct sim_event *event, struct sim_context *context);
 CUresult sim_event_stream_wait(struct sim_event *event, struct sim_queue *queue);
 CUresult sim_event_query(struct sim_event *event);

@@ -1,4 +1,5 @@
-// Faults on demand and call counters. The counters and the flag that a fault is set need no lock.
+// These functions make calls fail on demand, and count them. The counters and the flag that a fault
+// is set need no lock.
 #ifndef STREAMPOOL_SIMCUDA_FAULT_H
 #define STREAMPOOL_SIMCUDA_FAULT_H
 
@@ -19,12 +20,14 @@ static inline void sim_call_count_add(enum sim_entry entry) {
 uint64_t sim_call_count(const char *entry);
 void sim_call_count_reset(void);
 
-// False when there is no room for another fault. SIM_ENTRY_COUNT stands for every entry point.
+// Sets a fault for the nth call of an entry point from now on; SIM_ENTRY_COUNT stands for every
+// entry point. False when there is no room for another fault.
 bool sim_fault_set(enum sim_entry entry, uint64_t n, simcudaFaultSpan span, CUresult error);
 void sim_fault_clear(void);
 uint64_t sim_fault_count(void);
 
-// What this call must return, CUDA_SUCCESS to go on. Counts the call down.
+// Returns the error that this call must return, CUDA_SUCCESS to go on. The call counts for every
+// fault of its entry point.
 CUresult sim_fault_check(enum sim_entry entry);
 
 #endif

@@ -1,4 +1,5 @@
-// Who touched which bytes of an extent last, and whether a new touch races with them.
+// A history says who touched which bytes of an extent last, and so whether a new touch races with
+// them.
 //
 // The bytes of an extent are cut into segments that have the same history: the last write, and the
 // reads since then, the latest of each slot. A new touch races with an old one when one of both
@@ -18,7 +19,7 @@
 
 #define SIM_NAME_LENGTH 24
 
-// One piece of work touching bytes, as far as a report about it needs to know.
+// A touch says that a piece of work touched bytes, as far as a report about it needs to know.
 struct sim_touch {
     size_t slot;
     uint64_t sequence;

@@ -171,7 +171,7 @@ void sim_kernel_set_job(struct sim_job *job, uint64_t address, unsigned char val
     sim_job_touches(job, address, size, simcudaAccessWrite);
 }
 
-// The effect only reads it.
+// The job takes the memory without its const; the effect only reads it.
 void sim_kernel_copy_in_job(struct sim_job *job, uint64_t address, const void *from,
                             uint64_t size) {
     prepare_copy(job, "copy to device", run_copy_in, address, size);

@@ -10,18 +10,18 @@
 struct sim_context;
 struct sim_job;
 
-// INVALID_IMAGE when the text is no PTX; an entry that is not known is not found later.
+// Loads a module. INVALID_IMAGE when the image is no PTX text; an entry that is not known is not
+// found later.
 CUresult sim_kernel_load(const struct sim_context *context, const char *image, CUmodule *result);
 CUresult sim_kernel_unload(CUmodule handle);
 void sim_kernel_unload_all(const struct sim_context *context);
 
 CUresult sim_kernel_find(CUfunction *function, CUmodule handle, const char *name);
 
-// What a launch of the function with these parameters does; `parameters` as cuLaunchKernel takes
-// them.
+// Fills in the job of a launch of the function. `parameters` are as cuLaunchKernel takes them.
 CUresult sim_kernel_job(CUfunction function, void *const *parameters, struct sim_job *job);
 
-// The work of copies and memsets.
+// These fill in the jobs of memsets and copies.
 void sim_kernel_set_job(struct sim_job *job, uint64_t address, unsigned char value, uint64_t size);
 void sim_kernel_copy_in_job(struct sim_job *job, uint64_t address, const void *from, uint64_t size);
 void sim_kernel_copy_out_job(struct sim_job *job, void *to, uint64_t address, uint64_t size);

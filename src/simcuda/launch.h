@@ -1,5 +1,4 @@
-// From a stream's handle and a job to a piece of work in a queue: what every call that adds work
-// has in common.
+// A launch adds a job to the queue behind a stream's handle, where it is a piece of work.
 #ifndef STREAMPOOL_SIMCUDA_LAUNCH_H
 #define STREAMPOOL_SIMCUDA_LAUNCH_H
 
@@ -11,7 +10,9 @@ struct sim_job;
 // failure.
 CUresult sim_launch(CUstream stream, const char *call, struct sim_job *job);
 
-// The same on the current context's legacy stream, and waits for it: what a synchronous copy does.
+// Adds the job to the current context's legacy stream and waits for it, as a synchronous copy does.
+// Returns the sticky error of the context if it has one then. The job's accesses are taken over, or
+// freed on failure.
 CUresult sim_launch_and_wait(const char *call, struct sim_job *job);
 
 #endif

@@ -1,4 +1,4 @@
-// What is alive, counted, and the leak check.
+// These functions count what is alive, and look for leaks.
 #ifndef STREAMPOOL_SIMCUDA_LIVE_H
 #define STREAMPOOL_SIMCUDA_LIVE_H
 
@@ -6,7 +6,7 @@
 
 void sim_live_count(simcudaLive *live);
 
-// A report for each thing that is alive, except contexts; returns how many.
+// Reports each thing that is alive, except contexts; returns how many there are.
 uint64_t sim_live_check(void);
 
 #endif

@@ -128,7 +128,7 @@ CUresult sim_mapping_map(uint64_t address, uint64_t size, uint64_t offset,
     return CUDA_SUCCESS;
 }
 
-// Whether [address, address + size) consists of whole mappings of handles, side by side.
+// Returns whether [address, address + size) consists of whole mappings of handles, side by side.
 static bool is_whole_mappings(uint64_t address, uint64_t size) {
     uint64_t end = address + size;
     while (address < end) {
@@ -184,7 +184,7 @@ static CUresult check_descriptors(const CUmemAccessDesc *descriptors, size_t cou
     return CUDA_SUCCESS;
 }
 
-// Memory of every mapping in the range, to which each device that is to be let in must have a way.
+// Checks that each device that is to be let in can access the memory of every mapping in the range.
 static CUresult check_peers(uint64_t address, uint64_t size, const CUmemAccessDesc *descriptors,
                             size_t count) {
     const struct sim_mapping *mapping;

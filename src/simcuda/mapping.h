@@ -3,9 +3,9 @@
 //
 // A mapping shows one whole extent at one address; an extent may have many (aliases).
 //
-//   the page table has the mapping in exactly the granules of [address, address + size) valid is
-//   the number of bytes that exist: the extent's size (an allocation's may end inside a granule) an
-//   extent's count of mappings is the number of mappings that show it
+//   the page table has the mapping in exactly the granules of [address, address + size)
+//   valid is the number of bytes that exist: the extent's size, which may end inside a granule
+//   an extent's count of mappings is the number of mappings that show it
 #ifndef STREAMPOOL_SIMCUDA_MAPPING_H
 #define STREAMPOOL_SIMCUDA_MAPPING_H
 
@@ -29,7 +29,7 @@ struct sim_mapping {
     uint64_t valid;
     struct sim_extent *extent;
     unsigned char access[SIMCUDA_MAX_DEVICES]; // CUmemAccess_flags
-    // The latest work of each slot that touched bytes through it.
+    // These are the latest works, one of each slot, that touched bytes through the mapping.
     struct sim_use *uses;
     size_t use_count;
     size_t use_capacity;
@@ -48,16 +48,16 @@ CUresult sim_mapping_unmap(uint64_t address, uint64_t size);
 CUresult sim_mapping_set_access(uint64_t address, uint64_t size, const CUmemAccessDesc *descriptors,
                                 size_t count);
 
-// Without any check: enters an extent at a place where nothing is, and takes a mapping away.
+// These enter an extent at a place where nothing is, and take a mapping away, without any check.
 struct sim_mapping *sim_mapping_add(uint64_t address, uint64_t size, struct sim_extent *extent);
 void sim_mapping_remove(struct sim_mapping *mapping);
 // Reports it when work that uses the mapping is pending, or not known by the host to be complete.
 void sim_mapping_report_in_use(const struct sim_mapping *mapping, const char *call);
 
-// Null where nothing is mapped.
+// Returns the mapping that an address lies in; null where nothing is mapped.
 struct sim_mapping *sim_mapping_at(uint64_t address);
 bool sim_mapping_none_in(uint64_t address, uint64_t size);
-// A piece of work touched bytes through it.
+// Notes that a piece of work touched bytes through the mapping.
 void sim_mapping_note_use(struct sim_mapping *mapping, const struct sim_touch *touch);
 
 uint64_t sim_mapping_count(void);

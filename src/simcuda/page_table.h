@@ -1,8 +1,9 @@
-// The software page table of a process: for each granule of the device address space, the mapping
-// that lies there.
+// The page table of a process has, for each granule of the device address space, the mapping that
+// lies there.
 //
-// Two levels, each made when first needed. A granule belongs to at most one mapping. The address
-// space has 47 bits, as the host's has: device addresses are reserved host addresses (address.h).
+// It has two levels; a leaf is made when it is first needed. A granule belongs to at most one
+// mapping. The address space has 47 bits, as the host's has: device addresses are reserved host
+// addresses (address.h).
 #ifndef STREAMPOOL_SIMCUDA_PAGE_TABLE_H
 #define STREAMPOOL_SIMCUDA_PAGE_TABLE_H
 
@@ -28,10 +29,12 @@ struct sim_page_table {
 void sim_page_table_init(struct sim_page_table *table, uint64_t granule);
 void sim_page_table_destroy(struct sim_page_table *table);
 
-// Null where nothing is mapped, and for an address outside the address space.
+// Returns the mapping at an address; null where nothing is mapped, and for an address outside the
+// address space.
 struct sim_mapping *sim_page_table_find(const struct sim_page_table *table, uint64_t address);
 
-// Whether no granule of the range has a mapping. Address and size are multiples of the granule.
+// Returns whether no granule of the range has a mapping. Address and size are multiples of the
+// granule.
 bool sim_page_table_range_empty(const struct sim_page_table *table, uint64_t address,
                                 uint64_t size);
 

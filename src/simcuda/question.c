@@ -5,8 +5,8 @@
 #include "simcuda/queue.h"
 #include "simcuda/work.h"
 
-// What a question looks at, held: others may change the queues while one of the pieces is waited
-// for.
+// A question holds the pieces of work that it looks at: others may change the queues while one of
+// the pieces is waited for.
 struct question {
     struct sim_item **items;
     size_t count;

@@ -1,17 +1,19 @@
-// Work queues: what one incarnation of a stream has still to do, and what is known about its order.
+// A queue holds what one incarnation of a stream has still to do, and what is known about its
+// order.
 //
 // A queue outlives its stream's handle: a destroyed stream's work still completes, and the order of
 // what it did still counts. So handles (stream.h) are recycled at once, and queues are counted.
 //
 // Slots. A queue has a slot in every vector clock. A slot is given to another queue only once the
-// host knows
-//        that all work of the former one is complete, so nothing is ordered by the reuse of a slot
-//        that was not ordered before.
+// host knows that all work of the former one is complete, so nothing is ordered by the reuse of a
+// slot that was not ordered before.
 //
-//   sequence is the number of pieces of work ever added in the slot; item k has sequence k clock
-//   is what the next piece of work runs after, except for the queue's own order items    are in
-//   order, none complete; count is their number; `last` is the newest one ever added, or null seen
-//   is the newest one ever added that a question of the stream looks at, or null (question.h)
+//   sequence is the number of pieces of work ever added in the slot; item k has sequence k
+//   clock    is what the next piece of work runs after, except for the queue's own order
+//   items    are in order, none complete; count is their number
+//   last     is the newest one ever added, or null
+//   seen     is the newest one ever added that a question of the stream looks at (question.h), or
+//            null
 //   vouched  is what the complete events stood for that the stream was made to wait for since then
 #ifndef STREAMPOOL_SIMCUDA_QUEUE_H
 #define STREAMPOOL_SIMCUDA_QUEUE_H
@@ -44,7 +46,8 @@ struct sim_capturing {
 };
 
 struct sim_queue {
-    // One of its stream while that lives, one of each item, one of each caller that keeps it.
+    // The queue's stream holds a reference while it lives, and so do each item and each caller that
+    // keeps the queue.
     size_t references;
     enum sim_queue_kind kind;
     struct sim_context *context; // null once it is destroyed; then no work is pending
@@ -64,7 +67,8 @@ struct sim_queue {
     struct sp_list waiting; // in the waiters of the item that its first item depends on
     struct sim_capturing capturing;
     CUstreamCaptureStatus capture_status;
-    // The same in the stream's handle, read with no lock; null: there is none.
+    // Points to the copy of the status in the stream's handle, which is read with no lock; null
+    // when there is none.
     _Atomic int *status_mirror;
 };
 
@@ -76,20 +80,20 @@ void sim_queue_drop(struct sim_queue *queue);
 // The stream is gone, its work goes on. Drops the stream's reference.
 void sim_queue_retire(struct sim_queue *queue);
 
-// Whether it takes part in the order of its context's legacy stream.
+// Returns whether the queue takes part in the order of its context's legacy stream.
 static inline bool sim_queue_is_blocking(const struct sim_queue *queue) {
     return queue->kind == SIM_QUEUE_BLOCKING || queue->kind == SIM_QUEUE_PER_THREAD;
 }
 
-// What the host knows to be complete. It follows the total order of driver calls: what any call has
-// observed counts for every later one.
+// The clock holds what the host knows to be complete. It follows the total order of driver calls:
+// what any call has observed counts for every later one.
 extern struct sim_clock *sim_host_clock;
 extern uint64_t sim_host_version;
 
 // The host has observed that work with this clock, up to this sequence of its slot, is complete.
 void sim_host_learn(size_t slot, uint64_t sequence, struct sim_clock *clock);
 
-// The same for all that a clock holds.
+// The host has observed that all work that a clock holds is complete.
 void sim_host_learn_clock(struct sim_clock *clock);
 
 void sim_queue_reset(void);

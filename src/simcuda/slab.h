@@ -1,6 +1,6 @@
-// Handles with stable addresses: an array that is reserved whole and filled from the front, whose
-// elements are never moved or given back to the host, so a handle can be checked without a lock
-// even when its object is gone.
+// A slab has handles with stable addresses: it is an array that is reserved whole and filled from
+// the front, whose elements are never moved or given back to the host, so a handle can be checked
+// without a lock even when its object is gone.
 //
 // What is freed last is handed out first, as the driver does with streams. An element begins with
 // its identity:
@@ -29,18 +29,18 @@ struct sim_slab {
     struct sim_slab_element *free;
 };
 
-// False when the host has no memory left.
+// Makes an empty slab. False when the host has no memory left.
 bool sim_slab_init(struct sim_slab *slab, size_t stride, size_t capacity);
 // Frees every element; the storage stays.
 void sim_slab_clear(struct sim_slab *slab);
 
-// A free element with its contents as they were left, identity still 0; null when all are in use.
-// The caller fills it and then publishes it.
+// Takes a free element with its contents as they were left, identity still 0; null when all are in
+// use. The caller fills it and then publishes it.
 void *sim_slab_take(struct sim_slab *slab);
 void sim_slab_publish(void *element, uint64_t identity);
 void sim_slab_give(struct sim_slab *slab, void *element);
 
-// The live element behind a handle, null for anything else. Safe without a lock.
+// Returns the live element behind a handle, null for anything else. Safe without a lock.
 static inline void *sim_slab_find(const struct sim_slab *slab, const void *handle) {
     uintptr_t offset = (uintptr_t)handle - (uintptr_t)slab->base;
     if (offset >= slab->stride * slab->capacity || offset % slab->stride != 0)
@@ -49,7 +49,7 @@ static inline void *sim_slab_find(const struct sim_slab *slab, const void *handl
     return atomic_load_explicit(&element->identity, memory_order_acquire) ? element : NULL;
 }
 
-// Whether the handle is that of an element that was ever handed out, live or not.
+// Returns whether the handle is that of an element that was ever handed out, live or not.
 static inline bool sim_slab_knows(const struct sim_slab *slab, const void *handle) {
     uintptr_t offset = (uintptr_t)handle - (uintptr_t)slab->base;
     return offset < slab->stride * slab->used && offset % slab->stride == 0;

@@ -50,7 +50,7 @@ static void make_exit_key(void) {
         abort();
 }
 
-// Anew, at the same place in the list of all threads.
+// Makes a thread's state anew, at the same place in the list of all threads.
 static struct sim_thread *begin(struct sim_thread *thread, uint64_t generation) {
     sim_free(thread->default_streams);
     pthread_mutex_lock(&threads_lock);

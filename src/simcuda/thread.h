@@ -1,6 +1,6 @@
-// What belongs to a host thread: its stack of current contexts, its capture mode, its per-thread
-// default streams, and its place in the scheduler. Made at the thread's first call and given back
-// when it ends.
+// struct sim_thread holds what belongs to a host thread: its stack of current contexts, its capture
+// mode, its per-thread default streams, and its place in the scheduler. It is made at the thread's
+// first call and given back when it ends.
 //
 // Only the thread itself reads and writes it, except where `scheduler` fields say so, and except
 // that a reset leaves it behind: a thread notices by the generation and starts afresh.
@@ -39,7 +39,7 @@ struct sim_thread {
     size_t default_stream_capacity;
     uint64_t cost; // of queries, not yet added to the clock
 
-    // The scheduler's, guarded by the engine's lock.
+    // These are the scheduler's, guarded by the engine's lock.
     bool registered;
     bool sleeps; // blocked until the engine changes
     bool serves; // lets time pass when no other thread can run
@@ -48,14 +48,15 @@ struct sim_thread {
     struct sp_list link;
 };
 
-// The calling thread's. Needs no lock.
+// Returns the state of the calling thread. Needs no lock.
 struct sim_thread *sim_thread_self(void);
 
-// For a thread that is about to be started, so that it can be registered before it runs; the new
-// thread calls sim_thread_adopt with it first of all, before anything asks for its own.
+// Makes the state of a thread that is about to be started, so that it can be registered before it
+// runs; the new thread calls sim_thread_adopt with it first of all, before anything asks for its
+// own.
 struct sim_thread *sim_thread_make(void);
 void sim_thread_adopt(struct sim_thread *thread);
-// Gives back one that no thread adopted.
+// Gives back a state that no thread adopted.
 void sim_thread_discard(struct sim_thread *thread);
 
 // Voids the state of every thread.

@@ -56,8 +56,7 @@ static struct sim_item *first_of(const struct sim_queue *queue) {
     return link ? SP_CONTAINER_OF(link, struct sim_item, link) : NULL;
 }
 
-// ---------------------------------------------------------------------------------------- becoming
-// due
+// ------------------------------------------------------------------------------------ becoming due
 
 static uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
@@ -102,8 +101,7 @@ static void advance(struct sim_queue *queue) {
     make_due(item);
 }
 
-// -------------------------------------------------------------------------------------------------
-// completing
+// -------------------------------------------------------------------------------------- completing
 
 static void leave_queue(struct sim_item *item) {
     struct sim_queue *queue = item->queue;

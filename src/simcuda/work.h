@@ -1,4 +1,4 @@
-// Pieces of work: how they are added to a queue, when they complete, and who waits for them.
+// These functions add pieces of work to queues, complete them, and wait for them.
 //
 // Each queue runs in order, one piece at a time. A piece may start when the one before it and all
 // that it depends on are complete; it is then *due* at start + duration (+ a seeded delay). Due
@@ -9,8 +9,9 @@
 // A host function is started instead of completed; it is complete when it returns
 // (host_function.h).
 //
-//   QUEUED: in its queue; DUE: also in the heap; RUNNING: a host function that was started; DONE:
-//   in none a piece's dependencies were added before it, so waiting for one always ends
+//   QUEUED: in its queue; DUE: also in the heap; RUNNING: a host function that was started;
+//   DONE: in neither
+//   a piece's dependencies were added before it, so waiting for one always ends
 #ifndef STREAMPOOL_SIMCUDA_WORK_H
 #define STREAMPOOL_SIMCUDA_WORK_H
 
@@ -28,11 +29,11 @@ enum sim_item_state { SIM_QUEUED, SIM_DUE, SIM_RUNNING, SIM_DONE };
 
 struct sim_job;
 
-// What a piece does when it completes, after its accesses were checked. What it returns other than
-// CUDA_SUCCESS becomes the sticky error of its context.
+// An effect is what a piece does when it completes, after its accesses were checked. A result other
+// than CUDA_SUCCESS becomes the sticky error of its context.
 typedef CUresult (*sim_effect)(const struct sim_job *job, int device);
 
-// What is to be done, before it is in a queue.
+// A job says what a piece of work is to do.
 struct sim_job {
     char name[SIM_NAME_LENGTH];
     uint64_t duration;
@@ -90,8 +91,8 @@ CUresult sim_work_add(struct sim_queue *queue, struct sim_job *job,
                       struct sim_item *const *dependencies, size_t dependency_count,
                       struct sim_item **result);
 
-// The queue's next work runs after the item: orders the clocks, and waits in the queue if it is
-// pending. Else as sim_work_add.
+// Makes the queue's next work run after the item, by a piece of work that waits for it. Else as
+// sim_work_add.
 CUresult sim_work_order_after(struct sim_queue *queue, struct sim_item *item);
 
 // Lets complete what the virtual clock has passed.
@@ -105,7 +106,7 @@ void sim_work_wait(struct sim_item *item);
 // Asks whether it is done; the host learns it if it is. A poll that finds it pending counts for the
 // patience.
 bool sim_work_poll(struct sim_item *item);
-// The same, and the host learns nothing.
+// Asks whether it is done as sim_work_poll does, but the host learns nothing.
 bool sim_work_look(struct sim_item *item);
 
 // Makes the item complete, as if the device had been quick; the host learns nothing.
@@ -118,8 +119,8 @@ void sim_work_look_at_flags(void);
 // A host function has returned.
 void sim_work_host_function_done(struct sim_item *item);
 
-// A pending piece that names a byte of the range; null when there is none. One query is linear in
-// what is pending.
+// Returns a pending piece that names a byte of the range; null when there is none. One query is
+// linear in what is pending.
 const struct sim_item *sim_work_naming(uint64_t address, uint64_t size);
 
 uint64_t sim_work_pending(void);
