@@ -8,7 +8,7 @@
 
 enum {
     BOUNDED_POINTS_MAX = 5,
-    BOUNDED_FIGURES_MAX = 6,
+    BOUNDED_FIGURES_MAX = 7,
     BOUNDED_DIVISOR = 100, // of the amounts where the command line has no other
     BOUNDED_DIVISOR_MAX = 100000,
 };

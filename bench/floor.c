@@ -88,6 +88,30 @@ static CUresult measure_in_range(struct extents *extents, double *microseconds) 
     return error != CUDA_SUCCESS ? error : unmapped;
 }
 
+// Maps an extent at the begin of the range, as a pool does that has reserved it before.
+static CUresult create_and_map(struct extents *extents, double *microseconds) {
+    double begin = samples_clock();
+    CUresult error = create_all(extents);
+    if (error == CUDA_SUCCESS)
+        error = map_all(extents);
+    *microseconds = (samples_clock() - begin) / 1000;
+    return error;
+}
+
+int floor_measure_growth(const struct sp_driver *driver, size_t size, double *microseconds) {
+    CUmemGenericAllocationHandle handle;
+    struct extents extents = {.driver = driver, .count = 1, .size = size, .handles = &handle};
+    CUresult error = round_up_to_granule(&extents);
+    if (error == CUDA_SUCCESS)
+        error = driver->cuMemAddressReserve(&extents.address, extents.size, 0, 0, 0);
+    if (error != CUDA_SUCCESS)
+        return (int)error;
+    error = create_and_map(&extents, microseconds);
+    CUresult unmapped = unmap_and_release(&extents);
+    driver->cuMemAddressFree(extents.address, extents.size);
+    return (int)(error != CUDA_SUCCESS ? error : unmapped);
+}
+
 int floor_measure(const struct sp_driver *driver, size_t count, size_t size, double *microseconds) {
     struct extents extents = {.driver = driver, .count = count, .size = size};
     CUresult error = round_up_to_granule(&extents);
