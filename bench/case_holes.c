@@ -159,7 +159,7 @@ static int advance(struct bounded *bounded) {
 int case_many_holes(struct bench *bench) {
     static const struct bench_row figures[FIGURES] = {
         [MALLOC_MEDIUM] = {"malloc 16 MiB", "us"}, [MALLOC_LARGE] = {"malloc 512 MiB", "us"},
-        [FLOOR] = {"as one extent", "us"},      [TRIM] = {"TrimTo", "us"},
+        [FLOOR] = {"as one extent", "us"},         [TRIM] = {"TrimTo", "us"},
         [HOT_MEDIAN] = {"others' pair", "ns"},     [HOT_P9999] = {"others' p99.99", "ns"},
         [HOT_WORST] = {"others' worst", "us"},
     };

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# exports.sh CHECKOUT LIBRARY COMPILER: three lists of names are the same: the functions that the public header
+# exports.sh CHECKOUT LIBRARY COMPILER...: three lists of names are the same: the functions that the public header
 # declares, the names in the version script, and the symbols that the shared library exports.
 set -eu
-checkout=$1 library=$2 compiler=$3
+checkout=$1 library=$2
+shift 2
+compiler=("$@")
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -10,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 # The header is read by the preprocessor in both of its forms, with and without per-thread default streams.
 declared() {
     for form in -USTREAMPOOL_NONE -DCUDA_API_PER_THREAD_DEFAULT_STREAM; do
-        "$compiler" -E -P "$form" -x c "$checkout/include/streampool/streampool.h"
+        "${compiler[@]}" -E -P "$form" -x c "$checkout/include/streampool/streampool.h"
     done | grep -oE '\bpool[A-Za-z0-9_]+[[:space:]]*\(' | tr -d '( \t' | sort -u
 }
 

@@ -10,6 +10,7 @@
 #include "pool/keep.h"
 #include "pool/plan.h"
 #include "pool/settle.h"
+#include "pool/take.h"
 
 // ----------------------------------------------------------------------------------------- growing
 

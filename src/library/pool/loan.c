@@ -34,7 +34,7 @@ static size_t run_at(const struct sp_stitch *stitch, uint64_t address) {
 static bool are_usable(const struct sp_request *request, const struct sp_chain *chain,
                        uint64_t home, uint64_t size) {
     const struct sp_block *block = sp_chain_find(chain, home);
-    while (block && block->address < home + size && sp_block_usable(request, block))
+    while (block && block->address < home + size && sp_request_usable(request, block))
         block = block->next;
     return !block || block->address >= home + size;
 }
@@ -194,7 +194,7 @@ static uint64_t find_in_vacant(const struct sp_request *request, const struct sp
             uint64_t home_end = sp_block_end(home) < part.home + part.size ? sp_block_end(home)
                                                                            : part.home + part.size;
             uint64_t reached = run->address + (home_end - run->home);
-            if (!sp_block_usable(request, home))
+            if (!sp_request_usable(request, home))
                 begin = reached;
             else if (reached > begin && reached - begin >= request->size)
                 return begin;

@@ -15,11 +15,13 @@
 #include "pool/device.h"
 #include "pool/figures.h"
 #include "pool/free.h"
+#include "pool/ladder.h"
 #include "pool/lane.h"
 #include "pool/open_lanes.h"
 #include "pool/pin.h"
 #include "pool/refusal.h"
 #include "pool/settle.h"
+#include "pool/take.h"
 
 // ------------------------------------------------------------------------------------ small blocks
 
@@ -73,7 +75,7 @@ static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region
                       uint64_t size, unsigned int flags, struct sp_block **block) {
     struct sp_request request;
     sp_request_open(&request, pool, lane, kind, size, flags);
-    CUresult error = sp_climb(&request, block);
+    CUresult error = sp_ladder_climb(&request, block);
     sp_request_close(&request);
     return error;
 }

@@ -95,9 +95,9 @@ static uint64_t add_row_of(const struct sp_request *request, struct choice *choi
                            struct sp_block *block) {
     struct sp_block *first = block;
     struct sp_block *last = block;
-    while (first->prev && sp_block_usable(request, first->prev))
+    while (first->prev && sp_request_usable(request, first->prev))
         first = first->prev;
-    while (last->next && sp_block_usable(request, last->next))
+    while (last->next && sp_request_usable(request, last->next))
         last = last->next;
     add_candidate(choice, first, sp_block_end(last) - first->address);
     return sp_block_end(last);
@@ -112,9 +112,9 @@ static uint64_t add_rows_at(const struct sp_request *request, struct choice *cho
     struct sp_block *before = behind ? behind->prev : sp_chain_find(chain, address - 1);
     if (behind && behind->address < address)
         before = NULL; // it is on both sides
-    if (before && sp_block_end(before) > seen && sp_block_usable(request, before))
+    if (before && sp_block_end(before) > seen && sp_request_usable(request, before))
         seen = add_row_of(request, choice, before);
-    if (behind && sp_block_end(behind) > seen && sp_block_usable(request, behind))
+    if (behind && sp_block_end(behind) > seen && sp_request_usable(request, behind))
         seen = add_row_of(request, choice, behind);
     return seen;
 }

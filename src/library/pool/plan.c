@@ -23,7 +23,7 @@ static struct sp_plan plan_for_hole(const struct sp_request *request, struct sp_
         plan.need = UINT64_MAX;
         return plan;
     }
-    if (hole->prev && sp_block_usable(request, hole->prev) && hole->prev->size < request->size) {
+    if (hole->prev && sp_request_usable(request, hole->prev) && hole->prev->size < request->size) {
         plan.front = hole->prev;
         plan.need = request->size - hole->prev->size;
     }
@@ -64,7 +64,7 @@ static struct sp_plan plan_behind(const struct sp_request *request, struct sp_se
     struct sp_plan plan = {.need = request->size, .ahead = !request->lane};
     if (sp_block_state(last) == SP_BLOCK_HOLE)
         plan = plan_for_hole(request, last);
-    else if (sp_block_usable(request, last) && last->size < request->size)
+    else if (sp_request_usable(request, last) && last->size < request->size)
         plan = (struct sp_plan){
             .front = last, .need = request->size - last->size, .ahead = !request->lane};
     plan.need = sp_round_up(plan.need, granule_of(request->pool));

@@ -6,9 +6,8 @@
 #include "pool/figures.h"
 #include "pool/lane.h"
 #include "pool/shortage.h"
+#include "pool/text.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 // True when the request would be served if nobody used these parts any more, either.
@@ -22,78 +21,32 @@ static bool fits_ordered(const struct sp_shortage *shortage, unsigned parts) {
     return fits && sp_shortage_is_near(shortage, parts);
 }
 
-// --------------------------------------------------------------------------------------- the words
-
-struct text {
-    char buffer[SP_ERROR_DETAIL];
-    size_t length;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    size_t left = sizeof text->buffer - text->length;
-    int length = vsnprintf(text->buffer + text->length, left, format, arguments);
-    va_end(arguments);
-    text->length += length > 0 ? (size_t)length : 0;
-    if (text->length >= sizeof text->buffer)
-        text->length = sizeof text->buffer - 1;
-}
-
-struct words {
-    char text[80];
-};
-
-static struct words in_units(uint64_t bytes) {
-    struct words words;
-    if (bytes < (uint64_t)1 << 20)
-        snprintf(words.text, sizeof words.text, "%llu bytes", (unsigned long long)bytes);
-    else
-        snprintf(words.text, sizeof words.text, "%.1f MiB", (double)bytes / (double)(1 << 20));
-    return words;
-}
-
-static struct words name_of(const struct sp_stream *stream) {
-    struct words words;
-    const char *where =
-        sp_context_is_current(stream->context, stream->context_id) ? "" : " of another context";
-    CUstream handle = sp_stream_handle_now(stream);
-    if (handle == CU_STREAM_PER_THREAD)
-        snprintf(words.text, sizeof words.text, "a per-thread default stream%s", where);
-    else if (sp_stream_is_legacy(handle))
-        snprintf(words.text, sizeof words.text, "the legacy stream%s", where);
-    else if (sp_load_relaxed(&stream->gone))
-        snprintf(words.text, sizeof words.text, "a stream that was destroyed%s", where);
-    else
-        snprintf(words.text, sizeof words.text, "stream %p%s", (void *)handle, where);
-    return words;
-}
-
 // ----------------------------------------------------------------------- the cause and the figures
 
-static void say_cause(const struct sp_shortage *shortage, const char *call, struct text *text) {
-    struct words growth = in_units(shortage->least);
+static void say_cause(const struct sp_shortage *shortage, const char *call, struct sp_text *text) {
+    struct sp_words growth = sp_text_bytes(shortage->least);
     switch (shortage->lack) {
     case SP_LACK_FLAG:
-        add(text, "poolMallocNoGrowth forbids to grow by %s", growth.text);
+        sp_text_add(text, "poolMallocNoGrowth forbids to grow by %s", growth.text);
         break;
     case SP_LACK_LIMIT:
-        add(text, "to grow by %s would take the pool beyond its limit of %s", growth.text,
-            in_units(shortage->request->pool->limit).text);
+        sp_text_add(text, "to grow by %s would take the pool beyond its limit of %s", growth.text,
+                    sp_text_bytes(shortage->request->pool->limit).text);
         break;
     case SP_LACK_HOST:
-        add(text, "out of host memory");
+        sp_text_add(text, "out of host memory");
         break;
     default:
-        add(text, "%s returned CUDA_ERROR_OUT_OF_MEMORY", call);
-        add(text, " when the pool was to grow by %s", growth.text);
+        sp_text_add(text, "%s returned CUDA_ERROR_OUT_OF_MEMORY", call);
+        sp_text_add(text, " when the pool was to grow by %s", growth.text);
     }
 }
 
-static void say_held(const struct sp_room *room, const char *how, struct text *text) {
-    add(text, " %s", in_units(room->bytes).text);
+static void say_held(const struct sp_room *room, const char *how, struct sp_text *text) {
+    sp_text_add(text, " %s", sp_text_bytes(room->bytes).text);
     if (room->most)
-        add(text, " (%s %s %s)", in_units(room->most_bytes).text, how, name_of(room->most).text);
+        sp_text_add(text, " (%s %s %s)", sp_text_bytes(room->most_bytes).text, how,
+                    sp_text_stream(room->most).text);
 }
 
 static uint64_t largest_piece(const struct sp_shortage *shortage) {
@@ -102,17 +55,18 @@ static uint64_t largest_piece(const struct sp_shortage *shortage) {
     return own_alone ? here->row : here->other_row;
 }
 
-static void say_figures(const struct sp_shortage *shortage, struct text *text) {
+static void say_figures(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_room *all = &shortage->rooms[SP_ALL];
-    add(text, "; in use %s of %s reserved, free here %s (largest piece %s), pending",
-        in_units(shortage->used).text, in_units(shortage->reserved).text,
-        in_units(shortage->rooms[SP_HERE].useful).text, in_units(largest_piece(shortage)).text);
+    sp_text_add(text, "; in use %s of %s reserved, free here %s (largest piece %s), pending",
+                sp_text_bytes(shortage->used).text, sp_text_bytes(shortage->reserved).text,
+                sp_text_bytes(shortage->rooms[SP_HERE].useful).text,
+                sp_text_bytes(largest_piece(shortage)).text);
     say_held(&shortage->rooms[SP_PENDING], "behind", text);
-    add(text, ", unfenced");
+    sp_text_add(text, ", unfenced");
     say_held(&shortage->rooms[SP_UNFENCED], "of", text);
-    add(text, ", pinned in pieces %s", in_units(all->bytes - all->whole).text);
+    sp_text_add(text, ", pinned in pieces %s", sp_text_bytes(all->bytes - all->whole).text);
     if (shortage->knows_device)
-        add(text, ", free on the device %s", in_units(shortage->on_device).text);
+        sp_text_add(text, ", free on the device %s", sp_text_bytes(shortage->on_device).text);
 }
 
 // --------------------------------------------------------------------------------- advice: to wait
@@ -128,11 +82,11 @@ static bool is_of_current_context(const struct sp_room *room) {
 }
 
 // A synchronise gives back what is free: that is no loss where as much can be mapped anew.
-static void say_to_keep(const struct sp_shortage *shortage, struct text *text) {
+static void say_to_keep(const struct sp_shortage *shortage, struct sp_text *text) {
     uint64_t threshold = sp_load_relaxed(&shortage->request->pool->attributes.release_threshold);
     bool is_lost = !sp_shortage_may_grow(shortage) || !sp_shortage_fits_anew(shortage);
     if (shortage->reserved > threshold && is_lost)
-        add(text, ", if ReleaseThreshold has the pool keep it");
+        sp_text_add(text, ", if ReleaseThreshold has the pool keep it");
 }
 
 static const char with_each_context[] = " with each context current that holds some of it back";
@@ -144,8 +98,9 @@ static const char *in_contexts_of(const struct sp_room *room) {
     return room->several_contexts ? with_each_context : " with that context current";
 }
 
-static void say_device(const struct sp_shortage *shortage, const char *where, struct text *text) {
-    add(text, "poolDeviceSynchronize%s makes it available", where);
+static void say_device(const struct sp_shortage *shortage, const char *where,
+                       struct sp_text *text) {
+    sp_text_add(text, "poolDeviceSynchronize%s makes it available", where);
     say_to_keep(shortage, text);
 }
 
@@ -160,7 +115,7 @@ static bool can_be_synchronized(const struct sp_stream *stream) {
 }
 
 // Names a stream where it alone holds all of it back, and nothing else is needed.
-static void advise_wait(const struct sp_shortage *shortage, unsigned part, struct text *text) {
+static void advise_wait(const struct sp_shortage *shortage, unsigned part, struct sp_text *text) {
     const struct sp_room *room = &shortage->rooms[part];
     bool is_enough = sp_shortage_fits(shortage, SP_HERE | part, SP_READY | part, 0);
     if (!is_enough || !room->holder || room->several || !can_be_synchronized(room->holder)) {
@@ -168,37 +123,40 @@ static void advise_wait(const struct sp_shortage *shortage, unsigned part, struc
         say_device(shortage, in_contexts_of(&shortage->rooms[needed]), text);
         return;
     }
-    add(text, "poolStreamSynchronize of %s makes it available", name_of(room->holder).text);
+    sp_text_add(text, "poolStreamSynchronize of %s makes it available",
+                sp_text_stream(room->holder).text);
     say_to_keep(shortage, text);
 }
 
-static void advise_host_wait(const struct sp_shortage *shortage, struct text *text) {
+static void advise_host_wait(const struct sp_shortage *shortage, struct sp_text *text) {
     uint64_t most = sp_load_relaxed(&shortage->request->pool->attributes.host_wait_max);
     if (most == 0)
-        add(text, "HostWaitMax lets an allocation wait for what is pending");
+        sp_text_add(text, "HostWaitMax lets an allocation wait for what is pending");
     else
-        add(text, "what is pending took longer than HostWaitMax (%.3f ms)", (double)most / 1e6);
+        sp_text_add(text, "what is pending took longer than HostWaitMax (%.3f ms)",
+                    (double)most / 1e6);
 }
 
-static void advise_for_pending(const struct sp_shortage *shortage, struct text *text) {
+static void advise_for_pending(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_pool *pool = shortage->request->pool;
     bool ordered = fits_ordered(shortage, SP_PENDING);
     bool policy = sp_pool_policy(pool, poolMemPoolReuseAllowInternalDependencies);
     bool flagged = is_of_flags(shortage, poolMallocSameStreamOnly | poolMallocNoInsertedWaits);
     if (ordered && !policy && !flagged)
-        add(text, "ReuseAllowInternalDependencies lets the stream wait for what is pending");
+        sp_text_add(text,
+                    "ReuseAllowInternalDependencies lets the stream wait for what is pending");
     else if (sp_shortage_is_near(shortage, SP_PENDING) && !sp_pool_is_deterministic(pool))
         advise_host_wait(shortage, text);
     else if (ordered && policy && flagged)
-        add(text, "without %s the stream could wait for what is pending",
-            is_of_flags(shortage, poolMallocSameStreamOnly) ? "poolMallocSameStreamOnly"
-                                                            : "poolMallocNoInsertedWaits");
+        sp_text_add(text, "without %s the stream could wait for what is pending",
+                    is_of_flags(shortage, poolMallocSameStreamOnly) ? "poolMallocSameStreamOnly"
+                                                                    : "poolMallocNoInsertedWaits");
     else
         advise_wait(shortage, SP_PENDING, text);
 }
 
 // Where the driver has no event of a context, the host waits instead of the stream.
-static void say_context_fence(const struct sp_shortage *shortage, struct text *text) {
+static void say_context_fence(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_pool *pool = shortage->request->pool;
     bool is_on = sp_load_relaxed(&pool->attributes.context_fence);
     uint64_t most = sp_load_relaxed(&pool->attributes.context_wait_max);
@@ -207,14 +165,14 @@ static void say_context_fence(const struct sp_shortage *shortage, struct text *t
     if (!sp_context_wait_is_needed()) {
         if (fits_ordered(shortage, SP_UNFENCED) &&
             sp_request_allows(shortage->request, poolMemPoolReuseAllowInternalDependencies))
-            add(text, ", or ContextFence has the stream wait for it");
+            sp_text_add(text, ", or ContextFence has the stream wait for it");
     } else if (sp_pool_may_ask(pool) && most > 0) {
-        add(text, ", or ContextFence has the host wait for it");
-        add(text, ", no longer than ContextWaitMax (%.3f ms)", (double)most / 1e6);
+        sp_text_add(text, ", or ContextFence has the host wait for it");
+        sp_text_add(text, ", no longer than ContextWaitMax (%.3f ms)", (double)most / 1e6);
     }
 }
 
-static void advise_for_unfenced(const struct sp_shortage *shortage, struct text *text) {
+static void advise_for_unfenced(const struct sp_shortage *shortage, struct sp_text *text) {
     advise_wait(shortage, SP_UNFENCED, text);
     say_context_fence(shortage, text);
 }
@@ -230,49 +188,49 @@ static bool could_wait_for_others(const struct sp_shortage *shortage) {
 
 // No stream can be made to wait for another pool's memory, which has to be given back first. The
 // streams that hold it back aren't named, so neither is their context.
-static void advise_for_others(const struct sp_shortage *shortage, struct text *text) {
+static void advise_for_others(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_room *own = &shortage->rooms[SP_ALL];
     const struct sp_room *rest = &shortage->others[SP_ALL];
     bool is_current = is_of_current_context(own) && is_of_current_context(rest);
-    add(text, "other pools of the device hold %s that are free and may still be in use: ",
-        in_units(shortage->others_free).text);
+    sp_text_add(text, "other pools of the device hold %s that are free and may still be in use: ",
+                sp_text_bytes(shortage->others_free).text);
     say_device(shortage, is_current ? "" : with_each_context, text);
     if (could_wait_for_others(shortage))
-        add(text, ", or HostWaitMax lets an allocation wait for it");
+        sp_text_add(text, ", or HostWaitMax lets an allocation wait for it");
 }
 
 // --------------------------------------------------------------------------------- advice: to grow
 
 // Other threads may have freed memory since the request was refused.
-static void advise_larger_limit(const struct sp_shortage *shortage, struct text *text) {
+static void advise_larger_limit(const struct sp_shortage *shortage, struct sp_text *text) {
     if (shortage->least > shortage->left_to_limit)
-        add(text, "a pool with a maxSize that is larger by %s has room for it",
-            in_units(shortage->least - shortage->left_to_limit).text);
+        sp_text_add(text, "a pool with a maxSize that is larger by %s has room for it",
+                    sp_text_bytes(shortage->least - shortage->left_to_limit).text);
     else
-        add(text, "the limit leaves enough for that by now: another try may do");
+        sp_text_add(text, "the limit leaves enough for that by now: another try may do");
     if (shortage->on_device < shortage->least)
-        add(text, ", once the device has as much free");
+        sp_text_add(text, ", once the device has as much free");
 }
 
-static void say_who_has_the_device(const struct sp_shortage *shortage, struct text *text) {
+static void say_who_has_the_device(const struct sp_shortage *shortage, struct sp_text *text) {
     uint64_t total = shortage->request->pool->device->vmm.total_memory;
     uint64_t known = shortage->on_device + shortage->reserved + shortage->others_reserved;
-    add(text, "nothing but freeing helps: other pools of the device hold %s",
-        in_units(shortage->others_reserved).text);
+    sp_text_add(text, "nothing but freeing helps: other pools of the device hold %s",
+                sp_text_bytes(shortage->others_reserved).text);
     if (shortage->others_free > 0)
-        add(text, " (%s of it free)", in_units(shortage->others_free).text);
+        sp_text_add(text, " (%s of it free)", sp_text_bytes(shortage->others_free).text);
     if (shortage->knows_device && known < total)
-        add(text, ", and what isn't of any pool %s", in_units(total - known).text);
+        sp_text_add(text, ", and what isn't of any pool %s", sp_text_bytes(total - known).text);
 }
 
-static void advise_for_full_device(const struct sp_shortage *shortage, struct text *text) {
+static void advise_for_full_device(const struct sp_shortage *shortage, struct sp_text *text) {
     uint64_t whole = shortage->rooms[SP_ALL].whole + shortage->others[SP_ALL].whole;
     if (shortage->on_device >= shortage->least)
-        add(text, "the device has enough free for that by now: another try may do");
+        sp_text_add(text, "the device has enough free for that by now: another try may do");
     else if (!shortage->knows_device && whole > 0)
-        add(text,
-            "nobody knows what the device has free: another try after "
-            "poolDeviceSynchronize may do");
+        sp_text_add(text,
+                    "nobody knows what the device has free: another try after "
+                    "poolDeviceSynchronize may do");
     else
         say_who_has_the_device(shortage, text);
 }
@@ -288,20 +246,21 @@ static bool could_be_primed(const struct sp_shortage *shortage) {
     return !is_fixed && shortage->needed <= sp_shortage_growth(shortage, 0);
 }
 
-static void advise_growth_ahead(const struct sp_shortage *shortage, struct text *text) {
+static void advise_growth_ahead(const struct sp_shortage *shortage, struct sp_text *text) {
     if (shortage->least > shortage->left_to_limit)
         advise_larger_limit(shortage, text);
     else if (could_be_primed(shortage))
-        add(text, "poolMemPoolPrime takes memory from the device ahead of need");
+        sp_text_add(text, "poolMemPoolPrime takes memory from the device ahead of need");
     else if (could_grow(shortage))
-        add(text, "without poolMallocNoGrowth the pool could grow by it");
+        sp_text_add(text, "without poolMallocNoGrowth the pool could grow by it");
     else if (sp_shortage_fits_anew(shortage))
-        add(text, "without poolMallocNoGrowth the pool could grow after poolDeviceSynchronize");
+        sp_text_add(text,
+                    "without poolMallocNoGrowth the pool could grow after poolDeviceSynchronize");
     else
         advise_for_full_device(shortage, text);
 }
 
-static void advise_for_growth(const struct sp_shortage *shortage, struct text *text) {
+static void advise_for_growth(const struct sp_shortage *shortage, struct sp_text *text) {
     switch (shortage->lack) {
     case SP_LACK_FLAG:
         advise_growth_ahead(shortage, text);
@@ -313,55 +272,58 @@ static void advise_for_growth(const struct sp_shortage *shortage, struct text *t
         advise_for_full_device(shortage, text);
         break;
     default:
-        add(text, "the driver lacks memory for its own ends: poolMemPoolTrimTo gives some back");
+        sp_text_add(text,
+                    "the driver lacks memory for its own ends: poolMemPoolTrimTo gives some back");
     }
 }
 
 // Another thread has freed memory meanwhile, or the driver doesn't let the pool have what there is.
-static void advise_another_try(const struct sp_shortage *shortage, struct text *text) {
+static void advise_another_try(const struct sp_shortage *shortage, struct sp_text *text) {
     bool is_refused = shortage->lack == SP_LACK_DEVICE && shortage->on_device >= shortage->least;
     if (is_refused || shortage->lack == SP_LACK_DRIVER)
         advise_for_growth(shortage, text);
     else
-        add(text, "what is free is enough for that by now: another try may do");
+        sp_text_add(text, "what is free is enough for that by now: another try may do");
 }
 
 // --------------------------------------------------------------------------- advice: to use pieces
 
 // Tells that free memory which isn't fixed can't be had for a fixed block. True when that was told.
-static bool advise_not_fixed(const struct sp_shortage *shortage, struct text *text) {
+static bool advise_not_fixed(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_room *here = &shortage->rooms[SP_HERE];
     uint64_t size = shortage->request->size;
     if (shortage->request->kind != SP_REGION_FIXED)
         return false;
     if (here->other_row >= size)
-        add(text, "without poolMallocFixed a free piece of the pool is large enough");
+        sp_text_add(text, "without poolMallocFixed a free piece of the pool is large enough");
     else if (sp_room_stitched(here) >= size && sp_pool_remaps(shortage->request->pool))
-        add(text, "without poolMallocFixed the pool could map its free pieces side by side");
+        sp_text_add(text,
+                    "without poolMallocFixed the pool could map its free pieces side by side");
     else
         return false;
     return true;
 }
 
-static void advise_for_pieces(const struct sp_shortage *shortage, struct text *text) {
+static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_request *request = shortage->request;
     uint64_t stitched = sp_room_stitched(&shortage->rooms[SP_HERE]);
     bool is_enough = request->kind == SP_REGION_LARGE && stitched >= request->size;
     if (is_enough && !sp_pool_remaps(request->pool))
-        add(text, "Defragmentation lets the pool map its free pieces side by side");
+        sp_text_add(text, "Defragmentation lets the pool map its free pieces side by side");
     else if (advise_not_fixed(shortage, text))
         return;
     else if (could_grow(shortage))
         advise_growth_ahead(shortage, text);
     else
-        add(text, "what is free is in pieces beside blocks in use, so nothing but freeing helps");
+        sp_text_add(text,
+                    "what is free is in pieces beside blocks in use, so nothing but freeing helps");
 }
 
 // --------------------------------------------------------------------------------------------- all
 
-static void advise(const struct sp_shortage *shortage, struct text *text) {
+static void advise(const struct sp_shortage *shortage, struct sp_text *text) {
     if (shortage->lack == SP_LACK_HOST)
-        add(text, "it is the host that has no memory left, and not the device");
+        sp_text_add(text, "it is the host that has no memory left, and not the device");
     else if (fits_ordered(shortage, 0))
         advise_another_try(shortage, text);
     else if (fits_completed(shortage, SP_PENDING) && shortage->rooms[SP_PENDING].bytes > 0)
@@ -379,14 +341,14 @@ static void advise(const struct sp_shortage *shortage, struct text *text) {
 }
 
 static poolError_t tell(const struct sp_shortage *shortage, const char *call, size_t asked) {
-    struct text text = {.length = 0};
-    add(&text, "no room for %zu bytes", asked);
+    struct sp_text text = {.length = 0};
+    sp_text_add(&text, "no room for %zu bytes", asked);
     if (asked >= (size_t)1 << 20)
-        add(&text, " (%s)", in_units(asked).text);
-    add(&text, ": ");
+        sp_text_add(&text, " (%s)", sp_text_bytes(asked).text);
+    sp_text_add(&text, ": ");
     say_cause(shortage, call, &text);
     say_figures(shortage, &text);
-    add(&text, "; ");
+    sp_text_add(&text, "; ");
     advise(shortage, &text);
     sp_fail(poolErrorMemoryAllocation, "%s", text.buffer);
     if (shortage->lack == SP_LACK_DEVICE || shortage->lack == SP_LACK_DRIVER)

@@ -1,6 +1,7 @@
 // The words of a refused allocation: why, how the pool stands, and what would help most.
 //
-// Who had no memory is noted as the driver's errors are, by sp_climb() and whoever else refuses:
+// Who had no memory is noted as the driver's errors are, by sp_ladder_climb() and whoever else
+// refuses:
 //
 //   (CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate")   the driver, and which entry point said so
 //   (CUDA_ERROR_OUT_OF_MEMORY, "")              the host

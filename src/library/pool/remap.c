@@ -12,6 +12,7 @@
 #include "pool/loan.h"
 #include "pool/pieces.h"
 #include "pool/settle.h"
+#include "pool/take.h"
 
 #include <stdlib.h>
 #include <string.h>

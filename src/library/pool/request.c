@@ -79,3 +79,48 @@ enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_f
     }
     return fences->count == 0 ? SP_RULE_COMPLETE : dearest;
 }
+
+bool sp_request_reaches_others(const struct sp_request *request) {
+    if (request->reach <= SP_RULE_COMPLETE || !request->lane)
+        return request->reach > SP_RULE_COMPLETE;
+    return request->reach > SP_RULE_ORDERED || request->clock.count > 0 ||
+           sp_load_relaxed(&request->lane->stream->acts);
+}
+
+// The legacy stream runs after all blocking streams.
+bool sp_request_reaches_lanes_before_alone(const struct sp_request *request) {
+    return request->reach == SP_RULE_ORDERED && !sp_stream_is_legacy(request->lane->stream->handle);
+}
+
+bool sp_request_usable(const struct sp_request *request, const struct sp_block *block) {
+    const struct sp_tier *tier = block->tier;
+    if (!tier || tier->state != SP_BLOCK_FREE)
+        return false;
+    if (tier == &request->pool->regions[request->kind].ready ||
+        (request->lane && (tier == &request->lane->tiers[request->kind] ||
+                           tier == &request->lane->unfenced[request->kind])))
+        return true;
+    return sp_request_reaches_others(request) &&
+           sp_request_rule(request, &block->fences) <= request->reach;
+}
+
+// A fence that the clock tells of needs no second wait, whatever the policy on events is.
+static bool is_in_the_way(const struct sp_request *request, struct sp_fence fence) {
+    struct sp_request ordered = *request;
+    struct sp_fence_set alone = {.count = 1, .some = {fence}};
+    ordered.made_order = true;
+    return sp_request_rule(&ordered, &alone) > SP_RULE_ORDERED;
+}
+
+CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences) {
+    for (uint32_t i = 0; i < fences->count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(fences, i);
+        if (!is_in_the_way(request, fence))
+            continue;
+        CUresult error = sp_learn_wait_fence(request->lane->stream, fence);
+        if (error != CUDA_SUCCESS)
+            return error;
+        sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
+    }
+    return CUDA_SUCCESS;
+}

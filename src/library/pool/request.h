@@ -61,61 +61,19 @@ CUcontext sp_request_context(const struct sp_request *request);
 // The dearest rule that one of the fences needs. The pool's lock is held.
 enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences);
 
-// Takes memory within the request's reach: from the lane's own, from what is ready, from other
-// lanes' where the rule allows, and from free neighbours of all these kinds together. The block is
-// live, has room for one more fence, and keeps its fences. Null when there is none. Takes the
-// pool's lock.
-struct sp_block *sp_take(struct sp_request *request);
+// True when other lanes can have anything for the request: they can't for a non-blocking stream
+// that runs after no other one. Their complete memory is ready memory once it is settled.
+bool sp_request_reaches_others(const struct sp_request *request);
 
-// With the pool's lock held, which may be given back and taken again.
-struct sp_block *sp_take_locked(struct sp_request *request);
-
-// Takes memory out of the ready tier and the lane's own as it is, in one block. Takes the pool's
-// lock.
-struct sp_block *sp_take_ready(const struct sp_request *request);
-
-// Takes a large block, BUSY, for the lane's stream with no look at other streams: out of the ready
-// memory and the lane's own, its quick lists included, which are put back first. Else as above.
-// `unfenced` tells whether the lane has memory that no event stands behind. With the lane's lock
-// held; takes the pool's. Where there were too many in the quick lists some are still in them, and
-// nothing is taken: both locks are to be given back, and then it goes on.
-struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced);
-
-// A large block or a run of pages out of another region than its own: a last resort, for it mixes
-// what is kept apart.
-struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind);
+// True when, of the other lanes, only those of streams that the request's stream runs after can
+// have anything for it, and those of legacy streams.
+bool sp_request_reaches_lanes_before_alone(const struct sp_request *request);
 
 // With the pool's lock held: true when the block is free and within the request's reach.
-bool sp_block_usable(const struct sp_request *request, const struct sp_block *block);
-
-// With the pool's lock held, which may be given back and taken again: takes the best free memory
-// within reach out of the tiers, in one piece that is BUSY and at least as large as asked for. Null
-// when there is none.
-struct sp_block *sp_take_aside(struct sp_request *request);
+bool sp_request_usable(const struct sp_request *request, const struct sp_block *block);
 
 // Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no
 // event behind it any more.
 CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences);
-
-// Makes the stream wait for what stands between it and some free memory, and takes that. Sets null
-// when there is none that events stand behind.
-CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **block);
-
-// Make the stream wait for memory with no event behind it: that of silent streams of which the
-// legacy stream can tell; and any, where the driver can record the whole context.
-CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **block);
-CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block);
-
-// Waits on the host, for as long as the pool's attribute allows, until something within reach is
-// large enough; and likewise for the whole context, before CUDA 12.5.
-CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **block);
-CUresult sp_take_after_context_wait(struct sp_request *request, struct sp_block **block);
-
-// Every rung from the cheapest to the dearest; those that may give memory now that something was
-// found to be complete; and these after each question that brings news, out of all that can be
-// asked before a request is refused.
-CUresult sp_climb(struct sp_request *request, struct sp_block **block);
-CUresult sp_climb_again(struct sp_request *request, struct sp_block **block);
-CUresult sp_ask_and_climb(struct sp_request *request, struct sp_block **block);
 
 #endif

@@ -281,18 +281,3 @@ bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *bl
     return block->tier == &pool->regions[kind].unfenced ||
            (lane && block->tier == &lane->unfenced[kind]);
 }
-
-// ---------------------------------------------------------------------------------- cutting blocks
-
-bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
-    if (!sp_fence_set_reserve(&block->fences, 1))
-        return false;
-    if (block->size > size) {
-        struct sp_block *rest = sp_block_split(block, size);
-        if (!rest)
-            return false;
-        sp_settle_insert(pool, rest);
-    }
-    sp_block_set_live(block);
-    return true;
-}

@@ -47,8 +47,4 @@ static inline void sp_settle_fenced(struct sp_lane *lane) {
 // True when a free block is filed among those that no event stood behind.
 bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *block);
 
-// Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and
-// makes it live. False without host memory; then the block is as it was.
-bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);
-
 #endif

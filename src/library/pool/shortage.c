@@ -56,7 +56,7 @@ static unsigned part_of(const struct look *look, const struct sp_block *block) {
         return SP_READY;
     if (!is_own(look))
         return is_had_by_wait(look, block) ? SP_PENDING : SP_UNFENCED;
-    if (sp_block_usable(&look->of_kind, block))
+    if (sp_request_usable(&look->of_kind, block))
         return SP_MINE;
     return sp_settle_is_unfenced(look->pool, block) ? SP_UNFENCED : SP_PENDING;
 }

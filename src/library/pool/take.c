@@ -1,36 +1,12 @@
-// Taking free memory without mapping any: the lane's own, what is ready, what other lanes have
-// within reach, and all of these side by side.
+#include "pool/take.h"
+
 #include "base/checked.h"
 #include "base/number.h"
-#include "heap/rows.h"
 #include "pool/collect.h"
 #include "pool/keep.h"
 #include "pool/lane.h"
-#include "pool/request.h"
+#include "pool/row.h"
 #include "pool/settle.h"
-
-// A look for rows is at so many blocks before others that wait for the pool's lock have it.
-enum { ROWS_AT_ONCE = 2048 };
-
-// True when other lanes can have anything for the request: they can't for a non-blocking stream
-// that runs after no other one. Their complete memory is ready memory once it is settled.
-static bool reaches_others(const struct sp_request *request) {
-    if (request->reach <= SP_RULE_COMPLETE || !request->lane)
-        return request->reach > SP_RULE_COMPLETE;
-    return request->reach > SP_RULE_ORDERED || request->clock.count > 0 ||
-           sp_load_relaxed(&request->lane->stream->acts);
-}
-
-bool sp_block_usable(const struct sp_request *request, const struct sp_block *block) {
-    const struct sp_tier *tier = block->tier;
-    if (!tier || tier->state != SP_BLOCK_FREE)
-        return false;
-    if (tier == &request->pool->regions[request->kind].ready ||
-        (request->lane && (tier == &request->lane->tiers[request->kind] ||
-                           tier == &request->lane->unfenced[request->kind])))
-        return true;
-    return reaches_others(request) && sp_request_rule(request, &block->fences) <= request->reach;
-}
 
 // ----------------------------------------------------------------------------------- single blocks
 
@@ -68,10 +44,10 @@ static bool may_reach(const struct sp_request *request, const struct sp_tier *ti
 static struct sp_block *better_in_reach(const struct sp_request *request,
                                         const struct sp_tier *tier, struct sp_block *best) {
     struct sp_block *b = sp_tier_best_fit(tier, request->size);
-    if (b && !sp_block_usable(request, b) && !may_reach(request, tier, b))
+    if (b && !sp_request_usable(request, b) && !may_reach(request, tier, b))
         return best;
     for (; b && (!best || b->size < best->size); b = sp_tier_next(b)) {
-        if (sp_block_usable(request, b))
+        if (sp_request_usable(request, b))
             return b;
     }
     return best;
@@ -127,181 +103,19 @@ static struct sp_block *best_of_lanes_before(const struct sp_request *request) {
     return best;
 }
 
-// The legacy stream runs after all blocking streams.
-static bool reaches_lanes_before_alone(const struct sp_request *request) {
-    return request->reach == SP_RULE_ORDERED && !sp_stream_is_legacy(request->lane->stream->handle);
-}
-
 // The best fit of what other lanes have within reach.
 static struct sp_block *best_of_others(const struct sp_request *request) {
     if (request->reach <= SP_RULE_COMPLETE)
         return NULL;
-    struct sp_block *best = reaches_lanes_before_alone(request) ? best_of_lanes_before(request)
-                                                                : best_of_all_lanes(request);
+    struct sp_block *best = sp_request_reaches_lanes_before_alone(request)
+                                ? best_of_lanes_before(request)
+                                : best_of_all_lanes(request);
     const struct sp_region *region = &request->pool->regions[request->kind];
     best = better_in_reach(request, &region->waiting, best);
     return better_in_reach(request, &region->unfenced, best);
 }
 
-// ------------------------------------------------------------------------------------ side by side
-
-// A row of neighbouring free blocks within reach.
-struct row {
-    struct sp_block *first;
-    uint64_t size;
-};
-
-struct row_search {
-    const struct sp_request *request;
-    struct row best;
-};
-
-// Among equals the row that begins with ready memory, and then the one whose first block is the
-// smaller one, or the lower one.
-static bool is_better(const struct row_search *search, struct row row) {
-    const struct sp_block *best = search->best.first;
-    const struct sp_tier *ready = &search->request->pool->regions[search->request->kind].ready;
-    if (!best || row.size != search->best.size)
-        return row.size < search->best.size;
-    if ((row.first->tier == ready) != (best->tier == ready))
-        return row.first->tier == ready;
-    return row.first->size < best->size ||
-           (row.first->size == best->size && row.first->address < best->address);
-}
-
-// Looks at the parts of a row of free blocks that are within reach.
-static void look_at_row(void *context, struct sp_block *first, struct sp_block *last) {
-    struct row_search *search = context;
-    struct row row = {first, 0};
-    for (struct sp_block *b = first;; b = b->next) {
-        if (sp_block_usable(search->request, b)) {
-            row.first = row.size > 0 ? row.first : b;
-            row.size += b->size;
-        } else {
-            row.size = 0;
-        }
-        bool ends = b == last || !sp_block_usable(search->request, b->next);
-        if (ends && row.size >= search->request->size && is_better(search, row))
-            search->best = row;
-        if (b == last)
-            return;
-    }
-}
-
-static uint64_t bytes_of_lane(const struct sp_request *request, const struct sp_lane *lane) {
-    return lane ? lane->tiers[request->kind].bytes + lane->unfenced[request->kind].bytes : 0;
-}
-
-static uint64_t bytes_of_lanes_before(const struct sp_request *request) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < request->clock.count; i++)
-        sum += bytes_of_lane(request, sp_lane_find(request->pool, request->clock.entries[i].slot));
-    SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
-        sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
-    return sum;
-}
-
-// True when all that can be within reach is enough, wherever it lies. Others may have very much
-// that isn't, in rows that are long, so this comes before a look at any.
-static bool may_have_row(const struct sp_request *request) {
-    const struct sp_region *region = &request->pool->regions[request->kind];
-    uint64_t sum = region->ready.bytes + bytes_of_lane(request, request->lane);
-    if (sum >= request->size || !reaches_others(request))
-        return sum >= request->size;
-    if (!reaches_lanes_before_alone(request))
-        return true;
-    return sum + region->waiting.bytes + region->unfenced.bytes + bytes_of_lanes_before(request) >=
-           request->size;
-}
-
-// Through all segments, or from an address in one of them on. True when it came to the end.
-static bool look_through(struct sp_region *region, struct sp_rows_search *rows) {
-    SP_LIST_FOR_EACH(link, &region->segments) {
-        struct sp_chain *chain = &SP_CONTAINER_OF(link, struct sp_segment, link)->chain;
-        if (rows->from != 0 && !sp_chain_covers(chain, rows->from))
-            continue;
-        if (!sp_rows_find(chain, rows))
-            return false;
-        rows->from = 0;
-    }
-    return true;
-}
-
-static struct row best_of_all_rows(const struct sp_request *request) {
-    struct row_search search = {request, {NULL, UINT64_MAX}};
-    struct sp_rows_search rows = {.least = request->size, .visit = look_at_row, .context = &search};
-    look_through(&request->pool->regions[request->kind], &rows);
-    return search.best;
-}
-
-// Where the search is cut short the next one goes on.
-static struct row best_of_some_rows(struct sp_request *request) {
-    struct row_search search = {request, {NULL, UINT64_MAX}};
-    struct sp_region *region = &request->pool->regions[request->kind];
-    struct sp_rows_search rows = {.least = request->size,
-                                  .visit = look_at_row,
-                                  .context = &search,
-                                  .in_parts = true,
-                                  .looks = request->looks,
-                                  .from = region->rows_from};
-    bool from_front = rows.from == 0;
-    bool to_end = look_through(region, &rows);
-    region->rows_from = to_end ? 0 : rows.from;
-    request->looks = rows.looks;
-    request->cut_short = request->cut_short || !from_front || !to_end || rows.cut;
-    return search.best;
-}
-
-// Looks at rows of which nothing is known, at no more than others can wait for. True when all are
-// known.
-static bool learn_some_rows(const struct sp_request *request) {
-    unsigned looks = ROWS_AT_ONCE;
-    SP_LIST_FOR_EACH(link, &request->pool->regions[request->kind].segments) {
-        if (!sp_rows_learn(&SP_CONTAINER_OF(link, struct sp_segment, link)->chain, &looks))
-            return false;
-    }
-    return true;
-}
-
-// All of them. True when the lock was given back meanwhile.
-static bool learn_rows(const struct sp_request *request) {
-    bool gave_way = false;
-    while (!learn_some_rows(request)) {
-        sp_lock_give_way(&request->pool->lock);
-        gave_way = true;
-    }
-    return gave_way;
-}
-
-// Joins as many of the row's blocks into its first as it takes. Stops early without host memory, so
-// the caller looks at the size again.
-static struct sp_block *join_row(struct sp_pool *pool, struct row row, uint64_t size) {
-    uint64_t joined = row.first->size;
-    sp_tier_remove(row.first);
-    while (joined < size) {
-        struct sp_block *next = row.first->next;
-        joined += next->size;
-        sp_tier_remove(next);
-        if (sp_block_absorb_next(row.first))
-            continue;
-        sp_settle_insert(pool, next);
-        break;
-    }
-    return row.first;
-}
-
-static struct sp_block *row_aside(struct sp_request *request) {
-    if (!may_have_row(request))
-        return NULL;
-    struct row row = request->thorough ? best_of_all_rows(request) : best_of_some_rows(request);
-    if (!row.first)
-        return NULL;
-    struct sp_block *block = join_row(request->pool, row, request->size);
-    if (block->size >= request->size)
-        return block;
-    sp_settle_insert(request->pool, block);
-    return NULL;
-}
+// -------------------------------------------------------------------------------- the best of all
 
 static struct sp_block *best_alone(const struct sp_request *request) {
     struct sp_block *block = best_at_hand(request->lane, request->kind, request->size);
@@ -310,15 +124,28 @@ static struct sp_block *best_alone(const struct sp_request *request) {
 
 struct sp_block *sp_take_aside(struct sp_request *request) {
     struct sp_block *block = best_alone(request);
-    if (!block && may_have_row(request) && learn_rows(request))
+    if (!block && sp_row_is_possible(request) && sp_row_learn_all(request))
         block = best_alone(request);
     if (!block)
-        return row_aside(request);
+        return sp_row_take_aside(request);
     sp_tier_remove(block);
     return block;
 }
 
 // ------------------------------------------------------------------------------------------ taking
+
+bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    if (!sp_fence_set_reserve(&block->fences, 1))
+        return false;
+    if (block->size > size) {
+        struct sp_block *rest = sp_block_split(block, size);
+        if (!rest)
+            return false;
+        sp_settle_insert(pool, rest);
+    }
+    sp_block_set_live(block);
+    return true;
+}
 
 // Cuts a block that was set aside. Null without host memory.
 static struct sp_block *finish(const struct sp_request *request, struct sp_block *block) {
@@ -369,8 +196,9 @@ static struct sp_block *take_row_at_hand(const struct sp_request *request) {
     uint64_t from = region->rows_from;
     struct sp_request near = *request;
     near.reach = SP_RULE_COMPLETE;
-    struct sp_block *block =
-        may_have_row(&near) && learn_some_rows(&near) ? finish(&near, row_aside(&near)) : NULL;
+    struct sp_block *block = sp_row_is_possible(&near) && sp_row_learn_some(&near)
+                                 ? finish(&near, sp_row_take_aside(&near))
+                                 : NULL;
     region->rows_from = from; // that search is another one
     return block;
 }

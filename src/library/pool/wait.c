@@ -1,39 +1,14 @@
-// The last rungs of the ladder: memory that is free and pending, and a wait that brings it within
-// reach.
-#include "base/time.h"
+#include "pool/wait.h"
+
 #include "order/context_wait.h"
 #include "order/learn.h"
-#include "order/poll.h"
 #include "order/silent.h"
 #include "pool/device.h"
 #include "pool/lane.h"
 #include "pool/remap.h"
-#include "pool/request.h"
 #include "pool/settle.h"
+#include "pool/take.h"
 #include "pool/unfenced.h"
-
-#include <time.h>
-
-// A fence that the clock tells of needs no second wait, whatever the policy on events is.
-static bool is_in_the_way(const struct sp_request *request, struct sp_fence fence) {
-    struct sp_request ordered = *request;
-    struct sp_fence_set alone = {.count = 1, .some = {fence}};
-    ordered.made_order = true;
-    return sp_request_rule(&ordered, &alone) > SP_RULE_ORDERED;
-}
-
-CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences) {
-    for (uint32_t i = 0; i < fences->count; i++) {
-        struct sp_fence fence = *sp_fence_set_at(fences, i);
-        if (!is_in_the_way(request, fence))
-            continue;
-        CUresult error = sp_learn_wait_fence(request->lane->stream, fence);
-        if (error != CUDA_SUCCESS)
-            return error;
-        sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
-    }
-    return CUDA_SUCCESS;
-}
 
 // No more than is asked for, so that others find the rest while this one waits. Without host memory
 // it is the whole block.
@@ -74,7 +49,7 @@ static CUresult take_behind_waits(struct sp_request *request, struct sp_block **
     return error;
 }
 
-CUresult sp_take_made_ordered(struct sp_request *request, struct sp_block **block) {
+CUresult sp_wait_made_ordered(struct sp_request *request, struct sp_block **block) {
     enum sp_rule reach = request->reach;
     *block = NULL;
     if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
@@ -121,7 +96,7 @@ static bool is_silent(const struct sp_request *request, const struct sp_lane *la
            sp_request_shares_context(request, lane->stream);
 }
 
-CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **block) {
+CUresult sp_wait_behind_legacy(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
         !any_lane_of(request, request->pool, is_silent) ||
@@ -130,7 +105,7 @@ CUresult sp_take_behind_legacy(struct sp_request *request, struct sp_block **blo
     return take_ordered(request, SP_STATISTIC_LegacyFences, block);
 }
 
-CUresult sp_take_behind_context(struct sp_request *request, struct sp_block **block) {
+CUresult sp_wait_behind_context(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     if (!trusts_context(request) ||
         !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
@@ -165,53 +140,15 @@ static bool any_lane(const struct sp_request *request, predicate *is_one) {
     return any;
 }
 
-// Memory may come within reach by itself.
-static bool is_worth_waiting(const struct sp_request *request) {
+bool sp_wait_is_worth(const struct sp_request *request) {
     return !sp_pool_is_deterministic(request->pool) && any_lane(request, may_complete);
 }
 
-// The events that are there are asked first: that costs least.
-static CUresult poll_and_climb(struct sp_request *request, struct sp_block **block) {
-    uint64_t before = sp_progress_news();
-    CUresult error = sp_poll_context_of(request->lane->stream);
-    if (error != CUDA_SUCCESS)
-        return error;
-    *block = sp_take(request);
-    if (*block)
-        return CUDA_SUCCESS;
-    error = sp_progress_news() == before ? CUDA_SUCCESS : sp_climb_again(request, block);
-    return error == CUDA_SUCCESS && !*block ? sp_ask_and_climb(request, block) : error;
-}
-
-// Nothing can be waited for with a limit, so it is asked again and again.
-CUresult sp_take_after_host_wait(struct sp_request *request, struct sp_block **block) {
-    static const struct timespec pause = {0, 50000};
-    uint64_t limit = sp_load_relaxed(&request->pool->attributes.host_wait_max);
-    *block = NULL;
-    if (limit == 0 || !is_worth_waiting(request))
-        return CUDA_SUCCESS;
-    sp_pool_count(request->pool, SP_STATISTIC_HostWaits);
-    uint64_t begin = sp_time_now();
-    // As of the last look: what another thread has found complete since then is taken, too.
-    bool pending = true;
-    CUresult error = poll_and_climb(request, block);
-    while (error == CUDA_SUCCESS && !*block && pending && sp_time_now() - begin < limit) {
-        nanosleep(&pause, NULL);
-        pending = is_worth_waiting(request);
-        error = poll_and_climb(request, block);
-    }
-    return error;
-}
-
-CUresult sp_take_after_context_wait(struct sp_request *request, struct sp_block **block) {
+CUresult sp_wait_for_context(struct sp_request *request) {
     uint64_t limit = sp_load_relaxed(&request->pool->attributes.context_wait_max);
-    uint64_t before = sp_progress_news();
-    *block = NULL;
     if (limit == 0 || !sp_context_wait_is_needed() || !trusts_context(request) ||
         !sp_pool_may_ask(request->pool) || !any_lane(request, is_unfenced))
         return CUDA_SUCCESS;
     sp_pool_count(request->pool, SP_STATISTIC_ContextWaits);
-    CUresult error = sp_context_wait_for(request->lane->stream, limit);
-    return error == CUDA_SUCCESS && sp_progress_news() != before ? sp_climb_again(request, block)
-                                                                 : error;
+    return sp_context_wait_for(request->lane->stream, limit);
 }

@@ -16,6 +16,7 @@
 #include "pool/quick.h"
 #include "pool/request.h"
 #include "pool/settle.h"
+#include "pool/take.h"
 #include "unit/pool/fixture.h"
 
 enum { HOLES = 3000 };

@@ -9,6 +9,7 @@
 #include "pool/collect.h"
 #include "pool/request.h"
 #include "pool/settle.h"
+#include "pool/take.h"
 #include "unit/pool/fixture.h"
 
 // Free memory of one stream that nothing else in the pool touches: a live block on each side.

@@ -6,8 +6,10 @@
 #include <cmocka.h>
 
 #include "pool/collect.h"
+#include "pool/ladder.h"
 #include "pool/request.h"
 #include "pool/settle.h"
+#include "pool/wait.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;
@@ -62,7 +64,7 @@ static void memory_behind_a_record_is_taken_by_a_wait_for_it(void **state) {
     struct sp_block *block = NULL;
     void *freed = freed_on_a();
     assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
-    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_SUCCESS);
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
@@ -76,11 +78,11 @@ static void one_wait_serves_the_next_request_too(void **state) {
     struct sp_block *block = NULL;
     freed_on_a();
     assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
-    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_SUCCESS);
     assert_non_null(block);
     put_back(block);
     uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
-    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_SUCCESS);
     assert_non_null(block);
     assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits);
     put_back(block);
@@ -96,7 +98,7 @@ static void memory_with_fences_of_two_streams_is_taken_by_two_waits(void **state
     simulated_work(c);
     fixture_free(freed, c);
     assert_int_equal(sp_mark_record(fixture_stream(c)), CUDA_SUCCESS);
-    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_SUCCESS);
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 2);
@@ -112,7 +114,7 @@ static void memory_with_no_record_behind_it_is_not_waited_for(void **state) {
     if (!fixture_stream(a)->identified)
         return;
     uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
-    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_SUCCESS);
     assert_null(block);
     assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits);
     fixture_check(pool);
@@ -128,9 +130,9 @@ static void no_wait_is_inserted_where_policy_or_flag_forbids(void **state) {
     for (int i = 0; i < 3; i++) {
         if (flags[i] == 0)
             fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
-        assert_int_equal(take(sp_take_made_ordered, flags[i], &block), CUDA_SUCCESS);
+        assert_int_equal(take(sp_wait_made_ordered, flags[i], &block), CUDA_SUCCESS);
         assert_null(block);
-        assert_int_equal(take(sp_take_behind_context, flags[i], &block), CUDA_SUCCESS);
+        assert_int_equal(take(sp_wait_behind_context, flags[i], &block), CUDA_SUCCESS);
         assert_null(block);
     }
     assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_SUCCESS);
@@ -144,7 +146,7 @@ static void a_wait_that_fails_leaves_the_memory_where_it_was(void **state) {
     void *freed = freed_on_a();
     assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(take(sp_take_made_ordered, 0, &block), CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_ERROR_LAUNCH_FAILED);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 0);
     fixture_check(pool);
@@ -156,7 +158,7 @@ static void memory_with_no_record_behind_it_is_taken_behind_the_whole_context(vo
     struct sp_block *block = NULL;
     void *freed = freed_on_a();
     fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
-    assert_int_equal(take(sp_take_behind_context, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_wait_behind_context, 0, &block), CUDA_SUCCESS);
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
@@ -168,7 +170,7 @@ static void a_context_is_recorded_only_where_the_attribute_says_so(void **state)
     (void)state;
     struct sp_block *block = NULL;
     freed_on_a();
-    assert_int_equal(take(sp_take_behind_context, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_wait_behind_context, 0, &block), CUDA_SUCCESS);
     assert_null(block);
     assert_int_equal(simcudaCallCount("cuCtxRecordEvent"), 0);
 }
@@ -179,7 +181,7 @@ static void a_context_that_can_not_be_recorded_is_no_error(void **state) {
     freed_on_a();
     fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
     simcudaFailCall("cuCtxRecordEvent", 1, simcudaFaultOnce, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    assert_int_equal(take(sp_take_behind_context, 0, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_wait_behind_context, 0, &block), CUDA_SUCCESS);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatContextFences), 0);
 }
@@ -190,7 +192,7 @@ static void the_host_waits_only_where_the_attribute_says_so(void **state) {
     freed_on_a();
     assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     simulated_finish(a);
-    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 0);
 }
@@ -200,12 +202,12 @@ static void the_host_waits_only_where_the_attribute_says_so(void **state) {
 static void require_host_wait_for(const void *freed) {
     struct sp_block *block = NULL;
     fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
-    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
     simulated_finish(a);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
-    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     put_back(block);
@@ -221,7 +223,7 @@ static void the_host_waits_until_the_memory_is_complete_or_its_time_is_over(void
 static void require_no_wait(void) {
     struct sp_block *block = NULL;
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
-    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block), CUDA_SUCCESS);
+    assert_int_equal(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block), CUDA_SUCCESS);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 0);
 }
@@ -262,7 +264,7 @@ static void the_hosts_wait_ends_when_nothing_is_pending_any_more(void **state) {
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
     open_request(poolMallocNoGrowth);
     request.size = GIB(1);
-    assert_int_equal(sp_take_after_host_wait(&request, &block), CUDA_SUCCESS);
+    assert_int_equal(sp_ladder_wait_on_host(&request, &block), CUDA_SUCCESS);
     sp_request_close(&request);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
@@ -275,7 +277,7 @@ static void a_driver_that_fails_ends_the_hosts_wait(void **state) {
     assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
     simcudaFailCall("cuEventQuery", 2, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_int_equal(take(sp_take_after_host_wait, poolMallocNoGrowth, &block),
+    assert_int_equal(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block),
                      CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_null(block);
 }
