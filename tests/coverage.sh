@@ -4,7 +4,7 @@
 #   bash tests/coverage.sh [--no-install] [--report] [FOLDER...]
 #
 # Builds with gcc's counters in build/coverage, runs the tests that run the library, and prints lines and branches by folder
-# of src/library/; then, for each file of the folders (order, pool, vmm, heap and driver unless others are named), the lines that
+# of src/library/; then, for each file of the folders (order, region, supply, process, calls, vmm, heap and driver unless others are named), the lines that
 # nothing ran, and those with a branch that nothing took. With --report it prints what the last run counted. Packages that
 # are missing are installed as by tests/run.sh. Tests that fail are named, and the report follows all the same.
 set -eu
@@ -32,7 +32,7 @@ for argument; do
             ;;
     esac
 done
-if [ ${#folders[@]} = 0 ]; then folders=(order pool vmm heap driver); fi
+if [ ${#folders[@]} = 0 ]; then folders=(order region supply process calls vmm heap driver); fi
 
 provide "$build_needs $test_needs $coverage_needs" "$install"
 status=0

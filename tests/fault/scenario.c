@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "inside/check.h"
-#include "pool/collect.h"
-#include "pool/handle.h"
-#include "pool/later.h"
-#include "pool/loan.h"
-#include "pool/runtime.h"
+#include "process/runtime.h"
+#include "region/collect.h"
+#include "region/handle.h"
+#include "region/loan.h"
+#include "supply/later.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"

@@ -1,13 +1,13 @@
 #include "inside/check.h"
 
 #include "base/number.h"
-#include "pool/device.h"
-#include "pool/figures.h"
-#include "pool/handle.h"
-#include "pool/lane.h"
-#include "pool/loan.h"
-#include "pool/owner.h"
-#include "pool/quick.h"
+#include "region/device.h"
+#include "region/figures.h"
+#include "region/handle.h"
+#include "region/lane.h"
+#include "region/loan.h"
+#include "region/owner.h"
+#include "region/quick.h"
 
 #include <stdio.h>
 

@@ -9,11 +9,11 @@
 #include "order/event.h"
 #include "order/registry.h"
 #include "order/sentinel.h"
-#include "pool/bury.h"
-#include "pool/given_up.h"
-#include "pool/handle.h"
-#include "pool/reclaim.h"
-#include "pool/runtime.h"
+#include "process/given_up.h"
+#include "process/reclaim.h"
+#include "process/runtime.h"
+#include "region/handle.h"
+#include "supply/bury.h"
 
 static void unmap_view(struct sp_view *view) {
     struct sp_extent *extent = sp_view_extent_from(view, 0);

@@ -3,7 +3,7 @@
 #ifndef STREAMPOOL_TESTS_INSIDE_TEARDOWN_H
 #define STREAMPOOL_TESTS_INSIDE_TEARDOWN_H
 
-#include "pool/pool.h"
+#include "region/pool.h"
 
 // Unmaps and frees everything that the library holds, address ranges and events included. The
 // library is as it was before the first call then.

@@ -7,9 +7,9 @@
 
 #include "inside/check.h"
 #include "model/ledger.h"
-#include "pool/handle.h"
-#include "pool/later.h"
-#include "pool/runtime.h"
+#include "process/runtime.h"
+#include "region/handle.h"
+#include "supply/later.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"

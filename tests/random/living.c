@@ -3,13 +3,13 @@
 #include <inttypes.h>
 
 #include "base/time.h"
-#include "pool/handle.h"
-#include "pool/lane.h"
 #include "random/blocks.h"
 #include "random/choose.h"
 #include "random/ordering.h"
 #include "random/reserved.h"
 #include "random/work.h"
+#include "region/handle.h"
+#include "region/lane.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"

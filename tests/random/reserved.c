@@ -3,10 +3,10 @@
 #include <inttypes.h>
 
 #include "base/checked.h"
-#include "pool/handle.h"
-#include "pool/pool.h"
-#include "pool/runtime.h"
-#include "pool/trim.h"
+#include "process/runtime.h"
+#include "region/handle.h"
+#include "region/pool.h"
+#include "supply/trim.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"

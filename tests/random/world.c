@@ -7,10 +7,10 @@
 
 #include "base/checked.h"
 #include "inside/check.h"
-#include "pool/handle.h"
-#include "pool/pool.h"
 #include "random/operations.h"
 #include "random/work.h"
+#include "region/handle.h"
+#include "region/pool.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"

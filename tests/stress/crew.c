@@ -4,7 +4,7 @@
 #include <sched.h>
 
 #include "inside/check.h"
-#include "pool/runtime.h"
+#include "process/runtime.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pools.h"

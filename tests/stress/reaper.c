@@ -1,6 +1,6 @@
 // Rows in which the library's own thread works beside those of the program.
 #include "inside/worker.h"
-#include "pool/later.h"
+#include "supply/later.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pool/collect.h"
-#include "pool/handle.h"
-#include "pool/loan.h"
+#include "region/collect.h"
+#include "region/handle.h"
+#include "region/loan.h"
 #include "stress/crew.h"
 #include "stress/rows.h"
 #include "support/check.h"

@@ -2,8 +2,8 @@
 
 #include "base/checked.h"
 #include "order/resolve.h"
-#include "pool/collect.h"
-#include "pool/runtime.h"
+#include "process/runtime.h"
+#include "region/collect.h"
 #include "support/check.h"
 #include "support/device.h"
 #include "support/simulated.h"

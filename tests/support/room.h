@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pool/pool.h"
+#include "region/pool.h"
 
 // Whether a byte of a live block of the test lies there.
 struct test_live {

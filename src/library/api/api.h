@@ -4,8 +4,8 @@
 #define STREAMPOOL_API_API_H
 
 #include "order/resolve.h"
-#include "pool/handle.h"
-#include "pool/runtime.h"
+#include "process/runtime.h"
+#include "region/handle.h"
 
 // The stream of a `_ptsz` variant, in which stream 0 is the calling thread's default stream.
 static inline CUstream sp_api_per_thread(CUstream stream) {

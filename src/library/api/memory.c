@@ -1,11 +1,11 @@
 // The calls that allocate and free memory.
 #include "api/api.h"
+#include "calls/free.h"
+#include "calls/malloc.h"
 #include "order/remember.h"
-#include "pool/free.h"
-#include "pool/lane.h"
-#include "pool/malloc.h"
-#include "pool/promises.h"
-#include "pool/unfenced.h"
+#include "process/promises.h"
+#include "region/lane.h"
+#include "region/unfenced.h"
 
 static poolError_t refuse_capture(CUresult error) {
     if (error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)

@@ -1,14 +1,14 @@
 // The calls that create, destroy, set, trim and prime pools, and those about the pools of a device.
 #include "api/api.h"
-#include "pool/access.h"
-#include "pool/ask.h"
-#include "pool/attributes.h"
-#include "pool/given_up.h"
-#include "pool/life.h"
-#include "pool/pin.h"
-#include "pool/prime.h"
-#include "pool/statistic.h"
-#include "pool/trim.h"
+#include "calls/prime.h"
+#include "process/attributes.h"
+#include "process/given_up.h"
+#include "process/life.h"
+#include "process/pin.h"
+#include "process/statistic.h"
+#include "region/ask.h"
+#include "supply/access.h"
+#include "supply/trim.h"
 
 // A 64-bit process can address no more bytes than this.
 #define LARGEST_POOL ((size_t)1 << 57)

@@ -3,7 +3,7 @@
 #include "api/api.h"
 #include "order/end.h"
 #include "order/event.h"
-#include "pool/reclaim.h"
+#include "process/reclaim.h"
 
 static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream) {
     poolError_t error = sp_runtime_enter();

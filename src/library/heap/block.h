@@ -28,7 +28,7 @@ enum sp_block_state {
     SP_BLOCK_LIVE,   // memory, handed out: to a caller, or as the run of a slab
     SP_BLOCK_BUSY,   // in no index: a thread maps or unmaps it, or inserts waits for it
     SP_BLOCK_LENT,   // memory, part of a live or cached block that lies at another address; see
-                     // pool/loan.h
+                     // region/loan.h
     SP_BLOCK_VACANT, // address space of a stitched view in which no block lies
 };
 
@@ -55,7 +55,7 @@ struct sp_block {
             struct sp_block *quick_next; // cached: in the lane's quick list
             union {
                 struct sp_slab *slab; // a run: the slab
-                // Live, and no run: the lane that counts `requested`; see pool/figures.h.
+                // Live, and no run: the lane that counts `requested`; see region/figures.h.
                 struct sp_lane *_Atomic account;
             };
         };

@@ -45,7 +45,7 @@ struct sp_slab {
     uint16_t free_head;
     uint16_t returned_head;
     uint16_t returned;
-    // The number under which its lane last counted all of it; see pool/at_hand.h.
+    // The number under which its lane last counted all of it; see region/at_hand.h.
     uint32_t counted_under;
 
     // In the owner's list of slabs that have returned blocks, or unlinked.

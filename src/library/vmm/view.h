@@ -27,10 +27,10 @@
 
 struct sp_extent {
     struct sp_tree_node by_address; // in the view
-    struct sp_tree_node by_size;    // for code that collects extents to release; see pool/victims.h
-    bool chosen;                    // likewise
-    struct sp_list aliases;         // its other mappings: struct sp_alias_entry
-    struct sp_list stuck;           // in view->stuck
+    struct sp_tree_node by_size; // for code that collects extents to release; see supply/victims.h
+    bool chosen;                 // likewise
+    struct sp_list aliases;      // its other mappings: struct sp_alias_entry
+    struct sp_list stuck;        // in view->stuck
     CUdeviceptr address;
     size_t size;
     CUmemGenericAllocationHandle handle; // meaningless once handle_released

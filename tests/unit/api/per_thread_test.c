@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "pool/lane.h"
+#include "region/lane.h"
 #include "unit/pool/fixture.h"
 
 // Which stream a call acted on is seen from what pends: work on the legacy stream or on the

@@ -8,8 +8,8 @@
 #include <pthread.h>
 
 #include "order/remember.h"
-#include "pool/handle.h"
-#include "pool/promises.h"
+#include "process/promises.h"
+#include "region/handle.h"
 #include "unit/pool/fixture.h"
 
 // What the driver is asked in a pair, by what the program has promised; and that a promise which is

@@ -8,7 +8,7 @@
 #include "inside/teardown.h"
 #include "unit/order/simulated.h"
 
-#include "pool/runtime.h"
+#include "process/runtime.h"
 
 #define FOREVER ((uint64_t)1 << 62)
 

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "inside/check.h"
-#include "pool/collect.h"
-#include "pool/lane.h"
-#include "pool/quick.h"
-#include "pool/settle.h"
+#include "region/collect.h"
+#include "region/lane.h"
+#include "region/quick.h"
+#include "region/settle.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;

@@ -6,10 +6,10 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
-#include "pool/collect.h"
-#include "pool/lane.h"
-#include "pool/settle.h"
-#include "pool/trim.h"
+#include "region/collect.h"
+#include "region/lane.h"
+#include "region/settle.h"
+#include "supply/trim.h"
 #include "unit/pool/fixture.h"
 
 static uint64_t cached_blocks(const struct sp_lane *lane) {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "order/context_wait.h"
-#include "pool/request.h"
+#include "region/request.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;

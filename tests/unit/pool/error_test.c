@@ -9,7 +9,7 @@
 #include <streampool/lists.h>
 #include <string.h>
 
-#include "pool/error.h"
+#include "region/error.h"
 
 static void assert_native(CUresult expected, const char *expected_name) {
     CUresult native = CUDA_ERROR_UNKNOWN;

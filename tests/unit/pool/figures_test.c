@@ -8,8 +8,8 @@
 
 #include "unit/pool/fixture.h"
 
-#include "pool/figures.h"
-#include "pool/lane.h"
+#include "region/figures.h"
+#include "region/lane.h"
 
 static poolMemPool_t pool;
 static CUstream a, b;

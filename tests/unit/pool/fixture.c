@@ -9,8 +9,8 @@
 
 #include "inside/check.h"
 #include "order/resolve.h"
-#include "pool/handle.h"
-#include "pool/lane.h"
+#include "region/handle.h"
+#include "region/lane.h"
 
 int fixture_begin(const char *settings) {
     return simulated_begin(settings) == 0 && sp_runtime_start() == poolSuccess ? 0 : -1;

@@ -4,8 +4,8 @@
 #define STREAMPOOL_TESTS_UNIT_FIXTURE_H
 
 #include "order/poll.h"
-#include "pool/handle.h"
-#include "pool/runtime.h"
+#include "process/runtime.h"
+#include "region/handle.h"
 #include "unit/order/simulated.h"
 
 #define KIB(n) ((size_t)(n) << 10)

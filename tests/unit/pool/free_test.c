@@ -6,14 +6,14 @@
 
 #include <cmocka.h>
 
+#include "calls/free.h"
 #include "fault/host_memory.h"
 #include "order/mark.h"
-#include "pool/collect.h"
-#include "pool/free.h"
-#include "pool/given_up.h"
-#include "pool/lane.h"
-#include "pool/owner.h"
-#include "pool/quick.h"
+#include "process/given_up.h"
+#include "region/collect.h"
+#include "region/lane.h"
+#include "region/owner.h"
+#include "region/quick.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;

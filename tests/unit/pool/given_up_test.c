@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "pool/given_up.h"
+#include "process/given_up.h"
 #include "unit/pool/fixture.h"
 
 static struct sp_device *device;

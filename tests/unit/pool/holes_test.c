@@ -11,12 +11,12 @@
 #include "heap/rows.h"
 #include "order/mark.h"
 #include "order/synchronize.h"
-#include "pool/collect.h"
-#include "pool/lane.h"
-#include "pool/quick.h"
-#include "pool/request.h"
-#include "pool/settle.h"
-#include "pool/take.h"
+#include "region/collect.h"
+#include "region/lane.h"
+#include "region/quick.h"
+#include "region/request.h"
+#include "region/settle.h"
+#include "region/take.h"
 #include "unit/pool/fixture.h"
 
 enum { HOLES = 3000 };

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "inside/worker.h"
-#include "pool/keep.h"
-#include "pool/later.h"
+#include "region/keep.h"
+#include "supply/later.h"
 #include "unit/pool/fixture.h"
 
 // A pool with CUDA's threshold, which holds for so many synchronises what was in use.

@@ -9,9 +9,9 @@
 
 #include "fault/host_memory.h"
 #include "inside/teardown.h"
-#include "pool/lane.h"
-#include "pool/life.h"
-#include "pool/unfenced.h"
+#include "process/life.h"
+#include "region/lane.h"
+#include "region/unfenced.h"
 #include "unit/pool/fixture.h"
 
 static void a_stream_has_one_lane_in_a_pool_and_another_in_another(void **state) {

@@ -6,11 +6,11 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
-#include "pool/given_up.h"
-#include "pool/handle.h"
-#include "pool/life.h"
-#include "pool/owner.h"
-#include "pool/pin.h"
+#include "process/given_up.h"
+#include "process/life.h"
+#include "process/pin.h"
+#include "region/handle.h"
+#include "region/owner.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t current_pool(void) {

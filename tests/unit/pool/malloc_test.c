@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "order/mark.h"
-#include "pool/collect.h"
-#include "pool/settle.h"
+#include "region/collect.h"
+#include "region/settle.h"
 #include "unit/heap/random.h"
 #include "unit/pool/fixture.h"
 

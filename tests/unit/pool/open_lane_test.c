@@ -10,7 +10,7 @@
 #include <semaphore.h>
 
 #include "order/borrow.h"
-#include "pool/lane.h"
+#include "region/lane.h"
 #include "unit/pool/fixture.h"
 #include "unit/stepping.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "pool/owner.h"
+#include "region/owner.h"
 
 #define BASE ((uint64_t)1 << 40)
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "inside/worker.h"
-#include "pool/later.h"
+#include "supply/later.h"
 #include "unit/pool/fixture.h"
 
 enum { MAX_BLOCKS = 4096 };

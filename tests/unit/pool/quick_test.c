@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "pool/quick.h"
+#include "region/quick.h"
 
 static struct sp_lane lane;
 static struct sp_block blocks[SP_QUICK_BINS * 3];

@@ -10,10 +10,10 @@
 #include <sched.h>
 
 #include "inside/worker.h"
-#include "pool/collect.h"
-#include "pool/lane.h"
-#include "pool/later.h"
-#include "pool/loan.h"
+#include "region/collect.h"
+#include "region/lane.h"
+#include "region/loan.h"
+#include "supply/later.h"
 #include "unit/pool/fixture.h"
 #include "unit/stepping.h"
 

@@ -9,7 +9,7 @@
 #include "order/identity.h"
 #include "order/learn.h"
 #include "order/mark.h"
-#include "pool/request.h"
+#include "region/request.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;

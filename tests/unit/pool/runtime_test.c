@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "inside/teardown.h"
-#include "pool/given_up.h"
+#include "process/given_up.h"
 #include "unit/pool/fixture.h"
 
 static int setup_two_devices(void **state) {

@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "pool/collect.h"
-#include "pool/settle.h"
+#include "region/collect.h"
+#include "region/settle.h"
 #include "unit/pool/scattered.h"
 
 poolMemPool_t pool;

@@ -3,8 +3,8 @@
 #ifndef STREAMPOOL_UNIT_POOL_SCATTERED_H
 #define STREAMPOOL_UNIT_POOL_SCATTERED_H
 
-#include "pool/bury.h"
-#include "pool/settle.h"
+#include "region/settle.h"
+#include "supply/bury.h"
 #include "unit/pool/fixture.h"
 
 #define EXTENT  SP_EXTENT_MIN

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
-#include "pool/segment.h"
+#include "region/segment.h"
 #include "unit/pool/fixture.h"
 
 static CUstream stream;

@@ -6,10 +6,10 @@
 #include <cmocka.h>
 
 #include "order/synchronize.h"
-#include "pool/collect.h"
-#include "pool/request.h"
-#include "pool/settle.h"
-#include "pool/take.h"
+#include "region/collect.h"
+#include "region/request.h"
+#include "region/settle.h"
+#include "region/take.h"
 #include "unit/pool/fixture.h"
 
 // Free memory of one stream that nothing else in the pool touches: a live block on each side.

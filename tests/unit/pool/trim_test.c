@@ -7,10 +7,10 @@
 
 #include "fault/host_memory.h"
 #include "order/synchronize.h"
-#include "pool/collect.h"
-#include "pool/handle.h"
-#include "pool/settle.h"
-#include "pool/trim.h"
+#include "region/collect.h"
+#include "region/handle.h"
+#include "region/settle.h"
+#include "supply/trim.h"
 #include "unit/pool/fixture.h"
 
 static void freed(poolMemPool_t pool, const size_t *sizes, int count, CUstream stream) {

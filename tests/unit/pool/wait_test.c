@@ -5,11 +5,11 @@
 
 #include <cmocka.h>
 
-#include "pool/collect.h"
-#include "pool/ladder.h"
-#include "pool/request.h"
-#include "pool/settle.h"
-#include "pool/wait.h"
+#include "calls/ladder.h"
+#include "calls/wait.h"
+#include "region/collect.h"
+#include "region/request.h"
+#include "region/settle.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;

@@ -1,0 +1,402 @@
+// Allocating what the lane doesn't have at hand (region/at_hand.h): blocks that others returned to
+// its slabs, and behind them the ladder.
+#include "calls/malloc.h"
+
+#include "base/atomic.h"
+#include "base/checked.h"
+#include "base/cold.h"
+#include "base/number.h"
+#include "calls/free.h"
+#include "calls/ladder.h"
+#include "calls/refusal.h"
+#include "order/end.h"
+#include "order/identity.h"
+#include "order/mark.h"
+#include "order/poll.h"
+#include "process/pin.h"
+#include "region/at_hand.h"
+#include "region/collect.h"
+#include "region/device.h"
+#include "region/figures.h"
+#include "region/lane.h"
+#include "region/open_lanes.h"
+#include "region/settle.h"
+#include "region/take.h"
+
+// ------------------------------------------------------------------------------------ small blocks
+
+// Once more, for a lane that has just come to be, or another thread's free: counted.
+SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                         unsigned int flags) {
+    sp_biased_acquire(&lane->lock);
+    uint64_t address = sp_take_small_locked(lane, size, flags, NULL);
+    if (address)
+        sp_lane_count_hit_locked(lane);
+    sp_biased_release(&lane->lock);
+    if (address)
+        sp_at_hand_use(pool, lane, size);
+    return address;
+}
+
+static bool has_returned(struct sp_lane *lane, unsigned class_index) {
+    sp_biased_acquire(&lane->lock);
+    bool has = !sp_list_empty(&lane->returned_slabs[class_index]);
+    sp_biased_release(&lane->lock);
+    return has;
+}
+
+// Takes a small block once something was learned, and counts it as `counts`.
+SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                           unsigned int flags, enum sp_statistic counts) {
+    sp_biased_acquire(&lane->lock);
+    uint64_t address = sp_take_small_locked(lane, size, flags, NULL);
+    sp_biased_release(&lane->lock);
+    if (address)
+        sp_pool_count(pool, counts);
+    return address;
+}
+
+// Blocks that other streams returned, and that only a question can bring back: whether their
+// contexts are gone, and, where the policy allows it, whether the recorded events are complete.
+static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                    unsigned int flags) {
+    uint64_t address = 0;
+    if (!has_returned(lane, sp_slab_class_of(size)))
+        return 0;
+    if (sp_end_some_gone_contexts(lane->stream))
+        address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseComplete);
+    if (!address && !(flags & poolMallocSameStreamOnly) && sp_pool_may_ask(pool) &&
+        sp_poll_some_of(lane->stream) == CUDA_SUCCESS)
+        address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseFoundComplete);
+    return address;
+}
+
+static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
+                      uint64_t size, unsigned int flags, struct sp_block **block) {
+    struct sp_request request;
+    sp_request_open(&request, pool, lane, kind, size, flags);
+    CUresult error = sp_ladder_climb(&request, block);
+    sp_request_close(&request);
+    return error;
+}
+
+// Returns the size of the slab that a block of this size is cut from.
+static uint64_t run_size(size_t size) {
+    return sp_size_classes[sp_slab_class_of(size)].pages * SP_PAGE_SIZE;
+}
+
+// A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't
+// grow for a slab that can't be had.
+SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                           unsigned int flags, uint64_t *address) {
+    unsigned class_index = sp_slab_class_of(size);
+    struct sp_block *run = NULL;
+    struct sp_slab *slab = sp_slab_create(class_index);
+    if (!slab) {
+        sp_native_error_note(CUDA_ERROR_OUT_OF_MEMORY, "");
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    CUresult error = climb(pool, lane, SP_REGION_PAGES, run_size(size), flags, &run);
+    if (error != CUDA_SUCCESS) {
+        sp_slab_destroy(slab);
+        return error;
+    }
+    sp_slab_set_run(slab, run);
+    slab->owner = lane;
+    sp_owner_set_run(run, slab);
+    sp_biased_acquire(&lane->lock);
+    sp_at_hand_note_debt_locked(lane, slab, &run->fences);
+    sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
+    sp_list_push_back(&lane->slabs[class_index], &slab->link);
+    *address = sp_take_from_slab_locked(slab, size);
+    sp_biased_release(&lane->lock);
+    return CUDA_SUCCESS;
+}
+
+static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                    unsigned int flags, uint64_t *address) {
+    *address = take_small_returned(pool, lane, size, flags);
+    return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, size, flags, address);
+}
+
+// ------------------------------------------------------------------------------------ large blocks
+
+// Every so many misses the lane goes the long way, on which the others are asked.
+static bool is_turn_of_others(const struct sp_lane *lane) {
+    return sp_pool_is_shared(lane->pool) &&
+           sp_load_relaxed(&lane->misses) % SP_MISSES_PER_POLL == 0;
+}
+
+static void count_miss(struct sp_lane *lane) {
+    if (!sp_pool_is_shared(lane->pool))
+        return;
+    uint32_t misses = sp_load_relaxed(&lane->misses);
+    sp_store_relaxed(&lane->misses, misses + 1); // a hint: one of two at once may be lost
+}
+
+// A lane that misses looks after the others, where there are others: now and then all events are
+// asked, so that the streams share what has completed before each has taken memory of its own. This
+// request doesn't need it, so a driver that fails here is heard by the next call that does.
+static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
+    bool ask = is_turn_of_others(lane) && sp_pool_may_ask(pool);
+    count_miss(lane);
+    if (!ask)
+        return;
+    sp_open_lanes_ask_some(pool, lane);
+    sp_poll_some_of(lane->stream);
+    sp_lock_acquire(&pool->lock);
+    sp_settle_part(pool);
+    sp_lock_release(&pool->lock);
+}
+
+// By the rule of the ladder: memory near at hand carries a fence of the lane's own stream, or none.
+static void count_near_locked(struct sp_lane *lane, const struct sp_block *block) {
+    bool own = !sp_fence_set_empty(&block->fences) &&
+               sp_fence_set_at(&block->fences, 0)->sequence >= lane->stream->first;
+    if (own)
+        sp_lane_count_hit_locked(lane);
+    else
+        sp_pool_count(lane->pool, SP_STATISTIC_ReuseComplete);
+}
+
+// A block that the lane has in pieces, or the pool ready, counted; null when there is none.
+static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, bool *unfenced) {
+    struct sp_block *block = sp_take_near_locked(lane, sp_rounded_large(size), unfenced);
+    if (!block)
+        return NULL;
+    sp_hand_out(lane, block, size);
+    sp_owner_set_block(block);
+    count_near_locked(lane, block);
+    count_miss(lane);
+    return block;
+}
+
+// Takes memory with no pin, which is as safe as a hit: the lane is the stream's in this pool as
+// long as its lock is held, a pool with a live block isn't taken apart, and one that is has nothing
+// in its tiers by then.
+static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
+                               const struct sp_stream *stream, size_t size, bool *unfenced) {
+    struct sp_block *block = NULL;
+    bool covered = true;
+    bool again;
+    *unfenced = false;
+    do {
+        again = false;
+        sp_biased_acquire(&lane->lock);
+        if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !is_turn_of_others(lane))) {
+            block = take_near_locked(lane, size, unfenced);
+            again = !block && lane->quick_used != 0;
+        }
+        if (block)
+            covered = sp_at_hand_use_locked(lane, size);
+        sp_biased_release(&lane->lock);
+    } while (SP_UNLIKELY(again));
+    if (SP_UNLIKELY(!covered))
+        sp_figures_cover(pool, lane);
+    return block ? block->address : 0;
+}
+
+static void record_to_join(struct sp_pool *pool, struct sp_stream *stream) {
+    if (sp_mark_record(stream) == CUDA_SUCCESS)
+        sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
+}
+
+// Where nothing fits, the lane may have it on both sides of where its last event stands: what has
+// no event behind it doesn't join what has. The pool may be at its end, and its struct another
+// one's: a record that this one counts does no harm.
+static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
+    struct sp_lane *lane = sp_lane_find(pool, stream->slot);
+    bool unfenced;
+    if (!lane || size > SIZE_MAX / 2)
+        return 0;
+    uint64_t address = take_near_once(pool, lane, stream, size, &unfenced);
+    if (SP_LIKELY(address) || !unfenced)
+        return address;
+    record_to_join(pool, stream);
+    return take_near_once(pool, lane, stream, size, &unfenced);
+}
+
+static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
+                                    unsigned int flags, uint64_t *address) {
+    struct sp_block *block;
+    enum sp_region_kind kind = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
+    sp_collect_quick(lane, sp_settle_insert_and_swallow);
+    look_after_others(pool, lane);
+    CUresult error = climb(pool, lane, kind, sp_rounded_large(size), flags, &block);
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_owner_set_block(block);
+    *address = sp_hand_out(lane, block, size);
+    return CUDA_SUCCESS;
+}
+
+// ------------------------------------------------------------------------------------ owed actions
+
+// All fences of a large block count. Of a slab's block the last free there on the lane's own stream
+// counts: the slab is its own lane's.
+static enum sp_debt debt_locked(const struct sp_lane *lane, uintptr_t owner) {
+    const struct sp_slab *slab = sp_owner_slab(owner);
+    bool (*is_complete)(struct sp_fence fence) = sp_pool_measure(lane->pool);
+    if (!sp_pool_follows_legacy(lane->pool))
+        return SP_DEBT_NONE;
+    return slab ? sp_action_debt_for_own(lane->stream, slab->last_sequence, is_complete)
+                : sp_action_debt_for(lane->stream, &sp_owner_block(owner)->fences, is_complete);
+}
+
+// Returns what the stream owes for an allocation that was just made.
+static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
+    if (!sp_stream_acts(stream))
+        return SP_DEBT_NONE;
+    uintptr_t owner = sp_owner_of(address);
+    struct sp_lane *lane = sp_owner_lane(owner);
+    sp_biased_acquire(&lane->lock);
+    enum sp_debt debt = debt_locked(lane, owner);
+    sp_biased_release(&lane->lock);
+    return debt;
+}
+
+// Returns what the stream owes for a block that the lane had at hand, and that its stream alone had
+// freed.
+static enum sp_debt debt_at_hand(const struct sp_pool *pool, const struct sp_stream *stream,
+                                 uint64_t freed) {
+    return sp_pool_follows_legacy(pool)
+               ? sp_action_debt_for_own(stream, freed, sp_pool_measure(pool))
+               : SP_DEBT_NONE;
+}
+
+static poolError_t act(struct sp_pool *pool, struct sp_stream *stream, enum sp_debt debt) {
+    CUresult error = sp_action_make(stream, debt);
+    if (error != CUDA_SUCCESS)
+        return sp_fail_driver(error, "ordering the stream behind the memory's earlier uses");
+    sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
+    return poolSuccess;
+}
+
+// -------------------------------------------------------------------------------------------- both
+
+static bool is_small(size_t size, unsigned int flags) {
+    return size <= SP_SMALL_MAX && !(flags & poolMallocFixed);
+}
+
+static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned int flags,
+                                    CUresult error) {
+    if (error != CUDA_ERROR_OUT_OF_MEMORY)
+        return sp_fail_driver(error, "allocating");
+    enum sp_region_kind large = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
+    return is_small(size, flags) ? sp_refuse(lane, SP_REGION_PAGES, run_size(size), flags, size)
+                                 : sp_refuse(lane, large, sp_rounded_large(size), flags, size);
+}
+
+// With the pool pinned.
+SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
+                                         size_t size, unsigned int flags, uint64_t *address) {
+    struct sp_lane *lane = sp_lane_of(pool, stream);
+    if (!lane)
+        return sp_fail(poolErrorMemoryAllocation, "out of host memory");
+    sp_native_error_note(CUDA_SUCCESS, "");
+    *address = is_small(size, flags) ? take_small_again(pool, lane, size, flags) : 0;
+    if (!*address) {
+        CUresult error = is_small(size, flags)
+                             ? malloc_small_slowly(pool, lane, size, flags, address)
+                             : malloc_large_slowly(pool, lane, size, flags, address);
+        if (error != CUDA_SUCCESS)
+            return describe_failure(lane, size, flags, error);
+        sp_at_hand_use(pool, lane, size);
+    }
+    return poolSuccess;
+}
+
+static poolError_t check_size(const struct sp_pool *pool, poolMemPool_t handle, size_t size) {
+    size_t total = pool->device->vmm.total_memory;
+    size_t limit = sp_load_relaxed(&pool->limit);
+    size_t most = sp_min(total, limit);
+    if (size <= most)
+        return poolSuccess;
+    if (sp_at_hand_is_another_now(pool, handle))
+        return SP_MALLOC_GONE;
+    return sp_fail(poolErrorMemoryAllocation,
+                   "%zu bytes are more than the pool can ever hold (%zu)", size, most);
+}
+
+SP_COLD static poolError_t malloc_pinned(struct sp_pool *pool, poolMemPool_t handle,
+                                         struct sp_stream *stream, size_t size, unsigned int flags,
+                                         uint64_t *address) {
+    poolError_t error = check_size(pool, handle, size);
+    if (error != poolSuccess)
+        return error;
+    if (!sp_pin_take(pool, handle))
+        return SP_MALLOC_GONE;
+    error = malloc_slowly(pool, stream, size, flags, address);
+    sp_pin_drop(pool);
+    return error;
+}
+
+// Orders an anonymous stream behind its earlier frees. A size that can't be had is refused before
+// the stream is made to wait.
+static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t handle,
+                                      struct sp_stream *stream, size_t size) {
+    poolError_t error = check_size(pool, handle, size);
+    if (error != poolSuccess)
+        return error;
+    CUresult ordered = sp_identity_before_reuse(stream);
+    return ordered == CUDA_SUCCESS
+               ? poolSuccess
+               : sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
+}
+
+static void give_back(uint64_t address, struct sp_stream *stream) {
+    sp_free_other((void *)(uintptr_t)address, sp_owner_of(address), stream);
+}
+
+// Unless the pool has become another one meanwhile. With the action that is owed.
+SP_APART poolError_t sp_malloc_hand_over(struct sp_pool *pool, poolMemPool_t handle,
+                                         struct sp_stream *stream, uint64_t address,
+                                         enum sp_debt debt, void **pointer) {
+    if (SP_UNLIKELY(sp_at_hand_is_another_now(pool, handle))) {
+        give_back(address, stream);
+        return SP_MALLOC_GONE;
+    }
+    poolError_t error = debt == SP_DEBT_NONE ? poolSuccess : act(pool, stream, debt);
+    if (error == poolSuccess)
+        *pointer = (void *)(uintptr_t)address;
+    else
+        give_back(address, stream);
+    return error;
+}
+
+SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t handle,
+                                            struct sp_stream *stream, size_t size,
+                                            unsigned int flags, void **pointer) {
+    uint64_t address = 0;
+    poolError_t error = malloc_pinned(pool, handle, stream, size, flags, &address);
+    if (error != poolSuccess)
+        return error;
+    return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
+}
+
+SP_APART poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle,
+                                      struct sp_stream *stream, size_t size, unsigned int flags,
+                                      void **pointer) {
+    uint64_t address = size > SP_SMALL_MAX ? take_near(pool, stream, size) : 0;
+    if (SP_UNLIKELY(!address))
+        return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
+    return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);
+}
+
+SP_APART poolError_t sp_malloc_acting(struct sp_pool *pool, poolMemPool_t handle,
+                                      struct sp_stream *stream, size_t size, unsigned int flags,
+                                      void **pointer) {
+    poolError_t error = sp_identity_records_each_free(stream)
+                            ? order_behind_chain(pool, handle, stream, size)
+                            : poolSuccess;
+    if (error != poolSuccess)
+        return error;
+    if (flags & poolMallocFixed)
+        return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
+    uint64_t freed = 0;
+    uint64_t address = sp_at_hand_take(pool, stream, size, flags, &freed);
+    if (!address)
+        return sp_malloc_missed(pool, handle, stream, size, flags, pointer);
+    return sp_malloc_hand_over(pool, handle, stream, address, debt_at_hand(pool, stream, freed),
+                               pointer);
+}

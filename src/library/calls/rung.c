@@ -1,0 +1,298 @@
+#include "calls/rung.h"
+
+#include "base/checked.h"
+#include "base/number.h"
+#include "order/end.h"
+#include "order/poll.h"
+#include "order/synchronize.h"
+#include "process/reclaim.h"
+#include "region/collect.h"
+#include "region/device.h"
+#include "region/keep.h"
+#include "region/lane.h"
+#include "region/open_lanes.h"
+#include "region/settle.h"
+#include "region/take.h"
+#include "region/unfenced.h"
+#include "supply/grow.h"
+#include "supply/growth.h"
+#include "supply/plan.h"
+#include "supply/remap.h"
+#include "supply/trim.h"
+
+bool sp_rung_may_ask_others(const struct sp_request *request) {
+    return !(request->flags & poolMallocSameStreamOnly) && sp_pool_may_ask(request->pool);
+}
+
+CUresult sp_rung_within_reach(struct sp_request *request, struct sp_block **block) {
+    *block = sp_take(request);
+    return CUDA_SUCCESS;
+}
+
+// Memory that was mapped ahead serves small blocks too: pages are cut from it, with nothing asked
+// and nothing mapped.
+CUresult sp_rung_primed(struct sp_request *request, struct sp_block **block) {
+    if (request->kind != SP_REGION_PAGES)
+        return CUDA_SUCCESS;
+    sp_lock_acquire(&request->pool->lock);
+    bool primed = sp_keep_is_primed(request->pool);
+    sp_lock_release(&request->pool->lock);
+    if (primed)
+        *block = sp_take_from(request, SP_REGION_LARGE);
+    return CUDA_SUCCESS;
+}
+
+// Memory that was freed in a context that was destroyed is complete, under every policy. Nobody
+// tells, so it is looked for.
+CUresult sp_rung_of_gone_contexts(struct sp_request *request, struct sp_block **block) {
+    if (sp_end_some_gone_contexts(request->lane->stream))
+        *block = sp_take(request);
+    return CUDA_SUCCESS;
+}
+
+// Memory that only a question can find.
+CUresult sp_rung_found_complete(struct sp_request *request, struct sp_block **block) {
+    if (!sp_rung_may_ask_others(request))
+        return CUDA_SUCCESS;
+    uint64_t before = sp_progress_news();
+    CUresult error = sp_open_lanes_ask_some(request->pool, request->lane);
+    if (error == CUDA_SUCCESS)
+        error = sp_poll_some_of(request->lane->stream);
+    request->brought_news = sp_progress_news() != before;
+    if (error == CUDA_SUCCESS)
+        *block = sp_take(request);
+    return error;
+}
+
+// The lanes' own memory comes after the question: what has completed is ready by then, and the
+// lanes' latest frees don't join it.
+CUresult sp_rung_collected(struct sp_request *request, struct sp_block **block) {
+    struct sp_lane *at = NULL;
+    bool whole = false;
+    for (uint64_t parts = sp_request_patience(request); !*block && !whole && parts > 0; parts--) {
+        whole = sp_collect_part(request->pool, &at);
+        *block = whole ? sp_take(request) : sp_take_ready(request);
+    }
+    request->left_some = !whole;
+    return CUDA_SUCCESS;
+}
+
+CUresult sp_rung_collected_from_some(struct sp_request *request, struct sp_block **block) {
+    if (!sp_pool_has_many_lanes(request->pool))
+        return sp_rung_collected(request, block);
+    request->left_some = !sp_collect_some(request->pool);
+    *block = sp_take(request);
+    return CUDA_SUCCESS;
+}
+
+// A request that had no patience for so much brings in what it has left, before memory is taken
+// from others or waited for. From here on it looks at all that there is.
+CUresult sp_rung_brought_in(struct sp_request *request, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
+    sp_lock_acquire(&pool->lock);
+    bool settled = sp_settle_is_done(pool);
+    sp_lock_release(&pool->lock);
+    request->thorough = true;
+    if (settled && !request->left_some && !request->cut_short)
+        return CUDA_SUCCESS;
+    sp_collect_all(pool);
+    request->left_some = false;
+    request->cut_short = false;
+    *block = sp_take(request);
+    return CUDA_SUCCESS;
+}
+
+static CUresult out_of_memory_is_no_error(CUresult error) {
+    return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
+}
+
+// Growing comes before remapping as long as the program is known to need the memory, if it may grow
+// at all.
+static bool grows_first(const struct sp_request *request) {
+    return !(request->flags & poolMallocNoGrowth) && sp_growth_is_due(request->pool, request->size);
+}
+
+static CUresult remap_if(struct sp_request *request, enum poolDefragmentation least,
+                         uint64_t time_max, struct sp_block **block) {
+    int policy = sp_load_relaxed(&request->pool->attributes.defragmentation);
+    if (request->kind != SP_REGION_LARGE || policy < (int)least)
+        return CUDA_SUCCESS;
+    return out_of_memory_is_no_error(sp_remap(request, time_max, block));
+}
+
+CUresult sp_rung_remapped(struct sp_request *request, struct sp_block **block) {
+    if (grows_first(request))
+        return CUDA_SUCCESS;
+    uint64_t most = sp_load_relaxed(&request->pool->attributes.remap_time_max);
+    return remap_if(request, poolDefragmentBeforeGrowth, most, block);
+}
+
+CUresult sp_rung_remapped_under_pressure(struct sp_request *request, struct sp_block **block) {
+    return remap_if(request, poolDefragmentUnderPressure, UINT64_MAX, block);
+}
+
+static bool has_pending(const struct sp_lane *lane) {
+    uint64_t bytes = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        bytes += lane->tiers[kind].bytes + lane->unfenced[kind].bytes;
+    return bytes > 0;
+}
+
+static bool any_lane_has_pending(const struct sp_pool *pool) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+        if (has_pending(SP_CONTAINER_OF(link, struct sp_lane, link)))
+            return true;
+    }
+    return false;
+}
+
+// True when all that the pool has free is known to be complete.
+static bool is_idle(struct sp_pool *pool) {
+    bool idle = true;
+    sp_lock_acquire(&pool->lock);
+    sp_settle_all(pool);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        idle = idle && pool->regions[kind].waiting.bytes + pool->regions[kind].unfenced.bytes == 0;
+    idle = idle && !any_lane_has_pending(pool);
+    sp_lock_release(&pool->lock);
+    return idle;
+}
+
+// Returns how much must be released before the pool's limit lets it grow by so many bytes.
+static uint64_t over_limit(const struct sp_pool *pool, uint64_t bytes) {
+    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
+    return sp_excess(bytes, room);
+}
+
+// True when the limit and the device have room for the request, once all that is free was given
+// back.
+static bool could_grow(const struct sp_request *request) {
+    struct sp_pool *pool = request->pool;
+    size_t needed = sp_round_up(request->size, pool->device->vmm.granule);
+    uint64_t over = over_limit(pool, needed);
+    return (over == 0 || sp_trim_releasable(pool) >= over) &&
+           sp_reclaim_could_have(pool->device, sp_request_context(request), needed);
+}
+
+// The threshold is applied by a look at all lanes, which is made seldom where there are very many.
+static bool is_turn_of_threshold(struct sp_pool *pool) {
+    uint32_t growths = sp_load_relaxed(&pool->threshold_rests);
+    uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
+    uint32_t rests = growths > 0 ? growths - 1 : lanes / SP_LANES_AT_ONCE;
+    sp_store_relaxed(&pool->threshold_rests, rests);
+    return growths == 0;
+}
+
+// CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own
+// calls nothing is heard, so the threshold is applied here, if the stream turns out to be idle and
+// nothing of the pool is pending: when it was synchronised it looks like that. Only before a
+// growth, for which none of the memory that goes was of any use, and that can succeed: a request
+// that fails leaves the caches as they were.
+static void apply_threshold_unasked(const struct sp_request *request) {
+    struct sp_pool *pool = request->pool;
+    if (sp_reclaim_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
+        sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->attributes.release_threshold))
+        return;
+    if (is_turn_of_threshold(pool) && sp_synchronize_ask(request->lane->stream) == CUDA_SUCCESS &&
+        is_idle(pool) && could_grow(request))
+        sp_trim_at_synchronize(pool);
+}
+
+// Notes that the last growth found no memory, or that it did.
+static void set_short(struct sp_pool *pool, bool is_short) {
+    if (sp_load_relaxed(&pool->is_short) == is_short)
+        return;
+    sp_lock_acquire(&pool->lock);
+    sp_store_relaxed(&pool->is_short, is_short);
+    sp_unfenced_share_out(pool);
+    sp_lock_release(&pool->lock);
+}
+
+// Tells who had no memory for a growth that has just failed: the driver's entry point, "" for the
+// host, null when it was the pool's limit.
+static const char *lacking(const struct sp_request *request) {
+    struct sp_pool *pool = request->pool;
+    CUresult native;
+    const char *entry_point;
+    sp_native_error_last(&native, &entry_point);
+    if (native == CUDA_ERROR_OUT_OF_MEMORY)
+        return entry_point;
+    sp_lock_acquire(&pool->lock);
+    bool beyond = over_limit(pool, sp_plan_least(request)) > 0;
+    sp_lock_release(&pool->lock);
+    return beyond ? NULL : "";
+}
+
+// Grows, and keeps in mind what a growth has failed for: later calls of the driver are noted over
+// it.
+static CUresult grow(struct sp_request *request, struct sp_block **block) {
+    sp_native_error_note(CUDA_SUCCESS, "");
+    CUresult error = sp_grow(request, block);
+    if (error != CUDA_ERROR_OUT_OF_MEMORY)
+        return error;
+    request->lacking = lacking(request);
+    sp_native_error_note(CUDA_SUCCESS, "");
+    return error;
+}
+
+CUresult sp_rung_grown(struct sp_request *request, struct sp_block **block) {
+    if (request->flags & poolMallocNoGrowth)
+        return CUDA_SUCCESS;
+    apply_threshold_unasked(request);
+    CUresult error = grow(request, block);
+    set_short(request->pool, error == CUDA_ERROR_OUT_OF_MEMORY);
+    return out_of_memory_is_no_error(error);
+}
+
+static bool make_room(const struct sp_request *request, size_t more) {
+    struct sp_pool *pool = request->pool;
+    size_t needed = sp_round_up(request->size, pool->device->vmm.granule);
+    uint64_t over = over_limit(pool, needed);
+    if (over > 0 && !sp_trim_make_room(pool, over))
+        return false;
+    return sp_reclaim_until(pool->device, sp_request_context(request), needed, more) || over > 0;
+}
+
+// With nothing else to release the last growth stands. The driver needs some memory for its own
+// ends, and can't give all that it says is free: so more is released each time.
+CUresult sp_rung_grown_after_trim(struct sp_request *request, struct sp_block **block) {
+    static const size_t more[] = {0, (size_t)64 << 20, SIZE_MAX / 2};
+    struct sp_device *device = request->pool->device;
+    CUresult error = CUDA_ERROR_OUT_OF_MEMORY;
+    if (request->flags & poolMallocNoGrowth)
+        return CUDA_SUCCESS;
+    uint64_t reserved = sp_device_reserved(device);
+    bool buried = sp_reclaim_zombies(device); // they hold no memory, but mappings
+    for (size_t i = 0; i < sizeof more / sizeof more[0] && error == CUDA_ERROR_OUT_OF_MEMORY; i++) {
+        bool made = make_room(request, more[i]) || sp_device_reserved(device) < reserved;
+        if (!made && !buried)
+            break;
+        reserved = sp_device_reserved(device);
+        buried = false;
+        error = grow(request, block);
+    }
+    if (error == CUDA_SUCCESS)
+        sp_pool_count(request->pool, SP_STATISTIC_Growths);
+    return out_of_memory_is_no_error(error);
+}
+
+// Where nothing may be asked, memory of open lanes has no event yet that could be waited for.
+CUresult sp_rung_fenced(struct sp_request *request, struct sp_block **block) {
+    (void)block;
+    return sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies)
+               ? sp_open_lanes_fence(request->pool, request->lane, false)
+               : CUDA_SUCCESS;
+}
+
+CUresult sp_rung_from_other_region(struct sp_request *request, struct sp_block **block) {
+    static const enum sp_region_kind others[SP_REGION_COUNT][2] = {
+        [SP_REGION_LARGE] = {SP_REGION_PAGES, SP_REGION_FIXED},
+        [SP_REGION_PAGES] = {SP_REGION_LARGE, SP_REGION_FIXED},
+    };
+    *block = NULL;
+    if (request->kind == SP_REGION_FIXED)
+        return CUDA_SUCCESS;
+    for (int i = 0; i < 2 && !*block; i++)
+        *block = sp_take_from(request, others[request->kind][i]);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,30 @@
+// A text that is put together piece by piece, for the detail of an error. What doesn't fit is left
+// out.
+#ifndef STREAMPOOL_CALLS_TEXT_H
+#define STREAMPOOL_CALLS_TEXT_H
+
+#include "order/stream.h"
+#include "region/error.h"
+
+struct sp_text {
+    char buffer[SP_ERROR_DETAIL];
+    size_t length;
+};
+
+// Appends what printf() would print.
+__attribute__((format(printf, 2, 3))) void sp_text_add(struct sp_text *text, const char *format,
+                                                       ...);
+
+// A few words that a text can be given as a string.
+struct sp_words {
+    char text[80];
+};
+
+// Returns an amount of memory with its unit: "512 bytes", "1.5 MiB".
+struct sp_words sp_text_bytes(uint64_t bytes);
+
+// Returns how a program knows the stream: by its handle, as a default stream, or as destroyed; and
+// that it is of another context than the current one.
+struct sp_words sp_text_stream(const struct sp_stream *stream);
+
+#endif

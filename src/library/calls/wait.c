@@ -1,0 +1,154 @@
+#include "calls/wait.h"
+
+#include "order/context_wait.h"
+#include "order/learn.h"
+#include "order/silent.h"
+#include "region/device.h"
+#include "region/lane.h"
+#include "region/settle.h"
+#include "region/take.h"
+#include "region/unfenced.h"
+#include "supply/remap.h"
+
+// No more than is asked for, so that others find the rest while this one waits. Without host memory
+// it is the whole block.
+static void cut_locked(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    struct sp_block *rest = block->size > size ? sp_block_split(block, size) : NULL;
+    if (rest)
+        sp_settle_insert(pool, rest);
+}
+
+static struct sp_block *set_aside(struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = sp_take_aside(request);
+    if (block)
+        cut_locked(request->pool, block, request->size);
+    sp_lock_release(&request->pool->lock);
+    return block;
+}
+
+// The block as the caller wants it, or back to where it was.
+static bool finish(const struct sp_request *request, struct sp_block *block, bool ordered) {
+    sp_lock_acquire(&request->pool->lock);
+    bool taken = ordered && sp_take_cut(request->pool, block, request->size);
+    if (!taken)
+        sp_settle_insert(request->pool, block);
+    sp_lock_release(&request->pool->lock);
+    return taken;
+}
+
+// While the waits are inserted the memory is set aside, so nobody else takes it, and no lock is
+// held.
+static CUresult take_behind_waits(struct sp_request *request, struct sp_block **block) {
+    struct sp_block *aside = set_aside(request);
+    if (!aside)
+        return sp_remap_behind_waits(request, block);
+    CUresult error = sp_request_wait_for(request, &aside->fences);
+    if (finish(request, aside, error == CUDA_SUCCESS))
+        *block = aside;
+    return error;
+}
+
+CUresult sp_wait_made_ordered(struct sp_request *request, struct sp_block **block) {
+    enum sp_rule reach = request->reach;
+    *block = NULL;
+    if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
+        return CUDA_SUCCESS;
+    request->reach = SP_RULE_MADE_ORDERED;
+    CUresult error = take_behind_waits(request, block);
+    request->reach = reach;
+    return error == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : error;
+}
+
+// Takes memory that the stream has been made to wait for: it is ordered, and needs no further wait.
+static CUresult take_ordered(struct sp_request *request, enum sp_statistic counts,
+                             struct sp_block **block) {
+    enum sp_rule reach = request->reach;
+    sp_pool_count(request->pool, counts);
+    sp_request_refresh(request);
+    request->reach = SP_RULE_ORDERED;
+    request->made_order = true;
+    CUresult error = take_behind_waits(request, block);
+    request->made_order = false;
+    request->reach = reach;
+    return error == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : error;
+}
+
+static bool trusts_context(const struct sp_request *request) {
+    return sp_load_relaxed(&request->pool->attributes.context_fence);
+}
+
+typedef bool predicate(const struct sp_request *request, const struct sp_lane *lane);
+
+static bool any_lane_of(const struct sp_request *request, struct sp_pool *pool, predicate *is_one) {
+    bool any = false;
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH(link, &pool->lanes.list)
+        any = any || is_one(request, SP_CONTAINER_OF(link, struct sp_lane, link));
+    sp_lock_release(&pool->lock);
+    return any;
+}
+
+// The legacy stream can tell of its frees, and no event stands behind them.
+static bool is_silent(const struct sp_request *request, const struct sp_lane *lane) {
+    return lane != request->lane && lane->unfenced[request->kind].bytes > 0 &&
+           sp_silent_is_seen_by_legacy(lane->stream) &&
+           sp_request_shares_context(request, lane->stream);
+}
+
+CUresult sp_wait_behind_legacy(struct sp_request *request, struct sp_block **block) {
+    *block = NULL;
+    if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
+        !any_lane_of(request, request->pool, is_silent) ||
+        sp_silent_wait_legacy(request->lane->stream) != CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    return take_ordered(request, SP_STATISTIC_LegacyFences, block);
+}
+
+CUresult sp_wait_behind_context(struct sp_request *request, struct sp_block **block) {
+    *block = NULL;
+    if (!trusts_context(request) ||
+        !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
+        sp_silent_wait_context(request->lane->stream) != CUDA_SUCCESS)
+        return CUDA_SUCCESS; // this driver can't: the request goes on without
+    return take_ordered(request, SP_STATISTIC_ContextFences, block);
+}
+
+static bool is_unfenced(const struct sp_request *request, const struct sp_lane *lane) {
+    return sp_request_shares_context(request, lane->stream) && sp_unfenced_holds_back(lane);
+}
+
+// Something that was freed on the lane is pending, and a question can tell when that ends.
+static bool may_complete(const struct sp_request *request, const struct sp_lane *lane) {
+    const struct sp_stream *stream = lane->stream;
+    if (sp_request_shares_context(request, stream) && sp_progress_has_pending_events(stream))
+        return true;
+    return is_unfenced(request, lane) &&
+           (sp_silent_is_seen_by_legacy(stream) || trusts_context(request));
+}
+
+// Other pools of the device can give memory back, where it was the device that had too little.
+static bool any_lane(const struct sp_request *request, predicate *is_one) {
+    struct sp_pool *pool = NULL;
+    if (any_lane_of(request, request->pool, is_one))
+        return true;
+    if (!request->lacking)
+        return false;
+    bool any = false;
+    while ((pool = sp_device_next_pool(request->pool->device, pool)))
+        any = any || any_lane_of(request, pool, is_one);
+    return any;
+}
+
+bool sp_wait_is_worth(const struct sp_request *request) {
+    return !sp_pool_is_deterministic(request->pool) && any_lane(request, may_complete);
+}
+
+CUresult sp_wait_for_context(struct sp_request *request) {
+    uint64_t limit = sp_load_relaxed(&request->pool->attributes.context_wait_max);
+    if (limit == 0 || !sp_context_wait_is_needed() || !trusts_context(request) ||
+        !sp_pool_may_ask(request->pool) || !any_lane(request, is_unfenced))
+        return CUDA_SUCCESS;
+    sp_pool_count(request->pool, SP_STATISTIC_ContextWaits);
+    return sp_context_wait_for(request->lane->stream, limit);
+}

@@ -1,0 +1,317 @@
+#include "process/attributes.h"
+
+#include "base/time.h"
+#include "process/given_up.h"
+#include "process/promises.h"
+#include "process/statistic.h"
+#include "region/error.h"
+#include "region/figures.h"
+#include "region/keep.h"
+#include "region/lane.h"
+#include "region/loan.h"
+#include "region/open_lanes.h"
+#include "region/survey.h"
+#include "region/unfenced.h"
+#include "supply/later.h"
+
+#include <streampool/lists.h>
+#include <string.h>
+
+// The type of a field of struct sp_pool.
+enum field {
+    NO_FIELD,
+    NUMBER,  // _Atomic uint64_t
+    INTEGER, // _Atomic int
+    FLAG,    // _Atomic bool: any number but 0 sets it
+};
+
+// Without `read` and `write` the field is read and written as it is. An attribute that can't be
+// written has no field, and no `write`.
+struct attribute {
+    enum poolMemPoolAttr number;
+    enum field field;
+    size_t offset;
+    uint64_t initial; // the field's
+    uint64_t (*read)(const struct sp_pool *pool);
+    poolError_t (*write)(struct sp_pool *pool, uint64_t value);
+};
+
+// ------------------------------------------------------------------------------------------
+// reading
+
+static uint64_t reserved(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->reserved);
+}
+
+static uint64_t reserved_high(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->reserved_high);
+}
+
+static uint64_t used_high(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->figures.used_high);
+}
+
+static uint64_t max_size(const struct sp_pool *pool) {
+    return pool->props.maxSize;
+}
+
+static uint64_t allocation_type(const struct sp_pool *pool) {
+    return (uint64_t)pool->props.allocType;
+}
+
+static uint64_t handle_types(const struct sp_pool *pool) {
+    return (uint64_t)pool->props.handleTypes;
+}
+
+static uint64_t location_id(const struct sp_pool *pool) {
+    return (uint64_t)pool->props.location.id;
+}
+
+static uint64_t location_type(const struct sp_pool *pool) {
+    return (uint64_t)pool->props.location.type;
+}
+
+static uint64_t no_decompression(const struct sp_pool *pool) {
+    (void)pool;
+    return 0;
+}
+
+static uint64_t promises(const struct sp_pool *pool) {
+    return (uint64_t)sp_pool_promises(pool);
+}
+
+static uint64_t release_delay(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->keep.release_delay);
+}
+
+// ------------------------------------------------------------------------------------------
+// writing
+
+static poolError_t check_reset(uint64_t number) {
+    return number == 0 ? poolSuccess
+                       : sp_fail(poolErrorInvalidValue, "a high figure can only be set to 0");
+}
+
+static poolError_t reset_reserved_high(struct sp_pool *pool, uint64_t number) {
+    poolError_t error = check_reset(number);
+    if (error == poolSuccess)
+        sp_store_relaxed(&pool->reserved_high, reserved(pool));
+    return error;
+}
+
+static poolError_t reset_used_high(struct sp_pool *pool, uint64_t number) {
+    poolError_t error = check_reset(number);
+    if (error == poolSuccess)
+        sp_figures_reset_used_high(pool);
+    return error;
+}
+
+// The measure changes, so memory that was pending at the last look may be complete by the other.
+static poolError_t set_deterministic(struct sp_pool *pool, uint64_t number) {
+    bool deterministic = number != 0;
+    sp_open_lanes_close(pool);
+    sp_lock_acquire(&pool->lock);
+    atomic_store(&pool->attributes.deterministic, deterministic);
+    atomic_store(&pool->is_complete,
+                 deterministic ? sp_progress_is_synchronized : sp_progress_is_complete);
+    pool->settled = UINT64_MAX;
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        if (deterministic)
+            sp_progress_set_strict(lane->stream);
+    }
+    sp_unfenced_share_out(pool);
+    sp_lock_release(&pool->lock);
+    return poolSuccess;
+}
+
+static poolError_t set_unfenced_max(struct sp_pool *pool, uint64_t most) {
+    sp_lock_acquire(&pool->lock);
+    sp_store_relaxed(&pool->attributes.unfenced_max, most);
+    sp_store_relaxed(&pool->attributes.unfenced_max_set, true);
+    sp_unfenced_share_out(pool);
+    sp_lock_release(&pool->lock);
+    return poolSuccess;
+}
+
+static poolError_t set_defragmentation(struct sp_pool *pool, uint64_t number) {
+    int policy = (int)number;
+    if (policy < poolDefragmentNever || policy > poolDefragmentBeforeGrowth)
+        return sp_fail(poolErrorInvalidValue, "%d is not a policy of defragmentation", policy);
+    sp_store_relaxed(&pool->attributes.defragmentation, policy);
+    return poolSuccess;
+}
+
+static poolError_t set_promises(struct sp_pool *pool, uint64_t number) {
+    poolError_t error = sp_promises_change(pool, (int)number);
+    sp_given_up_reap(pool->device); // what was destroyed while the walk stood on it
+    return error;
+}
+
+static poolError_t set_reaper(struct sp_pool *pool, uint64_t number) {
+    sp_store_relaxed(&pool->attributes.reaper, number != 0);
+    if (sp_pool_has_zombies(pool))
+        sp_later_call(pool);
+    return poolSuccess;
+}
+
+static poolError_t set_release_delay(struct sp_pool *pool, uint64_t synchronizes) {
+    sp_keep_set_delay(pool, synchronizes);
+    return poolSuccess;
+}
+
+// -------------------------------------------------------------------------------------------- the
+// table
+
+#define KEPT(type, name) .field = (type), .offset = offsetof(struct sp_pool, name)
+
+static const struct attribute table[] = {
+    {poolMemPoolReuseFollowEventDependencies, KEPT(FLAG, attributes.reuse_policies[0]),
+     .initial = 1},
+    {poolMemPoolReuseAllowOpportunistic, KEPT(FLAG, attributes.reuse_policies[1]), .initial = 1},
+    {poolMemPoolReuseAllowInternalDependencies, KEPT(FLAG, attributes.reuse_policies[2]),
+     .initial = 1},
+    {poolMemPoolAttrReleaseThreshold, KEPT(NUMBER, attributes.release_threshold)},
+    {poolMemPoolAttrReservedMemCurrent, .read = reserved},
+    {poolMemPoolAttrReservedMemHigh, .read = reserved_high, .write = reset_reserved_high},
+    {poolMemPoolAttrUsedMemCurrent, .read = sp_figures_used},
+    {poolMemPoolAttrUsedMemHigh, .read = used_high, .write = reset_used_high},
+    {poolMemPoolAttrAllocationType, .read = allocation_type},
+    {poolMemPoolAttrExportHandleTypes, .read = handle_types},
+    {poolMemPoolAttrLocationId, .read = location_id},
+    {poolMemPoolAttrLocationType, .read = location_type},
+    {poolMemPoolAttrMaxPoolSize, .read = max_size},
+    {poolMemPoolAttrHwDecompressEnabled, .read = no_decompression},
+    {poolMemPoolAttrUnfencedBytesMax, KEPT(NUMBER, attributes.unfenced_max),
+     .initial = SP_UNFENCED_MAX, .read = sp_unfenced_max, .write = set_unfenced_max},
+    {poolMemPoolAttrHostWaitMax, KEPT(NUMBER, attributes.host_wait_max)},
+    {poolMemPoolAttrDeterministic, KEPT(FLAG, attributes.deterministic),
+     .write = set_deterministic},
+    {poolMemPoolAttrContextFence, KEPT(FLAG, attributes.context_fence)},
+    {poolMemPoolAttrDefragmentation, KEPT(INTEGER, attributes.defragmentation),
+     .initial = poolDefragmentBeforeGrowth, .write = set_defragmentation},
+    {poolMemPoolAttrRemapTimeMax, KEPT(NUMBER, attributes.remap_time_max),
+     .initial = SP_REMAP_TIME_MAX},
+    {poolMemPoolAttrTrimByReaper, KEPT(FLAG, attributes.trim_by_reaper)},
+    {poolMemPoolAttrReaper, KEPT(FLAG, attributes.reaper), .initial = 1, .write = set_reaper},
+    {poolMemPoolAttrStreamPromises, .read = promises, .write = set_promises},
+    {poolMemPoolAttrReleaseDelay, .read = release_delay, .write = set_release_delay},
+    {poolMemPoolAttrContextWaitMax, KEPT(NUMBER, attributes.context_wait_max),
+     .initial = SP_SECOND},
+};
+enum { ATTRIBUTES = sizeof table / sizeof table[0] };
+
+// Null when there is none.
+static const struct attribute *find(enum poolMemPoolAttr number) {
+    for (size_t i = 0; i < ATTRIBUTES; i++) {
+        if (table[i].number == number)
+            return &table[i];
+    }
+    return NULL;
+}
+
+// ------------------------------------------------------------------------------------------ the
+// field
+
+static uint64_t load(const struct sp_pool *pool, const struct attribute *row) {
+    const char *field = (const char *)pool + row->offset;
+    switch (row->field) {
+    case NUMBER:
+        return sp_load_acquire((const _Atomic uint64_t *)field);
+    case INTEGER:
+        return (uint64_t)sp_load_relaxed((const _Atomic int *)field);
+    case FLAG:
+        return sp_load_relaxed((const _Atomic bool *)field);
+    default:
+        return 0;
+    }
+}
+
+static void store(struct sp_pool *pool, const struct attribute *row, uint64_t value) {
+    char *field = (char *)pool + row->offset;
+    switch (row->field) {
+    case NUMBER:
+        sp_store_relaxed((_Atomic uint64_t *)field, value);
+        break;
+    case INTEGER:
+        sp_store_relaxed((_Atomic int *)field, (int)value);
+        break;
+    case FLAG:
+        sp_store_relaxed((_Atomic bool *)field, value != 0);
+        break;
+    default:
+        break;
+    }
+}
+
+// ------------------------------------------------------------------------------ the program's type
+
+// Tells an int from a uint64_t by the public list. Numbers that aren't listed are statistics, and
+// uint64_t.
+static bool is_int(enum poolMemPoolAttr number) {
+    switch (number) {
+#define IS_INT(name, value, type)                                                                  \
+    case name:                                                                                     \
+        return sizeof(type) == sizeof(int);
+        STREAMPOOL_POOL_ATTRIBUTES(IS_INT)
+#undef IS_INT
+    default:
+        return false;
+    }
+}
+
+static uint64_t value_at(enum poolMemPoolAttr number, const void *value) {
+    uint64_t wide;
+    int narrow;
+    if (is_int(number)) {
+        memcpy(&narrow, value, sizeof narrow);
+        return (uint64_t)narrow;
+    }
+    memcpy(&wide, value, sizeof wide);
+    return wide;
+}
+
+static void put_at(enum poolMemPoolAttr number, void *value, uint64_t wide) {
+    int narrow = (int)wide;
+    if (is_int(number))
+        memcpy(value, &narrow, sizeof narrow);
+    else
+        memcpy(value, &wide, sizeof wide);
+}
+
+// --------------------------------------------------------------------------------------- the calls
+
+void sp_attributes_init(struct sp_pool *pool) {
+    for (size_t i = 0; i < ATTRIBUTES; i++)
+        store(pool, &table[i], table[i].initial);
+    atomic_store(&pool->attributes.unfenced_max_set, false);
+    sp_promises_set(pool, poolPromiseNothing);
+    atomic_store(&pool->keep.release_delay, 0);
+}
+
+poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value) {
+    const struct attribute *row = find(attribute);
+    uint64_t number;
+    if (row)
+        number = row->read ? row->read(pool) : load(pool, row);
+    else if (!sp_statistic_read(pool, attribute, &number) &&
+             !sp_survey_gauge(pool, attribute, &number))
+        return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
+    put_at(attribute, value, number);
+    return poolSuccess;
+}
+
+poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                              const void *value) {
+    const struct attribute *row = find(attribute);
+    if (row && row->write)
+        return row->write(pool, value_at(attribute, value));
+    if (row && row->field != NO_FIELD) {
+        store(pool, row, value_at(attribute, value));
+        return poolSuccess;
+    }
+    if (!row && sp_statistic_knows(attribute))
+        return sp_statistic_reset(pool, attribute, value_at(attribute, value));
+    return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute that can be set",
+                   (int)attribute);
+}

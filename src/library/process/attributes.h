@@ -1,0 +1,19 @@
+// Attributes: a table with a row for each, of how a pool keeps it, what a new pool has, and what a
+// change brings about. What each one means is said in the public header, with its type.
+//
+// A new attribute is an enumerator there, a row of STREAMPOOL_POOL_ATTRIBUTES in the public
+// list, a field of struct sp_pool, and a row here; a test fails where one of them is missing.
+#ifndef STREAMPOOL_POOL_ATTRIBUTES_H
+#define STREAMPOOL_POOL_ATTRIBUTES_H
+
+#include "region/pool.h"
+
+// Gives a new pool what CUDA's would have, and our own defaults. With the device's lock held.
+void sp_attributes_init(struct sp_pool *pool);
+
+// `value` points to the attribute's type. Statistics and gauges are attributes, too.
+poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribute, void *value);
+poolError_t sp_attributes_set(struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                              const void *value);
+
+#endif

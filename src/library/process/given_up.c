@@ -1,0 +1,326 @@
+#include "process/given_up.h"
+
+#include "base/number.h"
+#include "order/end.h"
+#include "order/progress.h"
+#include "process/promises.h"
+#include "region/device.h"
+#include "region/figures.h"
+#include "region/lane.h"
+#include "region/segment.h"
+#include "supply/bury.h"
+#include "supply/trim.h"
+
+// --------------------------------------------------------------------------------- what is awaited
+
+enum { COMPLETION, SYNCHRONIZE };
+
+static struct sp_lane *lane_of(const struct sp_tree_node *node) {
+    return SP_CONTAINER_OF(node, struct sp_lane, awaited);
+}
+
+static int compare_lanes(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    const struct sp_lane *left = lane_of(a);
+    const struct sp_lane *right = lane_of(b);
+    int by_slot = sp_compare(left->stream->slot, right->stream->slot);
+    return by_slot
+               ? by_slot
+               : sp_compare_pairs(left->awaits, (uintptr_t)left, right->awaits, (uintptr_t)right);
+}
+
+static int compare_slot(const void *slot, const struct sp_tree_node *node) {
+    return *(const uint32_t *)slot <= lane_of(node)->stream->slot ? -1 : 1;
+}
+
+static struct sp_lane *first_of_slot(const struct sp_tree *tree, uint32_t slot) {
+    const struct sp_tree_node *node = sp_tree_lower_bound(tree, &slot, compare_slot);
+    return node ? lane_of(node) : NULL;
+}
+
+void sp_given_up_init(struct sp_device *device) {
+    sp_list_init(&device->due);
+    device->due_count = 0;
+    sp_tree_init(&device->awaited[COMPLETION], compare_lanes);
+    sp_tree_init(&device->awaited[SYNCHRONIZE], compare_lanes);
+}
+
+// Notes the lowest pending number of each stream in the lanes. False where looking is the only way
+// to find out: nothing of the block is pending any more, or a stream has no lane.
+static bool note_fences(const struct sp_pool *pool, const struct sp_block *block) {
+    bool waits = false;
+    for (uint32_t i = 0; i < block->fences.count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(&block->fences, i);
+        if (sp_pool_knows(pool, fence))
+            continue;
+        struct sp_lane *lane = sp_lane_find(pool, fence.slot);
+        if (!lane)
+            return false;
+        if (lane->awaits == 0 || fence.sequence < lane->awaits)
+            lane->awaits = fence.sequence;
+        waits = true;
+    }
+    return waits;
+}
+
+static bool note_tier(const struct sp_pool *pool, const struct sp_tier *tier) {
+    for (struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b)) {
+        if (!note_fences(pool, b))
+            return false;
+    }
+    return true;
+}
+
+// Notes all fences of the pool. False when it must be looked at again, whatever completes. The
+// pool's lock is held.
+static bool note_all(struct sp_pool *pool) {
+    bool noted = true;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        noted = noted && note_tier(pool, &pool->regions[kind].waiting) &&
+                note_tier(pool, &pool->regions[kind].unfenced);
+        SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+            noted = noted && note_tier(pool, &lane->tiers[kind]) &&
+                    note_tier(pool, &lane->unfenced[kind]);
+        }
+    }
+    return noted;
+}
+
+// ---------------------------------------------- due, waiting, resting: with the device's lock held
+
+static bool is_due(const struct sp_pool *pool) {
+    return !sp_list_empty(&pool->given_up.due);
+}
+
+static void make_due(struct sp_pool *pool) {
+    if (is_due(pool))
+        return;
+    sp_list_push_back(&pool->device->due, &pool->given_up.due);
+    pool->device->due_count++;
+}
+
+static void leave_due(struct sp_pool *pool) {
+    if (!is_due(pool))
+        return;
+    sp_list_remove(&pool->given_up.due);
+    pool->device->due_count--;
+}
+
+// Lanes are added by threads that free what is live, so under the pool's lock; none of these is
+// awaited yet.
+static void stop_waiting(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        if (pool->given_up.waits && lane->awaits != 0)
+            sp_tree_remove(&pool->device->awaited[pool->given_up.awaits_synchronize],
+                           &lane->awaited);
+        lane->awaits = 0;
+    }
+    sp_lock_release(&pool->lock);
+    pool->given_up.waits = false;
+}
+
+// Enters the lanes that wait. Returns whether there is one.
+static bool begin_waiting_locked(struct sp_pool *pool) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+        struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        if (lane->awaits == 0)
+            continue;
+        sp_tree_insert(&pool->device->awaited[pool->given_up.awaits_synchronize], &lane->awaited);
+        pool->given_up.waits = true;
+    }
+    return pool->given_up.waits;
+}
+
+// A pool whose measure of completion is about to change is pinned, and so neither waits nor rests.
+static bool try_to_wait(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->lock);
+    pool->given_up.awaits_synchronize = sp_pool_measure(pool) == sp_progress_is_synchronized;
+    bool noted = note_all(pool);
+    if (noted)
+        begin_waiting_locked(pool);
+    sp_lock_release(&pool->lock);
+    if (!noted)
+        stop_waiting(pool); // what was noted until then
+    return noted;
+}
+
+// Files a pool that was looked at: it is due, waits, or rests. `refused` says that the driver has
+// kept memory that should have gone. A pool in which nothing is used, and that waits for nothing,
+// would otherwise rest for ever.
+static void file(struct sp_pool *pool, bool refused) {
+    bool waits = !refused && !pool->given_up.woken && try_to_wait(pool);
+    if (!waits || (!pool->given_up.waits && !sp_figures_any_used(pool)))
+        make_due(pool);
+}
+
+// Wakes the pools whose lanes wait for numbers that are complete. In each slot the first lane waits
+// for the lowest number.
+static void wake_completed_in(struct sp_tree *tree, bool (*is_complete)(struct sp_fence fence)) {
+    struct sp_lane *lane = first_of_slot(tree, 0);
+    while (lane) {
+        uint32_t slot = lane->stream->slot;
+        bool woken = is_complete((struct sp_fence){slot, lane->awaits});
+        if (woken) {
+            struct sp_pool *pool = lane->pool;
+            stop_waiting(pool);
+            make_due(pool);
+        }
+        lane = first_of_slot(tree, woken ? slot : slot + 1);
+    }
+}
+
+static void wake_completed(struct sp_device *device) {
+    sp_lock_acquire(&device->lock);
+    wake_completed_in(&device->awaited[COMPLETION], sp_progress_is_complete);
+    wake_completed_in(&device->awaited[SYNCHRONIZE], sp_progress_is_synchronized);
+    sp_lock_release(&device->lock);
+}
+
+// Those that wait or rest have memory, and stand in a list that changes under the device's lock.
+static void wake_all(struct sp_device *device) {
+    sp_lock_acquire(&device->lock);
+    SP_LIST_FOR_EACH(link, &device->holders[SP_HOLDERS_GIVEN_UP]) {
+        struct sp_pool *pool = SP_CONTAINER_OF(link, struct sp_pool, listing.holds);
+        stop_waiting(pool);
+        make_due(pool);
+    }
+    sp_lock_release(&device->lock);
+}
+
+void sp_given_up_add_locked(struct sp_pool *pool) {
+    pool->stage = SP_POOL_GIVEN_UP;
+    make_due(pool);
+}
+
+// ------------------------------------------------------------------------------------ taking apart
+
+// No walk finds the pool then, for none stands on it.
+bool sp_given_up_claim_locked(struct sp_pool *pool) {
+    if (pool->stage != SP_POOL_GIVEN_UP || pool->pins > 0)
+        return false;
+    pool->stage = SP_POOL_CLAIMED;
+    pool->given_up.woken = false;
+    stop_waiting(pool);
+    leave_due(pool);
+    sp_device_hide_locked(pool);
+    return true;
+}
+
+// Claims the first pool that is due, after a look at no more than `left` of them. A thread that
+// stands on one of them looks at it when it leaves.
+static struct sp_pool *claim_due(struct sp_device *device, uint32_t *left) {
+    struct sp_pool *claimed = NULL;
+    sp_lock_acquire(&device->lock);
+    while (!claimed && *left > 0 && !sp_list_empty(&device->due)) {
+        struct sp_pool *pool = SP_CONTAINER_OF(device->due.next, struct sp_pool, given_up.due);
+        (*left)--;
+        if (sp_given_up_claim_locked(pool)) {
+            claimed = pool;
+        } else { // behind the others
+            sp_list_remove(&pool->given_up.due);
+            sp_list_push_back(&device->due, &pool->given_up.due);
+        }
+    }
+    sp_lock_release(&device->lock);
+    return claimed;
+}
+
+static void unclaim(struct sp_pool *pool, bool refused) {
+    sp_lock_acquire(&pool->device->lock);
+    pool->stage = SP_POOL_GIVEN_UP;
+    sp_device_show_given_up_locked(pool);
+    file(pool, refused);
+    sp_lock_release(&pool->device->lock);
+}
+
+void sp_given_up_dispose(struct sp_pool *pool) {
+    sp_promises_set(pool, poolPromiseNothing);
+    sp_bury_at_end(pool);
+    sp_segment_close_all(pool);
+    sp_lane_free_all(pool);
+    sp_device_give_struct(pool);
+}
+
+// Takes a claimed pool apart, or puts it back. Another thread's last free finds the pool claimed
+// and leaves it to this one, so look again when it became empty meanwhile.
+static void take_apart(struct sp_pool *pool) {
+    struct sp_device *device = pool->device;
+    bool was_live = sp_figures_any_used(pool);
+    CUresult error = sp_trim_to(pool, 0);
+    if (!sp_figures_any_used(pool) && sp_load_relaxed(&pool->reserved) == 0) {
+        bool promised = (sp_pool_promises(pool) & poolPromiseStreamDestroy) != 0;
+        atomic_fetch_sub(&device->given_up, 1);
+        sp_given_up_dispose(pool);
+        if (promised)
+            sp_promises_end();
+        return;
+    }
+    unclaim(pool, error != CUDA_SUCCESS);
+    if (was_live && !sp_figures_any_used(pool))
+        sp_given_up_reap_pool(device, pool);
+}
+
+// Has the next thread that looks for pools that are due look at this one, whatever it waits for.
+static void look_later_locked(struct sp_pool *pool) {
+    if (pool->stage != SP_POOL_GIVEN_UP)
+        return;
+    stop_waiting(pool);
+    make_due(pool);
+}
+
+// A pool on which a walk stands can't be claimed. Nothing wakes one that has become empty, so it is
+// left to threads that come later.
+void sp_given_up_reap_pool(struct sp_device *device, struct sp_pool *pool) {
+    sp_lock_acquire(&device->lock);
+    bool claimed = sp_given_up_claim_locked(pool);
+    if (!claimed)
+        look_later_locked(pool);
+    sp_lock_release(&device->lock);
+    if (claimed)
+        take_apart(pool);
+}
+
+void sp_given_up_wake(struct sp_device *device, struct sp_pool *pool) {
+    sp_lock_acquire(&device->lock);
+    pool->given_up.woken = true;
+    look_later_locked(pool);
+    sp_lock_release(&device->lock);
+}
+
+static bool is_of_given_up(const struct sp_chore *chore) {
+    const struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, later.chore);
+    return atomic_load(&pool->destroyed);
+}
+
+// A pool's struct is never freed, so the chore may be looked at, whichever pool has the struct by
+// then.
+void sp_given_up_await_worker(void) {
+    sp_worker_await(is_of_given_up);
+}
+
+static void reap_due(struct sp_device *device) {
+    sp_lock_acquire(&device->lock);
+    uint32_t left = device->due_count;
+    sp_lock_release(&device->lock);
+    for (struct sp_pool *pool = claim_due(device, &left); pool; pool = claim_due(device, &left))
+        take_apart(pool);
+    if (sp_load_acquire(&device->given_up) > 0)
+        sp_given_up_await_worker();
+}
+
+void sp_given_up_reap(struct sp_device *device) {
+    if (sp_load_acquire(&device->given_up) == 0)
+        return;
+    sp_end_gone_contexts(NULL);
+    wake_completed(device);
+    reap_due(device);
+}
+
+void sp_given_up_reap_all(struct sp_device *device) {
+    if (sp_load_acquire(&device->given_up) == 0)
+        return;
+    wake_all(device);
+    reap_due(device);
+}

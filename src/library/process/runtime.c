@@ -1,0 +1,104 @@
+#include "process/runtime.h"
+
+#include "base/options.h"
+#include "order/registry.h"
+#include "process/given_up.h"
+#include "process/life.h"
+#include "process/reclaim.h"
+
+_Atomic bool sp_runtime_started;
+
+static struct sp_lock start_lock;
+
+// ------------------------------------------------------------------------------------------- start
+
+static poolError_t describe_load_failure(CUresult error) {
+    poolError_t code = error == CUDA_ERROR_NOT_FOUND || error == CUDA_ERROR_NOT_SUPPORTED
+                           ? poolErrorInsufficientDriver
+                           : sp_error_of(error);
+    return sp_fail(code, "%s", sp_driver_problem());
+}
+
+static CUresult count_devices(void) {
+    CUresult error = sp_driver_count_devices(&sp_device_count);
+    if (sp_device_count > SP_MAX_DEVICES)
+        sp_device_count = SP_MAX_DEVICES;
+    return error;
+}
+
+static poolError_t start_locked(void) {
+    const struct sp_driver *driver;
+    if (sp_load_relaxed(&sp_runtime_started))
+        return poolSuccess;
+    CUresult error = sp_driver_load(&driver);
+    if (error != CUDA_SUCCESS)
+        return describe_load_failure(error);
+    error = count_devices();
+    if (error != CUDA_SUCCESS)
+        return sp_fail_driver(error, "counting the devices");
+    if (sp_device_count == 0)
+        return sp_fail(poolErrorNoDevice, "the driver has no device");
+    sp_biased_locks_enable();
+    sp_fork_clear_in_child(&sp_runtime_started);
+    sp_store_release(&sp_runtime_started, true);
+    return poolSuccess;
+}
+
+poolError_t sp_runtime_start(void) {
+    if (sp_fork_is_child())
+        return sp_fail(
+            poolErrorInitializationError,
+            "this process was forked from one that uses the device, which a child can't do");
+    sp_lock_acquire(&start_lock);
+    poolError_t error = start_locked();
+    sp_lock_release(&start_lock);
+    return error;
+}
+
+// ----------------------------------------------------------------------------------------- devices
+
+static poolError_t describe_open_failure(int ordinal, CUresult error) {
+    if (error != CUDA_ERROR_NOT_SUPPORTED)
+        return sp_fail_driver(error, "opening the device");
+    return sp_fail(poolErrorNotSupported,
+                   "device %d has no virtual memory management "
+                   "(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0), which every "
+                   "pool is built on",
+                   ordinal);
+}
+
+static poolError_t make_default_pool(struct sp_device *device, int ordinal) {
+    struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
+                                     .location = {poolMemLocationTypeDevice, ordinal}};
+    poolError_t error = sp_life_create(device, &props, &device->default_pool);
+    if (error == poolSuccess)
+        sp_store_release(&device->current, device->default_pool);
+    return error;
+}
+
+static poolError_t open_locked(struct sp_device *device, int ordinal) {
+    if (sp_load_relaxed(&device->open))
+        return poolSuccess;
+    CUresult error = sp_vmm_device_open(ordinal, &device->vmm);
+    if (error != CUDA_SUCCESS)
+        return describe_open_failure(ordinal, error);
+    sp_device_init(device);
+    sp_given_up_init(device);
+    sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);
+    poolError_t made = make_default_pool(device, ordinal);
+    if (made == poolSuccess)
+        sp_store_release(&device->open, true);
+    return made;
+}
+
+poolError_t sp_runtime_open(int ordinal, struct sp_device **device) {
+    if (!sp_device_exists(ordinal))
+        return sp_fail(poolErrorInvalidValue, "there is no device %d", ordinal);
+    *device = &sp_devices[ordinal];
+    if (sp_load_acquire(&(*device)->open))
+        return poolSuccess;
+    sp_lock_acquire(&(*device)->open_lock);
+    poolError_t error = open_locked(*device, ordinal);
+    sp_lock_release(&(*device)->open_lock);
+    return error;
+}

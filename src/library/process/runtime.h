@@ -1,0 +1,25 @@
+// The process: the driver is loaded, and a device is opened at its first use.
+//
+// The runtime is started by the first call that needs it, and never stopped: at exit the driver
+// takes its memory back by itself, and code that runs then must not touch it. A forked child finds
+// the runtime unusable.
+#ifndef STREAMPOOL_PROCESS_RUNTIME_H
+#define STREAMPOOL_PROCESS_RUNTIME_H
+
+#include "base/fork.h"
+#include "region/device.h"
+
+extern _Atomic bool sp_runtime_started; // never in a forked child
+
+// Loads the driver, counts the devices.
+poolError_t sp_runtime_start(void);
+
+// To be called first by every API call that needs the driver.
+static inline poolError_t sp_runtime_enter(void) {
+    return SP_LIKELY(sp_load_acquire(&sp_runtime_started)) ? poolSuccess : sp_runtime_start();
+}
+
+// An open device. poolErrorInvalidValue for an ordinal that there isn't.
+poolError_t sp_runtime_open(int ordinal, struct sp_device **device);
+
+#endif

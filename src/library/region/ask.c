@@ -1,0 +1,34 @@
+#include "region/ask.h"
+
+#include "order/context.h"
+#include "order/poll.h"
+#include "order/silent.h"
+#include "region/lane.h"
+#include "region/unfenced.h"
+
+// A stream of the context that has freed memory of which the legacy stream alone would tell, or
+// null.
+static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, uint64_t id) {
+    struct sp_stream *found = NULL;
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        if (sp_unfenced_holds_back(lane) && sp_silent_is_seen_by_legacy(lane->stream) &&
+            sp_stream_is_of(lane->stream, context, id))
+            found = lane->stream;
+    }
+    sp_lock_release(&pool->lock);
+    return found;
+}
+
+CUresult sp_pool_ask_current_context(struct sp_pool *pool) {
+    CUcontext context = NULL;
+    uint64_t id;
+    CUresult error = sp_poll_current_context();
+    if (error != CUDA_SUCCESS || !sp_pool_may_ask(pool))
+        return error;
+    error = sp_context_current(&context, &id);
+    struct sp_stream *silent =
+        error == CUDA_SUCCESS && context ? silent_stream(pool, context, id) : NULL;
+    return silent ? sp_silent_ask_legacy(silent) : error;
+}

@@ -1,0 +1,107 @@
+#include "region/at_hand.h"
+
+#include "order/slot.h"
+#include "region/figures.h"
+#include "region/lane.h"
+#include "region/request.h"
+
+// ----------------------------------------------------------------------------------------- account
+
+void sp_at_hand_return(struct sp_lane *lane, uint64_t bytes) {
+    sp_biased_acquire(&lane->lock);
+    sp_at_hand_return_locked(lane, bytes);
+    sp_biased_release(&lane->lock);
+}
+
+void sp_at_hand_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes) {
+    sp_biased_acquire(&lane->lock);
+    bool covered = sp_at_hand_use_locked(lane, bytes);
+    sp_biased_release(&lane->lock);
+    if (!covered)
+        sp_figures_cover(pool, lane);
+}
+
+// ------------------------------------------------------------------------------------------- slabs
+
+// Nothing of the streams that returned blocks of the slab is pending.
+SP_COLD static bool is_return_complete(struct sp_lane *lane, struct sp_slab *slab) {
+    sp_fence_set_prune(&slab->foreign, sp_pool_measure(lane->pool));
+    return sp_fence_set_empty(&slab->foreign);
+}
+
+// Nothing of other streams is pending on the slab's free blocks, nor of those that had its pages
+// before.
+static bool is_of_owner_alone(struct sp_lane *lane, struct sp_slab *slab) {
+    struct sp_fence_set *before = &slab->run->fences;
+    sp_fence_set_prune(before, sp_pool_measure(lane->pool));
+    bool of_owner = before->count == 0 ||
+                    (before->count == 1 && sp_fence_set_at(before, 0)->slot == lane->stream->slot);
+    return of_owner && is_return_complete(lane, slab);
+}
+
+// The first slab of the class with a free block that the flags allow.
+static struct sp_slab *usable_slab_locked(struct sp_lane *lane, unsigned class_index,
+                                          unsigned int flags) {
+    SP_LIST_FOR_EACH(link, &lane->slabs[class_index]) {
+        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, link);
+        if (!(flags & poolMallocSameStreamOnly) || is_of_owner_alone(lane, slab))
+            return slab;
+    }
+    return NULL;
+}
+
+// An action that is owed for memory of a slab is owed for each of its blocks until it is done. So
+// it is told by the slab's last number, as if the lane's stream had freed a block there just now.
+void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                 const struct sp_fence_set *fences) {
+    if (!sp_stream_acts(lane->stream) ||
+        sp_action_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
+        return;
+    slab->last_sequence = sp_progress_number(lane->stream);
+    sp_raise(&lane->stream->freed, slab->last_sequence);
+}
+
+static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {
+    sp_slot_note_acquired(lane->stream, &slab->foreign);
+    sp_at_hand_note_debt_locked(lane, slab, &slab->foreign);
+    bool listed = sp_slab_has_free(slab);
+    sp_slab_accept_returned(slab);
+    sp_list_remove(&slab->returned_link);
+    if (!listed)
+        sp_list_push_front(&lane->slabs[slab->class_index], &slab->link);
+}
+
+// Takes back what other streams returned to the lane's slabs of the class, where that has completed
+// by now or the lane's stream runs after it. The slab keeps the fences that are pending: whoever
+// gets its run needs them.
+static void accept_returned_locked(struct sp_lane *lane, unsigned class_index) {
+    struct sp_request request;
+    if (sp_list_empty(&lane->returned_slabs[class_index]))
+        return;
+    sp_request_open(&request, lane->pool, lane, SP_REGION_PAGES, 0, poolMallocDefault);
+    SP_LIST_FOR_EACH_SAFE(link, &lane->returned_slabs[class_index]) {
+        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, returned_link);
+        if (is_return_complete(lane, slab) ||
+            sp_request_rule(&request, &slab->foreign) <= request.reach)
+            accept_locked(lane, slab);
+    }
+    sp_request_close(&request);
+}
+
+SP_COLD struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsigned class_index,
+                                                    unsigned int flags) {
+    struct sp_slab *slab = usable_slab_locked(lane, class_index, flags);
+    if (slab)
+        return slab;
+    accept_returned_locked(lane, class_index);
+    return usable_slab_locked(lane, class_index, flags);
+}
+
+SP_COLD bool sp_at_hand_give_up_locked(struct sp_slab *slab) {
+    if (sp_list_empty(&slab->link))
+        return false;
+    sp_list_remove(&slab->link);
+    sp_list_remove(&slab->returned_link);
+    sp_list_remove(&slab->owned_link);
+    return true;
+}

@@ -1,0 +1,236 @@
+// The common pair, whole: an allocation that the stream's lane has at hand, and the free of one
+// back to where it came from. One critical section of the lane each, on lines that its thread alone
+// writes; no driver call, no host memory, no division.
+//
+// An allocation that finds nothing at hand goes on in malloc.c. A free by the lane's own stream is
+// put back here, always; what follows from it is left to free.c, behind the lane's lock. It looks
+// at everything under that lock, which is what a double free is told by.
+#ifndef STREAMPOOL_REGION_AT_HAND_H
+#define STREAMPOOL_REGION_AT_HAND_H
+
+#include "base/atomic.h"
+#include "base/checked.h"
+#include "order/action.h"
+#include "order/identity.h"
+#include "region/figures.h"
+#include "region/owner.h"
+#include "region/quick.h"
+#include "region/unfenced.h"
+
+// ----------------------------------------------------------------------------------------- account
+
+// With the lane's lock held: so much more was allocated on it. False when the allowance doesn't
+// cover that: then sp_figures_cover() is to follow, without the lock. The block is live by then, so
+// its pool stays.
+static inline bool sp_at_hand_use_locked(struct sp_lane *lane, uint64_t bytes) {
+    uint64_t used = sp_load_relaxed(&lane->used) + bytes;
+    sp_store_relaxed(&lane->used, used);
+    return used <= sp_load_relaxed(&lane->allowance);
+}
+
+// With the lane's lock held, as the last thing that a free does with the pool but to look whether
+// that was given up: then it may be taken apart right after.
+static inline void sp_at_hand_return_locked(struct sp_lane *lane, uint64_t bytes) {
+    sp_store_relaxed(&lane->used, sp_load_relaxed(&lane->used) - bytes);
+}
+
+// Each in a critical section of its own.
+void sp_at_hand_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes);
+void sp_at_hand_return(struct sp_lane *lane, uint64_t bytes);
+
+// ------------------------------------------------------------------------------------------ malloc
+
+// A slab of the class with a free block that the flags allow: one behind the first, or one with
+// blocks that other streams returned. Null when there is none.
+struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsigned class_index,
+                                            unsigned int flags);
+
+// Has an action that is owed for memory of a slab owed for each of its blocks until it is done: the
+// slab gets a last number, as if the lane's stream had freed a block there just now.
+void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                 const struct sp_fence_set *fences);
+
+static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t size) {
+    uint64_t address = sp_slab_take(slab, size);
+    if (SP_UNLIKELY(!sp_slab_has_free(slab)))
+        sp_list_remove(&slab->link);
+    return address;
+}
+
+// `freed`, where the caller wants it, is the last number under which the lane's stream freed what
+// is taken.
+static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags,
+                                            uint64_t *freed) {
+    unsigned class_index = sp_slab_class_of(size);
+    struct sp_list *slabs = &lane->slabs[class_index];
+    struct sp_slab *slab = SP_CONTAINER_OF(slabs->next, struct sp_slab, link);
+    if (SP_UNLIKELY(slabs->next == slabs || flags & poolMallocSameStreamOnly))
+        slab = sp_at_hand_find_slab_locked(lane, class_index, flags);
+    if (SP_UNLIKELY(!slab))
+        return 0;
+    if (freed)
+        *freed = slab->last_sequence;
+    return sp_take_from_slab_locked(slab, size);
+}
+
+static inline uint64_t sp_rounded_large(size_t size) {
+    return size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
+}
+
+static inline uint64_t sp_hand_out(struct sp_lane *lane, struct sp_block *block, size_t size) {
+    block->requested = size;
+    sp_store_relaxed(&block->account, lane);
+    sp_block_set_state(block, SP_BLOCK_LIVE);
+    return block->address;
+}
+
+// From the lane's quick list; 0 when there is none of the size. It may be one that can't even be
+// rounded.
+static inline uint64_t sp_take_quick_locked(struct sp_lane *lane, size_t size, uint64_t *freed) {
+    if (SP_UNLIKELY(size > SIZE_MAX / 2))
+        return 0;
+    struct sp_block *block = sp_quick_take(lane, sp_rounded_large(size));
+    if (!block)
+        return 0;
+    if (freed)
+        *freed = sp_fence_set_at(&block->fences, 0)->sequence;
+    return sp_hand_out(lane, block, size);
+}
+
+static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
+    sp_store_relaxed(&lane->hits, sp_load_relaxed(&lane->hits) + 1);
+}
+
+// Takes what the lane has at hand, and counts it. 0 when the lane has nothing, or isn't there yet.
+static SP_HOT uint64_t sp_at_hand_take(struct sp_pool *pool, const struct sp_stream *stream,
+                                       size_t size, unsigned int flags, uint64_t *freed) {
+    struct sp_lane *lane = sp_lane_find(pool, stream->slot);
+    uint64_t address = 0;
+    bool covered = true;
+    if (SP_UNLIKELY(!lane))
+        return 0;
+    sp_biased_acquire(&lane->lock);
+    if (SP_LIKELY(sp_lane_is(lane, pool, stream)))
+        address = size <= SP_SMALL_MAX ? sp_take_small_locked(lane, size, flags, freed)
+                                       : sp_take_quick_locked(lane, size, freed);
+    if (SP_LIKELY(address)) {
+        sp_lane_count_hit_locked(lane);
+        covered = sp_at_hand_use_locked(lane, size);
+    }
+    sp_biased_release(&lane->lock);
+    if (SP_UNLIKELY(!covered))
+        sp_figures_cover(pool, lane);
+    return address;
+}
+
+// A lane that has the stream's memory at hand may be one of the struct's next pool. With a block of
+// it live that pool stays, so its handle can be looked at.
+static inline bool sp_at_hand_is_another_now(const struct sp_pool *pool, poolMemPool_t handle) {
+    return sp_load_acquire(&pool->handle) != handle;
+}
+
+// -------------------------------------------------------------------------------------------- free
+
+struct sp_put {
+    unsigned left;
+    uint64_t requested; // by the program, of the block
+};
+
+// Counts bytes that no event stands behind yet.
+static inline unsigned sp_lane_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
+                                                  uint64_t bytes) {
+    uint64_t unfenced = sp_load_relaxed(&lane->unfenced_bytes) + bytes;
+    if (SP_UNLIKELY(sp_load_relaxed(&lane->unfenced_sequence) != sequence ||
+                    unfenced > sp_load_relaxed(&lane->unfenced_most)))
+        return sp_unfenced_count_late_locked(lane, sequence, bytes);
+    sp_store_relaxed(&lane->unfenced_bytes, unfenced);
+    return 0;
+}
+
+// Unlinks an empty slab whose class has another one to allocate from.
+bool sp_at_hand_give_up_locked(struct sp_slab *slab);
+static inline unsigned sp_slab_left_locked(const struct sp_lane *lane, struct sp_slab *slab) {
+    const struct sp_list *slabs = &lane->slabs[slab->class_index];
+    if (slab->live != 0 || slabs->next == slabs->prev)
+        return 0;
+    return sp_at_hand_give_up_locked(slab) ? SP_LEFT_SLAB : 0;
+}
+
+// A slab that is left empty counts whole once under each number, however often its stream uses it
+// again; one that is given up in any case, for its stream has it no more. Any other free counts the
+// block. Of two numbers that are equal in the bits that are kept one has long had an event behind
+// it.
+static inline uint32_t sp_slab_counts_locked(struct sp_slab *slab, unsigned left,
+                                             uint64_t sequence) {
+    bool is_counted = slab->counted_under == (uint32_t)sequence;
+    if (SP_LIKELY(slab->live != 0 || (!left && is_counted)))
+        return sp_size_classes[slab->class_index].block_size;
+    slab->counted_under = (uint32_t)sequence;
+    return sp_slab_bytes(slab);
+}
+
+// Puts a live block back into its slab.
+static inline uint32_t sp_slab_put_back_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                               uint16_t index) {
+    if (SP_UNLIKELY(!sp_slab_has_free(slab)))
+        sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
+    return sp_slab_put(slab, index);
+}
+
+static SP_HOT struct sp_put sp_put_small_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                                uint64_t address, uint64_t sequence) {
+    uint16_t index = SP_LIKELY(slab->owner == lane) ? sp_slab_find(slab, address) : SP_SLAB_END;
+    if (SP_UNLIKELY(index == SP_SLAB_END))
+        return (struct sp_put){.left = SP_LEFT_ALL};
+    struct sp_put put = {.requested = sp_slab_put_back_locked(lane, slab, index)};
+    if (slab->last_sequence < sequence)
+        slab->last_sequence = sequence; // a late caller may bring an older number
+    put.left = sp_slab_left_locked(lane, slab);
+    put.left |=
+        sp_lane_count_freed_locked(lane, sequence, sp_slab_counts_locked(slab, put.left, sequence));
+    return put;
+}
+
+static SP_HOT struct sp_put sp_put_large_locked(struct sp_lane *lane, struct sp_block *block,
+                                                uint64_t address, uint64_t sequence) {
+    uint32_t slot = lane->stream->slot;
+    if (SP_UNLIKELY(block->address != address || !sp_block_is_live_of(block, lane)))
+        return (struct sp_put){.left = SP_LEFT_ALL};
+    struct sp_put put = {.requested = block->requested};
+    put.left = sp_lane_count_freed_locked(lane, sequence, block->size);
+    if (SP_UNLIKELY(!sp_fence_set_is_of(&block->fences, slot) || !sp_quick_put(lane, block))) {
+        sp_block_set_state(block, SP_BLOCK_BUSY);
+        put.left |= SP_LEFT_FILE;
+        return put;
+    }
+    sp_fence_set_advance(&block->fences, slot, sequence);
+    return put;
+}
+
+// Puts what the lane's own stream frees back to where it came from. A free that records is noted by
+// its record, and any other before another thread can find the memory.
+static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_t owner,
+                                                  uint64_t address, uint64_t sequence) {
+    struct sp_slab *slab = sp_owner_slab(owner);
+    struct sp_put put =
+        slab ? sp_put_small_locked(lane, slab, address, sequence)
+             : sp_put_large_locked(lane, (struct sp_block *)owner, address, sequence);
+    if (SP_UNLIKELY(sp_load_relaxed(&lane->stream->freed) < sequence) &&
+        !(put.left & (SP_LEFT_RECORD | SP_LEFT_ALL)))
+        sp_raise(&lane->stream->freed, sequence);
+    if (SP_LIKELY(!(put.left & (SP_LEFT_WITH_POOL | SP_LEFT_ALL))))
+        sp_at_hand_return_locked(lane, put.requested);
+    return put;
+}
+
+// The lane that a free on a stream puts an address's block back into with no more ado, and the
+// number of the free: that of an identified stream that allocated the block itself. Null: another
+// stream's, or none.
+static SP_HOT struct sp_lane *sp_at_hand_lane(uintptr_t owner, const struct sp_stream *stream,
+                                              uint64_t *sequence) {
+    struct sp_lane *lane = sp_owner_lane(owner);
+    *sequence = sp_load_acquire(&stream->sequence);
+    return SP_LIKELY(lane && sp_load_relaxed(&lane->puts) == stream) ? lane : NULL;
+}
+
+#endif

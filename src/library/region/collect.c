@@ -1,0 +1,230 @@
+#include "region/collect.h"
+
+#include "region/lane.h"
+#include "region/loan.h"
+#include "region/owner.h"
+#include "region/quick.h"
+#include "region/settle.h"
+
+void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
+    while (blocks) {
+        struct sp_block *next = blocks->quick_next;
+        blocks->quick_next = NULL;
+        if (sp_loan_is_stitched(blocks))
+            sp_loan_end(pool, blocks);
+        else
+            insert(pool, blocks);
+        blocks = next;
+    }
+}
+
+void sp_collect_file(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert) {
+    if (!blocks)
+        return;
+    sp_lock_acquire(&pool->lock);
+    sp_collect_file_locked(pool, blocks, insert);
+    sp_lock_release(&pool->lock);
+}
+
+// Takes blocks from the front of a bin, up to so many. Returns where the list of them ends.
+static struct sp_block **detach_front(struct sp_quick_bin *bin, struct sp_block **list,
+                                      unsigned *left) {
+    *list = bin->head;
+    while (*list && *left > 0) {
+        list = &(*list)->quick_next;
+        (*left)--;
+    }
+    bin->head = *list;
+    *list = NULL;
+    return list;
+}
+
+struct sp_block *sp_collect_detach_locked(struct sp_lane *lane) {
+    struct sp_block *blocks = NULL;
+    struct sp_block **end = &blocks;
+    unsigned left = SP_DETACHED_AT_ONCE;
+    while (lane->quick_used && left > 0) {
+        unsigned index = sp_log2_floor(lane->quick_used);
+        end = detach_front(&lane->quick[index], end, &left);
+        if (!lane->quick[index].head)
+            lane->quick_used &= ~(1u << index);
+    }
+    return blocks;
+}
+
+struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t size) {
+    unsigned index = sp_quick_index(size);
+    struct sp_block *blocks = NULL;
+    unsigned left = SP_DETACHED_AT_ONCE;
+    if (sp_quick_has_room(lane, size))
+        return NULL;
+    detach_front(&lane->quick[index], &blocks, &left);
+    if (!lane->quick[index].head)
+        lane->quick_used &= ~(1u << index);
+    return blocks;
+}
+
+// Takes some of the blocks that stand in a bin behind so many others.
+static struct sp_block *detach_behind(struct sp_quick_bin *bin) {
+    struct sp_block **list = &bin->head;
+    struct sp_block *blocks = NULL;
+    unsigned left = SP_DETACHED_AT_ONCE;
+    for (unsigned kept = 0; *list && kept < SP_QUICK_KEPT; kept++)
+        list = &(*list)->quick_next;
+    struct sp_quick_bin behind = {.head = *list};
+    detach_front(&behind, &blocks, &left);
+    *list = behind.head;
+    return blocks;
+}
+
+static struct sp_block *detach_surplus_locked(struct sp_lane *lane) {
+    struct sp_block *blocks = NULL;
+    for (uint32_t used = lane->quick_used; used && !blocks; used &= used - 1)
+        blocks = detach_behind(&lane->quick[sp_lowest_bit(used)]);
+    return blocks;
+}
+
+void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool,
+                        const struct sp_stream *stream) {
+    struct sp_block *blocks;
+    do {
+        sp_biased_acquire(&lane->lock);
+        blocks = sp_lane_is(lane, pool, stream) ? detach_surplus_locked(lane) : NULL;
+        sp_biased_release(&lane->lock);
+        sp_collect_file(pool, blocks, sp_settle_insert);
+    } while (blocks);
+}
+
+// Blocks that are in no list are seen by nobody, so there are never many.
+static bool flush_part(struct sp_lane *lane, sp_settle_how *insert) {
+    sp_biased_acquire(&lane->lock);
+    struct sp_block *blocks = sp_collect_detach_locked(lane);
+    bool whole = lane->quick_used == 0;
+    sp_biased_release(&lane->lock);
+    sp_collect_file(lane->pool, blocks, insert);
+    return whole;
+}
+
+void sp_collect_quick(struct sp_lane *lane, sp_settle_how *insert) {
+    while (!flush_part(lane, insert))
+        ;
+}
+
+// ------------------------------------------------------------------------------------------- slabs
+
+// The run carries what the slab was last used at. There is room for it: a live block has one free
+// place, and the join of the others is made first, so it fails before anything is changed.
+static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
+    struct sp_fence fence = {lane->stream->slot, slab->last_sequence};
+    if (!sp_fence_set_join(&slab->run->fences, &slab->foreign) ||
+        !sp_fence_set_reserve(&slab->run->fences, 1))
+        return false;
+    if (slab->last_sequence != 0)
+        sp_fence_set_add(&slab->run->fences, fence);
+    sp_fence_set_prune(&slab->run->fences, sp_pool_measure(lane->pool));
+    return true;
+}
+
+static void relink(struct sp_lane *lane, struct sp_slab *slab) {
+    sp_biased_acquire(&lane->lock);
+    sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
+    if (sp_slab_has_free(slab))
+        sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
+    if (slab->returned > 0)
+        sp_list_push_back(&lane->returned_slabs[slab->class_index], &slab->returned_link);
+    sp_biased_release(&lane->lock);
+}
+
+void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab) {
+    struct sp_block *run = slab->run;
+    if (!stamp_run(lane, slab)) {
+        relink(lane, slab);
+        return;
+    }
+    sp_owner_set_run(run, NULL);
+    sp_block_set_live(run);                    // in nobody's account
+    atomic_thread_fence(memory_order_release); // before it is a large block to anybody
+    run->is_run = false;
+    sp_slab_destroy(slab);
+    sp_lock_acquire(&pool->lock);
+    sp_settle_insert(pool, run);
+    sp_lock_release(&pool->lock);
+}
+
+// Unlinks the empty slabs of a lane. What was returned to an empty slab needs no separate wait: its
+// fences go along with the run.
+static void detach_empty_slabs_locked(struct sp_lane *lane, struct sp_list *empty) {
+    SP_LIST_FOR_EACH_SAFE(link, &lane->owned_slabs) {
+        struct sp_slab *slab = SP_CONTAINER_OF(link, struct sp_slab, owned_link);
+        if (slab->live != 0)
+            continue;
+        sp_list_remove(&slab->link);
+        sp_list_remove(&slab->returned_link);
+        sp_list_remove(&slab->owned_link);
+        sp_list_push_back(empty, &slab->owned_link);
+    }
+}
+
+static void collect_slabs(struct sp_lane *lane) {
+    struct sp_list empty;
+    sp_list_init(&empty);
+    sp_biased_acquire(&lane->lock);
+    detach_empty_slabs_locked(lane, &empty);
+    sp_biased_release(&lane->lock);
+    while (!sp_list_empty(&empty)) {
+        struct sp_slab *slab =
+            SP_CONTAINER_OF(sp_list_pop_front(&empty), struct sp_slab, owned_link);
+        sp_collect_slab(lane->pool, lane, slab);
+    }
+}
+
+// Lanes are only ever added at the end, and freed with the pool, so the walk needs the lock for
+// each step alone.
+static struct sp_lane *next_lane(struct sp_pool *pool, const struct sp_lane *lane) {
+    sp_lock_acquire(&pool->lock);
+    const struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
+    struct sp_lane *found =
+        next == &pool->lanes.list ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
+    sp_lock_release(&pool->lock);
+    return found;
+}
+
+bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {
+    struct sp_lane *lane = *at ? *at : next_lane(pool, NULL);
+    for (; lane; lane = next_lane(pool, lane)) {
+        *at = lane;
+        if (!flush_part(lane, sp_settle_insert))
+            return false;
+        collect_slabs(lane);
+    }
+    return true;
+}
+
+static struct sp_lane *lane_in_turn(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->lock);
+    struct sp_list *link = pool->lanes.in_turn ? pool->lanes.in_turn->next : pool->lanes.list.next;
+    if (link == &pool->lanes.list)
+        link = pool->lanes.list.next; // there is one: that of the stream which asks
+    pool->lanes.in_turn = link;
+    sp_lock_release(&pool->lock);
+    return SP_CONTAINER_OF(link, struct sp_lane, link);
+}
+
+bool sp_collect_some(struct sp_pool *pool) {
+    bool whole = true;
+    for (int i = 0; i < SP_LANES_IN_TURN; i++) {
+        struct sp_lane *lane = lane_in_turn(pool);
+        whole = flush_part(lane, sp_settle_insert) && whole;
+        collect_slabs(lane);
+    }
+    return whole;
+}
+
+void sp_collect_all(struct sp_pool *pool) {
+    struct sp_lane *at = NULL;
+    while (!sp_collect_part(pool, &at))
+        ;
+    sp_lock_acquire(&pool->lock);
+    sp_settle_all(pool);
+    sp_lock_release(&pool->lock);
+}

@@ -1,0 +1,42 @@
+// From the lanes back to the regions: quick lists, and slabs in which nothing is live.
+#ifndef STREAMPOOL_REGION_COLLECT_H
+#define STREAMPOOL_REGION_COLLECT_H
+
+#include "region/settle.h"
+
+// Puts what the lanes hold free (quick lists, slabs with no live block) back into the regions, and
+// settles these, so that who takes the map lock next has little to settle while others wait for it.
+// Takes each lane's lock in turn.
+void sp_collect_all(struct sp_pool *pool);
+
+// Puts it back up to a pause, from the lane on that an earlier call has left in `at`, at first
+// null; or of a few of many lanes, by turns, for a lane of the pool, whose caller keeps it. True
+// when that was all that these have.
+bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at);
+bool sp_collect_some(struct sp_pool *pool);
+
+// Puts the quick lists of one lane back into the regions.
+void sp_collect_quick(struct sp_lane *lane, sp_settle_how *insert);
+
+// Takes blocks out of the quick lists, with the lane's lock held: a chain of cached blocks, linked
+// by quick_next. It is so many at most, for which nobody waits long; quick_used tells whether there
+// are more. The second takes those of another size that stand in the way of a block of this one.
+enum { SP_DETACHED_AT_ONCE = 256 };
+struct sp_block *sp_collect_detach_locked(struct sp_lane *lane);
+struct sp_block *sp_collect_detach_other_locked(struct sp_lane *lane, uint64_t size);
+
+// A quick list keeps so many blocks, for who frees more than that looks at each of them again
+// before his next miss is served; the oldest go to the tiers. With no lock held, and the lane may
+// be another's by now.
+enum { SP_QUICK_KEPT = 2048 };
+void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool, const struct sp_stream *stream);
+
+// Puts such a chain, or none, into the regions. The second with the pool's lock held.
+void sp_collect_file(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert);
+void sp_collect_file_locked(struct sp_pool *pool, struct sp_block *blocks, sp_settle_how *insert);
+
+// Gives the run of an empty slab, unlinked from its lane, back to its region, with the fences of
+// the slab.
+void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab);
+
+#endif

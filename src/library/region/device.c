@@ -1,0 +1,124 @@
+#include "region/device.h"
+
+struct sp_device sp_devices[SP_MAX_DEVICES];
+int sp_device_count;
+
+void sp_device_init(struct sp_device *device) {
+    sp_list_init(&device->pools);
+    sp_list_init(&device->spare_pools);
+    sp_list_init(&device->holders[SP_HOLDERS_IN_USE]);
+    sp_list_init(&device->holders[SP_HOLDERS_GIVEN_UP]);
+}
+
+bool sp_device_exists(int ordinal) {
+    return ordinal >= 0 && ordinal < sp_device_count;
+}
+
+struct sp_device *sp_device_next(const struct sp_device *device) {
+    int ordinal = device ? (int)(device - sp_devices) + 1 : 0;
+    while (ordinal < sp_device_count && !sp_load_acquire(&sp_devices[ordinal].open))
+        ordinal++;
+    return ordinal < sp_device_count ? &sp_devices[ordinal] : NULL;
+}
+
+void sp_device_give_struct(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->device->lock);
+    pool->stage = SP_POOL_SPARE;
+    sp_list_remove(&pool->listing.link);
+    sp_list_push_front(&pool->device->spare_pools, &pool->listing.link);
+    sp_lock_release(&pool->device->lock);
+}
+
+// --------------------------------------------------------------------------- the pools of a device
+// A pool is in the list of those that have memory from its first byte on. It is taken out when a
+// walk leaves it and finds that it has none; so no walk loses its place, and one pool in ten
+// thousand that has memory is found without a look at the others.
+
+static struct sp_pool *holder_of(struct sp_list *link) {
+    return SP_CONTAINER_OF(link, struct sp_pool, listing.holds);
+}
+
+static bool holds_nothing(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->reserved) == 0 && !sp_pool_has_zombies(pool);
+}
+
+// With both locks held. Pools in use count, whichever way they come and go.
+static void unlist_locked(struct sp_pool *pool) {
+    if (sp_list_empty(&pool->listing.holds))
+        return;
+    sp_list_remove(&pool->listing.holds);
+    if (!pool->listing.given_up)
+        sp_subtract_relaxed(&pool->device->holders_in_use, 1);
+}
+
+static void list_locked(struct sp_pool *pool, bool given_up) {
+    pool->listing.given_up = given_up;
+    sp_list_push_back(&pool->device->holders[given_up ? SP_HOLDERS_GIVEN_UP : SP_HOLDERS_IN_USE],
+                      &pool->listing.holds);
+    if (!given_up)
+        sp_add_relaxed(&pool->device->holders_in_use, 1);
+}
+
+// A walk that takes the pool out looks whether it has memory under the same lock. So it either sees
+// what the caller has counted, or has taken it out before, and then it is put in again here.
+void sp_device_note_memory(struct sp_pool *pool) {
+    struct sp_device *device = pool->device;
+    sp_lock_acquire(&device->holders_lock);
+    if (sp_list_empty(&pool->listing.holds))
+        list_locked(pool, false);
+    sp_lock_release(&device->holders_lock);
+}
+
+void sp_device_hide_locked(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->device->holders_lock);
+    unlist_locked(pool);
+    sp_lock_release(&pool->device->holders_lock);
+}
+
+void sp_device_show_given_up_locked(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->device->holders_lock);
+    unlist_locked(pool);
+    list_locked(pool, true);
+    sp_lock_release(&pool->device->holders_lock);
+}
+
+// The pool behind another, or the first; null at the end. With both locks held.
+static struct sp_pool *next_locked(struct sp_device *device, const struct sp_pool *pool,
+                                   bool in_use_alone) {
+    struct sp_list *link =
+        pool ? pool->listing.holds.next : device->holders[SP_HOLDERS_IN_USE].next;
+    if (link == &device->holders[SP_HOLDERS_IN_USE])
+        link = device->holders[SP_HOLDERS_GIVEN_UP].next;
+    bool ends = link == &device->holders[SP_HOLDERS_GIVEN_UP] ||
+                (in_use_alone && holder_of(link)->listing.given_up);
+    return ends ? NULL : holder_of(link);
+}
+
+static struct sp_pool *walk(struct sp_device *device, struct sp_pool *pool, bool in_use_alone) {
+    sp_lock_acquire(&device->lock);
+    sp_lock_acquire(&device->holders_lock);
+    struct sp_pool *next = next_locked(device, pool, in_use_alone);
+    if (pool && --pool->pins == 0 && holds_nothing(pool))
+        unlist_locked(pool);
+    if (next)
+        next->pins++;
+    sp_lock_release(&device->holders_lock);
+    sp_lock_release(&device->lock);
+    return next;
+}
+
+struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool) {
+    return walk(device, pool, false);
+}
+
+struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *pool) {
+    return walk(device, pool, true);
+}
+
+uint64_t sp_device_reserved(struct sp_device *device) {
+    uint64_t sum = 0;
+    struct sp_pool *pool = NULL;
+    while ((pool = sp_device_next_pool(device, pool)))
+        sum += sp_load_relaxed(&pool->reserved);
+    return sum;
+}

@@ -1,0 +1,92 @@
+// Devices, and the pools of each device.
+//
+// A device is opened by the runtime. Its default pool is made then and lives for ever; `current` is
+// the pool that poolMallocAsync uses. Opening is guarded by the device's open_lock, the lists of
+// pools by its lock.
+#ifndef STREAMPOOL_REGION_DEVICE_H
+#define STREAMPOOL_REGION_DEVICE_H
+
+#include "base/cold.h"
+#include "order/primary.h"
+#include "region/pool.h"
+
+enum { SP_MAX_DEVICES = 64 };
+
+// The lists of a device's pools that have memory, or had some.
+enum { SP_HOLDERS_IN_USE, SP_HOLDERS_GIVEN_UP, SP_HOLDERS_LISTS };
+
+struct sp_device {
+    _Atomic bool open;
+    struct sp_lock open_lock;
+    struct sp_pool *_Atomic current;
+    struct sp_pool *default_pool;
+    struct sp_vmm_device vmm;
+    struct sp_primary primary; // also while the device isn't open
+    // Slow calls write what follows, so it stands apart from what all read.
+    _Alignas(64) struct sp_space space;
+    _Alignas(64) struct sp_lock lock;
+    struct sp_list pools;       // all that there are, given-up ones too
+    struct sp_list spare_pools; // structs to be used again
+    _Atomic uint32_t given_up;  // how many of them are given up and wait to be taken apart
+    struct sp_list due;         // those that are to be looked at; see process/given_up.h
+    uint32_t due_count;
+    // Lanes of the others, by what they wait for; the second of deterministic pools.
+    struct sp_tree awaited[2];
+    struct sp_lock holders_lock;
+    struct sp_list holders[SP_HOLDERS_LISTS];
+    _Atomic uint32_t holders_in_use; // how many stand in the first list
+};
+
+// The number of devices that the driver has, once the runtime is started.
+extern int sp_device_count;
+bool sp_device_exists(int ordinal);
+
+// Makes the lists of a device that is opened.
+void sp_device_init(struct sp_device *device);
+
+// The device, without opening it. Null when the device isn't open yet, or is none.
+extern __attribute__((visibility("hidden"))) struct sp_device sp_devices[SP_MAX_DEVICES];
+static inline struct sp_device *sp_device_at(int ordinal) {
+    if (SP_UNLIKELY((unsigned)ordinal >= SP_MAX_DEVICES))
+        return NULL;
+    struct sp_device *device = &sp_devices[ordinal];
+    return SP_LIKELY(sp_load_acquire(&device->open)) ? device : NULL;
+}
+
+// The device's current pool, and its handle. A pool that is current now had its handle when that
+// was read: had the struct become another pool's in between, that one would have to be current.
+static inline struct sp_pool *sp_device_current_pool(const struct sp_device *device,
+                                                     poolMemPool_t *handle) {
+    struct sp_pool *pool;
+    do {
+        pool = sp_load_acquire(&device->current);
+        *handle = sp_load_acquire(&pool->handle);
+    } while (SP_UNLIKELY(sp_load_acquire(&device->current) != pool));
+    return pool;
+}
+
+// Walks the device's pools that have memory to the end, beginning with null; each one returned
+// stays valid until the next call. The second leaves out those that were given up, but for some
+// that are about to be taken apart.
+struct sp_pool *sp_device_next_pool(struct sp_device *device, struct sp_pool *pool);
+struct sp_pool *sp_device_next_in_use(struct sp_device *device, struct sp_pool *pool);
+
+// With the device's lock held: a pool that no walk stands on is left out of walks, or is in those
+// that go through given-up ones.
+void sp_device_hide_locked(struct sp_pool *pool);
+void sp_device_show_given_up_locked(struct sp_pool *pool);
+
+// Walks the open devices, beginning with null.
+struct sp_device *sp_device_next(const struct sp_device *device);
+
+// Returns the bytes that the device's pools have reserved together.
+uint64_t sp_device_reserved(struct sp_device *device);
+
+// The pool has got memory where it had none: walks find it from now on. With the pool's lock held.
+void sp_device_note_memory(struct sp_pool *pool);
+
+// Gives the struct of a pool that is in no list but that of its device's pools back, for another
+// pool to use.
+void sp_device_give_struct(struct sp_pool *pool);
+
+#endif

@@ -1,0 +1,157 @@
+#include "region/figures.h"
+
+#include "base/number.h"
+#include "region/lane.h"
+
+// A pool's lanes by slot. One that is added meanwhile may be missed: nothing was used on it when
+// the walk began.
+static struct sp_lane *lane_at(const struct sp_lane_table *table, uint32_t slot) {
+    return sp_load_acquire(&table->lanes[slot]);
+}
+
+static const struct sp_lane_table *lanes_of(const struct sp_pool *pool) {
+    static const struct sp_lane_table none = {NULL, 0};
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
+    return table ? table : &none;
+}
+
+uint64_t sp_figures_used(const struct sp_pool *pool) {
+    const struct sp_lane_table *table = lanes_of(pool);
+    uint64_t sum = 0;
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        const struct sp_lane *lane = lane_at(table, slot);
+        sum += lane ? sp_load_relaxed(&lane->used) : 0;
+    }
+    return sum;
+}
+
+static uint64_t used_lately(const struct sp_pool *pool) {
+    uint64_t used = sp_load_relaxed(&pool->figures.used_lately);
+    uint64_t high = sp_load_relaxed(&pool->figures.used_high);
+    return sp_min(used, high);
+}
+
+// Two threads that come here at once may both look.
+uint64_t sp_figures_used_lately(struct sp_pool *pool) {
+    uint32_t lanes = sp_load_relaxed(&pool->lanes.count);
+    uint32_t calls = sp_load_relaxed(&pool->figures.used_calls);
+    if (lanes > SP_LANES_AT_ONCE && calls > 0) {
+        sp_store_relaxed(&pool->figures.used_calls, calls - 1);
+        return used_lately(pool);
+    }
+    uint64_t used = sp_figures_used(pool);
+    sp_store_relaxed(&pool->figures.used_lately, used);
+    sp_store_relaxed(&pool->figures.used_calls, lanes / SP_LANES_AT_ONCE);
+    return used;
+}
+
+static bool is_used(struct sp_lane *lane) {
+    sp_biased_acquire(&lane->lock);
+    bool used = sp_load_relaxed(&lane->used) != 0;
+    sp_biased_release(&lane->lock);
+    return used;
+}
+
+bool sp_figures_any_used(struct sp_pool *pool) {
+    const struct sp_lane_table *table = lanes_of(pool);
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        struct sp_lane *lane = lane_at(table, slot);
+        if (lane && is_used(lane))
+            return true;
+    }
+    return false;
+}
+
+// -------------------------------------------------------------------------------------- allowances
+
+// Returns what a lane leaves unused of its allowance. Without the lane's lock it is a hint.
+static uint64_t unused(const struct sp_lane *lane) {
+    uint64_t used = sp_load_relaxed(&lane->used);
+    uint64_t allowance = sp_load_relaxed(&lane->allowance);
+    return sp_excess(allowance, used);
+}
+
+static uint64_t missing(const struct sp_lane *lane) {
+    uint64_t used = sp_load_relaxed(&lane->used);
+    uint64_t allowance = sp_load_relaxed(&lane->allowance);
+    return sp_excess(used, allowance);
+}
+
+// Takes up to `most` of what a lane leaves unused.
+static uint64_t take_over(struct sp_lane *lane, uint64_t most) {
+    if (unused(lane) == 0)
+        return 0;
+    sp_biased_acquire(&lane->lock);
+    uint64_t taken = unused(lane) < most ? unused(lane) : most;
+    sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) - taken);
+    sp_biased_release(&lane->lock);
+    return taken;
+}
+
+static void allow(struct sp_lane *lane, uint64_t more) {
+    sp_biased_acquire(&lane->lock);
+    sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
+    sp_biased_release(&lane->lock);
+}
+
+// How many lanes are looked at. Where a look at very many has found too little, others follow at a
+// few until they have been as many together: so a pool that grows on thousands of streams looks at
+// a few each time.
+static uint32_t looks_locked(struct sp_pool *pool, uint32_t lanes) {
+    if (lanes <= SP_LANES_AT_ONCE || pool->figures.short_looks == 0)
+        return lanes;
+    pool->figures.short_looks--;
+    return SP_LANES_AT_ONCE;
+}
+
+// From the others, the lane that was covered last before all: a program that goes round its streams
+// finds there what it needs. With the lock of the allowances held.
+static void take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane) {
+    const struct sp_lane_table *table = lanes_of(pool);
+    uint32_t looks = looks_locked(pool, table->count);
+    uint64_t wanted = missing(lane);
+    uint64_t taken = 0;
+    for (uint32_t i = 0; i < looks && taken < wanted; i++) {
+        struct sp_lane *other = lane_at(table, (pool->figures.covered_last + i) % table->count);
+        if (other && other != lane)
+            taken += take_over(other, wanted - taken);
+    }
+    if (taken > 0)
+        allow(lane, taken);
+    if (taken < wanted && looks == table->count)
+        pool->figures.short_looks = looks / SP_LANES_AT_ONCE;
+    pool->figures.covered_last = lane->stream->slot;
+}
+
+static void raise_high(struct sp_pool *pool, struct sp_lane *lane) {
+    sp_biased_acquire(&lane->lock);
+    uint64_t more = missing(lane);
+    if (more > 0) {
+        sp_add_relaxed(&pool->figures.used_high, more);
+        sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
+    }
+    sp_biased_release(&lane->lock);
+}
+
+void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {
+    if (sp_lock_try(&pool->figures.allowances)) {
+        take_over_missing_locked(pool, lane);
+        raise_high(pool, lane);
+        sp_lock_release(&pool->figures.allowances);
+        return;
+    }
+    raise_high(pool, lane);
+}
+
+void sp_figures_reset_used_high(struct sp_pool *pool) {
+    const struct sp_lane_table *table = lanes_of(pool);
+    uint64_t taken = 0;
+    sp_lock_acquire(&pool->figures.allowances);
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        struct sp_lane *lane = lane_at(table, slot);
+        taken += lane ? take_over(lane, UINT64_MAX) : 0;
+    }
+    sp_subtract_relaxed(&pool->figures.used_high, taken);
+    sp_store_relaxed(&pool->figures.used_calls, 0);
+    sp_lock_release(&pool->figures.allowances);
+}

@@ -1,0 +1,61 @@
+// A pool's four figures: how they are counted, here and in figures.c, the common
+// pair (region/at_hand.h), and nowhere else.
+//
+// Reserved bytes change when something is mapped, so they are two numbers of the pool. Used bytes
+// change with each call, so they are counted where the call is anyway: in the lane that the block
+// was allocated on, under its lock, by whichever stream it is freed. That lane is the block's
+// *account*. What all lanes use is summed when somebody asks.
+//
+// The highest sum there ever was can't be told from one lane. So each has an *allowance*: what it
+// may use with no look at the others.
+//
+//   a lane's used  <= its allowance, whenever no call on it is under way
+//   the sum of all allowances == used_high
+//
+// An allocation that its lane's allowance covers can't raise the sum above used_high, and writes
+// nothing that other lanes read. One that it doesn't cover takes over what others leave unused of
+// theirs; only what is missing then raises used_high. So while one thread at a time allocates,
+// used_high is exactly the highest sum. A thread that finds another one at this very thing doesn't
+// wait: it raises used_high at once, and then its lane keeps what it has come to need. So with
+// several threads used_high may count what one has freed while another allocated; but no lane's
+// allowance ever exceeds the most that the lane itself has used, so used_high never exceeds the sum
+// of those. It may also do so where more than 64 streams have used the pool, for an allocation
+// doesn't look at all of thousands of lanes each time.
+#ifndef STREAMPOOL_REGION_FIGURES_H
+#define STREAMPOOL_REGION_FIGURES_H
+
+#include "region/device.h"
+#include "region/unfenced.h"
+
+// Brings the lane's allowance up to what it uses.
+void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane);
+
+// The sum. Exact when no other thread is in a call.
+uint64_t sp_figures_used(const struct sp_pool *pool);
+
+// Returns a sum for a caller that needs it often and not exactly. With more than 64 lanes it is of
+// some while ago: it is made anew after so many calls that each has cost as much as a look at 64.
+uint64_t sp_figures_used_lately(struct sp_pool *pool);
+
+// Something is live. With each lane's lock taken in turn: a free that was counted after its lane
+// was looked at sees what the caller wrote before, namely that the pool is given up.
+bool sp_figures_any_used(struct sp_pool *pool);
+
+// Sets used_high to the sum.
+void sp_figures_reset_used_high(struct sp_pool *pool);
+
+// Both with the pool's lock held.
+static inline void sp_figures_reserved_add(struct sp_pool *pool, uint64_t bytes) {
+    uint64_t before = sp_add_relaxed(&pool->reserved, bytes);
+    sp_raise(&pool->reserved_high, before + bytes);
+    if (before == 0)
+        sp_device_note_memory(pool);
+    sp_unfenced_share_again(pool);
+}
+
+static inline void sp_figures_reserved_subtract(struct sp_pool *pool, uint64_t bytes) {
+    sp_subtract_relaxed(&pool->reserved, bytes);
+    sp_unfenced_share_again(pool);
+}
+
+#endif

@@ -1,0 +1,61 @@
+// A synchronise leaves of a pool the most that one of these asks for, rounded up to the granule.
+//
+//   the release threshold   so many bytes reserved, as with CUDA's pool
+//   priming                 so many bytes free, as long as no more is reserved than when the pool
+//                           was primed: what a program has prepared would otherwise go at the first
+//                           synchronise, and what it has filled since is not prepared once more
+//   the release delay       as much as was in use at once between two of the pool's last
+//                           synchronises, as many as the attribute says: what the program comes to
+//                           need again doesn't go and grow each time. In use is all that is not
+//                           ready: memory that is live, pending, or at hand for its stream. Of that
+//                           the pool need not be told: it is its reserved bytes less those of three
+//                           tiers
+#ifndef STREAMPOOL_REGION_KEEP_H
+#define STREAMPOOL_REGION_KEEP_H
+
+#include "region/pool.h"
+
+// Returns the bytes that a synchronise leaves. Exact once the tiers are settled. The pool's lock is
+// held.
+uint64_t sp_keep_at_synchronize(const struct sp_pool *pool);
+
+// Returns no more than that, without a lock: a pool that has no more reserved needs no trim, and
+// nothing of what it keeps would ever go.
+uint64_t sp_keep_at_least(const struct sp_pool *pool);
+
+// Tells whether there is a delay. Only then memory in use is counted.
+static inline bool sp_keep_delays(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->keep.release_delay) != 0;
+}
+
+// Raises the peak to what is in use. The pool's lock is held, as in the next four.
+void sp_keep_raise_peak(struct sp_pool *pool);
+
+// Notes that memory was taken, or mapped.
+static inline void sp_keep_note_use(struct sp_pool *pool) {
+    if (sp_keep_delays(pool))
+        sp_keep_raise_peak(pool);
+}
+
+// The pool was synchronised: an interval ends before its tiers are settled, and the next begins
+// once they are.
+void sp_keep_end_interval(struct sp_pool *pool);
+void sp_keep_begin_interval(struct sp_pool *pool);
+
+// Forgets what was in use up to now.
+void sp_keep_forget(struct sp_pool *pool);
+
+// Sets the delay.
+void sp_keep_set_delay(struct sp_pool *pool, uint64_t synchronizes);
+
+// Notes that so many bytes were primed. The pool's lock is held.
+void sp_keep_primed(struct sp_pool *pool, uint64_t bytes);
+
+// Notes that no more than so many bytes of what was primed are wanted still. The pool's lock is
+// held.
+void sp_keep_no_more_than(struct sp_pool *pool, uint64_t bytes);
+
+// Tells whether the pool's free memory is what was mapped ahead. The pool's lock is held.
+bool sp_keep_is_primed(const struct sp_pool *pool);
+
+#endif

@@ -1,0 +1,153 @@
+#include "region/lane.h"
+
+#include "order/identity.h"
+#include "order/mark.h"
+#include "order/progress.h"
+#include "region/device.h"
+#include "region/unfenced.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_TABLE = 64 };
+
+// Lanes that no pool uses. They are never given back to the system: see sp_lane_is.
+static struct {
+    struct sp_lock lock;
+    struct sp_list lanes; // linked by `link`
+} spare = {.lanes = {&spare.lanes, &spare.lanes}};
+
+static struct sp_lane *take_spare(void) {
+    sp_lock_acquire(&spare.lock);
+    struct sp_list *link = sp_list_pop_front(&spare.lanes);
+    sp_lock_release(&spare.lock);
+    return link ? SP_CONTAINER_OF(link, struct sp_lane, link) : NULL;
+}
+
+static void give_spare(struct sp_lane *lane) {
+    sp_biased_acquire(&lane->lock);
+    lane->pool = NULL;
+    lane->stream = NULL;
+    sp_store_relaxed(&lane->puts, NULL);
+    sp_biased_release(&lane->lock);
+    sp_lock_acquire(&spare.lock);
+    sp_list_push_front(&spare.lanes, &lane->link);
+    sp_lock_release(&spare.lock);
+}
+
+// A used lane has no slabs, no quick blocks and empty tiers: its pool had no memory left, unless it
+// was demolished.
+static void init_locked(struct sp_lane *lane, struct sp_pool *pool, struct sp_stream *stream) {
+    lane->pool = pool;
+    lane->stream = stream;
+    sp_store_relaxed(&lane->puts, sp_identity_records_each_free(stream) ? NULL : stream);
+    sp_store_relaxed(&lane->unfenced_sequence, 0);
+    sp_store_relaxed(&lane->unfenced_bytes, 0);
+    sp_calendar_init(&lane->due);
+    sp_calendar_init(&lane->covered);
+    lane->was_open = false;
+    sp_store_relaxed(&lane->hits, 0);
+    sp_store_relaxed(&lane->records, 0);
+    sp_store_relaxed(&lane->used, 0);
+    sp_store_relaxed(&lane->allowance, 0);
+    sp_store_relaxed(&lane->misses, 0);
+    lane->quick_used = 0;
+    lane->freed_unchecked = 0;
+    memset(lane->quick, 0, sizeof lane->quick);
+    for (int i = 0; i < SP_CLASS_COUNT; i++) {
+        sp_list_init(&lane->slabs[i]);
+        sp_list_init(&lane->returned_slabs[i]);
+    }
+    sp_list_init(&lane->owned_slabs);
+    sp_list_init(&lane->link);
+    sp_list_init(&lane->legacy_link);
+    for (int i = 0; i < SP_REGION_COUNT; i++) {
+        sp_tier_init_with_calendar(&lane->tiers[i], &lane->due);
+        sp_tier_init_with_calendar(&lane->unfenced[i], &lane->covered);
+    }
+}
+
+static struct sp_lane *new_lane(struct sp_pool *pool, struct sp_stream *stream) {
+    struct sp_lane *lane = take_spare();
+    if (!lane) {
+        lane = aligned_alloc(_Alignof(struct sp_lane), sizeof *lane);
+        if (!lane)
+            return NULL;
+        memset(lane, 0, sizeof *lane);
+    }
+    sp_biased_acquire(&lane->lock);
+    init_locked(lane, pool, stream);
+    sp_biased_release(&lane->lock);
+    return lane;
+}
+
+// A table with room for the slot, which may be the present one. Null without host memory.
+static struct sp_lane_table *table_for_locked(struct sp_pool *pool, uint32_t slot) {
+    struct sp_lane_table *old = sp_load_relaxed(&pool->lane_table);
+    if (old && slot < old->count)
+        return old;
+    uint32_t count = old ? old->count : FIRST_TABLE;
+    while (count <= slot)
+        count *= 2;
+    struct sp_lane_table *table = calloc(1, sizeof *table + count * sizeof table->lanes[0]);
+    if (!table)
+        return NULL;
+    table->smaller = old;
+    table->count = count;
+    for (uint32_t i = 0; old && i < old->count; i++)
+        atomic_init(&table->lanes[i], sp_load_relaxed(&old->lanes[i]));
+    sp_store_release(&pool->lane_table, table);
+    return table;
+}
+
+// Publishes a lane unless another thread was faster. Returns the one in the table, or null without
+// host memory.
+static struct sp_lane *add_locked(struct sp_pool *pool, struct sp_lane *lane) {
+    struct sp_lane_table *table = table_for_locked(pool, lane->stream->slot);
+    if (!table)
+        return NULL;
+    struct sp_lane *known = sp_load_relaxed(&table->lanes[lane->stream->slot]);
+    if (known)
+        return known;
+    if (sp_pool_is_deterministic(pool))
+        sp_progress_set_strict(lane->stream);
+    sp_list_push_back(&pool->lanes.list, &lane->link);
+    if (sp_stream_is_legacy(lane->stream->handle))
+        sp_list_push_back(&pool->lanes.legacy, &lane->legacy_link);
+    sp_add_relaxed(&pool->lanes.count, 1);
+    sp_unfenced_set_most(lane);
+    sp_unfenced_share_again(pool);
+    sp_store_release(&table->lanes[lane->stream->slot], lane);
+    return lane;
+}
+
+struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
+    struct sp_lane *made = new_lane(pool, stream);
+    if (!made)
+        return NULL;
+    sp_lock_acquire(&pool->lock);
+    struct sp_lane *lane = add_locked(pool, made);
+    sp_lock_release(&pool->lock);
+    if (lane != made)
+        give_spare(made);
+    return lane;
+}
+
+void sp_lane_free_all(struct sp_pool *pool) {
+    struct sp_lane_table *table = sp_load_relaxed(&pool->lane_table);
+    for (; table; table = table->smaller) {
+        for (uint32_t i = 0; i < table->count; i++)
+            sp_store_release(&table->lanes[i], NULL);
+    }
+    pool->lanes.in_turn = NULL;
+    while (!sp_list_empty(&pool->lanes.legacy))
+        sp_list_pop_front(&pool->lanes.legacy);
+    while (!sp_list_empty(&pool->lanes.list))
+        give_spare(SP_CONTAINER_OF(sp_list_pop_front(&pool->lanes.list), struct sp_lane, link));
+    sp_store_relaxed(&pool->lanes.count, 0);
+}
+
+void sp_lane_record(struct sp_lane *lane) {
+    if (sp_mark_record(lane->stream) == CUDA_SUCCESS)
+        sp_pool_count(lane->pool, SP_STATISTIC_EventsRecorded);
+}

@@ -1,0 +1,98 @@
+// A lane: what one stream has in one pool.
+//
+// It has the slabs of the stream's small blocks, a quick list of large blocks as they were freed,
+// and the tiers of the memory that was last freed on the stream. A lane is made by the stream's
+// first call that names the pool, and stays until the pool is taken apart; then its struct is used
+// again for another one, and never given back to the system.
+#ifndef STREAMPOOL_REGION_LANE_H
+#define STREAMPOOL_REGION_LANE_H
+
+#include "region/pool.h"
+
+enum { SP_QUICK_BINS = 32 };
+
+// Freed large blocks of one size, last in first out.
+struct sp_quick_bin {
+    uint64_t size;
+    struct sp_block *head; // null: the bin is empty and may take another size
+};
+
+struct sp_lane {
+    // Each malloc and free needs these two cache lines. The atomics but unfenced_most are written
+    // under the lock alone, so by a load and a store, and read by whoever asks for a figure.
+    _Alignas(64) struct sp_biased_lock lock;
+    struct sp_pool *pool;
+    struct sp_stream *stream;
+    _Atomic uint64_t used;      // bytes of the live blocks that were allocated on the lane
+    _Atomic uint64_t allowance; // see region/figures.h
+    _Atomic uint64_t unfenced_bytes;
+    _Atomic uint64_t unfenced_sequence; // the latest number under which they were freed
+    // More than so many, and a free records; see sp_unfenced_share_out.
+    _Atomic uint64_t unfenced_most;
+    // Allocations out of the slabs, the quick lists and the lane's own tier.
+    _Atomic uint64_t hits;
+    _Atomic uint64_t records; // events that were recorded behind frees
+    // The stream, or null where each of its frees records an event before it is put back. A free
+    // looks at it without the lock.
+    const struct sp_stream *_Atomic puts;
+    uint32_t quick_used; // a bit for each bin that is not empty
+
+    struct sp_list slabs[SP_CLASS_COUNT];          // with free blocks, by class
+    struct sp_list returned_slabs[SP_CLASS_COUNT]; // with returned blocks, by class
+    struct sp_list owned_slabs;                    // all
+    struct sp_quick_bin quick[SP_QUICK_BINS];
+    _Atomic uint32_t misses;  // of the quick lists
+    uint64_t freed_unchecked; // bytes, since it was seen how long these are
+    // Guarded by the pool's lock:
+    struct sp_list link;        // in pool.lanes
+    struct sp_list legacy_link; // in pool.legacy_lanes, if its stream is one
+    // All fences are of this stream, and an event stands behind each.
+    struct sp_tier tiers[SP_REGION_COUNT];
+    // Likewise, and no event did when they were last looked through.
+    struct sp_tier unfenced[SP_REGION_COUNT];
+    struct sp_calendar due;     // of `tiers`: what is known complete
+    struct sp_calendar covered; // of `unfenced`: what has an event behind it
+    // And isn't any longer, with what it has filed meanwhile not looked through.
+    bool was_open;
+    uint64_t holds_back[2]; // pending, unfenced: for calls/shortage.c, while it looks
+    // Guarded by the device's lock, of a pool that was given up; see process/given_up.h:
+    struct sp_tree_node awaited; // in device.awaited
+    uint64_t awaits;             // the number of the stream, or 0: it is in no tree
+};
+
+// Lanes by stream slot. A larger table replaces a full one and keeps it, for readers take no lock.
+struct sp_lane_table {
+    struct sp_lane_table *smaller;
+    uint32_t count;
+    struct sp_lane *_Atomic lanes[];
+};
+
+// The lane of a stream in a pool, or null when it has none yet.
+static inline struct sp_lane *sp_lane_find(const struct sp_pool *pool, uint32_t slot) {
+    struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
+    return table && slot < table->count ? sp_load_acquire(&table->lanes[slot]) : NULL;
+}
+
+// Return the lane of a stream, and make it if need be. Null without host memory.
+struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream);
+static inline struct sp_lane *sp_lane_of(struct sp_pool *pool, struct sp_stream *stream) {
+    struct sp_lane *lane = sp_lane_find(pool, stream->slot);
+    return lane ? lane : sp_lane_make(pool, stream);
+}
+
+// Takes the lanes away from a pool that has no memory left.
+void sp_lane_free_all(struct sp_pool *pool);
+
+// With the lane's lock held: the lane still is the one of this pool and stream. A thread that found
+// it may come late: the pool can be given up and taken apart in between, and the lane be used again
+// for another one.
+static inline bool sp_lane_is(const struct sp_lane *lane, const struct sp_pool *pool,
+                              const struct sp_stream *stream) {
+    return lane->pool == pool && lane->stream == stream;
+}
+
+// Records a mark behind the lane's frees. For a call that was made with the lane's stream, or has
+// borrowed it.
+void sp_lane_record(struct sp_lane *lane);
+
+#endif

@@ -1,0 +1,314 @@
+#include "region/loan.h"
+
+#include "base/number.h"
+#include "region/settle.h"
+
+#include <stdlib.h>
+
+static struct sp_stitch *stitch_at(struct sp_list *link) {
+    return SP_CONTAINER_OF(link, struct sp_stitch, by_use);
+}
+
+// The part of a range that lies in a run, as a range at home.
+struct part {
+    uint64_t home;
+    uint64_t size;
+};
+
+static struct part part_of(const struct sp_run *run, uint64_t begin, uint64_t end) {
+    uint64_t from = sp_max(begin, run->address);
+    uint64_t to = end < run->address + run->size ? end : run->address + run->size;
+    return (struct part){run->home + (from - run->address), sp_excess(to, from)};
+}
+
+// Returns the index of the run that an address lies in.
+static size_t run_at(const struct sp_stitch *stitch, uint64_t address) {
+    size_t i = 0;
+    while (address - stitch->runs[i].address >= stitch->runs[i].size)
+        i++;
+    return i;
+}
+
+// ---------------------------------------------------------------------------------------- the home
+
+static bool are_usable(const struct sp_request *request, const struct sp_chain *chain,
+                       uint64_t home, uint64_t size) {
+    const struct sp_block *block = sp_chain_find(chain, home);
+    while (block && block->address < home + size && sp_request_usable(request, block))
+        block = block->next;
+    return !block || block->address >= home + size;
+}
+
+// Cuts what stands before `address` off a BUSY block and files it. Returns the rest, or null
+// without host memory.
+static struct sp_block *cut_front(struct sp_pool *pool, struct sp_block *block, uint64_t address) {
+    if (block->address == address)
+        return block;
+    struct sp_block *rest = sp_block_split(block, address - block->address);
+    if (rest)
+        sp_settle_insert(pool, block);
+    return rest;
+}
+
+static bool cut_back(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    if (block->size <= size)
+        return true;
+    struct sp_block *rest = sp_block_split(block, size);
+    if (rest)
+        sp_settle_insert(pool, rest);
+    return rest != NULL;
+}
+
+// Joins the free neighbours behind a BUSY block to it until it reaches `end`.
+static bool join_until(struct sp_block *block, uint64_t end) {
+    while (sp_block_end(block) < end) {
+        struct sp_block *next = block->next;
+        struct sp_tier *tier = next->tier;
+        sp_tier_remove(next);
+        if (!sp_block_absorb_next(block)) {
+            sp_tier_insert(tier, next);
+            return false;
+        }
+    }
+    return true;
+}
+
+struct sp_block *sp_loan_take_home(const struct sp_request *request, struct sp_chain *chain,
+                                   uint64_t home, uint64_t size) {
+    struct sp_pool *pool = request->pool;
+    if (!are_usable(request, chain, home, size))
+        return NULL;
+    struct sp_block *block = sp_chain_find(chain, home);
+    sp_tier_remove(block);
+    if (!join_until(block, home + size)) {
+        sp_settle_insert(pool, block);
+        return NULL;
+    }
+    struct sp_block *exact = cut_front(pool, block, home);
+    if (exact && cut_back(pool, exact, size))
+        return exact;
+    sp_settle_insert(pool, exact ? exact : block);
+    return NULL;
+}
+
+// ------------------------------------------------------------------------------ blocks that borrow
+
+static struct sp_block *cut_vacant(struct sp_stitch *stitch, uint64_t address, uint64_t size) {
+    struct sp_block *vacant = sp_chain_find(&stitch->segment.chain, address);
+    struct sp_block *block =
+        vacant->address < address ? sp_block_split(vacant, address - vacant->address) : vacant;
+    if (block && block->size > size && !sp_block_split(block, size))
+        return NULL;
+    return block;
+}
+
+// A block that is no longer used becomes one with the vacant space around it, which has no fences.
+static void vacate(struct sp_block *block) {
+    sp_fence_set_clear(&block->fences);
+    sp_block_set_state(block, SP_BLOCK_VACANT);
+    if (block->next && sp_block_state(block->next) == SP_BLOCK_VACANT)
+        sp_block_absorb_next(block);
+    if (block->prev && sp_block_state(block->prev) == SP_BLOCK_VACANT)
+        sp_block_absorb_next(block->prev);
+}
+
+// Gives the block the fences of all its pieces, and room for one more.
+static bool gather_fences(struct sp_block *block, struct sp_block *const *pieces, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!sp_fence_set_join(&block->fences, &pieces[i]->fences))
+            return false;
+    }
+    return sp_fence_set_reserve(&block->fences, 1);
+}
+
+// Giving back mustn't fail, so each piece has room for what the block can carry then: what it
+// carries now, or the fence of the one stream in whose quick list it was, and in either case one
+// free more.
+static bool make_room(const struct sp_block *block, struct sp_block *const *pieces, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!sp_fence_set_reserve(&pieces[i]->fences, block->fences.count + 2))
+            return false;
+    }
+    return true;
+}
+
+static void give_back(struct sp_pool *pool, struct sp_block *const *pieces, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        sp_settle_insert(pool, pieces[i]);
+}
+
+struct sp_block *sp_loan_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
+                               struct sp_block *const *pieces) {
+    size_t count = run_at(stitch, address + size - 1) - run_at(stitch, address) + 1;
+    struct sp_block *block = cut_vacant(stitch, address, size);
+    if (!block || !gather_fences(block, pieces, count) || !make_room(block, pieces, count)) {
+        vacate(sp_chain_find(&stitch->segment.chain, address));
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        sp_block_set_state(pieces[i], SP_BLOCK_LENT);
+    sp_block_set_live(block);
+    stitch->blocks++;
+    return block;
+}
+
+static void remember_use(struct sp_stitch *stitch, const struct sp_fence_set *fences) {
+    sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
+    if (!sp_fence_set_join(&stitch->used, fences))
+        stitch->used_more = true;
+}
+
+uint64_t sp_loan_end(struct sp_pool *pool, struct sp_block *block) {
+    struct sp_stitch *stitch = sp_loan_view_of(block);
+    uint64_t size = block->size;
+    uint64_t end = sp_block_end(block);
+    for (size_t i = run_at(stitch, block->address);
+         i < stitch->count && stitch->runs[i].address < end; i++) {
+        struct part part = part_of(&stitch->runs[i], block->address, end);
+        struct sp_block *piece = sp_chain_find(stitch->runs[i].chain, part.home);
+        sp_fence_set_join(&piece->fences, &block->fences); // there is room: see make_room
+        sp_settle_insert(pool, piece);
+    }
+    remember_use(stitch, &block->fences);
+    stitch->blocks--;
+    vacate(block);
+    return size;
+}
+
+// -------------------------------------------------------------------------------------- kept views
+
+// Returns the begin of the first bytes of a vacant block, as many as are requested, under which all
+// memory is usable; 0 when there are none.
+static uint64_t find_in_vacant(const struct sp_request *request, const struct sp_stitch *stitch,
+                               const struct sp_block *vacant) {
+    uint64_t begin = vacant->address;
+    uint64_t end = sp_block_end(vacant);
+    for (size_t i = run_at(stitch, begin); i < stitch->count && stitch->runs[i].address < end;
+         i++) {
+        const struct sp_run *run = &stitch->runs[i];
+        struct part part = part_of(run, vacant->address, end);
+        const struct sp_block *home = run->valid ? sp_chain_find(run->chain, part.home) : NULL;
+        if (!home)
+            begin = run->address + run->size;
+        for (; home && home->address < part.home + part.size; home = home->next) {
+            uint64_t home_end = sp_block_end(home) < part.home + part.size ? sp_block_end(home)
+                                                                           : part.home + part.size;
+            uint64_t reached = run->address + (home_end - run->home);
+            if (!sp_request_usable(request, home))
+                begin = reached;
+            else if (reached > begin && reached - begin >= request->size)
+                return begin;
+        }
+    }
+    return 0;
+}
+
+static uint64_t find_in(const struct sp_request *request, const struct sp_stitch *stitch) {
+    for (const struct sp_block *b = stitch->segment.chain.first; b; b = b->next) {
+        uint64_t found = sp_block_state(b) == SP_BLOCK_VACANT && b->size >= request->size
+                             ? find_in_vacant(request, stitch, b)
+                             : 0;
+        if (found)
+            return found;
+    }
+    return 0;
+}
+
+// Takes the home memory under a range, run by run. Returns how many pieces it is; 0, and nothing
+// changed, when it can't be had.
+static size_t take_pieces(const struct sp_request *request, const struct sp_stitch *stitch,
+                          uint64_t address, struct sp_block **pieces) {
+    uint64_t end = address + request->size;
+    size_t taken = 0;
+    for (size_t i = run_at(stitch, address); i < stitch->count && stitch->runs[i].address < end;
+         i++) {
+        struct part part = part_of(&stitch->runs[i], address, end);
+        pieces[taken] = sp_loan_take_home(request, stitch->runs[i].chain, part.home, part.size);
+        if (!pieces[taken]) {
+            give_back(request->pool, pieces, taken);
+            return 0;
+        }
+        taken++;
+    }
+    return taken;
+}
+
+static struct sp_block *take_from(const struct sp_request *request, struct sp_stitch *stitch,
+                                  uint64_t address) {
+    struct sp_block **pieces = malloc(stitch->count * sizeof *pieces);
+    if (!pieces)
+        return NULL;
+    size_t taken = take_pieces(request, stitch, address, pieces);
+    struct sp_block *block =
+        taken > 0 ? sp_loan_begin(stitch, address, request->size, pieces) : NULL;
+    if (!block)
+        give_back(request->pool, pieces, taken);
+    free(pieces);
+    return block;
+}
+
+struct sp_block *sp_loan_take_kept(const struct sp_request *request) {
+    struct sp_pool *pool = request->pool;
+    SP_LIST_FOR_EACH(link, &pool->kept.views) {
+        struct sp_stitch *stitch = stitch_at(link);
+        uint64_t address =
+            stitch->segment.chain.size >= request->size ? find_in(request, stitch) : 0;
+        struct sp_block *block = address ? take_from(request, stitch, address) : NULL;
+        if (!block)
+            continue; // what was found can't be had where an extent is in the view twice
+        sp_list_remove(&stitch->by_use);
+        sp_list_push_front(&pool->kept.views, &stitch->by_use);
+        return block;
+    }
+    return NULL;
+}
+
+void sp_loan_keep(struct sp_pool *pool, struct sp_stitch *stitch) {
+    stitch->kept = true;
+    stitch->valid_count = stitch->count;
+    sp_list_push_front(&pool->kept.views, &stitch->by_use);
+    pool->kept.view_count++;
+    pool->kept.mapping_count += stitch->count;
+}
+
+void sp_loan_add_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
+    sp_list_push_back(&pool->kept.zombies, &stitch->by_use);
+    sp_add_relaxed(&pool->kept.zombie_count, 1);
+}
+
+static void make_zombie(struct sp_pool *pool, struct sp_stitch *stitch) {
+    stitch->kept = false;
+    sp_list_remove(&stitch->by_use);
+    sp_loan_add_zombie(pool, stitch);
+    pool->kept.view_count--;
+    pool->kept.mapping_count -= stitch->valid_count;
+}
+
+// A view without a valid run holds no block, and will never serve one again.
+static void invalidate(struct sp_stitch *stitch, struct sp_run *run) {
+    stitch->valid_count -= run->valid;
+    if (stitch->kept)
+        stitch->segment.pool->kept.mapping_count -= run->valid;
+    run->valid = false;
+    if (stitch->kept && stitch->valid_count == 0)
+        make_zombie(stitch->segment.pool, stitch);
+}
+
+void sp_loan_invalidate(struct sp_extent *extent) {
+    SP_LIST_FOR_EACH(link, &extent->aliases) {
+        const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
+        struct sp_stitch *stitch = entry->alias->owner;
+        invalidate(stitch, &stitch->runs[entry - entry->alias->entries]);
+    }
+}
+
+void sp_loan_limit_kept(struct sp_pool *pool, uint32_t views, size_t mappings) {
+    struct sp_list *link = pool->kept.views.prev;
+    while (link != &pool->kept.views &&
+           (pool->kept.view_count > views || pool->kept.mapping_count > mappings)) {
+        struct sp_list *before = link->prev;
+        if (stitch_at(link)->blocks == 0)
+            make_zombie(pool, stitch_at(link));
+        link = before;
+    }
+}

@@ -1,0 +1,86 @@
+#include "region/open_lanes.h"
+
+#include "base/number.h"
+#include "order/borrow.h"
+#include "order/mark.h"
+#include "order/synchronize.h"
+#include "region/lane.h"
+#include "region/unfenced.h"
+
+// Has freed more than any lane may that records, and nothing stands behind it.
+static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
+    return sp_unfenced_opens(lane->pool, lane->stream) &&
+           sp_load_relaxed(&lane->unfenced_bytes) > share &&
+           sp_load_relaxed(&lane->unfenced_sequence) > sp_progress_covered(lane->stream);
+}
+
+// A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream
+// that is busy would make the later work of all blocking streams wait for what they have pending,
+// so that is for who needs an event and can't do with an answer.
+static CUresult ask_or_record(struct sp_lane *lane, bool may_ask) {
+    CUresult error = may_ask ? sp_synchronize_ask(lane->stream) : CUDA_ERROR_NOT_READY;
+    if (error != CUDA_ERROR_NOT_READY)
+        return error;
+    if (may_ask && sp_stream_is_legacy(lane->stream->handle))
+        return CUDA_SUCCESS;
+    sp_lane_record(lane);
+    return CUDA_SUCCESS;
+}
+
+static CUresult fence_open(struct sp_lane *lane, const struct sp_lane *caller, bool may_ask) {
+    if (!sp_borrow_stream(lane->stream, caller ? caller->stream : NULL))
+        return CUDA_SUCCESS;
+    CUresult error = ask_or_record(lane, may_ask);
+    sp_borrow_end(lane->stream);
+    return error;
+}
+
+// Fences so many of a table's lanes, from a slot on.
+static CUresult fence_open_of(const struct sp_lane_table *table, uint32_t from, uint32_t count,
+                              const struct sp_lane *caller, bool may_ask, uint64_t share) {
+    CUresult first = CUDA_SUCCESS;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sp_lane *lane = sp_load_acquire(&table->lanes[(from + i) % table->count]);
+        if (!lane || lane == caller || !is_unfenced(lane, share))
+            continue;
+        CUresult error = fence_open(lane, caller, may_ask);
+        first = first == CUDA_SUCCESS ? error : first;
+    }
+    return first;
+}
+
+CUresult sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask) {
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
+    if (!table || !sp_unfenced_may_be_open(pool))
+        return CUDA_SUCCESS;
+    return fence_open_of(table, 0, table->count, caller, may_ask, sp_unfenced_part(pool));
+}
+
+CUresult sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller) {
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
+    if (!table || !sp_unfenced_may_be_open(pool))
+        return CUDA_SUCCESS;
+    uint32_t count = (uint32_t)sp_min(table->count, SP_LANES_AT_ONCE);
+    uint32_t from = sp_add_relaxed(&pool->lanes.open_in_turn, count);
+    return fence_open_of(table, from % table->count, count, caller, true, sp_unfenced_part(pool));
+}
+
+// A free that found its lane open is counted when the lane's lock can be had.
+static void await_frees(const struct sp_pool *pool) {
+    const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
+    for (uint32_t slot = 0; table && slot < table->count; slot++) {
+        struct sp_lane *lane = sp_load_acquire(&table->lanes[slot]);
+        if (!lane)
+            continue;
+        sp_biased_acquire(&lane->lock);
+        sp_biased_release(&lane->lock);
+    }
+}
+
+void sp_open_lanes_close(struct sp_pool *pool) {
+    if (!sp_unfenced_may_be_open(pool))
+        return;
+    sp_unfenced_close(pool);
+    await_frees(pool);
+    sp_open_lanes_fence(pool, NULL, false);
+}

@@ -1,0 +1,23 @@
+// Open lanes: of streams that the program has promised to destroy through the library and never to
+// capture. Such a lane records nothing by itself, for the library may ask its stream, or record on
+// it, whenever somebody else needs to know.
+#ifndef STREAMPOOL_REGION_OPEN_LANES_H
+#define STREAMPOOL_REGION_OPEN_LANES_H
+
+#include "region/lane.h"
+
+// Finds out for others what the frees of the pool's open lanes have come to, where they have
+// recorded nothing: asks the stream if the caller `may_ask`, and else, or where work is pending,
+// records. An open lane is one whose stream the program has promised to destroy through the library
+// and never to capture; the caller's own, which may be null, is left out.
+CUresult sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask);
+
+// Asks some open lanes by turns, for a request that can't ask very many.
+CUresult sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller);
+
+// Before a promise ends, the measure of completion changes, or the pool is given up: no open lane
+// leaves a free without an event any more, and what was left gets one. Whoever makes the change
+// opens the lanes again with sp_unfenced_share_out().
+void sp_open_lanes_close(struct sp_pool *pool);
+
+#endif

@@ -1,0 +1,112 @@
+// The page map's words: the word for a page is a slab, or the large block that began in it last.
+// A word that is out of date points to a descriptor that says so itself: it has another address or
+// isn't live.
+//
+// A slab's word also has its class, in the bits that its alignment leaves: the lowest bit tells a
+// slab from a block, and those above it are the class. So the word tells where a block's code is
+// before the slab's first cache line has come.
+#ifndef STREAMPOOL_REGION_OWNER_H
+#define STREAMPOOL_REGION_OWNER_H
+
+#include "region/lane.h"
+
+#include "base/cold.h"
+
+#define SP_OWNER_SLAB        ((uintptr_t)1)
+#define SP_OWNER_CLASS_SHIFT 1
+#define SP_OWNER_TAG         ((uintptr_t) _Alignof(struct sp_slab) - 1)
+
+static_assert(((SP_CLASS_COUNT - 1) << SP_OWNER_CLASS_SHIFT | 1) <= _Alignof(struct sp_slab) - 1,
+              "a slab's alignment leaves room for its class");
+
+// The word for an address, or 0 when it is nobody's.
+static inline uintptr_t sp_owner_of(uint64_t address) {
+    _Atomic uintptr_t *entry = sp_page_map_find(address);
+    return entry ? sp_load_acquire(entry) : 0;
+}
+
+static inline struct sp_slab *sp_owner_slab(uintptr_t owner) {
+    return owner & SP_OWNER_SLAB ? (struct sp_slab *)(owner & ~SP_OWNER_TAG) : NULL;
+}
+
+static inline struct sp_block *sp_owner_block(uintptr_t owner) {
+    return owner & SP_OWNER_SLAB ? NULL : (struct sp_block *)owner;
+}
+
+static inline bool sp_block_is_live_and_large(const struct sp_block *block) {
+    return sp_load_acquire(&block->state) == SP_BLOCK_LIVE && !block->is_run;
+}
+
+// The lane that a large block was allocated on, or null: a block that isn't live has something else
+// in that place, so it is looked at before and behind.
+static inline struct sp_lane *sp_block_lane(const struct sp_block *block) {
+    if (!sp_block_is_live_and_large(block))
+        return NULL;
+    struct sp_lane *lane = sp_load_acquire(&block->account);
+    return sp_block_is_live_and_large(block) ? lane : NULL;
+}
+
+// The lane that a live allocation was made on, by the address's word; null where none begins there,
+// as far as the word tells.
+static inline struct sp_lane *sp_owner_lane(uintptr_t owner) {
+    if (owner & SP_OWNER_SLAB)
+        return ((const struct sp_slab *)(owner & ~SP_OWNER_TAG))->owner;
+    return owner ? sp_block_lane((const struct sp_block *)owner) : NULL;
+}
+
+// A live large block that was allocated on this lane: exact with the lane's lock held.
+static inline bool sp_block_is_live_of(const struct sp_block *block, const struct sp_lane *lane) {
+    return sp_block_is_live_and_large(block) && sp_load_relaxed(&block->account) == lane;
+}
+
+// A place in the cache line that has the code of the slab's block at an address; the slab is not
+// looked at. A slab of one page has it at the index. One of several has few blocks, whose codes are
+// all in one line, so the index within the page leads to it too.
+static inline const uint16_t *sp_owner_code_line(uintptr_t owner, uint64_t address) {
+    const struct sp_size_class *class =
+        &sp_size_classes[(owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT];
+    const struct sp_slab *slab = (const struct sp_slab *)(owner & ~SP_OWNER_TAG);
+    return &slab->codes[sp_slab_index(class, address % SP_PAGE_SIZE)];
+}
+
+// The word for an address that is to be freed. Has the cache lines fetched that the free will look
+// at, both at once: they lie apart, and among many blocks neither is at hand. (gcc 12 takes a
+// function that does nothing else for one without an effect.)
+static inline uintptr_t sp_owner_of_freed(uint64_t address) {
+    _Atomic uintptr_t *entry = sp_page_map_find(address);
+    uintptr_t owner = entry ? sp_load_acquire(entry) : 0;
+    if (SP_LIKELY(owner & SP_OWNER_SLAB)) {
+        __builtin_prefetch((const void *)(owner & ~SP_OWNER_TAG), 1);
+        __builtin_prefetch(sp_owner_code_line(owner, address), 1);
+    }
+    return owner;
+}
+
+// The pool that the live allocation at an address is of, by the address's word; null when none
+// begins there. In a slab, the pool of the slab. For a caller that holds the allocation.
+static inline struct sp_pool *sp_owner_pool(uintptr_t owner, uint64_t address) {
+    struct sp_slab *slab = sp_owner_slab(owner);
+    struct sp_block *block = sp_owner_block(owner);
+    if (slab)
+        return slab->owner->pool;
+    return block && block->address == address && sp_block_state(block) == SP_BLOCK_LIVE
+               ? sp_segment_of(block)->pool
+               : NULL;
+}
+
+static inline void sp_owner_set_block(struct sp_block *block) {
+    sp_store_release(sp_page_map_find(block->address), (uintptr_t)block);
+}
+
+static inline uintptr_t sp_owner_word_of(const struct sp_slab *slab) {
+    return (uintptr_t)slab | (uintptr_t)slab->class_index << SP_OWNER_CLASS_SHIFT | SP_OWNER_SLAB;
+}
+
+// For every page of a slab's run; null clears.
+static inline void sp_owner_set_run(const struct sp_block *run, struct sp_slab *slab) {
+    uintptr_t owner = slab ? sp_owner_word_of(slab) : 0;
+    for (uint64_t offset = 0; offset < run->size; offset += SP_PAGE_SIZE)
+        sp_store_release(sp_page_map_find(run->address + offset), owner);
+}
+
+#endif

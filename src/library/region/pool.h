@@ -1,0 +1,350 @@
+// A pool, its lanes and its memory: the types that all of pool/ shares, and who guards what.
+//
+//   pool     has three *regions*: for large blocks, for the pages that slabs are cut from, and for
+//            fixed blocks. A region has segments (a view and the chain of blocks over it) and the
+//            tiers of its free blocks.
+//   lane     is what one stream has in one pool: slabs, a quick list of large blocks as they were
+//            freed, and the tiers of the memory that was last freed on it.
+//
+// Locks, in the order in which they are taken:
+//
+//   device.lock   the list of the device's pools. Never held across a driver call.
+//   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time
+//                 for each pool. Whoever finds memory without them never waits for it. The reaper
+//                 alone gives it back after each extent or view, and makes way for others that want
+//                 it.
+//   allowances    who may take what over from another lane's; see region/figures.h.
+//   lane.lock     the slabs, quick lists and counts of one lane. Held for a few instructions, or
+//                 while a large block is taken near at hand; never across a driver call, never
+//                 together with another lane's.
+//   pool.lock     chains, tiers, and the lane table's growth. Short, or given back now and then;
+//                 never across a driver call.
+//   device.holders_lock  the lists of pools that have memory. For a few instructions.
+//   the worker's  its queue; see base/worker.h. Nothing is taken while it is held.
+//
+// A malloc or free that finds what it wants in its lane takes lane.lock alone, and writes no cache
+// line that another stream's does: what is written often stands in lines of its own, apart from
+// what is only read.
+#ifndef STREAMPOOL_REGION_POOL_H
+#define STREAMPOOL_REGION_POOL_H
+
+#include "base/biased_lock.h"
+#include "base/worker.h"
+#include "heap/chain.h"
+#include "heap/slab.h"
+#include "heap/tier.h"
+#include "order/action.h"
+#include "region/error.h"
+#include "vmm/view.h"
+
+#include <streampool/lists.h>
+
+// The pages of slabs grow by so much at most when less is needed. maxSize is rounded up to it, too.
+#define SP_GROWTH_UNIT ((size_t)32 << 20)
+
+// Requests that get one extent of their own size, and so leave it whole when they are freed.
+#define SP_EXTENT_OWN_MIN ((uint64_t)8 << 20)
+#define SP_EXTENT_OWN_MAX ((uint64_t)48 << 20)
+
+// How the large region grows; see supply/growth.c, and docs/notes/growth.md for what was tried.
+// Extents are powers of two between the bounds, at most this part of the pool, but never less than
+// that part of the request.
+#define SP_EXTENT_MIN         ((uint64_t)4 << 20)
+#define SP_EXTENT_MAX         ((uint64_t)1 << 30)
+#define SP_EXTENTS_OF_POOL    64
+#define SP_EXTENTS_OF_REQUEST 16
+
+// So many pools with memory are many; see is_fair() in supply/growth.c.
+#define SP_MANY_POOLS 64
+
+// The pool grows, rather than to remap, up to a part more than the most that was ever in use at
+// once.
+#define SP_SLACK_SHARE 25
+#define SP_SLACK_MIN   ((uint64_t)8 << 20)
+
+// The default of poolMemPoolAttrRemapTimeMax, and what each extent counts of it.
+#define SP_REMAP_TIME_MAX  ((uint64_t)2000000)
+#define SP_REMAP_TIME_EACH ((uint64_t)25000)
+
+// Free memory is put together with new memory where that saves at least this part of the new.
+#define SP_SAVING_SHARE 3
+
+// Kept stitched views of one pool at most, and their mappings.
+#define SP_KEPT_VIEWS_MAX    64
+#define SP_KEPT_MAPPINGS_MAX 8192
+
+// The default of poolMemPoolAttrUnfencedBytesMax, or that part of what the pool has reserved if it
+// is more. See docs/notes/unfenced-bytes.md.
+#define SP_UNFENCED_MAX  ((uint64_t)8 << 20)
+#define SP_UNFENCED_PART 64
+
+// A lane asks what other streams have completed once in so many misses of its quick lists, while
+// the pool is shared.
+#define SP_MISSES_PER_POLL 32
+
+// Large blocks; the pages that slabs are cut from; and blocks that must lie in one extent, each
+// segment having one at most. Stitched views belong to no region, for they have no memory of their
+// own.
+enum sp_region_kind {
+    SP_REGION_LARGE,
+    SP_REGION_PAGES,
+    SP_REGION_FIXED,
+    SP_REGION_COUNT,
+    SP_STITCHED = SP_REGION_COUNT
+};
+
+struct sp_lane;
+struct sp_lane_table;
+
+struct sp_segment {
+    struct sp_list link; // in the region
+    struct sp_pool *pool;
+    enum sp_region_kind kind;
+    // As far as is known there is address space behind it; guarded by the pool's lock, as is.
+    bool extends;
+    struct sp_view view;
+    struct sp_chain chain;
+};
+
+struct sp_region {
+    struct sp_list segments;
+    size_t mapped;           // sum of the views' mapped bytes; written under `lock`
+    struct sp_tier ready;    // no fence pending: anybody's
+    struct sp_tier waiting;  // fences of several streams, or of one without a lane: nobody's yet
+    struct sp_tier unfenced; // likewise, and no event stood behind one when the block was filed
+    struct sp_tier holes;    // address space of the segments that has no memory
+    uint64_t rows_from;      // where a search for rows that was cut short goes on; 0: none was
+    uint64_t lanes_most;     // no block in a lane's tiers is larger
+};
+
+// Statistics, in the order of the attributes from poolMemPoolStatReuseSameStream on.
+enum sp_statistic {
+#define SP_STATISTIC(name, number, text) SP_STATISTIC_##name,
+    STREAMPOOL_POOL_STATISTICS(SP_STATISTIC)
+#undef SP_STATISTIC
+        SP_STATISTIC_COUNT
+};
+
+// Figures that say how much a synchronise leaves beyond the release threshold; see region/keep.h.
+struct sp_keep {
+    _Atomic uint64_t primed;        // free bytes; written under the pool's lock, as is
+    _Atomic uint64_t primed_until;  // as long as no more than this is reserved
+    _Atomic uint64_t release_delay; // attribute: so many synchronises
+
+    // Guarded by the pool's lock:
+    uint64_t leaving; // set aside by a trim, and not given back yet
+    uint64_t peak;    // the most that was not ready at once since the last synchronise
+    uint64_t held;    // the most of the last synchronises, and so what is left
+    uint64_t below;   // the most since that was reached last
+    uint64_t left;    // synchronises until `below` takes the place of `held`
+};
+
+// The values of the attributes that can be set; see process/attributes.c.
+struct sp_attributes {
+    _Atomic bool reuse_policies[3];
+    _Atomic uint64_t release_threshold;
+    _Atomic uint64_t unfenced_max;
+    _Atomic bool unfenced_max_set;  // by the program: then it stays
+    _Atomic uint64_t host_wait_max; // nanoseconds
+    _Atomic bool deterministic;
+    _Atomic bool context_fence;
+    _Atomic uint64_t context_wait_max; // nanoseconds
+    _Atomic int defragmentation;       // enum poolDefragmentation
+    _Atomic uint64_t remap_time_max;
+    _Atomic bool reaper;
+    _Atomic bool trim_by_reaper;
+};
+
+// The figures of what is used. The lanes count it; see region/figures.h.
+struct sp_figures {
+    _Atomic uint64_t used_high; // the sum of the lanes' allowances
+    struct sp_lock allowances;
+    // The slot of the lane whose allowance was brought up last.
+    uint32_t covered_last;
+    uint32_t short_looks;         // see region/figures.c
+    _Atomic uint64_t used_lately; // see sp_figures_used_lately
+    _Atomic uint32_t used_calls;  // that may still have it
+};
+
+// The stitched views; see region/loan.h. Guarded by the pool's lock.
+struct sp_kept {
+    struct sp_list views;   // stitched views, the one that was used last first
+    struct sp_list zombies; // stitched views that wait for their work to complete
+    uint32_t view_count;
+    size_t mapping_count;
+    _Atomic uint32_t zombie_count; // written under the pool's lock
+    uint32_t views_max;            // a test may set fewer
+    size_t mappings_max;
+};
+
+// The lanes of a pool, beside their table, and whose turn it is. Guarded by the pool's lock.
+struct sp_lanes {
+    struct sp_list list;
+    uint64_t shared;       // what each lane was last allowed to hold back
+    struct sp_list legacy; // those of legacy streams
+    // The lane that was collected from last, in `list`; null: none.
+    const struct sp_list *in_turn;
+    _Atomic uint32_t open_in_turn; // the slot of the open lane that is asked next
+    _Atomic uint32_t count;        // written under the pool's lock
+};
+
+// The work that is left to the worker; see supply/later.h.
+struct sp_later {
+    struct sp_chore chore;
+    _Atomic bool trim_due;     // a trim to the threshold was left to it
+    _Atomic bool synchronized; // the pool was, since a visit last looked
+};
+
+// The lists of its device in which a pool stands. Guarded by the device's lock.
+struct sp_listing {
+    struct sp_list link;  // in device.pools, or spare_pools
+    struct sp_list holds; // in one of device.holders; guarded by holders_lock, too, as is
+    bool given_up;        // in which
+};
+
+// The waiting of a given-up pool; see process/given_up.h. Guarded by the device's lock.
+struct sp_given_up {
+    struct sp_list due;      // in device.due
+    bool waits;              // some of its lanes stand in device.awaited
+    bool awaits_synchronize; // in which
+    bool woken;              // claimed: something of it was freed meanwhile
+};
+
+// The stages of a pool's struct.
+enum sp_pool_stage {
+    SP_POOL_SPARE,
+    SP_POOL_IN_USE,
+    SP_POOL_GIVEN_UP,
+    SP_POOL_CLAIMED // given up, and one thread takes it apart
+};
+
+struct sp_pool {
+    struct sp_device *device; // of the struct, for good: see life.c
+
+    // Each malloc and free reads these, one cache line with the device and the handle.
+    struct sp_lane_table *_Atomic lane_table;
+    bool (*_Atomic is_complete)(
+        struct sp_fence fence); // what this pool takes for known: see poolMemPoolAttrDeterministic
+    _Atomic int promises;       // enum poolStreamPromise
+    // The last growth found no memory: each free is recorded, since others wait for it.
+    _Atomic bool is_short;
+    _Atomic bool destroyed;
+
+    // Set when the pool is made. A thread that comes late reads those of the struct's next pool,
+    // and tells by the handle that they are.
+    _Atomic(poolMemPool_t) handle;
+    _Atomic size_t limit;          // of reserved bytes
+    struct poolMemPoolProps props; // read by threads that hold a pin or a live allocation
+
+    struct sp_attributes attributes; // written rarely, by any thread
+
+    _Alignas(64) _Atomic uint64_t statistics[SP_STATISTIC_COUNT];
+
+    _Alignas(64) struct sp_figures figures;
+    _Alignas(64) _Atomic uint64_t reserved; // written under `lock`
+    _Atomic uint64_t reserved_high;
+
+    _Atomic uint32_t mappers; // threads that hold the map lock or want it, but for the reaper
+    struct sp_lock map_lock;
+    struct sp_lock lock;
+    struct sp_keep keep;
+    struct sp_region regions[SP_REGION_COUNT];
+    struct sp_kept kept;
+    struct sp_lanes lanes;
+    uint64_t settled; // sp_progress_news() when the tiers were last looked through
+    // Growths before which the threshold is not applied, of a pool with very many lanes.
+    _Atomic uint32_t threshold_rests;
+
+    struct sp_access access; // written under `map_lock`
+
+    struct sp_later later;
+
+    // Guarded by the device's lock:
+    enum sp_pool_stage stage;
+    struct sp_listing listing;
+    struct sp_given_up given_up;
+    uint32_t pins; // threads that stand on this pool: none of them sees it taken apart
+};
+
+static inline struct sp_segment *sp_segment_of(const struct sp_block *block) {
+    return SP_CONTAINER_OF(block->chain, struct sp_segment, chain);
+}
+
+static inline bool sp_pool_policy(const struct sp_pool *pool, enum poolMemPoolAttr attribute) {
+    return sp_load_relaxed(&pool->attributes.reuse_policies[attribute - 1]) != 0;
+}
+
+static inline bool sp_pool_is_deterministic(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->attributes.deterministic);
+}
+
+// Return the test by which the pool takes a fence for complete, and its result for a fence.
+static inline bool (*sp_pool_measure(const struct sp_pool *pool))(struct sp_fence fence) {
+    return sp_load_relaxed(&pool->is_complete);
+}
+static inline bool sp_pool_knows(const struct sp_pool *pool, struct sp_fence fence) {
+    return sp_pool_measure(pool)(fence);
+}
+
+// Tells whether free memory in pieces may be mapped side by side.
+static inline bool sp_pool_remaps(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->attributes.defragmentation) != poolDefragmentNever;
+}
+
+// A pool whose doings must not depend on the answers asks nothing.
+static inline bool sp_pool_may_ask(const struct sp_pool *pool) {
+    return sp_pool_policy(pool, poolMemPoolReuseAllowOpportunistic) &&
+           !sp_pool_is_deterministic(pool);
+}
+
+static inline void sp_pool_add(struct sp_pool *pool, enum sp_statistic statistic, uint64_t number) {
+    sp_add_relaxed(&pool->statistics[statistic], number);
+}
+
+static inline void sp_pool_count(struct sp_pool *pool, enum sp_statistic statistic) {
+    sp_pool_add(pool, statistic, 1);
+}
+
+// There are zombies: see region/loan.h. A hint.
+static inline bool sp_pool_has_zombies(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->kept.zombie_count) > 0;
+}
+
+// The map lock, taken so that the reaper sees that it is wanted.
+static inline void sp_pool_begin_mapping(struct sp_pool *pool) {
+    sp_add_relaxed(&pool->mappers, 1);
+    sp_lock_acquire(&pool->map_lock);
+}
+
+static inline void sp_pool_end_mapping(struct sp_pool *pool) {
+    sp_lock_release(&pool->map_lock);
+    sp_subtract_relaxed(&pool->mappers, 1);
+}
+
+// Where there are more lanes than this, a call looks at some, or at all as seldom as costs a look
+// at so many each time.
+enum { SP_LANES_AT_ONCE = 64 };
+
+// More lanes than a request looks at, but for the last look before it is refused.
+enum { SP_LANES_IN_TURN = 8 };
+static inline bool sp_pool_has_many_lanes(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->lanes.count) > SP_LANES_IN_TURN;
+}
+
+// Several streams have used the pool. A hint: read without the lock.
+static inline bool sp_pool_is_shared(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->lanes.count) > 1;
+}
+
+// Returns the program's promises about the streams that it uses the pool with: enum
+// poolStreamPromise.
+static inline int sp_pool_promises(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->promises);
+}
+
+// True when the legacy stream's order counts for the pool's memory: see order/action.h.
+static inline bool sp_pool_follows_legacy(const struct sp_pool *pool) {
+    return !(sp_pool_promises(pool) & poolPromiseNoLegacyOrder);
+}
+
+#endif

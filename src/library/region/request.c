@@ -1,0 +1,126 @@
+#include "region/request.h"
+
+#include "order/action.h"
+#include "order/learn.h"
+#include "region/device.h"
+#include "region/lane.h"
+#include "region/settle.h"
+
+void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
+                     enum sp_region_kind kind, uint64_t size, unsigned int flags) {
+    *request = (struct sp_request){.pool = pool,
+                                   .lane = lane,
+                                   .kind = kind,
+                                   .size = size,
+                                   .flags = flags,
+                                   .reach = SP_RULE_COMPLETE,
+                                   .looks = SP_REQUEST_LOOKS};
+    if (sp_request_allows(request, poolMemPoolReuseFollowEventDependencies))
+        request->reach = SP_RULE_ORDERED;
+    sp_learn_copy_clock(lane->stream, &request->clock);
+}
+
+void sp_request_close(struct sp_request *request) {
+    sp_clock_clear(&request->clock);
+}
+
+void sp_request_refresh(struct sp_request *request) {
+    sp_clock_clear(&request->clock);
+    sp_learn_copy_clock(request->lane->stream, &request->clock);
+}
+
+bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy) {
+    if (request->flags & poolMallocSameStreamOnly)
+        return false;
+    if (policy == poolMemPoolReuseAllowInternalDependencies &&
+        request->flags & poolMallocNoInsertedWaits)
+        return false;
+    return sp_pool_policy(request->pool, policy);
+}
+
+CUcontext sp_request_context(const struct sp_request *request) {
+    const struct sp_stream *stream = request->lane->stream;
+    return stream->device == request->pool->device->vmm.ordinal ? stream->context : NULL;
+}
+
+// Up to where an event stands behind the stream's frees that the taker can wait for: events die
+// with their context, and only the taker's own is certain to be alive.
+static uint64_t fenced_until(const struct sp_stream *owner, const struct sp_stream *taker) {
+    return sp_stream_is_of(owner, taker->context, taker->context_id)
+               ? sp_load_acquire(&owner->recorded)
+               : 0;
+}
+
+static enum sp_rule decide(const struct sp_request *request, struct sp_fence fence) {
+    const struct sp_stream *taker = request->lane->stream;
+    const struct sp_stream *owner = sp_stream_at(fence.slot);
+    struct sp_rule_facts facts = {
+        .taker_slot = taker->slot,
+        .taker_first = taker->first,
+        .known_completed = sp_pool_knows(request->pool, fence) ? fence.sequence : 0,
+        .ordered_until = sp_clock_at(&request->clock, fence.slot),
+        .fenced_until = fenced_until(owner, taker),
+        .legacy_ordered =
+            sp_pool_follows_legacy(request->pool) && sp_action_is_legacy_ordered(taker, fence),
+        .follow_dependencies = request->made_order ||
+                               sp_request_allows(request, poolMemPoolReuseFollowEventDependencies),
+        .insert_dependencies =
+            sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies),
+    };
+    return sp_rule_decide(fence, &facts);
+}
+
+enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences) {
+    enum sp_rule dearest = SP_RULE_SAME_STREAM;
+    for (uint32_t i = 0; i < fences->count; i++) {
+        enum sp_rule rule = decide(request, *sp_fence_set_at(fences, i));
+        if (rule > dearest)
+            dearest = rule;
+    }
+    return fences->count == 0 ? SP_RULE_COMPLETE : dearest;
+}
+
+bool sp_request_reaches_others(const struct sp_request *request) {
+    if (request->reach <= SP_RULE_COMPLETE || !request->lane)
+        return request->reach > SP_RULE_COMPLETE;
+    return request->reach > SP_RULE_ORDERED || request->clock.count > 0 ||
+           sp_load_relaxed(&request->lane->stream->acts);
+}
+
+// The legacy stream runs after all blocking streams.
+bool sp_request_reaches_lanes_before_alone(const struct sp_request *request) {
+    return request->reach == SP_RULE_ORDERED && !sp_stream_is_legacy(request->lane->stream->handle);
+}
+
+bool sp_request_usable(const struct sp_request *request, const struct sp_block *block) {
+    const struct sp_tier *tier = block->tier;
+    if (!tier || tier->state != SP_BLOCK_FREE)
+        return false;
+    if (tier == &request->pool->regions[request->kind].ready ||
+        (request->lane && (tier == &request->lane->tiers[request->kind] ||
+                           tier == &request->lane->unfenced[request->kind])))
+        return true;
+    return sp_request_reaches_others(request) &&
+           sp_request_rule(request, &block->fences) <= request->reach;
+}
+
+// A fence that the clock tells of needs no second wait, whatever the policy on events is.
+static bool is_in_the_way(const struct sp_request *request, struct sp_fence fence) {
+    struct sp_request ordered = *request;
+    struct sp_fence_set alone = {.count = 1, .some = {fence}};
+    ordered.made_order = true;
+    return sp_request_rule(&ordered, &alone) > SP_RULE_ORDERED;
+}
+
+CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences) {
+    for (uint32_t i = 0; i < fences->count; i++) {
+        struct sp_fence fence = *sp_fence_set_at(fences, i);
+        if (!is_in_the_way(request, fence))
+            continue;
+        CUresult error = sp_learn_wait_fence(request->lane->stream, fence);
+        if (error != CUDA_SUCCESS)
+            return error;
+        sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
+    }
+    return CUDA_SUCCESS;
+}

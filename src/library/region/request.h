@@ -1,0 +1,79 @@
+// A request on its way up the ladder: what is wanted, for whom, and what that stream may take.
+//
+// The stream's clock is copied once, when the request is opened, and again after each wait that the
+// request itself has inserted; so the search looks at plain values and takes no stream's lock. A
+// clock that is a little old only finds less.
+#ifndef STREAMPOOL_REGION_REQUEST_H
+#define STREAMPOOL_REGION_REQUEST_H
+
+#include "region/lane.h"
+
+struct sp_request {
+    struct sp_pool *pool;
+    struct sp_lane *lane; // null: nobody's, which reaches ready memory alone; see sp_grow_ahead
+    enum sp_region_kind kind;
+    uint64_t size;
+    unsigned int flags; // poolMallocSameStreamOnly, ...
+    enum sp_rule reach; // the dearest rule by which memory may be taken now: 2, 3 or 5
+    bool brought_news;  // its question has shown something to be complete
+    bool left_some;     // in the lanes, of very much: see sp_request_patience
+    bool thorough;      // from the rung brought_in on: it looks at all rows, and at all of each
+    bool cut_short;     // a look at rows of free neighbours was not at all of them, or not whole
+    unsigned looks;     // at blocks in such rows, that are left to it; 0: it looks at no more
+    // By a wait of its own, so the order that the clock tells of needs no policy.
+    bool made_order;
+    const char *lacking;   // see calls/refusal.h: who had no memory for the last growth
+    struct sp_clock clock; // what the lane's stream runs after
+};
+
+// So many blocks in rows a request looks at in vain before it looks for memory elsewhere.
+enum { SP_REQUEST_LOOKS = 2048 };
+
+void sp_request_open(struct sp_request *request, struct sp_pool *pool, struct sp_lane *lane,
+                     enum sp_region_kind kind, uint64_t size, unsigned int flags);
+void sp_request_close(struct sp_request *request);
+
+// The clock may have grown: copies it anew.
+void sp_request_refresh(struct sp_request *request);
+
+// True when the policy is on, and no flag of the call narrows it.
+bool sp_request_allows(const struct sp_request *request, enum poolMemPoolAttr policy);
+
+// True when a stream is of the same context as the request's. Events of other contexts aren't
+// asked, nor waited for.
+static inline bool sp_request_shares_context(const struct sp_request *request,
+                                             const struct sp_stream *stream) {
+    const struct sp_stream *taker = request->lane->stream;
+    return sp_stream_is_of(stream, taker->context, taker->context_id);
+}
+
+// So many parts (region/settle.h, region/pool.h) of what has completed, or lies in the lanes, a
+// request brings in before it looks for memory elsewhere: more than most programs ever have, and
+// more for a larger request, which is worth more of them.
+static inline uint64_t sp_request_patience(const struct sp_request *request) {
+    return 8 + (request->size >> 22);
+}
+
+// The context of the request's stream, if that is one of the pool's device. Else null: a pool may
+// serve a stream of another device.
+CUcontext sp_request_context(const struct sp_request *request);
+
+// The dearest rule that one of the fences needs. The pool's lock is held.
+enum sp_rule sp_request_rule(const struct sp_request *request, const struct sp_fence_set *fences);
+
+// True when other lanes can have anything for the request: they can't for a non-blocking stream
+// that runs after no other one. Their complete memory is ready memory once it is settled.
+bool sp_request_reaches_others(const struct sp_request *request);
+
+// True when, of the other lanes, only those of streams that the request's stream runs after can
+// have anything for it, and those of legacy streams.
+bool sp_request_reaches_lanes_before_alone(const struct sp_request *request);
+
+// With the pool's lock held: true when the block is free and within the request's reach.
+bool sp_request_usable(const struct sp_request *request, const struct sp_block *block);
+
+// Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no
+// event behind it any more.
+CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences);
+
+#endif

@@ -1,0 +1,162 @@
+#include "region/row.h"
+
+#include "base/number.h"
+#include "heap/rows.h"
+#include "region/lane.h"
+#include "region/settle.h"
+
+// A look for rows is at so many blocks before others that wait for the pool's lock have it.
+enum { ROWS_AT_ONCE = 2048 };
+
+// A row of neighbouring free blocks within reach.
+struct row {
+    struct sp_block *first;
+    uint64_t size;
+};
+
+struct row_search {
+    const struct sp_request *request;
+    struct row best;
+};
+
+// Among equals the row that begins with ready memory, and then the one whose first block is the
+// smaller one, or the lower one.
+static bool is_better(const struct row_search *search, struct row row) {
+    const struct sp_block *best = search->best.first;
+    const struct sp_tier *ready = &search->request->pool->regions[search->request->kind].ready;
+    if (!best || row.size != search->best.size)
+        return row.size < search->best.size;
+    if ((row.first->tier == ready) != (best->tier == ready))
+        return row.first->tier == ready;
+    return row.first->size < best->size ||
+           (row.first->size == best->size && row.first->address < best->address);
+}
+
+// Looks at the parts of a row of free blocks that are within reach.
+static void look_at_row(void *context, struct sp_block *first, struct sp_block *last) {
+    struct row_search *search = context;
+    struct row row = {first, 0};
+    for (struct sp_block *b = first;; b = b->next) {
+        if (sp_request_usable(search->request, b)) {
+            row.first = row.size > 0 ? row.first : b;
+            row.size += b->size;
+        } else {
+            row.size = 0;
+        }
+        bool ends = b == last || !sp_request_usable(search->request, b->next);
+        if (ends && row.size >= search->request->size && is_better(search, row))
+            search->best = row;
+        if (b == last)
+            return;
+    }
+}
+
+static uint64_t bytes_of_lane(const struct sp_request *request, const struct sp_lane *lane) {
+    return lane ? lane->tiers[request->kind].bytes + lane->unfenced[request->kind].bytes : 0;
+}
+
+static uint64_t bytes_of_lanes_before(const struct sp_request *request) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < request->clock.count; i++)
+        sum += bytes_of_lane(request, sp_lane_find(request->pool, request->clock.entries[i].slot));
+    SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
+        sum += bytes_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link));
+    return sum;
+}
+
+bool sp_row_is_possible(const struct sp_request *request) {
+    const struct sp_region *region = &request->pool->regions[request->kind];
+    uint64_t sum = region->ready.bytes + bytes_of_lane(request, request->lane);
+    if (sum >= request->size || !sp_request_reaches_others(request))
+        return sum >= request->size;
+    if (!sp_request_reaches_lanes_before_alone(request))
+        return true;
+    return sum + region->waiting.bytes + region->unfenced.bytes + bytes_of_lanes_before(request) >=
+           request->size;
+}
+
+// Through all segments, or from an address in one of them on. True when it came to the end.
+static bool look_through(struct sp_region *region, struct sp_rows_search *rows) {
+    SP_LIST_FOR_EACH(link, &region->segments) {
+        struct sp_chain *chain = &SP_CONTAINER_OF(link, struct sp_segment, link)->chain;
+        if (rows->from != 0 && !sp_chain_covers(chain, rows->from))
+            continue;
+        if (!sp_rows_find(chain, rows))
+            return false;
+        rows->from = 0;
+    }
+    return true;
+}
+
+static struct row best_of_all_rows(const struct sp_request *request) {
+    struct row_search search = {request, {NULL, UINT64_MAX}};
+    struct sp_rows_search rows = {.least = request->size, .visit = look_at_row, .context = &search};
+    look_through(&request->pool->regions[request->kind], &rows);
+    return search.best;
+}
+
+// Where the search is cut short the next one goes on.
+static struct row best_of_some_rows(struct sp_request *request) {
+    struct row_search search = {request, {NULL, UINT64_MAX}};
+    struct sp_region *region = &request->pool->regions[request->kind];
+    struct sp_rows_search rows = {.least = request->size,
+                                  .visit = look_at_row,
+                                  .context = &search,
+                                  .in_parts = true,
+                                  .looks = request->looks,
+                                  .from = region->rows_from};
+    bool from_front = rows.from == 0;
+    bool to_end = look_through(region, &rows);
+    region->rows_from = to_end ? 0 : rows.from;
+    request->looks = rows.looks;
+    request->cut_short = request->cut_short || !from_front || !to_end || rows.cut;
+    return search.best;
+}
+
+bool sp_row_learn_some(const struct sp_request *request) {
+    unsigned looks = ROWS_AT_ONCE;
+    SP_LIST_FOR_EACH(link, &request->pool->regions[request->kind].segments) {
+        if (!sp_rows_learn(&SP_CONTAINER_OF(link, struct sp_segment, link)->chain, &looks))
+            return false;
+    }
+    return true;
+}
+
+bool sp_row_learn_all(const struct sp_request *request) {
+    bool gave_way = false;
+    while (!sp_row_learn_some(request)) {
+        sp_lock_give_way(&request->pool->lock);
+        gave_way = true;
+    }
+    return gave_way;
+}
+
+// Joins as many of the row's blocks into its first as it takes. Stops early without host memory, so
+// the caller looks at the size again.
+static struct sp_block *join_row(struct sp_pool *pool, struct row row, uint64_t size) {
+    uint64_t joined = row.first->size;
+    sp_tier_remove(row.first);
+    while (joined < size) {
+        struct sp_block *next = row.first->next;
+        joined += next->size;
+        sp_tier_remove(next);
+        if (sp_block_absorb_next(row.first))
+            continue;
+        sp_settle_insert(pool, next);
+        break;
+    }
+    return row.first;
+}
+
+struct sp_block *sp_row_take_aside(struct sp_request *request) {
+    if (!sp_row_is_possible(request))
+        return NULL;
+    struct row row = request->thorough ? best_of_all_rows(request) : best_of_some_rows(request);
+    if (!row.first)
+        return NULL;
+    struct sp_block *block = join_row(request->pool, row, request->size);
+    if (block->size >= request->size)
+        return block;
+    sp_settle_insert(request->pool, block);
+    return NULL;
+}

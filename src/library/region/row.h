@@ -1,0 +1,26 @@
+// Rows of neighbouring free blocks: memory within a request's reach that lies side by side.
+//
+// A row of which nothing is known yet is looked at in parts, and others that wait for the pool's
+// lock have it in between. A request looks at so many blocks of rows in vain at most; the next one
+// goes on from there. All functions are called with the pool's lock held.
+#ifndef STREAMPOOL_REGION_ROW_H
+#define STREAMPOOL_REGION_ROW_H
+
+#include "region/request.h"
+
+// True when all that can be within reach is enough, wherever it lies. Others may have very much
+// that isn't, in rows that are long, so this comes before a look at any.
+bool sp_row_is_possible(const struct sp_request *request);
+
+// Looks at rows of which nothing is known, at no more than others can wait for. True when all are
+// known.
+bool sp_row_learn_some(const struct sp_request *request);
+
+// Looks at all of them. True when the lock was given back meanwhile.
+bool sp_row_learn_all(const struct sp_request *request);
+
+// Takes the best row within reach out of the tiers, joined to one block that is BUSY and at least
+// as large as asked for. Null when there is none.
+struct sp_block *sp_row_take_aside(struct sp_request *request);
+
+#endif

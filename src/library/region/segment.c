@@ -1,0 +1,211 @@
+#include "region/segment.h"
+
+#include "base/checked.h"
+#include "base/number.h"
+#include "region/device.h"
+
+#include <stdlib.h>
+
+// Structs that are no segment: they are never given back to the system, so that a thread that looks
+// at a block which isn't its own any more still finds a struct.
+static struct {
+    struct sp_lock lock;
+    struct sp_list segments; // linked by `link`
+} spare = {.segments = {&spare.segments, &spare.segments}};
+
+static struct sp_segment *segment_at(struct sp_list *link) {
+    return SP_CONTAINER_OF(link, struct sp_segment, link);
+}
+
+static struct sp_segment *new_segment(struct sp_pool *pool, enum sp_region_kind kind) {
+    sp_lock_acquire(&spare.lock);
+    struct sp_list *link = sp_list_pop_front(&spare.segments);
+    sp_lock_release(&spare.lock);
+    struct sp_segment *segment = link ? segment_at(link) : calloc(1, sizeof *segment);
+    if (!segment)
+        return NULL;
+    sp_list_init(&segment->link);
+    segment->pool = pool;
+    segment->kind = kind;
+    return segment;
+}
+
+static void free_segment(struct sp_segment *segment) {
+    sp_lock_acquire(&spare.lock);
+    sp_list_push_front(&spare.segments, &segment->link);
+    sp_lock_release(&spare.lock);
+}
+
+static uint64_t least_size(const struct sp_pool *pool) {
+    return sp_round_up(SP_SEGMENT_MIN, pool->device->vmm.granule);
+}
+
+static struct sp_tier *holes_of(const struct sp_segment *segment) {
+    return &segment->pool->regions[segment->kind].holes;
+}
+
+static uint64_t hole_at_end(const struct sp_segment *segment) {
+    const struct sp_block *last = sp_chain_last(&segment->chain);
+    return sp_block_state(last) == SP_BLOCK_HOLE ? last->size : 0;
+}
+
+struct sp_segment *sp_segment_to_extend(const struct sp_region *region) {
+    struct sp_list *last = sp_list_last(&region->segments);
+    return last && segment_at(last)->extends ? segment_at(last) : NULL;
+}
+
+uint64_t sp_segment_room_behind(const struct sp_block *block) {
+    const struct sp_segment *segment = sp_segment_of(block);
+    const struct sp_block *next = block->next;
+    bool is_hole = next && sp_block_state(next) == SP_BLOCK_HOLE;
+    bool is_end = !next || (is_hole && !next->next);
+    if (is_end && sp_segment_to_extend(&segment->pool->regions[segment->kind]) == segment)
+        return UINT64_MAX;
+    return is_hole ? next->size : 0;
+}
+
+// ---------------------------------------------------------------------------------- a segment more
+
+struct wish {
+    enum sp_span_place place;
+    uint64_t size;
+};
+
+static struct wish wish_for(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
+    const struct sp_region *region = &pool->regions[kind];
+    bool is_first = sp_list_empty(&region->segments);
+    if (kind == SP_REGION_FIXED)
+        return (struct wish){SP_SPAN_LOW, bytes};
+    uint64_t size = sp_max(bytes, sp_max(least_size(pool), region->mapped));
+    bool is_small = is_first && size <= SP_SEGMENT_SMALL && pool != pool->device->default_pool;
+    return (struct wish){is_small ? SP_SPAN_LOW : SP_SPAN_ROOMY, size};
+}
+
+static CUresult open_segment(struct sp_segment *segment, uint64_t bytes) {
+    struct sp_pool *pool = segment->pool;
+    struct wish wish = wish_for(pool, segment->kind, bytes);
+    CUresult error = sp_view_open(&segment->view, &pool->device->space, wish.place, bytes,
+                                  wish.size, (CUmemAllocationHandleType)pool->props.handleTypes,
+                                  segment->kind == SP_REGION_FIXED ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
+    if (error != CUDA_SUCCESS)
+        return error;
+    segment->view.access = &pool->access;
+    segment->extends = segment->kind != SP_REGION_FIXED;
+    if (sp_chain_open(&segment->chain, segment->view.address, segment->view.size))
+        return CUDA_SUCCESS;
+    sp_view_close(&segment->view);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
+    struct sp_segment *segment = new_segment(pool, kind);
+    if (!segment)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult error = open_segment(segment, bytes);
+    if (error != CUDA_SUCCESS) {
+        free_segment(segment);
+        return error;
+    }
+    sp_lock_acquire(&pool->lock);
+    sp_list_push_back(&pool->regions[kind].segments, &segment->link);
+    sp_tier_insert(holes_of(segment), segment->chain.first);
+    sp_lock_release(&pool->lock);
+    return CUDA_SUCCESS;
+}
+
+// ---------------------------------------------------------------------- longer
+
+static bool extend_chain(struct sp_segment *segment, uint64_t more) {
+    sp_lock_acquire(&segment->pool->lock);
+    struct sp_block *added = sp_chain_extend(&segment->chain, more);
+    if (added)
+        sp_tier_insert(holes_of(segment), added);
+    sp_lock_release(&segment->pool->lock);
+    return added != NULL;
+}
+
+// Returns by how much a segment is to be extended: doubling it, up to the device's memory. That is
+// enough, but where memory in pieces has used it up.
+static uint64_t wanted_more(const struct sp_segment *segment, uint64_t least) {
+    uint64_t size = segment->view.size;
+    uint64_t most = segment->pool->device->vmm.total_memory;
+    uint64_t doubled =
+        sp_round_up(2 * size < most ? 2 * size : most, segment->pool->device->vmm.granule);
+    return doubled > size ? sp_max(least, doubled - size) : least;
+}
+
+CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
+    sp_lock_acquire(&segment->pool->lock);
+    uint64_t hole = hole_at_end(segment);
+    sp_lock_release(&segment->pool->lock);
+    uint64_t least = sp_excess(bytes, hole);
+    uint64_t size = segment->view.size;
+    if (least == 0)
+        return CUDA_SUCCESS;
+    uint64_t more = sp_view_extend(&segment->view, least, wanted_more(segment, least));
+    if (more == 0) {
+        sp_lock_acquire(&segment->pool->lock);
+        segment->extends = false;
+        sp_lock_release(&segment->pool->lock);
+        return CUDA_SUCCESS;
+    }
+    if (extend_chain(segment, more))
+        return CUDA_SUCCESS;
+    sp_view_shrink(&segment->view, size);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+// ----------------------------------------------------------------------------------------- shorter
+
+// Returns how long a segment may be whose memory ends at `reach`. Address space behind a fixed
+// block is of no use.
+static uint64_t most_size(const struct sp_segment *segment, uint64_t reach) {
+    if (segment->kind == SP_REGION_FIXED)
+        return reach;
+    return sp_max(least_size(segment->pool), 2 * reach);
+}
+
+// Cuts the hole at the segment's end. Returns the size that is left, 0 when it has nothing else:
+// then it is in no list.
+static uint64_t cut_locked(struct sp_segment *segment) {
+    struct sp_chain *chain = &segment->chain;
+    struct sp_block *last = sp_chain_last(chain);
+    uint64_t reach = last->address - chain->address;
+    uint64_t most = most_size(segment, reach);
+    if (sp_block_state(last) != SP_BLOCK_HOLE || (reach > 0 && chain->size <= most))
+        return chain->size;
+    sp_tier_remove(last);
+    if (reach == 0) {
+        sp_list_remove(&segment->link);
+        return 0;
+    }
+    last = sp_chain_shrink(chain, chain->size - most);
+    if (last)
+        sp_tier_insert(holes_of(segment), last);
+    return most;
+}
+
+static void close_segment(struct sp_segment *segment) {
+    sp_chain_close(&segment->chain);
+    sp_view_close(&segment->view);
+    free_segment(segment);
+}
+
+void sp_segment_tidy(struct sp_segment *segment) {
+    if (!sp_view_unmap_stuck(&segment->view))
+        return; // it stands in a hole
+    sp_lock_acquire(&segment->pool->lock);
+    uint64_t left = cut_locked(segment);
+    sp_lock_release(&segment->pool->lock);
+    if (left == 0)
+        close_segment(segment);
+    else if (left < segment->view.size)
+        sp_view_shrink(&segment->view, left);
+}
+
+void sp_segment_close_all(struct sp_pool *pool) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        while (!sp_list_empty(&pool->regions[kind].segments))
+            close_segment(segment_at(sp_list_pop_front(&pool->regions[kind].segments)));
+    }
+}

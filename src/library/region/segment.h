@@ -1,0 +1,48 @@
+// Segments: how much address space a region has, and when it gets and gives it.
+//
+// A segment takes little address space at first, and more as it needs it, in place: free memory of
+// one segment joins, that of two doesn't. The first segment of a region is small and lies among
+// other small ones, so that a hundred thousand pools are cheap. It is extended while nothing lies
+// behind it. The next one is put where there is much room behind it, and is extended by doubling,
+// up to the device's memory; so is the default pool's first. Where a segment can't be extended,
+// another is added, as large as all that the region has. Segments for fixed blocks have one block's
+// size, for good.
+//
+// What is given back by a trim, or wasn't needed after all, is given back here as well: a segment
+// without memory goes, and one with a long hole at its end becomes shorter. So a pool has at most
+// about twice the address space that its memory reaches over.
+//
+// All functions here are called with the map lock held and the pool's not, but where they say
+// otherwise.
+#ifndef STREAMPOOL_REGION_SEGMENT_H
+#define STREAMPOOL_REGION_SEGMENT_H
+
+#include "region/pool.h"
+
+// The least that a segment has, unless it is for fixed blocks; and up to which size one is put
+// among small ones.
+#define SP_SEGMENT_MIN   ((uint64_t)4 << 20)
+#define SP_SEGMENT_SMALL ((uint64_t)64 << 20)
+
+// Returns the segment of a region that may be extended, or null. The pool's lock is held.
+struct sp_segment *sp_segment_to_extend(const struct sp_region *region);
+
+// Returns the address space that a growth can have behind a block: that of the hole there, or
+// UINT64_MAX. The pool's lock is held.
+uint64_t sp_segment_room_behind(const struct sp_block *block);
+
+// Adds a segment with a hole of `bytes` (a multiple of the granule) or more.
+CUresult sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes);
+
+// Extends a segment so that there is a hole of `bytes` or more at its end. When there is no room
+// for that the segment isn't to be extended any more, which is no error: CUDA_ERROR_OUT_OF_MEMORY
+// is for want of host memory.
+CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes);
+
+// Gives back what the segment doesn't need: all of it, if it has no memory. It may be gone then.
+void sp_segment_tidy(struct sp_segment *segment);
+
+// Closes all segments at a pool's end, when no memory is mapped. No lock is held.
+void sp_segment_close_all(struct sp_pool *pool);
+
+#endif

@@ -1,0 +1,283 @@
+#include "region/settle.h"
+
+#include "region/lane.h"
+#include "region/unfenced.h"
+
+// The lane that all fences of a block are of, or null.
+static inline struct sp_lane *lane_of(const struct sp_pool *pool,
+                                      const struct sp_fence_set *fences) {
+    return fences->count == 1 ? sp_lane_find(pool, sp_fence_set_at(fences, 0)->slot) : NULL;
+}
+
+// Memory with no event behind it never joins memory with one: others could have that, and the
+// fences of a block are those of all that has joined it. An open lane has no need to tell them
+// apart: whoever wants its memory can have an event recorded.
+static inline struct sp_tier *tier_of_lane(struct sp_lane *lane, enum sp_region_kind kind,
+                                           uint64_t sequence) {
+    bool fenced = sequence <= lane->covered.now || sp_unfenced_is_open(lane);
+    return fenced ? &lane->tiers[kind] : &lane->unfenced[kind];
+}
+
+static bool is_fenced(const struct sp_pool *pool, struct sp_fence fence) {
+    const struct sp_lane *lane = sp_lane_find(pool, fence.slot);
+    return fence.sequence <= sp_progress_covered(sp_stream_at(fence.slot)) ||
+           (lane && sp_unfenced_is_open(lane));
+}
+
+// Returns the tier for a block that is no lane's.
+static struct sp_tier *tier_of_region(struct sp_pool *pool, enum sp_region_kind kind,
+                                      const struct sp_fence_set *fences) {
+    bool fenced = true;
+    for (uint32_t i = 0; i < fences->count; i++)
+        fenced = fenced && is_fenced(pool, *sp_fence_set_at(fences, i));
+    return fenced ? &pool->regions[kind].waiting : &pool->regions[kind].unfenced;
+}
+
+// The tier that a block with these fences belongs to: ready without any; a lane's when all are of
+// its stream.
+static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind kind,
+                                       const struct sp_fence_set *fences, struct sp_lane *lane) {
+    if (sp_fence_set_empty(fences))
+        return &pool->regions[kind].ready;
+    return lane ? tier_of_lane(lane, kind, sp_fence_set_at(fences, 0)->sequence)
+                : tier_of_region(pool, kind, fences);
+}
+
+// Files a free block again where its fences, less those that are complete, say. False when that is
+// where it is.
+static bool refile(struct sp_pool *pool, struct sp_block *block) {
+    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
+    struct sp_tier *tier =
+        tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane_of(pool, &block->fences));
+    if (tier == block->tier)
+        return false;
+    sp_tier_remove(block);
+    sp_tier_insert(tier, block); // and looks at no other one: a tier is being walked
+    return true;
+}
+
+static void refile_neighbour(struct sp_pool *pool, const struct sp_tier *tier,
+                             struct sp_block *neighbour) {
+    if (neighbour && neighbour->tier == tier)
+        refile(pool, neighbour);
+}
+
+// Among unfenced blocks that have not been looked through since: a neighbour with an event behind
+// it by now doesn't stay there.
+SP_APART static struct sp_block *insert_beside_late(struct sp_pool *pool, struct sp_tier *tier,
+                                                    struct sp_block *block) {
+    refile_neighbour(pool, tier, block->prev);
+    refile_neighbour(pool, tier, block->next);
+    return sp_tier_insert(tier, block);
+}
+
+static inline bool may_have_late(const struct sp_pool *pool, const struct sp_tier *tier,
+                                 const struct sp_block *block, const struct sp_lane *lane) {
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    return lane
+               ? SP_UNLIKELY(sp_calendar_is_behind(&lane->covered)) && tier == &lane->unfenced[kind]
+               : tier == &pool->regions[kind].unfenced;
+}
+
+// A block whose fences have been pruned, and the lane that they are of. What lies among the
+// unfenced blocks and has an event behind it by now is moved before another one can join it.
+static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_block *block,
+                                             struct sp_lane *lane) {
+    if (lane)
+        sp_settle_fenced(lane);
+    struct sp_region *region = &pool->regions[sp_segment_of(block)->kind];
+    struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
+    struct sp_block *filed = may_have_late(pool, tier, block, lane)
+                                 ? insert_beside_late(pool, tier, block)
+                                 : sp_tier_insert(tier, block);
+    if (lane && filed->size > region->lanes_most)
+        region->lanes_most = filed->size;
+    return filed;
+}
+
+struct sp_block *sp_settle_insert(struct sp_pool *pool, struct sp_block *block) {
+    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
+    return insert_pruned(pool, block, lane_of(pool, &block->fences));
+}
+
+// The neighbour as ready memory that a block of a lane may swallow, or null. What is swallowed
+// counts as held back, so there is as much of it at most as the lane may hold back.
+static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_block *block,
+                                    struct sp_block *neighbour) {
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    if (!neighbour || neighbour->tier != &lane->pool->regions[kind].ready ||
+        neighbour->size > block->size)
+        return NULL;
+    uint64_t most = sp_load_relaxed(&lane->unfenced_most);
+    return lane->unfenced[kind].bytes + neighbour->size <= most ? neighbour : NULL;
+}
+
+struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
+    sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
+    struct sp_lane *lane = lane_of(pool, &block->fences);
+    if (!lane)
+        return insert_pruned(pool, block, NULL);
+    struct sp_block *next = swallowable(lane, block, block->next);
+    if (next) {
+        sp_tier_remove(next);
+        sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
+    }
+    struct sp_block *prev = swallowable(lane, block, block->prev);
+    if (prev) {
+        sp_tier_remove(prev);
+        sp_block_absorb_next(prev); // one fence has its place in the set itself
+        block = prev;
+    }
+    return insert_pruned(pool, block, lane);
+}
+
+// ---------------------------------------------------------------------------------------- settling
+
+// Files blocks that are over by a calendar again, as many as there are looks for. False when some
+// may be left.
+static bool refile_over(struct sp_pool *pool, struct sp_calendar *calendar, unsigned *looks) {
+    struct sp_block *block;
+    while ((block = sp_calendar_next_over(calendar, looks))) {
+        if (!refile(pool, block))
+            break; // it can't be: what a calendar takes for over has somewhere else to go
+    }
+    return !sp_calendar_is_behind(calendar);
+}
+
+// A block that is filed elsewhere may be merged with blocks there, never with one of this tier. So
+// the next one stays valid.
+static void refile_tier(struct sp_pool *pool, struct sp_tier *tier) {
+    struct sp_block *block = sp_tier_first(tier);
+    while (block) {
+        struct sp_block *next = sp_tier_next(block);
+        refile(pool, block);
+        block = next;
+    }
+}
+
+static bool refile_unfenced(struct sp_lane *lane, uint64_t covered, unsigned *looks) {
+    sp_calendar_turn(&lane->covered, covered);
+    if (!refile_over(lane->pool, &lane->covered, looks))
+        return false;
+    for (int kind = 0; kind < SP_REGION_COUNT && sp_unfenced_is_open(lane); kind++) {
+        if (lane->unfenced[kind].bytes > 0)
+            refile_tier(lane->pool, &lane->unfenced[kind]); // of the time before it was opened
+    }
+    return true;
+}
+
+void sp_settle_refile_unfenced(struct sp_lane *lane, uint64_t covered) {
+    unsigned looks = covered != lane->covered.now ? SP_SETTLED_AT_ONCE : SP_SETTLED_LATER;
+    refile_unfenced(lane, covered, &looks);
+}
+
+static uint64_t known_of(const struct sp_pool *pool, const struct sp_stream *stream) {
+    return sp_pool_measure(pool) == sp_progress_is_synchronized ? sp_progress_synchronized(stream)
+                                                                : sp_progress_completed(stream);
+}
+
+// Looks through all that an open lane has filed, once the lane is closed.
+static void refile_closed(struct sp_lane *lane) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        refile_tier(lane->pool, &lane->tiers[kind]);
+    lane->was_open = false;
+}
+
+// False when there is more to do.
+static bool settle_lane(struct sp_pool *pool, struct sp_lane *lane, unsigned *looks) {
+    if (!refile_unfenced(lane, sp_progress_covered(lane->stream), looks))
+        return false;
+    if (lane->was_open && !sp_unfenced_is_open(lane))
+        refile_closed(lane);
+    sp_calendar_turn(&lane->due, known_of(pool, lane->stream));
+    return refile_over(pool, &lane->due, looks);
+}
+
+static bool settle_lanes(struct sp_pool *pool, unsigned *looks) {
+    SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+        if (!settle_lane(pool, SP_CONTAINER_OF(link, struct sp_lane, link), looks))
+            return false;
+    }
+    return true;
+}
+
+// True when it is known which streams have brought the news since, and there are fewer of them than
+// lanes.
+static bool knows_news(const struct sp_pool *pool, uint64_t seen, uint64_t news) {
+    uint32_t slot;
+    if (seen > news || news - seen > sp_load_relaxed(&pool->lanes.count))
+        return false;
+    for (uint64_t number = seen; number < news; number++) {
+        if (!sp_progress_news_of(number, &slot))
+            return false;
+    }
+    return true;
+}
+
+// The lanes of these streams.
+static bool settle_by_news(struct sp_pool *pool, uint64_t seen, uint64_t news, unsigned *looks) {
+    uint32_t slot;
+    for (uint64_t number = seen; number < news; number++) {
+        if (!sp_progress_news_of(number, &slot))
+            return false; // not any more
+        struct sp_lane *lane = sp_lane_find(pool, slot);
+        if (lane && !settle_lane(pool, lane, looks))
+            return false;
+    }
+    return true;
+}
+
+// Looks at all that waits for several streams: no number says when it is over. The next block may
+// be another one when the lock was given back meanwhile.
+static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
+    unsigned looks = SP_SETTLED_AT_ONCE;
+    struct sp_block *block = sp_tier_first(tier);
+    while (block) {
+        struct sp_block *next = sp_tier_next(block);
+        uint64_t size = next ? next->size : 0;
+        uint64_t address = next ? next->address : 0;
+        refile(pool, block);
+        block = next;
+        if (next && --looks == 0) {
+            sp_lock_give_way(&pool->lock);
+            looks = SP_SETTLED_AT_ONCE;
+            block = sp_tier_from(tier, size, address);
+        }
+    }
+}
+
+// Where several threads are at it at once, and when the pool's measure changes meanwhile, the next
+// call looks again.
+bool sp_settle_part(struct sp_pool *pool) {
+    enum { AT_WORK = -2 };
+    unsigned looks = SP_SETTLED_AT_ONCE;
+    uint64_t news = sp_progress_news();
+    uint64_t seen = pool->settled;
+    if (news == seen)
+        return true;
+    if (seen > news)
+        pool->settled = seen = (uint64_t)AT_WORK;
+    bool settled = knows_news(pool, seen, news) ? settle_by_news(pool, seen, news, &looks)
+                                                : settle_lanes(pool, &looks);
+    if (!settled)
+        return false;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        settle_tier(pool, &pool->regions[kind].waiting);
+        settle_tier(pool, &pool->regions[kind].unfenced);
+    }
+    if (pool->settled == seen)
+        pool->settled = news;
+    return true;
+}
+
+void sp_settle_all(struct sp_pool *pool) {
+    while (!sp_settle_part(pool))
+        sp_lock_give_way(&pool->lock);
+}
+
+bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *block) {
+    enum sp_region_kind kind = sp_segment_of(block)->kind;
+    const struct sp_lane *lane = lane_of(pool, &block->fences);
+    return block->tier == &pool->regions[kind].unfenced ||
+           (lane && block->tier == &lane->unfenced[kind]);
+}

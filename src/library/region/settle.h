@@ -1,0 +1,50 @@
+// Where free blocks are filed, and how they move when their fences complete.
+//
+// All with the pool's lock held.
+#ifndef STREAMPOOL_REGION_SETTLE_H
+#define STREAMPOOL_REGION_SETTLE_H
+
+#include "order/progress.h"
+#include "region/lane.h"
+
+#include "base/cold.h"
+
+// How a free block is filed.
+typedef struct sp_block *sp_settle_how(struct sp_pool *pool, struct sp_block *block);
+
+// Puts a block that is in no index into the tier that its fences, less those that are complete,
+// allow. Returns the block that it became part of. The second, for a lane that is about to
+// allocate, lets a lane's block swallow ready neighbours of its size or less: joined memory places
+// better than pieces side by side, but what is swallowed is held back from others until the lane's
+// fences complete.
+sp_settle_how sp_settle_insert;
+sp_settle_how sp_settle_insert_and_swallow;
+
+// Moves memory whose fences have completed since the last look to the ready tiers; and what of a
+// lane's has an event behind it now to what others can have. The work is in proportion to what has
+// moved, but for memory that waits for several streams, and is all done when it returns; meanwhile
+// the lock is given back now and then. The second does no more than others can wait for, and tells
+// whether that was all.
+void sp_settle_all(struct sp_pool *pool);
+bool sp_settle_part(struct sp_pool *pool);
+
+// Nothing has become known since the tiers were last looked through to the end.
+static inline bool sp_settle_is_done(const struct sp_pool *pool) {
+    return pool->settled == sp_progress_news();
+}
+
+// The latter for one lane, with the lock held throughout: some hundred blocks at most, and the rest
+// at later calls. Who puts a block among the unfenced ones moves its neighbours there himself, if
+// they are late.
+enum { SP_SETTLED_AT_ONCE = 256, SP_SETTLED_LATER = 4 };
+void sp_settle_refile_unfenced(struct sp_lane *lane, uint64_t covered);
+static inline void sp_settle_fenced(struct sp_lane *lane) {
+    uint64_t covered = sp_progress_covered(lane->stream);
+    if (SP_UNLIKELY(covered != lane->covered.now || sp_calendar_is_behind(&lane->covered)))
+        sp_settle_refile_unfenced(lane, covered);
+}
+
+// True when a free block is filed among those that no event stood behind.
+bool sp_settle_is_unfenced(const struct sp_pool *pool, const struct sp_block *block);
+
+#endif

@@ -1,0 +1,36 @@
+// A survey tells what could be made of free memory. In a row of neighbouring free blocks it tells
+// these parts apart:
+//
+//      row     ...##|====|--------|--------|==##...     - whole extents: can be released, or mapped
+//                    tail                   front         elsewhere
+//                                                       = the free end of an extent that is partly
+//                                                         in use: can begin a stitched view, or end
+//                                                         it; see supply/pieces.h
+//
+// An extent is whole if all of it is free, in however many blocks and whatever these wait for.
+#ifndef STREAMPOOL_REGION_SURVEY_H
+#define STREAMPOOL_REGION_SURVEY_H
+
+#include "region/pool.h"
+
+// The bytes of each part of a row.
+struct sp_survey_row {
+    uint64_t whole;
+    uint64_t tail, front;
+};
+
+// Surveys the row from one block to another. The map lock and the pool's lock are held.
+struct sp_survey_row sp_survey_row(const struct sp_block *first, const struct sp_block *last);
+
+// Tells whether a block is in no use, whatever it waits for. The pool's lock is held.
+static inline bool sp_survey_is_free(const struct sp_block *block) {
+    return block->tier && block->tier->state == SP_BLOCK_FREE;
+}
+
+// Reads a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute. No lock is held.
+bool sp_survey_gauge(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
+
+// Returns the name of a gauge, or null for any other attribute.
+const char *sp_survey_name(enum poolMemPoolAttr attribute);
+
+#endif

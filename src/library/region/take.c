@@ -1,0 +1,285 @@
+#include "region/take.h"
+
+#include "base/checked.h"
+#include "base/number.h"
+#include "region/collect.h"
+#include "region/keep.h"
+#include "region/lane.h"
+#include "region/row.h"
+#include "region/settle.h"
+
+// ----------------------------------------------------------------------------------- single blocks
+
+// The better fit of `best` and a tier's; `best` among equals.
+static inline struct sp_block *better_of(struct sp_block *best, const struct sp_tier *tier,
+                                         uint64_t size) {
+    if (tier->bytes < size)
+        return best;
+    struct sp_block *fit = sp_tier_best_fit(tier, size);
+    return fit && (!best || fit->size < best->size) ? fit : best;
+}
+
+// The best fit of the lane's own memory and the ready one. Among equals its own, and of that the
+// one with no event behind it: nobody else can have that.
+static struct sp_block *best_at_hand(const struct sp_lane *lane, enum sp_region_kind kind,
+                                     uint64_t size) {
+    struct sp_block *best = better_of(NULL, &lane->unfenced[kind], size);
+    best = better_of(best, &lane->tiers[kind], size);
+    return better_of(best, &lane->pool->regions[kind].ready, size);
+}
+
+// Any of a tier's blocks may be within reach. Of one stream's those with the lowest numbers are
+// before all others: no rule allows a higher number and not a lower one.
+static bool may_reach(const struct sp_request *request, const struct sp_tier *tier,
+                      const struct sp_block *block) {
+    struct sp_fence_set earliest = {.count = 1};
+    if (!tier->calendar)
+        return true;
+    earliest.alone =
+        (struct sp_fence){block->fences.alone.slot, sp_calendar_earliest(tier->calendar)};
+    return sp_request_rule(request, &earliest) <= request->reach;
+}
+
+// The better fit of `best` and the blocks of a tier that are within reach.
+static struct sp_block *better_in_reach(const struct sp_request *request,
+                                        const struct sp_tier *tier, struct sp_block *best) {
+    struct sp_block *b = sp_tier_best_fit(tier, request->size);
+    if (b && !sp_request_usable(request, b) && !may_reach(request, tier, b))
+        return best;
+    for (; b && (!best || b->size < best->size); b = sp_tier_next(b)) {
+        if (sp_request_usable(request, b))
+            return b;
+    }
+    return best;
+}
+
+static struct sp_block *better_of_lane(const struct sp_request *request, const struct sp_lane *lane,
+                                       struct sp_block *best) {
+    if (!lane || lane == request->lane)
+        return best;
+    best = better_in_reach(request, &lane->tiers[request->kind], best);
+    return better_in_reach(request, &lane->unfenced[request->kind], best);
+}
+
+static uint64_t largest_of(const struct sp_tier *tier) {
+    const struct sp_block *last = sp_tier_last(tier);
+    return last ? last->size : 0;
+}
+
+static uint64_t largest_of_lanes(const struct sp_request *request) {
+    uint64_t most = 0;
+    SP_LIST_FOR_EACH(link, &request->pool->lanes.list) {
+        const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+        uint64_t fenced = largest_of(&lane->tiers[request->kind]);
+        uint64_t unfenced = largest_of(&lane->unfenced[request->kind]);
+        most = sp_max(fenced, most);
+        most = sp_max(unfenced, most);
+    }
+    return most;
+}
+
+// There may be thousands, which hold nothing that is large enough: then none is looked at.
+static struct sp_block *best_of_all_lanes(const struct sp_request *request) {
+    struct sp_region *region = &request->pool->regions[request->kind];
+    struct sp_block *best = NULL;
+    if (request->size > region->lanes_most)
+        return NULL;
+    SP_LIST_FOR_EACH(link, &request->pool->lanes.list)
+        best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, link), best);
+    if (!best)
+        region->lanes_most = largest_of_lanes(request);
+    return best;
+}
+
+// Without a wait the stream has the memory of those that it runs after, and of the legacy streams.
+static struct sp_block *best_of_lanes_before(const struct sp_request *request) {
+    struct sp_block *best = NULL;
+    for (uint32_t i = 0; i < request->clock.count; i++) {
+        uint32_t slot = request->clock.entries[i].slot;
+        best = better_of_lane(request, sp_lane_find(request->pool, slot), best);
+    }
+    SP_LIST_FOR_EACH(link, &request->pool->lanes.legacy)
+        best = better_of_lane(request, SP_CONTAINER_OF(link, struct sp_lane, legacy_link), best);
+    return best;
+}
+
+// The best fit of what other lanes have within reach.
+static struct sp_block *best_of_others(const struct sp_request *request) {
+    if (request->reach <= SP_RULE_COMPLETE)
+        return NULL;
+    struct sp_block *best = sp_request_reaches_lanes_before_alone(request)
+                                ? best_of_lanes_before(request)
+                                : best_of_all_lanes(request);
+    const struct sp_region *region = &request->pool->regions[request->kind];
+    best = better_in_reach(request, &region->waiting, best);
+    return better_in_reach(request, &region->unfenced, best);
+}
+
+// -------------------------------------------------------------------------------- the best of all
+
+static struct sp_block *best_alone(const struct sp_request *request) {
+    struct sp_block *block = best_at_hand(request->lane, request->kind, request->size);
+    return block ? block : best_of_others(request);
+}
+
+struct sp_block *sp_take_aside(struct sp_request *request) {
+    struct sp_block *block = best_alone(request);
+    if (!block && sp_row_is_possible(request) && sp_row_learn_all(request))
+        block = best_alone(request);
+    if (!block)
+        return sp_row_take_aside(request);
+    sp_tier_remove(block);
+    return block;
+}
+
+// ------------------------------------------------------------------------------------------ taking
+
+bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    if (!sp_fence_set_reserve(&block->fences, 1))
+        return false;
+    if (block->size > size) {
+        struct sp_block *rest = sp_block_split(block, size);
+        if (!rest)
+            return false;
+        sp_settle_insert(pool, rest);
+    }
+    sp_block_set_live(block);
+    return true;
+}
+
+// Cuts a block that was set aside. Null without host memory.
+static struct sp_block *finish(const struct sp_request *request, struct sp_block *block) {
+    if (!block)
+        return NULL;
+    if (sp_take_cut(request->pool, block, request->size)) {
+        sp_keep_note_use(request->pool);
+        return block;
+    }
+    sp_settle_insert(request->pool, block);
+    return NULL;
+}
+
+// The better fit of the lane's own memory and the ready one, cut to size: what is left of it stays
+// where it is. It has one fence at most, so there is room for another. BUSY; null when there is
+// none.
+static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind kind,
+                                     uint64_t size) {
+    struct sp_block *block = best_at_hand(lane, kind, size);
+    if (!block || !sp_tier_take(block, size))
+        return NULL;
+    sp_keep_note_use(lane->pool);
+    return block;
+}
+
+struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced) {
+    struct sp_block *cached = sp_collect_detach_locked(lane);
+    sp_lock_acquire(&lane->pool->lock);
+    sp_collect_file_locked(lane->pool, cached, sp_settle_insert_and_swallow);
+    sp_settle_fenced(lane);
+    bool more = lane->quick_used != 0;
+    struct sp_block *block = more ? NULL : take_at_hand(lane, SP_REGION_LARGE, size);
+    *unfenced = lane->unfenced[SP_REGION_LARGE].bytes > 0;
+    sp_lock_release(&lane->pool->lock);
+    return block;
+}
+
+static struct sp_block *take_at_hand_live(const struct sp_request *request) {
+    struct sp_block *block = take_at_hand(request->lane, request->kind, request->size);
+    if (block)
+        sp_block_set_live(block);
+    return block;
+}
+
+// Several blocks side by side of the same.
+static struct sp_block *take_row_at_hand(const struct sp_request *request) {
+    struct sp_region *region = &request->pool->regions[request->kind];
+    uint64_t from = region->rows_from;
+    struct sp_request near = *request;
+    near.reach = SP_RULE_COMPLETE;
+    struct sp_block *block = sp_row_is_possible(&near) && sp_row_learn_some(&near)
+                                 ? finish(&near, sp_row_take_aside(&near))
+                                 : NULL;
+    region->rows_from = from; // that search is another one
+    return block;
+}
+
+// Where very much has completed, the request needn't wait until all of it is settled: the next one
+// goes on with it, and before one is refused all is done.
+struct sp_block *sp_take_locked(struct sp_request *request) {
+    struct sp_block *block = take_at_hand_live(request);
+    uint64_t parts = sp_request_patience(request);
+    while (!block && !sp_settle_part(request->pool) && parts-- > 0) {
+        sp_lock_give_way(&request->pool->lock);
+        block = take_at_hand_live(request);
+        if (!block)
+            block = take_row_at_hand(request);
+    }
+    return block ? block : finish(request, sp_take_aside(request));
+}
+
+struct sp_block *sp_take_ready(const struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = take_at_hand_live(request);
+    sp_lock_release(&request->pool->lock);
+    return block;
+}
+
+struct sp_block *sp_take(struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = sp_take_locked(request);
+    sp_lock_release(&request->pool->lock);
+    return block;
+}
+
+// ----------------------------------------------------------------------------- from another region
+
+static uint64_t last_pages_at(const struct sp_block *block, uint64_t size) {
+    return sp_round_down(sp_block_end(block), SP_PAGE_SIZE) - size;
+}
+
+// Cuts off what stands before the block's last `size` bytes that end at a page boundary: large
+// blocks are taken from the front, so runs and they meet in the middle. Null without host memory.
+static struct sp_block *last_pages(struct sp_pool *pool, struct sp_block *block, uint64_t size) {
+    uint64_t begin = last_pages_at(block, size);
+    if (begin == block->address)
+        return block;
+    struct sp_block *rest = sp_block_split(block, begin - block->address);
+    sp_settle_insert(pool, block);
+    return rest;
+}
+
+// The best fit, unless it holds fewer whole pages; then one that holds enough of them wherever it
+// begins.
+static struct sp_block *room_for_run(const struct sp_request *large) {
+    struct sp_block *block = best_at_hand(large->lane, large->kind, large->size);
+    if (!block || last_pages_at(block, large->size) >= block->address)
+        return block;
+    return best_at_hand(large->lane, large->kind, large->size + SP_PAGE_SIZE - SP_ALIGNMENT);
+}
+
+static struct sp_block *take_run_of(const struct sp_request *request, enum sp_region_kind kind) {
+    struct sp_request other = *request;
+    other.kind = kind;
+    struct sp_block *block = room_for_run(&other);
+    if (!block)
+        return NULL;
+    sp_tier_remove(block);
+    return finish(&other, last_pages(request->pool, block, request->size));
+}
+
+// Takes a large block out of another region; out of pages, whole ones.
+static struct sp_block *take_large_of(const struct sp_request *request, enum sp_region_kind kind) {
+    struct sp_request other = *request;
+    other.kind = kind;
+    if (kind == SP_REGION_PAGES)
+        other.size = sp_round_up(request->size, SP_PAGE_SIZE);
+    return sp_take_locked(&other);
+}
+
+struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = request->kind == SP_REGION_PAGES ? take_run_of(request, kind)
+                                                              : take_large_of(request, kind);
+    sp_lock_release(&request->pool->lock);
+    return block;
+}

@@ -1,0 +1,41 @@
+// Taking free memory without mapping any: what the lane itself has, what is ready, and what other
+// lanes have within reach.
+#ifndef STREAMPOOL_REGION_TAKE_H
+#define STREAMPOOL_REGION_TAKE_H
+
+#include "region/request.h"
+
+// Takes memory within the request's reach: from the lane's own, from what is ready, from other
+// lanes' where the rule allows, and from free neighbours of all these kinds together. The block is
+// live, has room for one more fence, and keeps its fences. Null when there is none. Takes the
+// pool's lock.
+struct sp_block *sp_take(struct sp_request *request);
+
+// With the pool's lock held, which may be given back and taken again.
+struct sp_block *sp_take_locked(struct sp_request *request);
+
+// Takes memory out of the ready tier and the lane's own as it is, in one block. Takes the pool's
+// lock.
+struct sp_block *sp_take_ready(const struct sp_request *request);
+
+// Takes a large block, BUSY, for the lane's stream with no look at other streams: out of the ready
+// memory and the lane's own, its quick lists included, which are put back first. Else as above.
+// `unfenced` tells whether the lane has memory that no event stands behind. With the lane's lock
+// held; takes the pool's. Where there were too many in the quick lists some are still in them, and
+// nothing is taken: both locks are to be given back, and then it goes on.
+struct sp_block *sp_take_near_locked(struct sp_lane *lane, uint64_t size, bool *unfenced);
+
+// A large block or a run of pages out of another region than its own: a last resort, for it mixes
+// what is kept apart.
+struct sp_block *sp_take_from(const struct sp_request *request, enum sp_region_kind kind);
+
+// With the pool's lock held, which may be given back and taken again: takes the best free memory
+// within reach out of the tiers, in one piece that is BUSY and at least as large as asked for. Null
+// when there is none.
+struct sp_block *sp_take_aside(struct sp_request *request);
+
+// Cuts a BUSY block that is in no index to `size` bytes, puts the rest where its fences say, and
+// makes it live. False without host memory; then the block is as it was.
+bool sp_take_cut(struct sp_pool *pool, struct sp_block *block, uint64_t size);
+
+#endif

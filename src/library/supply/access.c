@@ -1,0 +1,197 @@
+// A mapping gets the access that the pool allows when it is made (vmm/access.h). A change walks all
+// mappings that there are.
+//
+// The map lock keeps mappers out meanwhile, so no mapping is missed: what is mapped before the
+// change is walked, and what is mapped after it gets what the pool says by then. The walk goes
+// through the extents where they are at home, and from each to its aliases: those of kept views, of
+// live stitched blocks, and of zombies. When the driver refuses one mapping, those before it get
+// back what they had.
+#include "supply/access.h"
+
+#include "base/log.h"
+#include "region/device.h"
+#include "vmm/alias.h"
+
+static_assert((int)SP_ACCESS_DEVICES == (int)SP_MAX_DEVICES, "each device has a place");
+static_assert((int)poolMemAccessFlagsProtNone == (int)CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+                  (int)poolMemAccessFlagsProtRead == (int)CU_MEM_ACCESS_FLAGS_PROT_READ &&
+                  (int)poolMemAccessFlagsProtReadWrite == (int)CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+              "the flags are the driver's");
+
+// The access to be set for the peers that a call names, each once.
+struct change {
+    CUmemAccessDesc descriptors[SP_ACCESS_DEVICES];
+    size_t count;
+};
+
+// ---------------------------------------------------------------------------------------- the walk
+
+// A walk sets the access of the first `most` mappings, in the order in which it finds them. One
+// that `undoes` another leaves no mapping out, and counts those that the driver refuses.
+struct walk {
+    const struct change *change;
+    size_t most;
+    size_t passed;
+    size_t refused;
+    bool undoes;
+};
+
+static CUresult set_one(struct walk *walk, CUdeviceptr address, size_t size) {
+    if (walk->passed == walk->most)
+        return CUDA_SUCCESS;
+    CUresult error = sp_access_set(address, size, walk->change->descriptors, walk->change->count);
+    if (error != CUDA_SUCCESS && !walk->undoes)
+        return error;
+    walk->refused += error != CUDA_SUCCESS;
+    walk->passed++;
+    return CUDA_SUCCESS;
+}
+
+static CUresult set_extent(struct walk *walk, const struct sp_extent *extent) {
+    CUresult error = set_one(walk, extent->address, extent->size);
+    SP_LIST_FOR_EACH(link, &extent->aliases) {
+        const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
+        if (error == CUDA_SUCCESS)
+            error = set_one(walk, entry->address, entry->size);
+    }
+    return error;
+}
+
+static CUresult set_view(struct walk *walk, const struct sp_view *view) {
+    CUresult error = CUDA_SUCCESS;
+    struct sp_extent *extent = sp_view_extent_from(view, 0);
+    for (; extent && error == CUDA_SUCCESS; extent = sp_view_extent_next(extent))
+        error = set_extent(walk, extent);
+    return error;
+}
+
+static CUresult set_all(struct walk *walk, const struct sp_pool *pool) {
+    CUresult error = CUDA_SUCCESS;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
+            if (error == CUDA_SUCCESS)
+                error = set_view(walk, &SP_CONTAINER_OF(link, struct sp_segment, link)->view);
+        }
+    }
+    return error;
+}
+
+// -------------------------------------------------------------------------------------- the change
+
+static struct change what_was(const struct sp_pool *pool, const struct change *change) {
+    struct change before = *change;
+    for (size_t i = 0; i < before.count; i++)
+        before.descriptors[i].flags =
+            sp_access_of(&pool->access, before.descriptors[i].location.id);
+    return before;
+}
+
+// A mapping that can't be put back lets a peer in that the pool doesn't name, or keeps one out
+// until the next change, which sets each mapping again whatever the pool says.
+static void put_back(const struct sp_pool *pool, const struct change *before, size_t passed) {
+    struct walk walk = {.change = before, .most = passed, .undoes = true};
+    set_all(&walk, pool);
+    if (walk.refused > 0)
+        sp_log_warn("access to %zu mappings of device %d could not be put back", walk.refused,
+                    pool->device->vmm.ordinal);
+}
+
+static CUresult change_locked(struct sp_pool *pool, const struct change *change) {
+    struct change before = what_was(pool, change);
+    struct walk walk = {.change = change, .most = SIZE_MAX};
+    CUresult error = set_all(&walk, pool);
+    if (error != CUDA_SUCCESS) {
+        CUresult native;
+        const char *entry_point;
+        sp_native_error_last(&native, &entry_point);
+        put_back(pool, &before, walk.passed);
+        sp_native_error_note(native, entry_point);
+        return error;
+    }
+    for (size_t i = 0; i < change->count; i++)
+        sp_access_note(&pool->access, change->descriptors[i].location.id,
+                       change->descriptors[i].flags);
+    return CUDA_SUCCESS;
+}
+
+// ---------------------------------------------------------------------------------------- checking
+
+static poolError_t check_own(const struct sp_pool *pool, enum poolMemAccessFlags flags) {
+    int own = pool->device->vmm.ordinal;
+    if (flags == poolMemAccessFlagsProtNone)
+        return sp_fail(poolErrorInvalidDevice,
+                       "device %d can't be denied the memory of its own pool", own);
+    if (flags == poolMemAccessFlagsProtRead)
+        return sp_fail(poolErrorNotSupported, "device %d writes to the memory of its own pool",
+                       own);
+    return poolSuccess;
+}
+
+static poolError_t check_peer(const struct sp_pool *pool, int peer, enum poolMemAccessFlags flags) {
+    bool possible = false;
+    if (flags == poolMemAccessFlagsProtNone)
+        return poolSuccess;
+    CUresult error = sp_access_is_possible(&pool->device->vmm, peer, &possible);
+    if (error != CUDA_SUCCESS)
+        return sp_fail_driver(error, "asking whether a device can access another's memory");
+    return possible ? poolSuccess
+                    : sp_fail(poolErrorInvalidDevice,
+                              "device %d can't access memory of device %d (cuDeviceCanAccessPeer)",
+                              peer, pool->device->vmm.ordinal);
+}
+
+static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessDesc *desc) {
+    const struct poolMemLocation *location = &desc->location;
+    if (location->type != poolMemLocationTypeDevice)
+        return sp_fail(poolErrorInvalidValue, "%d is not a location that can be given access",
+                       (int)location->type);
+    if (desc->flags != poolMemAccessFlagsProtNone && desc->flags != poolMemAccessFlagsProtRead &&
+        desc->flags != poolMemAccessFlagsProtReadWrite)
+        return sp_fail(poolErrorInvalidValue, "%d is not one of poolMemAccessFlags",
+                       (int)desc->flags);
+    if (!sp_device_exists(location->id))
+        return sp_fail(poolErrorInvalidDevice, "there is no device %d", location->id);
+    return location->id == pool->device->vmm.ordinal ? check_own(pool, desc->flags)
+                                                     : check_peer(pool, location->id, desc->flags);
+}
+
+// The last of several entries for one device counts.
+static void enter(struct change *change, const struct poolMemAccessDesc *desc) {
+    size_t at = 0;
+    while (at < change->count && change->descriptors[at].location.id != desc->location.id)
+        at++;
+    change->count += at == change->count;
+    change->descriptors[at] = (CUmemAccessDesc){{CU_MEM_LOCATION_TYPE_DEVICE, desc->location.id},
+                                                (CUmemAccess_flags)desc->flags};
+}
+
+// --------------------------------------------------------------------------------------- the calls
+
+poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDesc *list,
+                             size_t count) {
+    struct change change = {.count = 0};
+    for (size_t i = 0; i < count; i++) {
+        poolError_t error = check(pool, &list[i]);
+        if (error != poolSuccess)
+            return error;
+        if (list[i].location.id != pool->device->vmm.ordinal)
+            enter(&change, &list[i]);
+    }
+    if (change.count == 0)
+        return poolSuccess;
+    sp_pool_begin_mapping(pool);
+    CUresult error = change_locked(pool, &change);
+    sp_pool_end_mapping(pool);
+    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "setting the access");
+}
+
+poolError_t sp_access_read(const struct sp_pool *pool, const struct poolMemLocation *location,
+                           enum poolMemAccessFlags *flags) {
+    if (location->type != poolMemLocationTypeDevice || !sp_device_exists(location->id))
+        return sp_fail(poolErrorInvalidValue, "(%d, %d) is not the location of a device",
+                       (int)location->type, location->id);
+    *flags = location->id == pool->device->vmm.ordinal
+                 ? poolMemAccessFlagsProtReadWrite
+                 : (enum poolMemAccessFlags)sp_access_of(&pool->access, location->id);
+    return poolSuccess;
+}

@@ -1,0 +1,89 @@
+#include "supply/bury.h"
+
+#include "order/end.h"
+
+#include <stdlib.h>
+
+static struct sp_stitch *stitch_at(struct sp_list *link) {
+    return SP_CONTAINER_OF(link, struct sp_stitch, by_use);
+}
+
+static bool is_over(struct sp_stitch *stitch) {
+    sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
+    return sp_fence_set_empty(&stitch->used) && !stitch->used_more;
+}
+
+// Takes a zombie whose work has completed out of the list; null when there is none. A zombie whose
+// fences found no host memory is never taken.
+static struct sp_stitch *next_to_bury(struct sp_pool *pool) {
+    struct sp_stitch *found = NULL;
+    sp_lock_acquire(&pool->lock);
+    SP_LIST_FOR_EACH_SAFE(link, &pool->kept.zombies) {
+        if (!is_over(stitch_at(link)))
+            continue;
+        found = stitch_at(link);
+        sp_list_remove(link);
+        sp_subtract_relaxed(&pool->kept.zombie_count, 1);
+        break;
+    }
+    sp_lock_release(&pool->lock);
+    return found;
+}
+
+static void close_stitch(struct sp_stitch *stitch) {
+    sp_fence_set_clear(&stitch->used);
+    sp_chain_close(&stitch->segment.chain);
+    if (stitch->alias)
+        sp_alias_close(stitch->alias);
+    free(stitch);
+}
+
+CUresult sp_bury_view(struct sp_pool *pool, struct sp_stitch *stitch) {
+    CUresult error = stitch->alias ? sp_alias_unmap_all(stitch->alias) : CUDA_SUCCESS;
+    if (error == CUDA_SUCCESS) {
+        close_stitch(stitch);
+        return CUDA_SUCCESS;
+    }
+    sp_lock_acquire(&pool->lock);
+    sp_loan_add_zombie(pool, stitch);
+    sp_lock_release(&pool->lock);
+    return error;
+}
+
+CUresult sp_bury_one(struct sp_pool *pool, bool *buried) {
+    struct sp_stitch *stitch = next_to_bury(pool);
+    CUresult error = stitch ? sp_bury_view(pool, stitch) : CUDA_SUCCESS;
+    *buried = stitch && error == CUDA_SUCCESS;
+    if (*buried)
+        sp_pool_count(pool, SP_STATISTIC_ZombiesBuried);
+    return error;
+}
+
+CUresult sp_bury_all(struct sp_pool *pool, size_t *buried) {
+    CUresult error = CUDA_SUCCESS;
+    bool more = sp_pool_has_zombies(pool);
+    *buried = 0;
+    if (!more)
+        return CUDA_SUCCESS;
+    sp_end_gone_contexts(NULL);
+    sp_pool_begin_mapping(pool);
+    while (more) {
+        error = sp_bury_one(pool, &more);
+        *buried += more;
+    }
+    sp_pool_end_mapping(pool);
+    return error;
+}
+
+static void close_list(struct sp_list *list) {
+    while (!sp_list_empty(list)) {
+        struct sp_stitch *stitch = stitch_at(sp_list_pop_front(list));
+        sp_alias_unmap_all(stitch->alias);
+        close_stitch(stitch);
+    }
+}
+
+void sp_bury_at_end(struct sp_pool *pool) {
+    close_list(&pool->kept.views);
+    close_list(&pool->kept.zombies);
+}

@@ -1,0 +1,158 @@
+#include "supply/grow.h"
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "base/time.h"
+#include "region/device.h"
+#include "region/figures.h"
+#include "region/keep.h"
+#include "region/settle.h"
+#include "region/take.h"
+#include "supply/growth.h"
+#include "supply/plan.h"
+
+// ----------------------------------------------------------------------------------------- growing
+
+static void count_mapped(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes) {
+    pool->regions[sp_segment_of(block)->kind].mapped += bytes;
+    sp_figures_reserved_add(pool, bytes);
+}
+
+// Memory that was mapped for a growth that then failed, and could not be unmapped again, is free
+// memory.
+static void keep_mapped(struct sp_pool *pool, struct sp_plan *plan, uint64_t mapped) {
+    struct sp_block *unmapped = NULL;
+    sp_lock_acquire(&pool->lock);
+    if (plan->rest)
+        sp_block_absorb_next(plan->hole); // neither has fences, so this needs no memory
+    plan->rest = NULL;
+    if (mapped < plan->hole->size)
+        unmapped = sp_block_split(plan->hole, mapped);
+    if (unmapped || mapped == plan->hole->size) {
+        count_mapped(pool, plan->hole, mapped);
+        sp_settle_insert(pool, plan->hole);
+    } else {
+        sp_log_warn("no host memory: %zu MiB of device memory are lost", (size_t)(mapped >> 20));
+    }
+    plan->hole = unmapped;
+    sp_lock_release(&pool->lock);
+}
+
+static CUresult map_amount(struct sp_pool *pool, struct sp_plan *plan, uint64_t *mapped) {
+    struct sp_view *view = &sp_segment_of(plan->hole)->view;
+    uint64_t extent =
+        sp_growth_extent(pool, sp_segment_of(plan->hole)->kind, plan->amount, plan->ahead);
+    uint64_t begin = sp_time_now();
+    CUresult error = sp_view_map_pieces(view, plan->hole->address, plan->amount, extent, mapped);
+    sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
+    return error;
+}
+
+// Maps the amount, or only what is needed if the device hasn't got more.
+static CUresult map(struct sp_pool *pool, struct sp_plan *plan) {
+    uint64_t mapped = 0;
+    CUresult error = map_amount(pool, plan, &mapped);
+    if (error == CUDA_ERROR_OUT_OF_MEMORY && mapped == 0 && sp_plan_reduce(pool, plan))
+        error = map_amount(pool, plan, &mapped);
+    if (error != CUDA_SUCCESS && mapped > 0)
+        keep_mapped(pool, plan, mapped);
+    return error;
+}
+
+static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_plan *plan) {
+    struct sp_block *block = plan->hole;
+    count_mapped(pool, block, plan->amount);
+    if (plan->rest)
+        sp_settle_insert(pool, plan->rest);
+    if (plan->front) {
+        block = plan->front;
+        sp_block_absorb_next(block); // a hole brings no fences, so this needs no memory
+    }
+    if (!plan->ahead)
+        sp_keep_note_use(pool);
+    sp_block_set_live(block);
+    return block;
+}
+
+// Plans and maps; what is left is to publish.
+static CUresult map_for(const struct sp_request *request, struct sp_plan *plan) {
+    struct sp_pool *pool = request->pool;
+    CUresult error = sp_plan_make(request, plan);
+    if (error != CUDA_SUCCESS)
+        return error;
+    struct sp_segment *segment = sp_segment_of(plan->hole);
+    error = map(pool, plan);
+    if (error != CUDA_SUCCESS)
+        sp_plan_undo(pool, plan, segment);
+    return error;
+}
+
+static CUresult grow_mapping(struct sp_request *request, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
+    struct sp_plan plan;
+    *block = sp_take(request); // another thread may have grown while this one waited
+    if (*block)
+        return CUDA_SUCCESS;
+    CUresult error = map_for(request, &plan);
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_lock_acquire(&pool->lock);
+    *block = publish_locked(pool, &plan);
+    sp_lock_release(&pool->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult sp_grow(struct sp_request *request, struct sp_block **block) {
+    sp_pool_begin_mapping(request->pool);
+    CUresult error = grow_mapping(request, block);
+    sp_pool_end_mapping(request->pool);
+    return error;
+}
+
+// --------------------------------------------------------------------------- growing ahead of need
+
+CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
+    struct sp_request nobodys = {
+        .pool = pool, .kind = SP_REGION_LARGE, .size = bytes, .reach = SP_RULE_COMPLETE};
+    struct sp_plan plan;
+    CUresult error = map_for(&nobodys, &plan);
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_lock_acquire(&pool->lock);
+    sp_settle_insert(pool, publish_locked(pool, &plan));
+    sp_lock_release(&pool->lock);
+    return CUDA_SUCCESS;
+}
+
+// ---------------------------------------------------------------------- memory for a stitched view
+
+CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block) {
+    struct sp_plan plan;
+    uint64_t amount = sp_round_up(bytes, pool->device->vmm.granule);
+    if (amount > pool->limit - sp_load_relaxed(&pool->reserved))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult error = sp_plan_make_aside(pool, amount, &plan);
+    if (error != CUDA_SUCCESS)
+        return error;
+    struct sp_segment *segment = sp_segment_of(plan.hole);
+    error = map(pool, &plan);
+    if (error != CUDA_SUCCESS)
+        sp_plan_undo(pool, &plan, segment);
+    *block = plan.hole;
+    return error;
+}
+
+void sp_grow_count(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes) {
+    count_mapped(pool, block, bytes);
+}
+
+void sp_grow_back(struct sp_pool *pool, struct sp_block *block) {
+    struct sp_plan plan = {.hole = block};
+    struct sp_segment *segment = sp_segment_of(block);
+    size_t mapped = block->size;
+    sp_view_unmap_back(&segment->view, block->address, &mapped);
+    if (mapped > 0)
+        keep_mapped(pool, &plan, mapped);
+    sp_plan_undo(pool, &plan, segment);
+}

@@ -1,0 +1,94 @@
+#include "supply/growth.h"
+
+#include "base/checked.h"
+#include "base/number.h"
+#include "region/device.h"
+#include "region/figures.h"
+
+static uint64_t granule_of(const struct sp_pool *pool) {
+    return pool->device->vmm.granule;
+}
+
+// Returns the most that the program is known to need at once, if `size` bytes more are in use now.
+// To map much takes longer than to look at all lanes.
+static uint64_t known_need(struct sp_pool *pool, uint64_t size) {
+    uint64_t used = size > SP_EXTENT_OWN_MAX ? sp_figures_used(pool) : sp_figures_used_lately(pool);
+    uint64_t now = used + size;
+    uint64_t high = sp_load_relaxed(&pool->figures.used_high);
+    return sp_max(now, high);
+}
+
+bool sp_growth_is_due(struct sp_pool *pool, uint64_t size) {
+    uint64_t reserved = sp_load_relaxed(&pool->reserved);
+    uint64_t need = known_need(pool, size);
+    uint64_t slack = need / SP_SLACK_SHARE;
+    return reserved + size <= need + sp_max(slack, SP_SLACK_MIN);
+}
+
+// Returns the size of extents that befits a pool of so many bytes. A call costs about the same for
+// a large extent as for a small one, but only whole free extents can be mapped again elsewhere; so
+// an extent is a small part of the pool.
+static uint64_t extent_of_pool(uint64_t bytes) {
+    uint64_t size = SP_EXTENT_MIN;
+    while (size < bytes / SP_EXTENTS_OF_POOL && size < SP_EXTENT_MAX)
+        size *= 2;
+    return size;
+}
+
+// Where there are many pools, none may have more than its share of a quarter of the device before
+// it needs it. A few thousand that need little would fill the device otherwise.
+static bool is_fair(const struct sp_pool *pool, uint64_t bytes) {
+    uint32_t pools = sp_load_relaxed(&pool->device->holders_in_use);
+    return pools < SP_MANY_POOLS || bytes <= pool->device->vmm.total_memory / 4 / pools;
+}
+
+// The large region grows by a whole extent as long as the pool may have one that it doesn't need
+// yet, else by as much as it may have. A request that is large enough for an extent of its own gets
+// just that.
+static uint64_t large_unit(struct sp_pool *pool, uint64_t need) {
+    if (need >= SP_EXTENT_OWN_MIN)
+        return 0;
+    uint64_t unit = extent_of_pool(sp_load_relaxed(&pool->reserved));
+    while (unit > granule_of(pool) && !(sp_growth_is_due(pool, unit) && is_fair(pool, unit)))
+        unit /= 2;
+    return sp_round_up(unit, granule_of(pool));
+}
+
+// Returns how much one growth maps when less is needed. Pages grow with what they hold, so that a
+// program with few small blocks holds few. The segments of the fixed region have one extent each
+// and grow by nothing else.
+static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
+    if (kind == SP_REGION_FIXED)
+        return 0;
+    if (kind == SP_REGION_LARGE)
+        return large_unit(pool, need);
+    uint64_t unit = sp_round_up(pool->regions[kind].mapped / 8, granule_of(pool));
+    if (unit < granule_of(pool))
+        return granule_of(pool);
+    return sp_min(unit, SP_GROWTH_UNIT);
+}
+
+uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
+    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
+    uint64_t amount = growth_unit(pool, kind, need);
+    if (amount < need)
+        amount = need;
+    return amount > room ? sp_round_down(room, granule_of(pool)) : amount;
+}
+
+static bool is_of_its_own(uint64_t amount) {
+    return amount >= SP_EXTENT_OWN_MIN && amount <= SP_EXTENT_OWN_MAX;
+}
+
+// An extent has the size that befits the pool, or that of a part of the request, whichever is more.
+// It is the whole request where that is no larger than extents are anyway. A request that is larger
+// than all that the pool has gets one extent: the pool mostly consists of it from then on. Memory
+// for requests to come doesn't, for they will divide it.
+uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
+                          bool ahead) {
+    uint64_t reserved = sp_load_relaxed(&pool->reserved);
+    if (kind != SP_REGION_LARGE || is_of_its_own(amount) || (amount >= reserved && !ahead))
+        return amount;
+    uint64_t size = extent_of_pool(reserved + amount);
+    return sp_max(size, sp_round_up(amount / SP_EXTENTS_OF_REQUEST, granule_of(pool)));
+}

@@ -1,0 +1,23 @@
+// How much a growth maps, and in extents of which size.
+//
+// Mapping takes a call to the driver for each extent, so a growth maps more than is needed, as long
+// as the pool stays near the most that its program is known to need.
+#ifndef STREAMPOOL_SUPPLY_GROWTH_H
+#define STREAMPOOL_SUPPLY_GROWTH_H
+
+#include "region/pool.h"
+
+// Tells whether the pool may hold `size` bytes more without going far beyond the most that its
+// program is known to need.
+bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);
+
+// Returns how much is to be mapped where `need` is needed, a multiple of the granule. It is less
+// than `need` where the pool's limit has no room for that.
+uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need);
+
+// Returns the size of the extents that `amount` bytes are made of. `ahead` says that they are for
+// requests to come.
+uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
+                          bool ahead);
+
+#endif

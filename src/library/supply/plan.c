@@ -1,0 +1,257 @@
+#include "supply/plan.h"
+
+#include "base/checked.h"
+#include "base/number.h"
+#include "region/device.h"
+#include "region/segment.h"
+#include "region/settle.h"
+#include "supply/growth.h"
+
+// So many holes are compared at most. A program that trims now and then comes to fewer.
+enum { HOLES_LOOKED_AT = 1024 };
+
+static uint64_t granule_of(const struct sp_pool *pool) {
+    return pool->device->vmm.granule;
+}
+
+// -------------------------------------------------------------------------------------- the choice
+
+static struct sp_plan plan_for_hole(const struct sp_request *request, struct sp_block *hole) {
+    struct sp_plan plan = {.hole = hole, .need = request->size, .ahead = !request->lane};
+    // A segment for fixed blocks has one extent at most: two would become one free block.
+    if (request->kind == SP_REGION_FIXED && (hole->prev || hole->next)) {
+        plan.need = UINT64_MAX;
+        return plan;
+    }
+    if (hole->prev && sp_request_usable(request, hole->prev) && hole->prev->size < request->size) {
+        plan.front = hole->prev;
+        plan.need = request->size - hole->prev->size;
+    }
+    plan.need = sp_round_up(plan.need, granule_of(request->pool));
+    return plan;
+}
+
+static bool keep_better_plan(const struct sp_request *request, struct sp_block *hole,
+                             struct sp_plan *best) {
+    struct sp_plan plan = plan_for_hole(request, hole);
+    if (plan.need <= hole->size && plan.need < best->need)
+        *best = plan;
+    return best->hole != NULL;
+}
+
+// Returns the plan that maps least, among the smallest holes, of which a pool has few unless trims
+// have torn it to pieces. If none of these will do, any hole that does is taken.
+static struct sp_plan best_plan(const struct sp_request *request) {
+    struct sp_plan best = {.need = UINT64_MAX};
+    const struct sp_tier *holes = &request->pool->regions[request->kind].holes;
+    struct sp_block *b = sp_tier_first(holes);
+    for (unsigned looks = 0; b && looks < HOLES_LOOKED_AT; looks++, b = sp_tier_next(b))
+        keep_better_plan(request, b, &best);
+    if (!b || best.hole)
+        return best;
+    struct sp_block *fit =
+        sp_tier_best_fit(holes, sp_round_up(request->size, granule_of(request->pool)));
+    if (fit && keep_better_plan(request, fit, &best))
+        return best;
+    while (b && !keep_better_plan(request, b, &best))
+        b = sp_tier_next(b);
+    return best;
+}
+
+// Returns the plan to map at the end of a segment, which is extended for it.
+static struct sp_plan plan_behind(const struct sp_request *request, struct sp_segment *segment) {
+    struct sp_block *last = sp_chain_last(&segment->chain);
+    struct sp_plan plan = {.need = request->size, .ahead = !request->lane};
+    if (sp_block_state(last) == SP_BLOCK_HOLE)
+        plan = plan_for_hole(request, last);
+    else if (sp_request_usable(request, last) && last->size < request->size)
+        plan = (struct sp_plan){
+            .front = last, .need = request->size - last->size, .ahead = !request->lane};
+    plan.need = sp_round_up(plan.need, granule_of(request->pool));
+    plan.behind = segment;
+    return plan;
+}
+
+// Returns the plan that maps least, in the address space that there is where that is no worse. Its
+// `need` is UINT64_MAX when there is none.
+static struct sp_plan plan_for(const struct sp_request *request) {
+    struct sp_plan best = best_plan(request);
+    struct sp_segment *segment = sp_segment_to_extend(&request->pool->regions[request->kind]);
+    struct sp_plan plan = {.need = UINT64_MAX};
+    if (segment)
+        plan = plan_behind(request, segment);
+    return plan.need < best.need ? plan : best;
+}
+
+uint64_t sp_plan_least(const struct sp_request *request) {
+    uint64_t alone = // in a segment of its own
+        sp_round_up(request->size, granule_of(request->pool));
+    uint64_t least = plan_for(request).need;
+    return sp_min(least, alone);
+}
+
+// Returns the segment that must be extended for the plan's amount, or null: then a smaller hole has
+// to do.
+static struct sp_segment *to_extend(const struct sp_request *request, const struct sp_plan *plan) {
+    if (plan->behind || plan->hole->next || plan->amount <= plan->hole->size)
+        return plan->behind;
+    struct sp_segment *segment = sp_segment_to_extend(&request->pool->regions[request->kind]);
+    return segment == sp_segment_of(plan->hole) ? segment : NULL;
+}
+
+// ----------------------------------------------------------------------------------- setting aside
+
+static void insert_hole(struct sp_pool *pool, struct sp_block *hole) {
+    sp_tier_insert(&pool->regions[sp_segment_of(hole)->kind].holes, hole);
+}
+
+// Puts everything of a plan back to where it was. This needs no host memory: holes have no fences
+// to join.
+static void undo_locked(struct sp_pool *pool, const struct sp_plan *plan) {
+    if (plan->hole)
+        insert_hole(pool, plan->hole);
+    if (plan->rest)
+        insert_hole(pool, plan->rest);
+    if (plan->front)
+        sp_settle_insert(pool, plan->front);
+}
+
+// Cuts the hole as the picture in plan.h shows. False without host memory.
+static bool cut_locked(struct sp_pool *pool, struct sp_plan *plan, uint64_t size) {
+    uint64_t used = size - (plan->front ? plan->front->size : 0);
+    if (!sp_fence_set_reserve(plan->front ? &plan->front->fences : &plan->hole->fences, 1))
+        return false;
+    if (plan->amount < plan->hole->size) {
+        struct sp_block *remaining = sp_block_split(plan->hole, plan->amount);
+        if (!remaining)
+            return false;
+        insert_hole(pool, remaining);
+    }
+    if (used < plan->amount) {
+        plan->rest = sp_block_split(plan->hole, used);
+        return plan->rest != NULL;
+    }
+    return true;
+}
+
+void sp_plan_undo(struct sp_pool *pool, const struct sp_plan *plan, struct sp_segment *segment) {
+    sp_lock_acquire(&pool->lock);
+    undo_locked(pool, plan);
+    sp_lock_release(&pool->lock);
+    sp_segment_tidy(segment);
+}
+
+// Makes a plan and sets its blocks aside. CUDA_ERROR_NOT_FOUND when no hole is large enough, and
+// CUDA_ERROR_NOT_READY when a segment must be extended first, the one that the plan is behind.
+static CUresult prepare_locked(const struct sp_request *request, struct sp_plan *plan) {
+    struct sp_pool *pool = request->pool;
+    *plan = plan_for(request);
+    if (plan->need == UINT64_MAX)
+        return CUDA_ERROR_NOT_FOUND;
+    plan->amount = sp_growth_amount(pool, request->kind, plan->need);
+    if (plan->amount < plan->need)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    plan->behind = to_extend(request, plan);
+    if (plan->behind)
+        return CUDA_ERROR_NOT_READY;
+    if (plan->amount > plan->hole->size)
+        plan->amount = plan->hole->size;
+    sp_tier_remove(plan->hole);
+    if (plan->front)
+        sp_tier_remove(plan->front);
+    if (cut_locked(pool, plan, request->size))
+        return CUDA_SUCCESS;
+    undo_locked(pool, plan);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult prepare_once(const struct sp_request *request, struct sp_plan *plan) {
+    sp_lock_acquire(&request->pool->lock);
+    CUresult error = prepare_locked(request, plan);
+    sp_lock_release(&request->pool->lock);
+    return error;
+}
+
+// A segment that can't be extended isn't asked again, so this ends.
+static CUresult prepare(const struct sp_request *request, struct sp_plan *plan) {
+    CUresult error = prepare_once(request, plan);
+    while (error == CUDA_ERROR_NOT_READY) {
+        error = sp_segment_extend(plan->behind, plan->amount);
+        if (error == CUDA_SUCCESS)
+            error = prepare_once(request, plan);
+    }
+    return error;
+}
+
+static CUresult prepare_in_new_segment(const struct sp_request *request, struct sp_plan *plan) {
+    struct sp_pool *pool = request->pool;
+    uint64_t bytes = sp_round_up(request->size, granule_of(pool));
+    uint64_t amount = sp_growth_amount(pool, request->kind, bytes);
+    CUresult error = sp_segment_add(pool, request->kind, sp_max(amount, bytes));
+    return error == CUDA_SUCCESS ? prepare(request, plan) : error;
+}
+
+CUresult sp_plan_make(const struct sp_request *request, struct sp_plan *plan) {
+    CUresult error = prepare(request, plan);
+    return error == CUDA_ERROR_NOT_FOUND ? prepare_in_new_segment(request, plan) : error;
+}
+
+bool sp_plan_reduce(struct sp_pool *pool, struct sp_plan *plan) {
+    uint64_t kept = plan->need - plan->hole->size; // of the rest
+    struct sp_block *surplus = plan->rest;
+    if (plan->amount == plan->need || !surplus)
+        return false;
+    sp_lock_acquire(&pool->lock);
+    if (kept > 0)
+        surplus = sp_block_split(plan->rest, kept);
+    else
+        plan->rest = NULL;
+    if (surplus)
+        insert_hole(pool, surplus);
+    sp_lock_release(&pool->lock);
+    if (surplus)
+        plan->amount = plan->need;
+    return surplus != NULL;
+}
+
+// ----------------------------------------------------------------------------- for a stitched view
+
+// Sets a hole of `bytes` aside: the lowest of the smallest that have as much.
+static CUresult set_hole_aside(struct sp_pool *pool, uint64_t bytes, struct sp_plan *plan) {
+    CUresult error = CUDA_ERROR_NOT_FOUND;
+    *plan = (struct sp_plan){.need = bytes, .amount = bytes};
+    sp_lock_acquire(&pool->lock);
+    const struct sp_tier *holes = &pool->regions[SP_REGION_LARGE].holes;
+    unsigned looks = 0;
+    for (struct sp_block *b = sp_tier_best_fit(holes, bytes); b && looks < HOLES_LOOKED_AT;
+         b = sp_tier_next(b), looks++) {
+        if (!plan->hole || b->address < plan->hole->address)
+            plan->hole = b;
+    }
+    if (plan->hole) {
+        sp_tier_remove(plan->hole);
+        error = cut_locked(pool, plan, bytes) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+        if (error != CUDA_SUCCESS)
+            undo_locked(pool, plan);
+    }
+    sp_lock_release(&pool->lock);
+    return error;
+}
+
+CUresult sp_plan_make_aside(struct sp_pool *pool, uint64_t bytes, struct sp_plan *plan) {
+    CUresult error = set_hole_aside(pool, bytes, plan);
+    sp_lock_acquire(&pool->lock);
+    struct sp_segment *segment = sp_segment_to_extend(&pool->regions[SP_REGION_LARGE]);
+    sp_lock_release(&pool->lock);
+    if (error == CUDA_ERROR_NOT_FOUND && segment) {
+        error = sp_segment_extend(segment, bytes);
+        if (error == CUDA_SUCCESS)
+            error = set_hole_aside(pool, bytes, plan);
+    }
+    if (error == CUDA_ERROR_NOT_FOUND) {
+        error = sp_segment_add(pool, SP_REGION_LARGE, bytes);
+        if (error == CUDA_SUCCESS)
+            error = set_hole_aside(pool, bytes, plan);
+    }
+    return error;
+}

@@ -1,0 +1,357 @@
+#include "supply/remap.h"
+
+#include "base/checked.h"
+#include "base/number.h"
+#include "base/time.h"
+#include "region/device.h"
+#include "region/figures.h"
+#include "region/keep.h"
+#include "region/loan.h"
+#include "region/settle.h"
+#include "region/take.h"
+#include "supply/bury.h"
+#include "supply/grow.h"
+#include "supply/later.h"
+#include "supply/pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct plan {
+    struct sp_pieces pieces;
+    struct sp_block *fresh; // what was mapped for what is missing
+    uint64_t fresh_size;
+    uint64_t extents_max; // of the view
+    // These are by extent, in the view's order:
+    struct sp_extent **extents;
+    struct sp_block **blocks;
+    size_t extent_count;
+    size_t new_at; // where the new ones stand among them
+    size_t new_count;
+};
+
+static void free_plan(struct plan *plan) {
+    sp_pieces_free(&plan->pieces);
+    free(plan->extents);
+    free(plan->blocks);
+}
+
+// ----------------------------------------------------------------------------------- setting aside
+
+static size_t count_extents(const struct plan *plan) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->pieces.count; i++) {
+        const struct sp_piece *piece = &plan->pieces.list[i];
+        struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
+        for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent))
+            count++;
+    }
+    return count;
+}
+
+// Gives the old memory back. The new one is given back otherwise.
+static void give_back_locked(struct sp_pool *pool, const struct plan *plan) {
+    for (size_t i = 0; i < plan->extent_count; i++) {
+        if (i < plan->new_at || i >= plan->new_at + plan->new_count)
+            sp_settle_insert(pool, plan->blocks[i]);
+    }
+}
+
+static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
+                            const struct sp_piece *piece) {
+    struct sp_extent *extent = sp_view_extent_at(&piece->segment->view, piece->begin);
+    for (; extent && extent->address < piece->end; extent = sp_view_extent_next(extent)) {
+        uint64_t begin = sp_max(extent->address, piece->begin);
+        uint64_t end = extent->address + extent->size < piece->end ? extent->address + extent->size
+                                                                   : piece->end;
+        uint64_t size = end - begin;
+        struct sp_block *block = sp_loan_take_home(request, &piece->segment->chain, begin, size);
+        if (!block)
+            return false;
+        plan->extents[plan->extent_count] = extent;
+        plan->blocks[plan->extent_count++] = block;
+    }
+    return true;
+}
+
+// Sets the chosen pieces aside. New memory has as many extents as it has granules at most.
+static bool set_aside_locked(const struct sp_request *request, struct plan *plan) {
+    size_t count = count_extents(plan);
+    if (count > plan->extents_max)
+        return false;
+    count += plan->pieces.missing / request->pool->device->vmm.granule + 1;
+    plan->extents = malloc(count * sizeof(struct sp_extent *));
+    plan->blocks = malloc(count * sizeof(struct sp_block *));
+    if (!plan->extents || !plan->blocks)
+        return false;
+    for (size_t i = 0; i < plan->pieces.count; i++) {
+        if (!set_piece_aside(request, plan, &plan->pieces.list[i])) {
+            give_back_locked(request->pool, plan);
+            return false;
+        }
+        if (i + 1 == plan->pieces.before_new)
+            plan->new_at = plan->extent_count;
+    }
+    return true;
+}
+
+// Takes memory that others freed while this thread waited for the map lock, or sets aside what a
+// view can be made of.
+static bool prepare(struct sp_request *request, struct plan *plan, struct sp_block **block) {
+    bool thorough = request->thorough;
+    sp_lock_acquire(&request->pool->lock);
+    request->thorough = true; // a row that is enough by itself is mapped already
+    *block = sp_take_locked(request);
+    request->thorough = thorough;
+    bool prepared =
+        !*block && sp_pieces_choose(request, &plan->pieces) && set_aside_locked(request, plan);
+    sp_lock_release(&request->pool->lock);
+    return prepared;
+}
+
+// -------------------------------------------------------------------------------------- new memory
+
+static void insert_new(struct plan *plan, struct sp_extent *extent, struct sp_block *block) {
+    size_t at = plan->new_at + plan->new_count++;
+    size_t behind = plan->extent_count++ - at;
+    memmove(&plan->extents[at + 1], &plan->extents[at], behind * sizeof plan->extents[0]);
+    memmove(&plan->blocks[at + 1], &plan->blocks[at], behind * sizeof plan->blocks[0]);
+    plan->extents[at] = extent;
+    plan->blocks[at] = block;
+}
+
+// Cuts the new memory by extents; what is left of the last one is the block behind. False without
+// host memory.
+static bool cut_fresh_locked(struct plan *plan, struct sp_block *block, uint64_t left) {
+    struct sp_extent *extent = sp_view_extent_at(&sp_segment_of(block)->view, block->address);
+    for (; left > 0; extent = sp_view_extent_next(extent)) {
+        uint64_t size = sp_min(extent->size, left);
+        struct sp_block *rest = size < block->size ? sp_block_split(block, size) : NULL;
+        if (size < block->size && !rest)
+            return false;
+        insert_new(plan, extent, block);
+        left -= size;
+        block = rest;
+    }
+    return true;
+}
+
+// Joins the new memory that was cut again, and unmaps it.
+static void give_fresh_back(struct sp_pool *pool, struct plan *plan) {
+    if (!plan->fresh)
+        return;
+    sp_lock_acquire(&pool->lock);
+    while (plan->fresh->size < plan->fresh_size)
+        sp_block_absorb_next(plan->fresh); // new memory has no fences, so this needs no memory
+    sp_lock_release(&pool->lock);
+    sp_grow_back(pool, plan->fresh);
+}
+
+static CUresult add_fresh(struct sp_pool *pool, struct plan *plan) {
+    if (plan->pieces.missing == 0)
+        return CUDA_SUCCESS;
+    CUresult error = sp_grow_aside(pool, plan->pieces.missing, &plan->fresh);
+    if (error != CUDA_SUCCESS) {
+        plan->fresh = NULL;
+        return error;
+    }
+    plan->fresh_size = plan->fresh->size;
+    sp_lock_acquire(&pool->lock);
+    bool cut = cut_fresh_locked(plan, plan->fresh, plan->pieces.missing);
+    sp_lock_release(&pool->lock);
+    return cut ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+// ---------------------------------------------------------------------------------------- the view
+
+static void describe_runs(struct sp_stitch *stitch, const struct plan *plan) {
+    for (size_t i = 0; i < plan->extent_count; i++) {
+        const struct sp_alias_entry *entry = &stitch->alias->entries[i];
+        stitch->runs[i] = (struct sp_run){.address = entry->address,
+                                          .size = entry->size,
+                                          .home = plan->extents[i]->address,
+                                          .chain = plan->blocks[i]->chain,
+                                          .valid = true};
+    }
+}
+
+// Makes a view over the extents, in which all is vacant.
+static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan,
+                            struct sp_stitch **made) {
+    struct sp_stitch *stitch =
+        calloc(1, sizeof *stitch + plan->extent_count * sizeof stitch->runs[0]);
+    if (!stitch)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    stitch->segment.pool = pool;
+    stitch->segment.kind = SP_STITCHED;
+    stitch->count = plan->extent_count;
+    sp_list_init(&stitch->by_use);
+    CUresult error = sp_alias_open(&stitch->alias, stitch, &pool->device->space, &pool->access,
+                                   plan->extents, plan->extent_count);
+    *made = stitch;
+    if (error != CUDA_SUCCESS)
+        return error;
+    describe_runs(stitch, plan);
+    if (!sp_chain_open(&stitch->segment.chain, stitch->alias->address, stitch->alias->size))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    sp_block_set_state(stitch->segment.chain.first, SP_BLOCK_VACANT);
+    return CUDA_SUCCESS;
+}
+
+static CUresult make_stitch_counted(struct sp_pool *pool, const struct plan *plan,
+                                    struct sp_stitch **made) {
+    uint64_t begin = sp_time_now();
+    CUresult error = make_stitch(pool, plan, made);
+    sp_pool_add(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
+    if (error != CUDA_SUCCESS)
+        return error;
+    sp_pool_add(pool, SP_STATISTIC_RemappedExtents, plan->extent_count);
+    sp_pool_add(pool, SP_STATISTIC_RemappedBytes, (*made)->alias->size);
+    return CUDA_SUCCESS;
+}
+
+// Counts the new memory. The surplus of its last extent is free memory.
+static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) {
+    if (!plan->fresh)
+        return;
+    sp_grow_count(pool, plan->fresh, plan->fresh_size);
+    if (plan->fresh_size > plan->pieces.missing)
+        sp_settle_insert(
+            pool, sp_chain_find(plan->fresh->chain, plan->fresh->address + plan->pieces.missing));
+}
+
+// Returns the block in the new view. Null without host memory; then nothing is published.
+static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_request *request,
+                                       const struct plan *plan, struct sp_stitch *stitch) {
+    uint64_t offset = plan->blocks[0]->address - plan->extents[0]->address;
+    struct sp_block *block =
+        sp_loan_begin(stitch, stitch->alias->address + offset, request->size, plan->blocks);
+    if (!block)
+        return NULL;
+    publish_fresh_locked(pool, plan);
+    sp_loan_keep(pool, stitch);
+    sp_loan_limit_kept(pool, pool->kept.views_max, pool->kept.mappings_max);
+    sp_keep_note_use(pool);
+    return block;
+}
+
+static CUresult publish(const struct sp_request *request, const struct plan *plan,
+                        struct sp_stitch *stitch, struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
+    sp_lock_acquire(&pool->lock);
+    *block = publish_locked(pool, request, plan, stitch);
+    sp_lock_release(&pool->lock);
+    return *block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stitch) {
+    if (stitch)
+        sp_bury_view(pool, stitch); // nothing has used it
+    sp_lock_acquire(&pool->lock);
+    give_back_locked(pool, plan);
+    sp_lock_release(&pool->lock);
+    give_fresh_back(pool, plan);
+}
+
+static CUresult stitch_mapping(const struct sp_request *request, struct plan *plan,
+                               struct sp_block **block) {
+    struct sp_pool *pool = request->pool;
+    struct sp_stitch *stitch = NULL;
+    CUresult error = add_fresh(pool, plan);
+    if (error == CUDA_SUCCESS)
+        error = make_stitch_counted(pool, plan, &stitch);
+    if (error == CUDA_SUCCESS)
+        error = publish(request, plan, stitch, block);
+    if (error != CUDA_SUCCESS)
+        undo(pool, plan, stitch);
+    return error;
+}
+
+static CUresult remap_mapping(struct sp_request *request, uint64_t time_max,
+                              struct sp_block **block) {
+    struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
+    CUresult error =
+        prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
+    free_plan(&plan);
+    return error;
+}
+
+static struct sp_block *take_kept(const struct sp_request *request) {
+    sp_lock_acquire(&request->pool->lock);
+    struct sp_block *block = sp_loan_take_kept(request);
+    if (block)
+        sp_keep_note_use(request->pool);
+    sp_lock_release(&request->pool->lock);
+    return block;
+}
+
+CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block) {
+    *block = take_kept(request);
+    if (*block) {
+        sp_pool_count(request->pool, SP_STATISTIC_KeptViewsUsed);
+        return CUDA_SUCCESS;
+    }
+    sp_pool_begin_mapping(request->pool);
+    CUresult error = remap_mapping(request, time_max, block);
+    sp_pool_end_mapping(request->pool);
+    sp_later_bury(request->pool); // those that can be buried by now
+    return error;
+}
+
+// ------------------------------------------------------------------------------------ behind waits
+
+static bool may_remap(const struct sp_request *request) {
+    return request->kind == SP_REGION_LARGE &&
+           sp_load_relaxed(&request->pool->attributes.defragmentation) >=
+               poolDefragmentUnderPressure;
+}
+
+static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {
+    uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
+    return sp_round_up(bytes, pool->device->vmm.granule) <= room;
+}
+
+// Sets pieces aside that are had by waiting. No stream is made to wait for what the limit then
+// forbids.
+static bool prepare_pending(const struct sp_request *request, struct plan *plan) {
+    sp_pool_begin_mapping(request->pool);
+    sp_lock_acquire(&request->pool->lock);
+    bool prepared = sp_pieces_choose(request, &plan->pieces) &&
+                    has_room_for(request->pool, plan->pieces.missing) &&
+                    set_aside_locked(request, plan);
+    sp_lock_release(&request->pool->lock);
+    sp_pool_end_mapping(request->pool);
+    return prepared;
+}
+
+// Waits for all pieces together, so that each stream is waited for once.
+static CUresult wait_for_pieces(struct sp_request *request, const struct plan *plan) {
+    struct sp_fence_set all = {0};
+    CUresult error = CUDA_SUCCESS;
+    for (size_t i = 0; i < plan->extent_count && error == CUDA_SUCCESS; i++)
+        error = sp_fence_set_join(&all, &plan->blocks[i]->fences) ? CUDA_SUCCESS
+                                                                  : CUDA_ERROR_OUT_OF_MEMORY;
+    if (error == CUDA_SUCCESS)
+        error = sp_request_wait_for(request, &all);
+    sp_fence_set_clear(&all);
+    return error;
+}
+
+// A wait can block, so the map lock is given back for it: what is set aside stays so, and its
+// extents with it.
+CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
+    struct plan plan = {.extents_max = UINT64_MAX};
+    CUresult error = CUDA_SUCCESS;
+    if (may_remap(request) && prepare_pending(request, &plan)) {
+        error = wait_for_pieces(request, &plan);
+        sp_pool_begin_mapping(request->pool);
+        if (error == CUDA_SUCCESS)
+            error = stitch_mapping(request, &plan, block);
+        else
+            undo(request->pool, &plan, NULL);
+        sp_pool_end_mapping(request->pool);
+    }
+    free_plan(&plan);
+    sp_later_bury(request->pool); // of views that are not kept for this one
+    return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
+}

@@ -1,0 +1,22 @@
+// Remapping: free memory in pieces, made one block by mapping its extents a second time.
+//
+// Under the pool's lock the pieces are chosen (supply/pieces.h) and set aside (BUSY), cut as they
+// will be needed; the lock is given back, the driver is called, and the result is published. What
+// becomes of the pieces is said in region/loan.h. The map lock, held all the while, keeps other
+// mappers out; a request that finds memory without mapping never waits.
+#ifndef STREAMPOOL_SUPPLY_REMAP_H
+#define STREAMPOOL_SUPPLY_REMAP_H
+
+#include "region/request.h"
+
+// Takes memory out of a kept view, or by mapping free memory that lies in pieces once more, side by
+// side. Sets null when there is not enough of it, or when that would count for more than `time_max`
+// nanoseconds.
+CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block);
+
+// Makes the stream wait for memory in pieces that would be within reach then, and maps it side by
+// side, whatever that costs. Sets null where the pool's policy lets no memory be remapped.
+// CUDA_ERROR_NOT_FOUND when an event that it needs is there no more.
+CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **block);
+
+#endif

@@ -1,0 +1,214 @@
+#include "supply/trim.h"
+
+#include "base/checked.h"
+#include "base/number.h"
+#include "order/end.h"
+#include "region/collect.h"
+#include "region/device.h"
+#include "region/figures.h"
+#include "region/keep.h"
+#include "region/open_lanes.h"
+#include "region/segment.h"
+#include "region/settle.h"
+#include "supply/bury.h"
+#include "supply/later.h"
+#include "supply/victims.h"
+
+#include <stdlib.h>
+
+// --------------------------------------------------------------------------------------- releasing
+
+// Nothing of the extent is pending, so neither is anything that went through a stitched view of it.
+static CUresult unmap(struct sp_segment *segment, struct sp_extent *extent) {
+    SP_LIST_FOR_EACH_SAFE(link, &extent->aliases) {
+        struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
+        CUresult error = sp_alias_unmap(entry);
+        if (error != CUDA_SUCCESS)
+            return error;
+    }
+    return sp_view_unmap(&segment->view, extent);
+}
+
+static CUresult release(struct sp_pool *pool, const struct sp_victim *victim) {
+    struct sp_segment *segment = sp_segment_of(victim->block);
+    uint64_t size = victim->extent->size;
+    CUresult error = unmap(segment, victim->extent);
+    sp_lock_acquire(&pool->lock);
+    pool->keep.leaving -= size;
+    if (error == CUDA_SUCCESS) {
+        pool->regions[segment->kind].mapped -= size;
+        sp_figures_reserved_subtract(pool, size);
+        sp_tier_insert(&pool->regions[segment->kind].holes, victim->block);
+    } else {
+        sp_settle_insert(pool, victim->block);
+    }
+    sp_lock_release(&pool->lock);
+    sp_segment_tidy(segment);
+    return error;
+}
+
+// Releases an extent and maps its first `kept` bytes anew. A driver that refuses this leaves the
+// pool with less than it might have kept.
+static CUresult release_but(struct sp_pool *pool, const struct sp_victim *victim, uint64_t kept) {
+    struct sp_segment *segment = sp_segment_of(victim->block);
+    struct sp_block *front = victim->block;
+    sp_lock_acquire(&pool->lock);
+    struct sp_block *rest = sp_block_split(front, kept);
+    sp_lock_release(&pool->lock);
+    if (!rest)
+        return release(pool, victim);
+    uint64_t size = victim->extent->size;
+    CUresult error = unmap(segment, victim->extent);
+    bool unmapped = error == CUDA_SUCCESS;
+    bool mapped = !unmapped || sp_view_map(&segment->view, front->address, kept) == CUDA_SUCCESS;
+    sp_lock_acquire(&pool->lock);
+    pool->keep.leaving -= size;
+    if (unmapped) {
+        uint64_t released = mapped ? size - kept : size;
+        pool->regions[segment->kind].mapped -= released;
+        sp_figures_reserved_subtract(pool, released);
+    }
+    sp_tier_insert(
+        mapped ? &pool->regions[segment->kind].ready : &pool->regions[segment->kind].holes, front);
+    sp_tier_insert(
+        unmapped ? &pool->regions[segment->kind].holes : &pool->regions[segment->kind].ready, rest);
+    sp_lock_release(&pool->lock);
+    sp_segment_tidy(segment);
+    return error;
+}
+
+// Works all of it off, whatever fails, and returns the first error.
+static CUresult work_off(struct sp_pool *pool, const struct sp_victims *victims) {
+    CUresult first = CUDA_SUCCESS;
+    for (size_t i = 0; i < victims->count; i++) {
+        const struct sp_victim *victim = &victims->list[i];
+        CUresult error = victim->extent == victims->partial
+                             ? release_but(pool, victim, victims->map_back)
+                             : release(pool, victim);
+        first = first == CUDA_SUCCESS ? error : first;
+    }
+    return first;
+}
+
+typedef void choice(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
+
+// Trims to `keep`, or, where that is null, to what a synchronise leaves. The map lock is held.
+static CUresult trim_mapping(struct sp_pool *pool, const size_t *keep, choice *choose) {
+    struct sp_victims victims = {0};
+    sp_lock_acquire(&pool->lock);
+    sp_settle_all(pool);
+    uint64_t kept = keep ? *keep : sp_keep_at_synchronize(pool);
+    uint64_t reserved = sp_load_relaxed(&pool->reserved);
+    if (reserved > kept)
+        choose(pool, reserved - kept, &victims);
+    sp_lock_release(&pool->lock);
+    CUresult error = work_off(pool, &victims);
+    free(victims.list);
+    return error;
+}
+
+// An extent is at least a granule, so a pool with less unused than that has none to release.
+static bool may_release(const struct sp_pool *pool) {
+    return sp_load_relaxed(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
+}
+
+static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {
+    return sp_load_relaxed(&pool->reserved) > keep;
+}
+
+// Puts memory that a trim may release where the trim finds it.
+static void make_ready(struct sp_pool *pool) {
+    sp_end_gone_contexts(NULL);
+    sp_collect_all(pool);
+}
+
+// Trims with the map lock taken. `keep` is as in trim_mapping().
+static CUresult release_down_to(struct sp_pool *pool, const size_t *keep) {
+    sp_pool_begin_mapping(pool);
+    CUresult error = trim_mapping(pool, keep, sp_victims_choose_all);
+    sp_pool_end_mapping(pool);
+    sp_later_bury(pool); // views that have no memory any more
+    return error;
+}
+
+CUresult sp_trim_to(struct sp_pool *pool, size_t keep) {
+    size_t rounded, buried;
+    CUresult first = sp_bury_all(pool, &buried);
+    CUresult error = CUDA_SUCCESS;
+    if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
+        has_more_than(pool, rounded) && may_release(pool)) {
+        make_ready(pool);
+        error = release_down_to(pool, &rounded);
+    }
+    return first == CUDA_SUCCESS ? error : first;
+}
+
+CUresult sp_trim_for_program(struct sp_pool *pool, size_t keep) {
+    sp_lock_acquire(&pool->lock);
+    sp_keep_no_more_than(pool, keep);
+    sp_lock_release(&pool->lock);
+    sp_open_lanes_fence(pool, NULL, true); // one that can't be asked keeps what it freed
+    return sp_trim_to(pool, keep);
+}
+
+// The pool was synchronised: with a release delay an interval ends, before what was in use is made
+// ready, and another begins.
+static void hear_synchronize(struct sp_pool *pool) {
+    if (!sp_keep_delays(pool)) {
+        make_ready(pool);
+        return;
+    }
+    sp_lock_acquire(&pool->lock);
+    sp_keep_end_interval(pool);
+    sp_lock_release(&pool->lock);
+    make_ready(pool);
+    sp_lock_acquire(&pool->lock);
+    sp_settle_all(pool);
+    sp_keep_begin_interval(pool);
+    sp_lock_release(&pool->lock);
+}
+
+void sp_trim_at_synchronize(struct sp_pool *pool) {
+    size_t buried;
+    if (!sp_later_serves(pool))
+        sp_bury_all(pool, &buried);
+    if (!has_more_than(pool, sp_keep_at_least(pool)) ||
+        !(may_release(pool) || sp_keep_delays(pool)))
+        return;
+    bool delays = sp_keep_delays(pool);
+    if (delays)
+        hear_synchronize(pool); // each counts, however soon the worker comes
+    if (sp_later_trim(pool))
+        return;
+    if (!delays)
+        hear_synchronize(pool);
+    release_down_to(pool, NULL);
+}
+
+CUresult sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released) {
+    if (synchronized && !sp_keep_delays(pool)) // else it was heard at once
+        make_ready(pool);
+    uint64_t before = sp_load_relaxed(&pool->reserved);
+    CUresult error = trim_mapping(pool, NULL, sp_victims_choose_one);
+    *released = before - sp_load_relaxed(&pool->reserved);
+    return error;
+}
+
+size_t sp_trim_releasable(struct sp_pool *pool) {
+    sp_end_gone_contexts(NULL);
+    sp_collect_all(pool);
+    sp_pool_begin_mapping(pool);
+    sp_lock_acquire(&pool->lock);
+    sp_settle_all(pool);
+    size_t sum = sp_victims_releasable(pool);
+    sp_lock_release(&pool->lock);
+    sp_pool_end_mapping(pool);
+    return sum;
+}
+
+bool sp_trim_make_room(struct sp_pool *pool, size_t bytes) {
+    size_t reserved = sp_load_relaxed(&pool->reserved);
+    if (sp_trim_releasable(pool) < bytes)
+        return false;
+    return sp_trim_to(pool, sp_excess(reserved, bytes)) == CUDA_SUCCESS;
+}

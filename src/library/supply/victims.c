@@ -1,0 +1,211 @@
+#include "supply/victims.h"
+
+#include "base/number.h"
+#include "region/device.h"
+#include "region/loan.h"
+#include "region/settle.h"
+
+#include <stdlib.h>
+
+static struct sp_extent *extent_of(struct sp_tree_node *node) {
+    return node ? SP_CONTAINER_OF(node, struct sp_extent, by_size) : NULL;
+}
+
+static int compare_extents(const struct sp_tree_node *a, const struct sp_tree_node *b) {
+    const struct sp_extent *left = SP_CONTAINER_OF(a, struct sp_extent, by_size);
+    const struct sp_extent *right = SP_CONTAINER_OF(b, struct sp_extent, by_size);
+    return sp_compare_pairs(left->size, left->address, right->size, right->address);
+}
+
+static int compare_size(const void *key, const struct sp_tree_node *node) {
+    const struct sp_extent *extent = SP_CONTAINER_OF(node, struct sp_extent, by_size);
+    return sp_compare_pairs(*(const uint64_t *)key, 0, extent->size, extent->address);
+}
+
+// ------------------------------------------------------------------------------------ what is free
+
+// Returns the smallest ready block that an extent may lie in. However many smaller ones there are,
+// none is looked at.
+static struct sp_block *first_with_extents(const struct sp_pool *pool, int kind) {
+    return sp_tier_best_fit(&pool->regions[kind].ready, pool->device->vmm.granule);
+}
+
+// Calls `visit` for each extent that lies wholly in ready memory. The pool's lock is held.
+static void for_each_free_extent(struct sp_pool *pool,
+                                 void (*visit)(void *context, struct sp_extent *extent),
+                                 void *context) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        for (struct sp_block *b = first_with_extents(pool, kind); b; b = sp_tier_next(b)) {
+            struct sp_extent *extent = sp_view_extent_from(&sp_segment_of(b)->view, b->address);
+            for (; extent && extent->address + extent->size <= sp_block_end(b);
+                 extent = sp_view_extent_next(extent))
+                visit(context, extent);
+        }
+    }
+}
+
+static void add_size(void *sum, struct sp_extent *extent) {
+    *(uint64_t *)sum += extent->size;
+}
+
+static void add_to_tree(void *tree, struct sp_extent *extent) {
+    sp_tree_insert(tree, &extent->by_size);
+}
+
+// ----------------------------------------------------------------------------------- setting aside
+
+static bool push(struct sp_victims *victims, struct sp_block *block, struct sp_extent *extent) {
+    if (victims->count == victims->capacity) {
+        size_t capacity = victims->capacity ? victims->capacity * 2 : 64;
+        struct sp_victim *list = realloc(victims->list, capacity * sizeof *list);
+        if (!list)
+            return false;
+        victims->list = list;
+        victims->capacity = capacity;
+    }
+    victims->list[victims->count++] = (struct sp_victim){block, extent};
+    return true;
+}
+
+static bool reaches_into(const struct sp_extent *extent, const struct sp_block *block) {
+    return extent && extent->address + extent->size <= sp_block_end(block);
+}
+
+// Returns the first chosen extent that lies in a block.
+static struct sp_extent *chosen_in(const struct sp_block *block) {
+    struct sp_extent *extent = sp_view_extent_from(&sp_segment_of(block)->view, block->address);
+    while (reaches_into(extent, block) && !extent->chosen)
+        extent = sp_view_extent_next(extent);
+    return reaches_into(extent, block) ? extent : NULL;
+}
+
+// Cuts an extent out of a BUSY block. What stands before it goes back to the tier; what stands
+// behind it is left in `rest`. False without host memory; then what is left of the block is in
+// `rest`.
+static bool cut_out(struct sp_pool *pool, struct sp_block *block, struct sp_extent *extent,
+                    struct sp_victims *victims, struct sp_block **rest) {
+    *rest = block;
+    if (block->address < extent->address) {
+        struct sp_block *from = sp_block_split(block, extent->address - block->address);
+        if (!from)
+            return false;
+        sp_settle_insert(pool, block);
+        *rest = block = from;
+    }
+    struct sp_block *behind = NULL;
+    if (block->size > extent->size) {
+        behind = sp_block_split(block, extent->size);
+        if (!behind)
+            return false;
+    }
+    if (push(victims, block, extent)) {
+        pool->keep.leaving += extent->size;
+        *rest = behind;
+        return true;
+    }
+    if (behind)
+        sp_block_absorb_next(block); // ready memory has no fences, so this needs no memory
+    return false;
+}
+
+// Sets the chosen extents of one ready block aside.
+static void set_aside(struct sp_pool *pool, struct sp_block *block, struct sp_victims *victims) {
+    struct sp_extent *extent = chosen_in(block);
+    if (!extent)
+        return;
+    sp_tier_remove(block);
+    while (extent) {
+        extent->chosen = false;
+        sp_loan_invalidate(extent);
+        if (!cut_out(pool, block, extent, victims, &block))
+            victims->partial = extent == victims->partial ? NULL : victims->partial;
+        extent = block ? chosen_in(block) : NULL;
+    }
+    if (block)
+        sp_settle_insert(pool, block);
+}
+
+// The blocks of a tier don't touch each other, so what set_aside puts back never merges with the
+// next one.
+static void set_all_aside(struct sp_pool *pool, struct sp_victims *victims) {
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        struct sp_block *block = first_with_extents(pool, kind);
+        while (block) {
+            struct sp_block *next = sp_tier_next(block);
+            set_aside(pool, block, victims);
+            block = next;
+        }
+    }
+}
+
+// Returns the last extent, by address, of the largest size that is at most `size`; null when all
+// are larger.
+static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t size) {
+    uint64_t above = size + 1;
+    struct sp_tree_node *larger = sp_tree_lower_bound(extents, &above, compare_size);
+    return extent_of(larger ? sp_tree_prev(larger) : sp_tree_last(extents));
+}
+
+// Returns the largest extent of at most `excess` bytes; if all are larger, the smallest. Among
+// equal ones it is the last, so that what is kept lies together.
+static struct sp_extent *next_victim(const struct sp_tree *extents, uint64_t excess) {
+    struct sp_extent *fitting = last_of_at_most(extents, excess);
+    return fitting ? fitting : last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
+}
+
+// Chooses an extent. Returns what is still to go then.
+static uint64_t choose(struct sp_victims *victims, struct sp_extent *extent, uint64_t excess) {
+    extent->chosen = true;
+    if (extent->size <= excess)
+        return excess - extent->size;
+    victims->partial = extent;
+    victims->map_back = extent->size - excess;
+    return 0;
+}
+
+void sp_victims_choose_all(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims) {
+    struct sp_tree extents;
+    sp_tree_init(&extents, compare_extents);
+    for_each_free_extent(pool, add_to_tree, &extents);
+    while (excess > 0 && !sp_tree_empty(&extents)) {
+        struct sp_extent *extent = next_victim(&extents, excess);
+        sp_tree_remove(&extents, &extent->by_size);
+        excess = choose(victims, extent, excess);
+    }
+    set_all_aside(pool, victims);
+}
+
+// A search for the extent that next_victim() would find, with no tree.
+struct search {
+    uint64_t excess;
+    struct sp_extent *fitting;
+    struct sp_extent *smallest; // of those that are larger
+};
+
+static void look_at_victim(void *context, struct sp_extent *extent) {
+    struct search *search = context;
+    const struct sp_extent *smallest = search->smallest;
+    if (extent->size <= search->excess) {
+        if (!search->fitting || compare_extents(&search->fitting->by_size, &extent->by_size) < 0)
+            search->fitting = extent;
+    } else if (!smallest || extent->size < smallest->size ||
+               (extent->size == smallest->size && extent->address > smallest->address)) {
+        search->smallest = extent;
+    }
+}
+
+void sp_victims_choose_one(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims) {
+    struct search search = {excess, NULL, NULL};
+    for_each_free_extent(pool, look_at_victim, &search);
+    struct sp_extent *victim = search.fitting ? search.fitting : search.smallest;
+    if (!victim)
+        return;
+    choose(victims, victim, excess);
+    set_all_aside(pool, victims);
+}
+
+uint64_t sp_victims_releasable(struct sp_pool *pool) {
+    uint64_t sum = 0;
+    for_each_free_extent(pool, add_size, &sum);
+    return sum;
+}
