@@ -7,6 +7,7 @@
 
 #include "fault/host_memory.h"
 #include "order/synchronize.h"
+#include "process/reclaim.h"
 #include "region/collect.h"
 #include "region/handle.h"
 #include "region/settle.h"
@@ -144,6 +145,45 @@ static void the_threshold_acts_at_a_synchronise_and_not_at_a_query(void **state)
     assert_int_equal(fixture_reserved(pool), MIB(224));
     fixture_synchronize(a);
     assert_int_equal(fixture_reserved(pool), MIB(64));
+}
+
+// Makes the pool grow while all that it has free is too small. True when that was released before.
+static bool grows_after_release(poolMemPool_t pool, CUstream stream) {
+    simcudaCompleteAll();
+    uint64_t before = simcudaCallCount("cuMemRelease");
+    freed(pool, (size_t[]){fixture_reserved(pool) + MIB(4)}, 1, stream);
+    return simcudaCallCount("cuMemRelease") > before;
+}
+
+static poolMemPool_t pool_that_hears_no_synchronise(CUstream stream) {
+    poolMemPool_t pool = fixture_pool();
+    sp_store_relaxed(&sp_reclaim_heard_synchronize, false);
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, 0);
+    freed(pool, (size_t[]){MIB(4)}, 1, stream);
+    return pool;
+}
+
+static void without_a_synchronise_the_threshold_acts_before_a_growth(void **state) {
+    (void)state;
+    CUstream a = simulated_stream();
+    poolMemPool_t pool = pool_that_hears_no_synchronise(a);
+    for (int i = 0; i < 3; i++)
+        assert_true(grows_after_release(pool, a));
+}
+
+// The threshold is applied by a look at all lanes, so it rests for a growth for each
+// SP_LANES_AT_ONCE of them.
+static void among_many_lanes_the_threshold_rests_between_growths(void **state) {
+    (void)state;
+    enum { RESTS = 2 };
+    CUstream a = simulated_stream();
+    poolMemPool_t pool = pool_that_hears_no_synchronise(a);
+    for (int i = 1; i < RESTS * SP_LANES_AT_ONCE; i++)
+        fixture_malloc(pool, 1, simulated_stream());
+    for (int i = 0; i <= RESTS && !grows_after_release(pool, a); i++)
+        continue;
+    for (int i = 1; i <= 3 * (RESTS + 1); i++)
+        assert_int_equal(grows_after_release(pool, a), i % (RESTS + 1) == 0);
 }
 
 static void
@@ -317,6 +357,8 @@ int main(void) {
         trim_test(the_bytes_that_can_be_released_are_those_that_a_trim_releases),
         trim_test(room_is_made_only_if_it_is_enough),
         trim_test(the_threshold_acts_at_a_synchronise_and_not_at_a_query),
+        trim_test(without_a_synchronise_the_threshold_acts_before_a_growth),
+        trim_test(among_many_lanes_the_threshold_rests_between_growths),
         trim_test(an_extent_that_the_driver_does_not_take_stays_usable_and_goes_the_next_time),
         trim_test(what_can_not_be_mapped_anew_is_less_kept_and_nothing_worse),
         trim_test(a_trim_survives_every_lack_of_host_memory),
