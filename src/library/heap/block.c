@@ -130,6 +130,31 @@ struct sp_block *sp_block_split(struct sp_block *block, uint64_t size) {
     return rest;
 }
 
+struct sp_block *sp_block_cut_front(struct sp_block *block, uint64_t size) {
+    struct sp_chain *chain = block->chain;
+    bool room = sp_units_make_room(chain, block->address + size);
+    struct sp_block *front = room ? sp_block_take_spare(chain) : NULL;
+    if (!front)
+        return NULL;
+    if (!sp_fence_set_join(&front->fences, &block->fences)) {
+        sp_block_give_spare(chain, front);
+        return NULL;
+    }
+    sp_block_fill(front, chain, block->address, size, SP_BLOCK_BUSY);
+    front->prev = block->prev;
+    front->next = block;
+    if (front->prev)
+        front->prev->next = front;
+    else
+        chain->first = front;
+    sp_units_enter(front);
+    block->prev = front;
+    block->address += size;
+    block->size -= size;
+    sp_units_enter(block);
+    return front;
+}
+
 bool sp_block_absorb_next(struct sp_block *block) {
     struct sp_block *next = block->next;
     if (!sp_fence_set_join(&block->fences, &next->fences))

@@ -105,6 +105,11 @@ void sp_block_fill(struct sp_block *block, struct sp_chain *chain, uint64_t addr
 // has the block's state and fences. Null without host memory; then nothing has changed.
 struct sp_block *sp_block_split(struct sp_block *block, uint64_t size);
 
+// Cuts the first `size` bytes, less than its size, off a block, which stays what it is with the
+// rest, in an index too. Returns them as a block that is BUSY and has the same fences. Null without
+// host memory; then nothing has changed.
+struct sp_block *sp_block_cut_front(struct sp_block *block, uint64_t size);
+
 // Appends the block's next neighbour, both in no index, and joins their fences. False without host
 // memory for those; then nothing has changed.
 bool sp_block_absorb_next(struct sp_block *block);

@@ -35,7 +35,8 @@ static int compare_place(const void *key, const struct sp_tree_node *node) {
 // -------------------------------------------------------------------------------------------- bins
 
 static unsigned bin_of(uint64_t size) {
-    return (unsigned)sp_min(sp_size_bin(size), SP_TIER_BINS - 1);
+    unsigned bin = sp_size_bin(size);
+    return bin < SP_TIER_BINS ? bin : SP_TIER_BINS - 1;
 }
 
 static struct sp_tree tree_at(const struct sp_tier *tier, unsigned bin) {
@@ -75,14 +76,9 @@ SP_APART static void remove_from_others(struct sp_tier *tier, unsigned bin,
     tier->bins[bin] = tree.root;
 }
 
-static void add(struct sp_tier *tier, struct sp_block *block) {
-    unsigned bin = bin_of(block->size);
-    block->tier = tier;
+// Puts a block into a bin.
+static void enter(struct sp_tier *tier, struct sp_block *block, unsigned bin) {
     block->bin = (uint8_t)bin;
-    sp_block_set_state(block, tier->state);
-    tier->bytes += block->size;
-    if (tier->calendar)
-        sp_calendar_add(tier->calendar, block);
     if (tier->bins[bin]) {
         add_beside_others(tier, bin, block);
         return;
@@ -91,14 +87,9 @@ static void add(struct sp_tier *tier, struct sp_block *block) {
     tier->used[bin / 64] |= UINT64_C(1) << bin % 64;
 }
 
-void sp_tier_remove(struct sp_block *block) {
-    struct sp_tier *tier = block->tier;
+// Takes a block out of its bin.
+static void leave(struct sp_tier *tier, struct sp_block *block) {
     unsigned bin = block->bin;
-    block->tier = NULL;
-    sp_block_set_state(block, SP_BLOCK_BUSY);
-    tier->bytes -= block->size;
-    if (tier->calendar)
-        sp_calendar_remove(block);
     if (!sp_tree_is_alone(tier->bins[bin], &block->by_size)) {
         remove_from_others(tier, bin, block);
         return;
@@ -107,10 +98,29 @@ void sp_tier_remove(struct sp_block *block) {
     tier->used[bin / 64] &= ~(UINT64_C(1) << bin % 64);
 }
 
+static void add(struct sp_tier *tier, struct sp_block *block) {
+    block->tier = tier;
+    sp_block_set_state(block, tier->state);
+    tier->bytes += block->size;
+    if (tier->calendar)
+        sp_calendar_add(tier->calendar, block);
+    enter(tier, block, bin_of(block->size));
+}
+
+void sp_tier_remove(struct sp_block *block) {
+    struct sp_tier *tier = block->tier;
+    block->tier = NULL;
+    sp_block_set_state(block, SP_BLOCK_BUSY);
+    tier->bytes -= block->size;
+    if (tier->calendar)
+        sp_calendar_remove(block);
+    leave(tier, block);
+}
+
 // A block that would be alone in the same bin with another size stays where it is when its size
 // changes.
-static bool stays_with(const struct sp_tier *tier, const struct sp_block *block, uint64_t size) {
-    return bin_of(size) == block->bin && sp_tree_is_alone(tier->bins[block->bin], &block->by_size);
+static bool stays_in(const struct sp_tier *tier, const struct sp_block *block, unsigned bin) {
+    return bin == block->bin && sp_tree_is_alone(tier->bins[bin], &block->by_size);
 }
 
 // Merges a block that is in no index with its next neighbour, if that is in the tier and there is
@@ -128,7 +138,7 @@ static void merge_next(struct sp_tier *tier, struct sp_block *block) {
 // memory for the fences.
 static bool extend(struct sp_tier *tier, struct sp_block *block) {
     uint64_t more = block->next->size;
-    if (stays_with(tier, block, block->size + more)) {
+    if (stays_in(tier, block, bin_of(block->size + more))) {
         bool absorbed = sp_block_absorb_next(block);
         tier->bytes += absorbed ? more : 0;
         return absorbed;
@@ -150,36 +160,23 @@ struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block) {
     return block;
 }
 
-// Puts the rest of a block in its place in the tier.
-static void replace(struct sp_tier *tier, struct sp_block *block, struct sp_block *rest) {
-    rest->tier = tier;
-    rest->bin = block->bin;
-    sp_block_set_state(rest, tier->state);
-    block->tier = NULL;
-    sp_block_set_state(block, SP_BLOCK_BUSY);
-    tier->bytes -= block->size;
-    tier->bins[rest->bin] = sp_tree_alone(&rest->by_size);
-    if (!tier->calendar)
-        return;
-    sp_calendar_remove(block);
-    sp_calendar_add(tier->calendar, rest);
-}
-
-bool sp_tier_take(struct sp_block *block, uint64_t size) {
+// The rest keeps its descriptor, and so its place in the calendar; and its place in the bin, if it
+// is alone there before and after.
+struct sp_block *sp_tier_take(struct sp_block *block, uint64_t size) {
     struct sp_tier *tier = block->tier;
     if (block->size == size) {
         sp_tier_remove(block);
-        return true;
+        return block;
     }
-    bool stays = stays_with(tier, block, block->size - size);
+    unsigned bin = bin_of(block->size - size), before = block->bin;
+    bool stays = stays_in(tier, block, bin);
     if (!stays)
-        sp_tier_remove(block);
-    struct sp_block *rest = sp_block_split(block, size);
-    if (rest && stays)
-        replace(tier, block, rest);
-    else if (!stays)
-        add(tier, rest ? rest : block);
-    return rest != NULL;
+        leave(tier, block);
+    struct sp_block *taken = sp_block_cut_front(block, size);
+    tier->bytes -= taken ? size : 0;
+    if (!stays)
+        enter(tier, block, taken ? bin : before);
+    return taken;
 }
 
 // --------------------------------------------------------------------------------------- the order

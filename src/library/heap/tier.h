@@ -48,9 +48,9 @@ struct sp_block *sp_tier_insert(struct sp_tier *tier, struct sp_block *block);
 // Takes a block out of the tier that it is in. Its state becomes BUSY.
 void sp_tier_remove(struct sp_block *block);
 
-// Takes the first `size` bytes of a block out of the tier, as BUSY; the rest stays. False without
-// host memory for the division; then nothing has changed.
-bool sp_tier_take(struct sp_block *block, uint64_t size);
+// Takes the first `size` bytes of a block out of the tier, as a block that is BUSY; the rest stays.
+// Null without host memory for the division; then nothing has changed.
+struct sp_block *sp_tier_take(struct sp_block *block, uint64_t size);
 
 // The block that best fits `size` bytes, or null.
 struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size);

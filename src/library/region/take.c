@@ -164,10 +164,10 @@ static struct sp_block *finish(const struct sp_request *request, struct sp_block
 // none.
 static struct sp_block *take_at_hand(struct sp_lane *lane, enum sp_region_kind kind,
                                      uint64_t size) {
-    struct sp_block *block = best_at_hand(lane, kind, size);
-    if (!block || !sp_tier_take(block, size))
-        return NULL;
-    sp_keep_note_use(lane->pool);
+    struct sp_block *best = best_at_hand(lane, kind, size);
+    struct sp_block *block = best ? sp_tier_take(best, size) : NULL;
+    if (block)
+        sp_keep_note_use(lane->pool);
     return block;
 }
 

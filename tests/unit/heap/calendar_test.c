@@ -170,7 +170,7 @@ static void what_is_left_of_a_block_takes_its_place(void **state) {
     unsigned looks = UINT32_MAX;
     sp_block_absorb_next(blocks[0]);
     put(0, 4);
-    assert_true(sp_tier_take(blocks[0], UNIT));
+    assert_non_null(sp_tier_take(blocks[0], UNIT));
     assert_in_order();
     assert_int_equal(sp_calendar_check(&calendar), 1);
     assert_int_equal(take_over(4, &looks), 1);

@@ -179,24 +179,28 @@ static void a_block_is_taken_from_the_front_and_the_rest_stays(void **state) {
     const size_t taken[] = {1, 3, 20}; // which leaves one of the same bin, and of two other ones
     size_t left = 40;
     for (int i = 0; i < 3; i++) {
-        struct sp_block *block = sp_tier_first(&tiers[0]);
-        assert_true(sp_tier_take(block, taken[i] * UNIT));
+        struct sp_block *rest = sp_tier_first(&tiers[0]);
+        struct sp_block *block = sp_tier_take(rest, taken[i] * UNIT);
+        assert_non_null(block);
         left -= taken[i];
         assert_null(block->tier);
         assert_int_equal(sp_block_state(block), SP_BLOCK_BUSY);
         assert_int_equal(block->size, taken[i] * UNIT);
-        assert_ptr_equal(sp_tier_first(&tiers[0]), block->next);
-        assert_int_equal(block->next->size, left * UNIT);
-        assert_int_equal(block->next->fences.count, 1);
+        assert_int_equal(block->fences.count, 1);
+        assert_ptr_equal(block->next, rest);
+        assert_ptr_equal(sp_tier_first(&tiers[0]), rest);
+        assert_int_equal(rest->size, left * UNIT);
+        assert_int_equal(rest->fences.count, 1);
         assert_int_equal(tiers[0].bytes, left * UNIT);
         assert_true(sp_chain_check(&chain));
         assert_true(sp_tier_check(&tiers[0]));
     }
-    assert_true(sp_tier_take(sp_tier_first(&tiers[0]), left * UNIT));
+    struct sp_block *last = sp_tier_first(&tiers[0]);
+    assert_ptr_equal(sp_tier_take(last, left * UNIT), last);
     assert_null(sp_tier_first(&tiers[0]));
     sp_tier_insert(&tiers[0], blocks[2]); // beside another one
     sp_tier_insert(&tiers[0], blocks[4]);
-    assert_true(sp_tier_take(blocks[2], UNIT));
+    assert_non_null(sp_tier_take(blocks[2], UNIT));
     assert_true(sp_chain_check(&chain));
     assert_true(sp_tier_check(&tiers[0]));
 }
@@ -211,7 +215,7 @@ static void without_host_memory_for_the_rest_nothing_is_taken(void **state) {
     for (int i = 0; i < 2; i++) {
         uint64_t failed = 0;
         host_memory_enter(1, true);
-        assert_false(sp_tier_take(chain.first, (UNITS - left[i]) * UNIT));
+        assert_null(sp_tier_take(chain.first, (UNITS - left[i]) * UNIT));
         host_memory_leave(&failed);
         assert_true(failed > 0);
         assert_ptr_equal(sp_tier_first(&tiers[0]), chain.first);
@@ -286,7 +290,8 @@ static void take(struct model *model, int tier, uint64_t size) {
     assert_int_equal(block ? block->address : 0, model_best_fit(model, tier, size));
     if (!block)
         return;
-    assert_true(sp_tier_take(block, size));
+    block = sp_tier_take(block, size);
+    assert_non_null(block);
     if (block->next && unit_of(block->next) == unit_of(block) + size / UNIT)
         model->begins[unit_of(block->next)] = true;
     for (size_t i = unit_of(block); i < unit_of(block) + size / UNIT; i++)
