@@ -1,5 +1,5 @@
 // The common steps of the public entry points. Each entry point checks its arguments, finds the
-// stream and the pool, and calls pool/.
+// stream and the pool, and calls what is below.
 #ifndef STREAMPOOL_API_API_H
 #define STREAMPOOL_API_API_H
 

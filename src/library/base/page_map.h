@@ -1,10 +1,10 @@
 // The page map finds the object that owns an address: one table of pages for each reserved address
 // range, indexed by a shift.
 //
-// A page is 64 KiB. Its entry is one word that the caller chooses: heap/ stores a tagged pointer to
-// a slab or to a block, and 0 means that no address in the page has an owner. Tables are reserved
-// without memory, so that one entry for each 64 KiB of a range of terabytes costs only the pages of
-// the table that are touched.
+// A page is 64 KiB. Its entry is one word that the caller chooses: region/owner.h stores a tagged
+// pointer to a slab or to a block, and 0 means that no address in the page has an owner. Tables are
+// reserved without memory, so that one entry for each 64 KiB of a range of terabytes costs only the
+// pages of the table that are touched.
 //
 // vmm/ adds a range when it reserves address space. A range lives until the process ends; only
 // tests remove it. Adding takes a lock and looking up takes none: a lookup sees a range or doesn't.

@@ -5,8 +5,8 @@
 //
 // The lock of the pool that owns the chain guards the chain and every field of its blocks, with two
 // exceptions. A thread that frees a live block changes its `state` under the lock of the block's
-// account, so that the second of two frees is found. And the holder of a live or cached block may
-// read and write its `requested` and `fences`.
+// account, so that the second of two frees is found. And the holder of a live or cached block, or
+// of one that is BUSY because it is being freed, may read and write its `requested` and `fences`.
 //
 // Descriptors are never given back to the system. So a stale pointer from the page map still points
 // to a descriptor, whose state says that it is no block.
@@ -26,7 +26,7 @@ enum sp_block_state {
     SP_BLOCK_FREE,   // memory, in a tier's index
     SP_BLOCK_CACHED, // memory, free, in a lane's quick list: to the chain it is still taken
     SP_BLOCK_LIVE,   // memory, handed out: to a caller, or as the run of a slab
-    SP_BLOCK_BUSY,   // in no index: a thread maps or unmaps it, or inserts waits for it
+    SP_BLOCK_BUSY,   // in no index: a thread frees it, maps or unmaps it, or inserts waits for it
     SP_BLOCK_LENT,   // memory, part of a live or cached block that lies at another address; see
                      // region/loan.h
     SP_BLOCK_VACANT, // address space of a stitched view in which no block lies

@@ -3,8 +3,8 @@
 //
 // A new attribute is an enumerator there, a row of STREAMPOOL_POOL_ATTRIBUTES in the public
 // list, a field of struct sp_pool, and a row here; a test fails where one of them is missing.
-#ifndef STREAMPOOL_POOL_ATTRIBUTES_H
-#define STREAMPOOL_POOL_ATTRIBUTES_H
+#ifndef STREAMPOOL_PROCESS_ATTRIBUTES_H
+#define STREAMPOOL_PROCESS_ATTRIBUTES_H
 
 #include "region/pool.h"
 

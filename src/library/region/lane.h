@@ -44,8 +44,8 @@ struct sp_lane {
     _Atomic uint32_t misses;  // of the quick lists
     uint64_t freed_unchecked; // bytes, since it was seen how long these are
     // Guarded by the pool's lock:
-    struct sp_list link;        // in pool.lanes
-    struct sp_list legacy_link; // in pool.legacy_lanes, if its stream is one
+    struct sp_list link;        // in pool.lanes.list
+    struct sp_list legacy_link; // in pool.lanes.legacy, if its stream is one
     // All fences are of this stream, and an event stands behind each.
     struct sp_tier tiers[SP_REGION_COUNT];
     // Likewise, and no event did when they were last looked through.

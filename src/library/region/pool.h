@@ -1,4 +1,5 @@
-// A pool, its lanes and its memory: the types that all of pool/ shares, and who guards what.
+// A pool, its lanes and its memory: the types that region/, supply/, process/ and calls/
+// share, and who guards what.
 //
 //   pool     has three *regions*: for large blocks, for the pages that slabs are cut from, and for
 //            fixed blocks. A region has segments (a view and the chain of blocks over it) and the
