@@ -1,6 +1,7 @@
 #include "process/attributes.h"
 
 #include "base/time.h"
+#include "process/gauge.h"
 #include "process/given_up.h"
 #include "process/promises.h"
 #include "process/statistic.h"
@@ -10,7 +11,6 @@
 #include "region/lane.h"
 #include "region/loan.h"
 #include "region/open_lanes.h"
-#include "region/survey.h"
 #include "region/unfenced.h"
 #include "supply/later.h"
 
@@ -295,7 +295,7 @@ poolError_t sp_attributes_get(struct sp_pool *pool, enum poolMemPoolAttr attribu
     if (row)
         number = row->read ? row->read(pool) : load(pool, row);
     else if (!sp_statistic_read(pool, attribute, &number) &&
-             !sp_survey_gauge(pool, attribute, &number))
+             !sp_gauge_read(pool, attribute, &number))
         return sp_fail(poolErrorInvalidValue, "%d is not a pool attribute", (int)attribute);
     put_at(attribute, value, number);
     return poolSuccess;

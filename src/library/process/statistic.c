@@ -1,10 +1,10 @@
 // Statistics: what a pool counts, and how it is read and begun anew.
 #include "process/statistic.h"
 
+#include "process/gauge.h"
 #include "region/error.h"
 #include "region/figures.h"
 #include "region/lane.h"
-#include "region/survey.h"
 
 #include <streampool/lists.h>
 
@@ -28,7 +28,7 @@ const char *sp_statistic_name(enum poolMemPoolAttr attribute) {
 #undef STATISTIC_NAME
     };
     enum sp_statistic statistic = statistic_of(attribute);
-    return statistic < SP_STATISTIC_COUNT ? names[statistic] : sp_survey_name(attribute);
+    return statistic < SP_STATISTIC_COUNT ? names[statistic] : sp_gauge_name(attribute);
 }
 
 // Each lane counts what it served from its own lists, and what its frees recorded.

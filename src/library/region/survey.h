@@ -27,10 +27,4 @@ static inline bool sp_survey_is_free(const struct sp_block *block) {
     return block->tier && block->tier->state == SP_BLOCK_FREE;
 }
 
-// Reads a gauge, one of STREAMPOOL_POOL_GAUGES. False for any other attribute. No lock is held.
-bool sp_survey_gauge(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value);
-
-// Returns the name of a gauge, or null for any other attribute.
-const char *sp_survey_name(enum poolMemPoolAttr attribute);
-
 #endif

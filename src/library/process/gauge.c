@@ -1,0 +1,168 @@
+#include "process/gauge.h"
+
+#include "base/number.h"
+#include "region/collect.h"
+#include "region/lane.h"
+#include "region/loan.h"
+#include "region/settle.h"
+#include "region/survey.h"
+
+#include <streampool/lists.h>
+
+// ------------------------------------------------------------------------------------- free memory
+
+static uint64_t address_space(const struct sp_pool *pool) {
+    uint64_t sum = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        SP_LIST_FOR_EACH(link, &pool->regions[kind].segments)
+            sum += SP_CONTAINER_OF(link, struct sp_segment, link)->view.size;
+    }
+    SP_LIST_FOR_EACH(link, &pool->kept.views)
+        sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
+    SP_LIST_FOR_EACH(link, &pool->kept.zombies)
+        sum += SP_CONTAINER_OF(link, struct sp_stitch, by_use)->alias->size;
+    return sum;
+}
+
+static uint64_t free_bytes(const struct sp_pool *pool) {
+    uint64_t sum = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        const struct sp_region *region = &pool->regions[kind];
+        sum += region->ready.bytes + region->waiting.bytes + region->unfenced.bytes;
+        SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+            sum += lane->tiers[kind].bytes + lane->unfenced[kind].bytes;
+        }
+    }
+    return sum;
+}
+
+// A visit of an extent. A region has fewer extents than it can have blocks.
+typedef void extent_visit(void *context, const struct sp_chain *chain,
+                          const struct sp_extent *extent);
+
+static void for_each_extent(const struct sp_pool *pool, int kind, extent_visit *visit,
+                            void *context) {
+    SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
+        const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e;
+             e = sp_view_extent_next(e))
+            visit(context, &segment->chain, e);
+    }
+}
+
+static uint64_t end_of(const struct sp_extent *extent) {
+    return extent->address + extent->size;
+}
+
+static void add_if_free(void *sum, const struct sp_chain *chain, const struct sp_extent *extent) {
+    const struct sp_block *block = sp_chain_find(chain, extent->address);
+    while (sp_survey_is_free(block) && sp_block_end(block) < end_of(extent))
+        block = block->next;
+    *(uint64_t *)sum += sp_survey_is_free(block) ? extent->size : 0;
+}
+
+// Pieces that different streams hold back may share an extent that nobody uses any more.
+static uint64_t pinned(const struct sp_pool *pool) {
+    uint64_t whole = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        for_each_extent(pool, kind, add_if_free, &whole);
+    return free_bytes(pool) - whole;
+}
+
+static uint64_t largest_ready(const struct sp_pool *pool) {
+    const struct sp_block *last = sp_tier_last(&pool->regions[SP_REGION_LARGE].ready);
+    return last ? last->size : 0;
+}
+
+// The parts that a view of ready memory could be made of: all whole extents, and the largest free
+// ends of two others.
+struct ends {
+    const struct sp_tier *ready;
+    uint64_t whole;
+    uint64_t tail, front;
+};
+
+static void add_ready(void *context, const struct sp_chain *chain, const struct sp_extent *extent) {
+    struct ends *ends = context;
+    const struct sp_block *first = sp_chain_find(chain, extent->address);
+    const struct sp_block *last = sp_chain_find(chain, end_of(extent) - 1);
+    uint64_t front = sp_block_end(first) - extent->address;
+    uint64_t tail = end_of(extent) - last->address;
+    if (first == last) {
+        ends->whole += first->tier == ends->ready ? extent->size : 0;
+        return;
+    }
+    if (first->tier == ends->ready && front > ends->front)
+        ends->front = front;
+    if (last->tier == ends->ready && tail > ends->tail)
+        ends->tail = tail;
+}
+
+static uint64_t largest_remapped(const struct sp_pool *pool) {
+    struct ends ends = {.ready = &pool->regions[SP_REGION_LARGE].ready};
+    for_each_extent(pool, SP_REGION_LARGE, add_ready, &ends);
+    uint64_t sum = ends.whole + ends.front + ends.tail;
+    uint64_t largest = largest_ready(pool);
+    return sp_max(sum, largest);
+}
+
+// ------------------------------------------------------------------------------------------ gauges
+
+static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
+                        uint64_t *value) {
+    size_t zombies = 0;
+    switch (attribute) {
+    case poolMemPoolStatKeptViews:
+        *value = pool->kept.view_count;
+        return true;
+    case poolMemPoolStatKeptMappings:
+        *value = pool->kept.mapping_count;
+        return true;
+    case poolMemPoolStatZombies:
+        SP_LIST_FOR_EACH(link, &pool->kept.zombies)
+            zombies++;
+        *value = zombies;
+        return true;
+    case poolMemPoolStatAddressSpace:
+        *value = address_space(pool);
+        return true;
+    case poolMemPoolStatLargestFree:
+        *value = largest_ready(pool);
+        return true;
+    case poolMemPoolStatLargestRemapped:
+        *value = largest_remapped(pool);
+        return true;
+    case poolMemPoolStatPinnedBytes:
+        *value = pinned(pool);
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool sp_gauge_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
+    if (!sp_gauge_name(attribute))
+        return false;
+    if (attribute >= poolMemPoolStatLargestFree)
+        sp_collect_all(pool); // what the lanes hold free is free
+    sp_lock_acquire(&pool->map_lock);
+    sp_lock_acquire(&pool->lock);
+    sp_settle_all(pool);
+    bool read = read_locked(pool, attribute, value);
+    sp_lock_release(&pool->lock);
+    sp_lock_release(&pool->map_lock);
+    return read;
+}
+
+const char *sp_gauge_name(enum poolMemPoolAttr attribute) {
+    switch (attribute) {
+#define GAUGE_NAME(name, number, text)                                                             \
+    case poolMemPoolStat##name:                                                                    \
+        return #name;
+        STREAMPOOL_POOL_GAUGES(GAUGE_NAME)
+#undef GAUGE_NAME
+    default:
+        return NULL;
+    }
+}
