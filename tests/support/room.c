@@ -97,7 +97,7 @@ uint64_t test_room(const struct test_live *live, struct sp_pool *pool) {
 uint64_t test_room_in_reach(const struct test_live *live, struct sp_pool *pool, CUstream stream) {
     struct sp_stream *taker;
     struct sp_pool *walked = NULL;
-    DRIVER(sp_resolve_stream(stream, &taker));
+    REQUIRE(sp_is_done(sp_resolve_stream(stream, &taker)));
     while ((walked = sp_device_next_pool(pool->device, walked)))
         sp_collect_all(walked);
     return room_for(live, pool, taker);

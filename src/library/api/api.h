@@ -12,10 +12,11 @@ static inline CUstream sp_api_per_thread(CUstream stream) {
     return stream ? stream : CU_STREAM_PER_THREAD;
 }
 
-// Makes a primary context current where `error` says of a call on a default stream that none is. It
-// is that of the device of `pool`, or of device 0 where that is null. Returns CUDA_SUCCESS, or the
-// error of the attempt; any other `error` is returned unchanged.
-CUresult sp_api_supply_context(CUresult error, CUstream handle, const struct sp_pool *pool);
+// Makes a primary context current where `outcome` says of a call on a default stream that none is.
+// It is that of the device of `pool`, or of device 0 where that is null. Returns the outcome of the
+// attempt; any other `outcome` is returned unchanged.
+struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream handle,
+                                        const struct sp_pool *pool);
 
 // Sets if calls of this thread fail with 201 where no context is current, as the driver's own calls
 // do. It is for code that stands in for the driver, on whose errors the runtime relies. Returns the

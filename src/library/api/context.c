@@ -14,23 +14,23 @@ bool sp_api_demand_context(bool demand) {
 static bool has_context(void) {
     CUcontext context = NULL;
     uint64_t id;
-    return sp_context_current(&context, &id) != CUDA_SUCCESS || context;
+    return !sp_is_done(sp_context_current(&context, &id)) || context;
 }
 
-CUresult sp_api_supply_context(CUresult error, CUstream handle, const struct sp_pool *pool) {
-    if (error != CUDA_ERROR_INVALID_CONTEXT || !sp_stream_is_default(handle) || demands ||
-        has_context())
-        return error;
+struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream handle,
+                                        const struct sp_pool *pool) {
+    if (!sp_lacks_context(outcome) || !sp_stream_is_default(handle) || demands || has_context())
+        return outcome;
     struct sp_device *device = pool ? pool->device : &sp_devices[0];
     return sp_primary_make_current(&device->primary, (int)(device - sp_devices));
 }
 
 poolError_t sp_api_stream(CUstream handle, const struct sp_pool *pool, struct sp_stream **stream) {
-    CUresult error = sp_resolve_stream(handle, stream);
-    if (error != CUDA_SUCCESS) {
-        error = sp_api_supply_context(error, handle, pool);
-        if (error == CUDA_SUCCESS)
-            error = sp_resolve_stream(handle, stream);
+    struct sp_outcome outcome = sp_resolve_stream(handle, stream);
+    if (!sp_is_done(outcome)) {
+        outcome = sp_api_supply_context(outcome, handle, pool);
+        if (sp_is_done(outcome))
+            outcome = sp_resolve_stream(handle, stream);
     }
-    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "identifying the stream");
+    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "identifying the stream");
 }

@@ -7,18 +7,18 @@
 #include "region/lane.h"
 #include "region/unfenced.h"
 
-static poolError_t refuse_capture(CUresult error) {
-    if (error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+static poolError_t refuse_capture(struct sp_outcome outcome) {
+    if (sp_captures(outcome))
         return sp_fail(poolErrorStreamCaptureUnsupported, "the stream is capturing");
-    return sp_fail_driver(error, "asking whether the stream is capturing");
+    return sp_fail_outcome(outcome, "asking whether the stream is capturing");
 }
 
 // In a capture only memory of the graph could be freed, and none of ours is.
-static poolError_t refuse_free_in_capture(CUresult error) {
-    if (error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+static poolError_t refuse_free_in_capture(struct sp_outcome outcome) {
+    if (sp_captures(outcome))
         return sp_fail(poolErrorInvalidValue,
                        "the stream is capturing, and the memory is not the graph's");
-    return refuse_capture(error);
+    return refuse_capture(outcome);
 }
 
 // True when the promises let a thread know the stream by its handle.
@@ -39,15 +39,15 @@ SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool 
 
 // Finds the stream after the driver has not told the handle's capture state, which may be for want
 // of a context.
-SP_COLD static struct sp_stream *admit_late(CUresult capture, CUstream handle,
+SP_COLD static struct sp_stream *admit_late(struct sp_outcome capture, CUstream handle,
                                             const struct sp_pool *pool,
-                                            poolError_t (*refuse)(CUresult error),
+                                            poolError_t (*refuse)(struct sp_outcome outcome),
                                             poolError_t *error) {
     struct sp_stream *stream = NULL;
     capture = sp_api_supply_context(capture, handle, pool);
-    if (capture == CUDA_SUCCESS)
+    if (sp_is_done(capture))
         capture = sp_resolve_capture(handle);
-    *error = capture == CUDA_SUCCESS ? sp_api_stream(handle, pool, &stream) : refuse(capture);
+    *error = sp_is_done(capture) ? sp_api_stream(handle, pool, &stream) : refuse(capture);
     return stream;
 }
 
@@ -62,12 +62,13 @@ SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool
 // Finds the stream of a call that names this pool, or none, and asks the driver nothing that the
 // promises answer. Returns null with an error. `refuse` makes the error of a call in a capture.
 static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *pool, int promises,
-                                      poolError_t (*refuse)(CUresult error), poolError_t *error) {
+                                      poolError_t (*refuse)(struct sp_outcome outcome),
+                                      poolError_t *error) {
     struct sp_stream *stream = NULL;
     bool asks = !(promises & (poolPromiseNoCapture | poolPromiseNeverCapture));
     if (asks) {
-        CUresult capture = sp_resolve_capture(handle);
-        if (SP_UNLIKELY(capture != CUDA_SUCCESS))
+        struct sp_outcome capture = sp_resolve_capture(handle);
+        if (SP_UNLIKELY(!sp_is_done(capture)))
             return admit_late(capture, handle, pool, refuse, error);
     }
     if (promises && let_remember(promises, handle)) {
@@ -76,9 +77,9 @@ static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *poo
     }
     if (SP_UNLIKELY(!asks))
         return identify(handle, pool, error);
-    CUresult resolved = sp_resolve_stream(handle, &stream);
-    if (SP_UNLIKELY(resolved != CUDA_SUCCESS))
-        *error = sp_fail_driver(resolved, "identifying the stream");
+    struct sp_outcome resolved = sp_resolve_stream(handle, &stream);
+    if (SP_UNLIKELY(!sp_is_done(resolved)))
+        *error = sp_fail_outcome(resolved, "identifying the stream");
     return stream;
 }
 
@@ -263,9 +264,9 @@ poolError_t poolFree(void *ptr) {
     error = free_in_no_order(ptr);
     if (error != poolErrorDeviceUninitialized)
         return error;
-    CUresult supplied = sp_api_supply_context(CUDA_ERROR_INVALID_CONTEXT, NULL, NULL);
-    return supplied == CUDA_SUCCESS ? free_in_no_order(ptr)
-                                    : sp_fail_driver(supplied, "looking for a current context");
+    struct sp_outcome supplied = sp_api_supply_context(sp_outcome_of(SP_NO_CONTEXT), NULL, NULL);
+    return sp_is_done(supplied) ? free_in_no_order(ptr)
+                                : sp_fail_outcome(supplied, "looking for a current context");
 }
 
 poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {

@@ -173,11 +173,11 @@ static poolError_t enter_memory_call(poolMemPool_t handle, const char *what,
         error = pin(handle, pool);
     if (error != poolSuccess)
         return error;
-    CUresult asked = sp_pool_ask_current_context(*pool);
-    if (asked == CUDA_SUCCESS)
+    struct sp_outcome asked = sp_pool_ask_current_context(*pool);
+    if (sp_is_done(asked))
         return poolSuccess;
     sp_pin_drop(*pool);
-    return sp_fail_driver(asked, what);
+    return sp_fail_outcome(asked, what);
 }
 
 poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
@@ -185,9 +185,9 @@ poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
     poolError_t error = enter_memory_call(handle, "trimming", &pool);
     if (error != poolSuccess)
         return error;
-    CUresult trimmed = sp_trim_for_program(pool, minBytesToKeep);
+    struct sp_outcome trimmed = sp_trim_for_program(pool, minBytesToKeep);
     sp_pin_drop(pool);
-    return trimmed == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(trimmed, "trimming");
+    return sp_is_done(trimmed) ? poolSuccess : sp_fail_outcome(trimmed, "trimming");
 }
 
 poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {

@@ -18,14 +18,14 @@ static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **st
     *stream = NULL;
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_resolve_capture(handle);
-    if (error == CUDA_ERROR_INVALID_CONTEXT && sp_stream_is_default(handle)) {
-        error = sp_api_supply_context(error, handle, NULL);
-        if (error != CUDA_SUCCESS)
-            return sp_fail_driver(error, "looking for a current context");
-        error = sp_resolve_capture(handle);
+    struct sp_outcome outcome = sp_resolve_capture(handle);
+    if (sp_lacks_context(outcome) && sp_stream_is_default(handle)) {
+        outcome = sp_api_supply_context(outcome, handle, NULL);
+        if (!sp_is_done(outcome))
+            return sp_fail_outcome(outcome, "looking for a current context");
+        outcome = sp_resolve_capture(handle);
     }
-    return error == CUDA_SUCCESS ? sp_api_stream(handle, NULL, stream) : poolSuccess;
+    return sp_is_done(outcome) ? sp_api_stream(handle, NULL, stream) : poolSuccess;
 }
 
 poolError_t poolStreamSynchronize(CUstream handle) {
@@ -33,9 +33,9 @@ poolError_t poolStreamSynchronize(CUstream handle) {
     poolError_t entered = enter_with_stream(handle, &stream);
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_synchronize_stream(stream, handle);
-    if (error != CUDA_SUCCESS)
-        return sp_fail_driver(error, "synchronising the stream");
+    struct sp_outcome outcome = sp_synchronize_stream(stream, handle);
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "synchronising the stream");
     sp_reclaim_after_synchronize(stream);
     return poolSuccess;
 }
@@ -45,53 +45,57 @@ poolError_t poolEventSynchronize(CUevent event) {
     if (entered != poolSuccess)
         return entered;
     struct sp_stream *stream = NULL;
-    CUresult error = sp_event_synchronize(event, &stream);
-    if (error != CUDA_SUCCESS)
-        return sp_fail_driver(error, "synchronising the event");
+    struct sp_outcome outcome = sp_event_synchronize(event, &stream);
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "synchronising the event");
     if (stream)
         sp_reclaim_after_synchronize(stream);
     return poolSuccess;
 }
 
 // Synchronises after a call without a current context, which is supplied as on a default stream.
-static CUresult synchronize_again(CUresult error) {
-    error = sp_api_supply_context(error, NULL, NULL);
-    return error == CUDA_SUCCESS ? sp_synchronize_context() : error;
+static struct sp_outcome synchronize_again(struct sp_outcome outcome) {
+    outcome = sp_api_supply_context(outcome, NULL, NULL);
+    return sp_is_done(outcome) ? sp_synchronize_context() : outcome;
 }
 
 poolError_t poolDeviceSynchronize(void) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_synchronize_context();
-    if (error == CUDA_ERROR_INVALID_CONTEXT)
-        error = synchronize_again(error);
-    if (error != CUDA_SUCCESS)
-        return sp_fail_driver(error, "synchronising the context");
+    struct sp_outcome outcome = sp_synchronize_context();
+    if (sp_lacks_context(outcome))
+        outcome = synchronize_again(outcome);
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "synchronising the context");
     sp_reclaim_after_synchronize(NULL);
     return poolSuccess;
 }
 
-static poolError_t answer(CUresult error, const char *what) {
-    if (error == CUDA_SUCCESS)
-        return poolSuccess;
-    return error == CUDA_ERROR_NOT_READY ? sp_fail(poolErrorNotReady, "%s: not complete yet", what)
-                                         : sp_fail_driver(error, what);
+static poolError_t answer(struct sp_outcome outcome, bool complete, const char *what) {
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, what);
+    return complete ? poolSuccess : sp_fail(poolErrorNotReady, "%s: not complete yet", what);
 }
 
 poolError_t poolStreamQuery(CUstream handle) {
     struct sp_stream *stream;
+    bool complete;
     poolError_t entered = enter_with_stream(handle, &stream);
-    return entered == poolSuccess
-               ? answer(sp_synchronize_query(stream, handle), "querying the stream")
-               : entered;
+    if (entered != poolSuccess)
+        return entered;
+    struct sp_outcome outcome = sp_synchronize_query(stream, handle, &complete);
+    return answer(outcome, complete, "querying the stream");
 }
 
 poolError_t poolEventQuery(CUevent event) {
     struct sp_stream *stream;
+    bool complete;
     poolError_t entered = sp_runtime_enter();
-    return entered == poolSuccess ? answer(sp_event_query(event, &stream), "querying the event")
-                                  : entered;
+    if (entered != poolSuccess)
+        return entered;
+    struct sp_outcome outcome = sp_event_query(event, &stream, &complete);
+    return answer(outcome, complete, "querying the event");
 }
 
 poolError_t poolEventRecord(CUevent event, CUstream handle) {
@@ -99,8 +103,8 @@ poolError_t poolEventRecord(CUevent event, CUstream handle) {
     poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_event_record(event, stream, handle);
-    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "recording the event");
+    struct sp_outcome outcome = sp_event_record(event, stream, handle);
+    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "recording the event");
 }
 
 poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
@@ -108,8 +112,8 @@ poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int fla
     poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_event_wait(event, stream, handle, flags);
-    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "waiting for the event");
+    struct sp_outcome outcome = sp_event_wait(event, stream, handle, flags);
+    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "waiting for the event");
 }
 
 poolError_t poolStreamDestroy(CUstream handle) {
@@ -117,16 +121,16 @@ poolError_t poolStreamDestroy(CUstream handle) {
     poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_end_stream(stream, handle);
-    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "destroying the stream");
+    struct sp_outcome outcome = sp_end_stream(stream, handle);
+    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "destroying the stream");
 }
 
 poolError_t poolEventDestroy(CUevent event) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
         return entered;
-    CUresult error = sp_event_destroy(event);
-    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "destroying the event");
+    struct sp_outcome outcome = sp_event_destroy(event);
+    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "destroying the event");
 }
 
 poolError_t poolStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {

@@ -37,12 +37,12 @@ SP_COLD static poolError_t free_foreign(const void *pointer, const struct sp_str
             "%p is no memory of any pool, and before CUDA 11.2 a driver frees none of its own in a "
             "stream's order",
             pointer);
-    CUresult error = sp_foreign_free((CUdeviceptr)(uintptr_t)pointer, stream);
-    if (error == CUDA_SUCCESS)
+    struct sp_outcome outcome = sp_foreign_free((CUdeviceptr)(uintptr_t)pointer, stream);
+    if (sp_is_done(outcome))
         return poolSuccess;
     char what[64];
     snprintf(what, sizeof what, "%p is no memory of any pool", pointer);
-    return sp_fail_driver(error, what);
+    return sp_fail_outcome(outcome, what);
 }
 
 SP_COLD static poolError_t not_live(const void *pointer) {
@@ -66,12 +66,12 @@ SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_stream 
 
 // The free itself has been done, so a driver that fails here only delays reuse.
 static void record_counted(struct sp_lane *lane, struct sp_stream *stream) {
-    if (sp_mark_record_freed(stream) != CUDA_SUCCESS)
+    if (!sp_is_done(sp_mark_record_freed(stream)))
         uncount_record(lane, stream);
 }
 
 static void record(struct sp_pool *pool, struct sp_stream *stream) {
-    if (sp_mark_record(stream) == CUDA_SUCCESS)
+    if (sp_is_done(sp_mark_record(stream)))
         sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
 }
 
@@ -364,9 +364,9 @@ SP_COLD poolError_t sp_free_other(void *pointer, uintptr_t owner, struct sp_stre
         return sp_page_map_find((uint64_t)(uintptr_t)pointer) ? not_live(pointer)
                                                               : free_foreign(pointer, stream);
     if (stream) {
-        CUresult fenced = sp_identity_at_free(stream, &release.sequence);
-        if (fenced != CUDA_SUCCESS)
-            return sp_fail_driver(fenced, "recording the point of the free");
+        struct sp_outcome fenced = sp_identity_at_free(stream, &release.sequence);
+        if (!sp_is_done(fenced))
+            return sp_fail_outcome(fenced, "recording the point of the free");
     }
     struct sp_lane *lane = sp_owner_lane(owner);
     if (lane && stream && lane->stream == stream)

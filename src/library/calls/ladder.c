@@ -37,21 +37,21 @@ struct step {
 
 #define STEPS_OF(list) list, sizeof(list) / sizeof(list)[0]
 
-static CUresult climb(const struct step *steps, size_t count, struct sp_request *request,
-                      struct sp_block **block) {
+static struct sp_outcome climb(const struct step *steps, size_t count, struct sp_request *request,
+                               struct sp_block **block) {
     for (size_t i = 0; i < count; i++) {
-        CUresult error = steps[i].take(request, block);
-        if (error != CUDA_SUCCESS)
-            return error;
+        struct sp_outcome outcome = steps[i].take(request, block);
+        if (!sp_is_done(outcome))
+            return outcome;
         if (!*block)
             continue;
         sp_slot_note_acquired(request->lane->stream, &(*block)->fences);
         enum sp_statistic counts = steps[i].counts;
         sp_pool_count(request->pool,
                       counts == SP_STATISTIC_COUNT ? rule_statistic(request, *block) : counts);
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     }
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // --------------------------------------------------------------------- before a request is refused
@@ -66,60 +66,61 @@ static const struct step again[] = {
     {sp_rung_from_other_region, SP_STATISTIC_OtherRegion},
 };
 
-static CUresult climb_again(struct sp_request *request, struct sp_block **block) {
+static struct sp_outcome climb_again(struct sp_request *request, struct sp_block **block) {
     return climb(STEPS_OF(again), request, block);
 }
 
 // Looks at all streams, lanes and contexts, where there are many: the rungs so far have looked at
 // some.
-static CUresult look_at_all(struct sp_request *request, struct sp_block **block) {
-    CUresult error = CUDA_SUCCESS;
+static struct sp_outcome look_at_all(struct sp_request *request, struct sp_block **block) {
+    struct sp_outcome outcome = sp_outcome_done();
     uint64_t before = sp_progress_news();
     if (sp_stream_count() <= SP_POLL_SOME)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     sp_end_gone_contexts(request->lane->stream);
     if (sp_rung_may_ask_others(request))
-        error = sp_open_lanes_fence(request->pool, request->lane, true);
-    if (error == CUDA_SUCCESS && sp_rung_may_ask_others(request))
-        error = sp_poll_context_of(request->lane->stream);
+        outcome = sp_open_lanes_fence(request->pool, request->lane, true);
+    if (sp_is_done(outcome) && sp_rung_may_ask_others(request))
+        outcome = sp_poll_context_of(request->lane->stream);
     request->brought_news = request->brought_news || sp_progress_news() != before;
-    return error == CUDA_SUCCESS ? climb_again(request, block) : error;
+    return sp_is_done(outcome) ? climb_again(request, block) : outcome;
 }
 
 // A question for all that may be pending in the way of the request. It publishes what it finds.
-typedef CUresult question(struct sp_request *request);
+typedef struct sp_outcome question(struct sp_request *request);
 
 // The caller's own stream has its own frees at hand in this pool; but other pools, and those that
 // were given up, keep what it freed there. Where work is pending an event is left behind it, for
 // whoever asks next.
-static CUresult ask_own_stream(struct sp_request *request) {
+static struct sp_outcome ask_own_stream(struct sp_request *request) {
     struct sp_stream *stream = request->lane->stream;
-    CUresult error = sp_synchronize_ask(stream);
-    return error == CUDA_ERROR_NOT_READY ? sp_mark_record(stream) : error;
+    bool complete;
+    struct sp_outcome outcome = sp_synchronize_ask(stream, &complete);
+    return sp_is_done(outcome) && !complete ? sp_mark_record(stream) : outcome;
 }
 
 // A capture that begins between two questions is one more reason not to know.
-static CUresult ask_legacy_stream(struct sp_request *request) {
-    CUresult error = sp_silent_ask_legacy(request->lane->stream);
-    return error == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? CUDA_SUCCESS : error;
+static struct sp_outcome ask_legacy_stream(struct sp_request *request) {
+    struct sp_outcome outcome = sp_silent_ask_legacy(request->lane->stream);
+    return outcome.code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? sp_outcome_done() : outcome;
 }
 
 // The stream may be of another context than the current one, which is alive, too. Where the driver
 // can't tell, nothing is asked.
-static CUresult ask_current_context(struct sp_request *request) {
+static struct sp_outcome ask_current_context(struct sp_request *request) {
     CUcontext context = NULL;
     uint64_t id;
-    bool is_other = sp_context_current(&context, &id) == CUDA_SUCCESS && context &&
+    bool is_other = sp_is_done(sp_context_current(&context, &id)) && context &&
                     !sp_stream_is_of(request->lane->stream, context, id);
-    return is_other ? sp_pool_ask_current_context(request->pool) : CUDA_SUCCESS;
+    return is_other ? sp_pool_ask_current_context(request->pool) : sp_outcome_done();
 }
 
 // Where the program says that nothing in the context captures.
-static CUresult ask_context(struct sp_request *request) {
+static struct sp_outcome ask_context(struct sp_request *request) {
     if (!sp_load_relaxed(&request->pool->attributes.context_fence))
-        return CUDA_SUCCESS;
-    CUresult error = sp_silent_ask_context(request->lane->stream);
-    return error == CUDA_ERROR_NOT_SUPPORTED ? CUDA_SUCCESS : error;
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_silent_ask_context(request->lane->stream);
+    return sp_lacks_support(outcome) ? sp_outcome_done() : outcome;
 }
 
 // The legacy stream comes first: the question to a blocking stream records an event there, which
@@ -127,62 +128,62 @@ static CUresult ask_context(struct sp_request *request) {
 static question *const questions[] = {ask_legacy_stream, ask_own_stream, ask_current_context,
                                       ask_context};
 
-static CUresult ask_and_climb(struct sp_request *request, struct sp_block **block) {
-    CUresult error = CUDA_SUCCESS;
-    for (size_t i = 0;
-         i < sizeof questions / sizeof questions[0] && error == CUDA_SUCCESS && !*block; i++) {
+static struct sp_outcome ask_and_climb(struct sp_request *request, struct sp_block **block) {
+    struct sp_outcome outcome = sp_outcome_done();
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0] && sp_is_done(outcome) && !*block;
+         i++) {
         uint64_t before = sp_progress_news();
         sp_pool_count(request->pool, SP_STATISTIC_LastQuestions);
-        error = questions[i](request);
-        if (error != CUDA_SUCCESS || sp_progress_news() == before)
+        outcome = questions[i](request);
+        if (!sp_is_done(outcome) || sp_progress_news() == before)
             continue;
         request->brought_news = true;
-        error = climb_again(request, block);
+        outcome = climb_again(request, block);
     }
-    return error;
+    return outcome;
 }
 
 // --------------------------------------------------------------------------------- waits of the
 // host
 
 // The events that are there are asked first: that costs least.
-static CUresult poll_and_climb(struct sp_request *request, struct sp_block **block) {
+static struct sp_outcome poll_and_climb(struct sp_request *request, struct sp_block **block) {
     uint64_t before = sp_progress_news();
-    CUresult error = sp_poll_context_of(request->lane->stream);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome = sp_poll_context_of(request->lane->stream);
+    if (!sp_is_done(outcome))
+        return outcome;
     *block = sp_take(request);
     if (*block)
-        return CUDA_SUCCESS;
-    error = sp_progress_news() == before ? CUDA_SUCCESS : climb_again(request, block);
-    return error == CUDA_SUCCESS && !*block ? ask_and_climb(request, block) : error;
+        return sp_outcome_done();
+    outcome = sp_progress_news() == before ? sp_outcome_done() : climb_again(request, block);
+    return sp_is_done(outcome) && !*block ? ask_and_climb(request, block) : outcome;
 }
 
 // Nothing can be waited for with a limit, so it is asked again and again.
-CUresult sp_ladder_wait_on_host(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_ladder_wait_on_host(struct sp_request *request, struct sp_block **block) {
     static const struct timespec pause = {0, 50000};
     uint64_t limit = sp_load_relaxed(&request->pool->attributes.host_wait_max);
     *block = NULL;
     if (limit == 0 || !sp_wait_is_worth(request))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     sp_pool_count(request->pool, SP_STATISTIC_HostWaits);
     uint64_t begin = sp_time_now();
     // As of the last look: what another thread has found complete since then is taken, too.
     bool pending = true;
-    CUresult error = poll_and_climb(request, block);
-    while (error == CUDA_SUCCESS && !*block && pending && sp_time_now() - begin < limit) {
+    struct sp_outcome outcome = poll_and_climb(request, block);
+    while (sp_is_done(outcome) && !*block && pending && sp_time_now() - begin < limit) {
         nanosleep(&pause, NULL);
         pending = sp_wait_is_worth(request);
-        error = poll_and_climb(request, block);
+        outcome = poll_and_climb(request, block);
     }
-    return error;
+    return outcome;
 }
 
-static CUresult after_context_wait(struct sp_request *request, struct sp_block **block) {
+static struct sp_outcome after_context_wait(struct sp_request *request, struct sp_block **block) {
     uint64_t before = sp_progress_news();
-    CUresult error = sp_wait_for_context(request);
-    return error == CUDA_SUCCESS && sp_progress_news() != before ? climb_again(request, block)
-                                                                 : error;
+    struct sp_outcome outcome = sp_wait_for_context(request);
+    return sp_is_done(outcome) && sp_progress_news() != before ? climb_again(request, block)
+                                                               : outcome;
 }
 
 // -------------------------------------------------------------------------------------- the ladder
@@ -212,46 +213,27 @@ static const struct step by_waiting[] = {
     {after_context_wait, SP_STATISTIC_ReuseFoundComplete},
 };
 
-// Every rung has been tried: what is told is what the last growth lacked.
-static void note_refusal(const struct sp_request *request) {
-    sp_native_error_note(request->lacking ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS,
-                         request->lacking ? request->lacking : "");
-}
-
-// A rung other than a growth has failed: where the driver didn't say that memory was lacking, it
-// was the host's.
-static void note_failure(CUresult error) {
-    CUresult native;
-    const char *entry_point;
-    sp_native_error_last(&native, &entry_point);
-    if (error == CUDA_ERROR_OUT_OF_MEMORY && native != error)
-        sp_native_error_note(error, "");
-}
-
 // A look that was cut short may have missed what makes the call that failed needless.
-static CUresult climb_at_once(struct sp_request *request, struct sp_block **block) {
-    CUresult error = climb(STEPS_OF(at_once), request, block);
-    if (error == CUDA_SUCCESS || !request->cut_short)
-        return error;
+static struct sp_outcome climb_at_once(struct sp_request *request, struct sp_block **block) {
+    struct sp_outcome outcome = climb(STEPS_OF(at_once), request, block);
+    if (sp_is_done(outcome) || !request->cut_short)
+        return outcome;
     request->thorough = true;
     climb(at_once, 1, request, block);
-    return *block ? CUDA_SUCCESS : error;
+    return *block ? sp_outcome_done() : outcome;
 }
 
-CUresult sp_ladder_climb(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_ladder_climb(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
-    CUresult error = climb_at_once(request, block);
-    if (error == CUDA_SUCCESS && !*block)
-        error = look_at_all(request, block);
-    if (error == CUDA_SUCCESS && !*block && sp_pool_may_ask(request->pool))
-        error = ask_and_climb(request, block);
-    if (error == CUDA_SUCCESS && !*block)
-        error = climb(STEPS_OF(by_waiting), request, block);
-    if (error != CUDA_SUCCESS)
-        note_failure(error);
-    if (error != CUDA_SUCCESS || *block)
-        return error;
+    struct sp_outcome outcome = climb_at_once(request, block);
+    if (sp_is_done(outcome) && !*block)
+        outcome = look_at_all(request, block);
+    if (sp_is_done(outcome) && !*block && sp_pool_may_ask(request->pool))
+        outcome = ask_and_climb(request, block);
+    if (sp_is_done(outcome) && !*block)
+        outcome = climb(STEPS_OF(by_waiting), request, block);
+    if (!sp_is_done(outcome) || *block)
+        return outcome;
     sp_pool_count(request->pool, SP_STATISTIC_Failures);
-    note_refusal(request);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    return sp_is_done(request->growth) ? sp_outcome_of(SP_FORBIDDEN) : request->growth;
 }

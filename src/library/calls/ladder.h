@@ -4,12 +4,12 @@
 
 #include "region/request.h"
 
-// Tries every rung (calls/rung.h), from the cheapest to the dearest. CUDA_ERROR_OUT_OF_MEMORY when
-// none has memory; sp_native_error_last() then tells what the last growth lacked.
-CUresult sp_ladder_climb(struct sp_request *request, struct sp_block **block);
+// Tries every rung (calls/rung.h), from the cheapest to the dearest. When none has memory the
+// outcome says what the last growth has lacked, or that the request forbids to grow.
+struct sp_outcome sp_ladder_climb(struct sp_request *request, struct sp_block **block);
 
 // The rung that waits on the host, for as long as the pool's attribute allows, until something
 // within reach is large enough.
-CUresult sp_ladder_wait_on_host(struct sp_request *request, struct sp_block **block);
+struct sp_outcome sp_ladder_wait_on_host(struct sp_request *request, struct sp_block **block);
 
 #endif

@@ -66,18 +66,18 @@ static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, 
     if (sp_end_some_gone_contexts(lane->stream))
         address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseComplete);
     if (!address && !(flags & poolMallocSameStreamOnly) && sp_pool_may_ask(pool) &&
-        sp_poll_some_of(lane->stream) == CUDA_SUCCESS)
+        sp_is_done(sp_poll_some_of(lane->stream)))
         address = take_small_learned(pool, lane, size, flags, SP_STATISTIC_ReuseFoundComplete);
     return address;
 }
 
-static CUresult climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                      uint64_t size, unsigned int flags, struct sp_block **block) {
+static struct sp_outcome climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
+                               uint64_t size, unsigned int flags, struct sp_block **block) {
     struct sp_request request;
     sp_request_open(&request, pool, lane, kind, size, flags);
-    CUresult error = sp_ladder_climb(&request, block);
+    struct sp_outcome outcome = sp_ladder_climb(&request, block);
     sp_request_close(&request);
-    return error;
+    return outcome;
 }
 
 // Returns the size of the slab that a block of this size is cut from.
@@ -87,19 +87,18 @@ static uint64_t run_size(size_t size) {
 
 // A new slab for the lane, and one block of it. What is on the host comes first: the pool doesn't
 // grow for a slab that can't be had.
-SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                           unsigned int flags, uint64_t *address) {
+SP_COLD static struct sp_outcome take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane,
+                                                    size_t size, unsigned int flags,
+                                                    uint64_t *address) {
     unsigned class_index = sp_slab_class_of(size);
     struct sp_block *run = NULL;
     struct sp_slab *slab = sp_slab_create(class_index);
-    if (!slab) {
-        sp_native_error_note(CUDA_ERROR_OUT_OF_MEMORY, "");
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    CUresult error = climb(pool, lane, SP_REGION_PAGES, run_size(size), flags, &run);
-    if (error != CUDA_SUCCESS) {
+    if (!slab)
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
+    struct sp_outcome outcome = climb(pool, lane, SP_REGION_PAGES, run_size(size), flags, &run);
+    if (!sp_is_done(outcome)) {
         sp_slab_destroy(slab);
-        return error;
+        return outcome;
     }
     sp_slab_set_run(slab, run);
     slab->owner = lane;
@@ -110,13 +109,13 @@ SP_COLD static CUresult take_from_new_slab(struct sp_pool *pool, struct sp_lane 
     sp_list_push_back(&lane->slabs[class_index], &slab->link);
     *address = sp_take_from_slab_locked(slab, size);
     sp_biased_release(&lane->lock);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                    unsigned int flags, uint64_t *address) {
+static struct sp_outcome malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane,
+                                             size_t size, unsigned int flags, uint64_t *address) {
     *address = take_small_returned(pool, lane, size, flags);
-    return *address ? CUDA_SUCCESS : take_from_new_slab(pool, lane, size, flags, address);
+    return *address ? sp_outcome_done() : take_from_new_slab(pool, lane, size, flags, address);
 }
 
 // ------------------------------------------------------------------------------------ large blocks
@@ -197,7 +196,7 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
 }
 
 static void record_to_join(struct sp_pool *pool, struct sp_stream *stream) {
-    if (sp_mark_record(stream) == CUDA_SUCCESS)
+    if (sp_is_done(sp_mark_record(stream)))
         sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
 }
 
@@ -216,18 +215,18 @@ static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t
     return take_near_once(pool, lane, stream, size, &unfenced);
 }
 
-static CUresult malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane, size_t size,
-                                    unsigned int flags, uint64_t *address) {
+static struct sp_outcome malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane,
+                                             size_t size, unsigned int flags, uint64_t *address) {
     struct sp_block *block;
     enum sp_region_kind kind = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
     sp_collect_quick(lane, sp_settle_insert_and_swallow);
     look_after_others(pool, lane);
-    CUresult error = climb(pool, lane, kind, sp_rounded_large(size), flags, &block);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome = climb(pool, lane, kind, sp_rounded_large(size), flags, &block);
+    if (!sp_is_done(outcome))
+        return outcome;
     sp_owner_set_block(block);
     *address = sp_hand_out(lane, block, size);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // ------------------------------------------------------------------------------------ owed actions
@@ -265,9 +264,9 @@ static enum sp_debt debt_at_hand(const struct sp_pool *pool, const struct sp_str
 }
 
 static poolError_t act(struct sp_pool *pool, struct sp_stream *stream, enum sp_debt debt) {
-    CUresult error = sp_action_make(stream, debt);
-    if (error != CUDA_SUCCESS)
-        return sp_fail_driver(error, "ordering the stream behind the memory's earlier uses");
+    struct sp_outcome outcome = sp_action_make(stream, debt);
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "ordering the stream behind the memory's earlier uses");
     sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
     return poolSuccess;
 }
@@ -279,12 +278,13 @@ static bool is_small(size_t size, unsigned int flags) {
 }
 
 static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned int flags,
-                                    CUresult error) {
-    if (error != CUDA_ERROR_OUT_OF_MEMORY)
-        return sp_fail_driver(error, "allocating");
+                                    struct sp_outcome outcome) {
+    if (!sp_lacks_memory(outcome))
+        return sp_fail_outcome(outcome, "allocating");
     enum sp_region_kind large = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
-    return is_small(size, flags) ? sp_refuse(lane, SP_REGION_PAGES, run_size(size), flags, size)
-                                 : sp_refuse(lane, large, sp_rounded_large(size), flags, size);
+    return is_small(size, flags)
+               ? sp_refuse(lane, SP_REGION_PAGES, run_size(size), flags, size, outcome)
+               : sp_refuse(lane, large, sp_rounded_large(size), flags, size, outcome);
 }
 
 // With the pool pinned.
@@ -293,14 +293,13 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
     struct sp_lane *lane = sp_lane_of(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
-    sp_native_error_note(CUDA_SUCCESS, "");
     *address = is_small(size, flags) ? take_small_again(pool, lane, size, flags) : 0;
     if (!*address) {
-        CUresult error = is_small(size, flags)
-                             ? malloc_small_slowly(pool, lane, size, flags, address)
-                             : malloc_large_slowly(pool, lane, size, flags, address);
-        if (error != CUDA_SUCCESS)
-            return describe_failure(lane, size, flags, error);
+        struct sp_outcome outcome = is_small(size, flags)
+                                        ? malloc_small_slowly(pool, lane, size, flags, address)
+                                        : malloc_large_slowly(pool, lane, size, flags, address);
+        if (!sp_is_done(outcome))
+            return describe_failure(lane, size, flags, outcome);
         sp_at_hand_use(pool, lane, size);
     }
     return poolSuccess;
@@ -338,10 +337,10 @@ static poolError_t order_behind_chain(const struct sp_pool *pool, poolMemPool_t 
     poolError_t error = check_size(pool, handle, size);
     if (error != poolSuccess)
         return error;
-    CUresult ordered = sp_identity_before_reuse(stream);
-    return ordered == CUDA_SUCCESS
+    struct sp_outcome ordered = sp_identity_before_reuse(stream);
+    return sp_is_done(ordered)
                ? poolSuccess
-               : sp_fail_driver(ordered, "ordering the stream behind its earlier frees");
+               : sp_fail_outcome(ordered, "ordering the stream behind its earlier frees");
 }
 
 static void give_back(uint64_t address, struct sp_stream *stream) {

@@ -9,14 +9,14 @@
 #include "region/device.h"
 #include "supply/ahead.h"
 
-static poolError_t describe(const struct sp_pool *pool, uint64_t bytes, CUresult error) {
-    if (error == CUDA_SUCCESS)
+static poolError_t describe(const struct sp_pool *pool, uint64_t bytes, struct sp_outcome outcome) {
+    if (sp_is_done(outcome))
         return poolSuccess;
-    if (error == CUDA_ERROR_OUT_OF_MEMORY && bytes > pool->limit - sp_load_relaxed(&pool->reserved))
+    if (outcome.cause == SP_BEYOND_LIMIT)
         return sp_fail(poolErrorMemoryAllocation,
                        "to prime %llu bytes would take the pool beyond its limit of %zu",
                        (unsigned long long)bytes, pool->limit);
-    return sp_fail_driver(error, "priming");
+    return sp_fail_outcome(outcome, "priming");
 }
 
 // Returns the calling thread's current context, which is alive, if it is one of the pool's device.
@@ -24,17 +24,17 @@ static CUcontext current_context_of(const struct sp_pool *pool) {
     CUcontext context = NULL;
     uint64_t id;
     int device = -1;
-    if (sp_context_current(&context, &id) != CUDA_SUCCESS || !context ||
-        sp_context_device(context, &device) != CUDA_SUCCESS)
+    if (!sp_is_done(sp_context_current(&context, &id)) || !context ||
+        !sp_is_done(sp_context_device(context, &device)))
         return NULL;
     return device == pool->device->vmm.ordinal ? context : NULL;
 }
 
 // Makes room on the device, out of what other pools keep and what is complete by now. That makes
 // none below the pool's limit. A pool whose doings must not depend on the answer asks nothing.
-static CUresult prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
+static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) {
     if (bytes > pool->limit - sp_load_relaxed(&pool->reserved))
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return sp_outcome_of(SP_BEYOND_LIMIT);
     if (!sp_pool_is_deterministic(pool))
         sp_pool_ask_current_context(pool);
     sp_reclaim_zombies(pool->device);
@@ -52,10 +52,9 @@ poolError_t sp_prime(struct sp_pool *pool, size_t bytes) {
     if (!sp_checked_round_up(bytes, pool->device->vmm.granule, &rounded) || rounded > most)
         return sp_fail(poolErrorMemoryAllocation,
                        "%zu bytes are more than the pool can ever hold (%zu)", bytes, most);
-    sp_native_error_note(CUDA_SUCCESS, "");
     sp_end_gone_contexts(NULL);
-    CUresult error = sp_ahead_map(pool, rounded);
-    if (error == CUDA_ERROR_OUT_OF_MEMORY)
-        error = prime_after_trim(pool, rounded);
-    return describe(pool, rounded, error);
+    struct sp_outcome outcome = sp_ahead_map(pool, rounded);
+    if (sp_lacks_memory(outcome))
+        outcome = prime_after_trim(pool, rounded);
+    return describe(pool, rounded, outcome);
 }

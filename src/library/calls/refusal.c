@@ -340,39 +340,41 @@ static void advise(const struct sp_shortage *shortage, struct sp_text *text) {
         advise_for_growth(shortage, text);
 }
 
-static poolError_t tell(const struct sp_shortage *shortage, const char *call, size_t asked) {
+static poolError_t tell(const struct sp_shortage *shortage, struct sp_outcome lacking,
+                        size_t asked) {
     struct sp_text text = {.length = 0};
     sp_text_add(&text, "no room for %zu bytes", asked);
     if (asked >= (size_t)1 << 20)
         sp_text_add(&text, " (%s)", sp_text_bytes(asked).text);
     sp_text_add(&text, ": ");
-    say_cause(shortage, call, &text);
+    say_cause(shortage, lacking.entry_point, &text);
     say_figures(shortage, &text);
     sp_text_add(&text, "; ");
     advise(shortage, &text);
     sp_fail(poolErrorMemoryAllocation, "%s", text.buffer);
-    if (shortage->lack == SP_LACK_DEVICE || shortage->lack == SP_LACK_DRIVER)
-        sp_fail_of_driver(CUDA_ERROR_OUT_OF_MEMORY, call);
+    sp_fail_of_driver(lacking);
     return poolErrorMemoryAllocation;
 }
 
-static enum sp_lack lack_of(CUresult native, const char *call, unsigned flags) {
-    if (native == CUDA_ERROR_OUT_OF_MEMORY && !*call)
+static enum sp_lack lack_of(struct sp_outcome lacking) {
+    switch (lacking.cause) {
+    case SP_NO_HOST_MEMORY:
         return SP_LACK_HOST;
-    if (native == CUDA_ERROR_OUT_OF_MEMORY)
-        return strcmp(call, "cuMemCreate") == 0 ? SP_LACK_DEVICE : SP_LACK_DRIVER;
-    return flags & poolMallocNoGrowth ? SP_LACK_FLAG : SP_LACK_LIMIT;
+    case SP_BEYOND_LIMIT:
+        return SP_LACK_LIMIT;
+    case SP_FORBIDDEN:
+        return SP_LACK_FLAG;
+    default:
+        return strcmp(lacking.entry_point, "cuMemCreate") == 0 ? SP_LACK_DEVICE : SP_LACK_DRIVER;
+    }
 }
 
 poolError_t sp_refuse(struct sp_lane *lane, enum sp_region_kind kind, uint64_t size, unsigned flags,
-                      size_t asked) {
+                      size_t asked, struct sp_outcome lacking) {
     struct sp_request request;
-    CUresult native;
-    const char *call;
-    sp_native_error_last(&native, &call);
     sp_request_open(&request, lane->pool, lane, kind, size, flags);
-    struct sp_shortage shortage = sp_shortage_look(&request, lack_of(native, call, flags));
-    poolError_t error = tell(&shortage, call, asked);
+    struct sp_shortage shortage = sp_shortage_look(&request, lack_of(lacking));
+    poolError_t error = tell(&shortage, lacking, asked);
     sp_request_close(&request);
     return error;
 }

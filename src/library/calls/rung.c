@@ -24,49 +24,49 @@ bool sp_rung_may_ask_others(const struct sp_request *request) {
     return !(request->flags & poolMallocSameStreamOnly) && sp_pool_may_ask(request->pool);
 }
 
-CUresult sp_rung_within_reach(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_within_reach(struct sp_request *request, struct sp_block **block) {
     *block = sp_take(request);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // Memory that was mapped ahead serves small blocks too: pages are cut from it, with nothing asked
 // and nothing mapped.
-CUresult sp_rung_primed(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_primed(struct sp_request *request, struct sp_block **block) {
     if (request->kind != SP_REGION_PAGES)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     sp_lock_acquire(&request->pool->lock);
     bool primed = sp_keep_is_primed(request->pool);
     sp_lock_release(&request->pool->lock);
     if (primed)
         *block = sp_take_from(request, SP_REGION_LARGE);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // Memory that was freed in a context that was destroyed is complete, under every policy. Nobody
 // tells, so it is looked for.
-CUresult sp_rung_of_gone_contexts(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_of_gone_contexts(struct sp_request *request, struct sp_block **block) {
     if (sp_end_some_gone_contexts(request->lane->stream))
         *block = sp_take(request);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // Memory that only a question can find.
-CUresult sp_rung_found_complete(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_found_complete(struct sp_request *request, struct sp_block **block) {
     if (!sp_rung_may_ask_others(request))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     uint64_t before = sp_progress_news();
-    CUresult error = sp_open_lanes_ask_some(request->pool, request->lane);
-    if (error == CUDA_SUCCESS)
-        error = sp_poll_some_of(request->lane->stream);
+    struct sp_outcome outcome = sp_open_lanes_ask_some(request->pool, request->lane);
+    if (sp_is_done(outcome))
+        outcome = sp_poll_some_of(request->lane->stream);
     request->brought_news = sp_progress_news() != before;
-    if (error == CUDA_SUCCESS)
+    if (sp_is_done(outcome))
         *block = sp_take(request);
-    return error;
+    return outcome;
 }
 
 // The lanes' own memory comes after the question: what has completed is ready by then, and the
 // lanes' latest frees don't join it.
-CUresult sp_rung_collected(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_collected(struct sp_request *request, struct sp_block **block) {
     struct sp_lane *at = NULL;
     bool whole = false;
     for (uint64_t parts = sp_request_patience(request); !*block && !whole && parts > 0; parts--) {
@@ -74,36 +74,32 @@ CUresult sp_rung_collected(struct sp_request *request, struct sp_block **block) 
         *block = whole ? sp_take(request) : sp_take_ready(request);
     }
     request->left_some = !whole;
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-CUresult sp_rung_collected_from_some(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_collected_from_some(struct sp_request *request, struct sp_block **block) {
     if (!sp_pool_has_many_lanes(request->pool))
         return sp_rung_collected(request, block);
     request->left_some = !sp_collect_some(request->pool);
     *block = sp_take(request);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // A request that had no patience for so much brings in what it has left, before memory is taken
 // from others or waited for. From here on it looks at all that there is.
-CUresult sp_rung_brought_in(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_brought_in(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     sp_lock_acquire(&pool->lock);
     bool settled = sp_settle_is_done(pool);
     sp_lock_release(&pool->lock);
     request->thorough = true;
     if (settled && !request->left_some && !request->cut_short)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     sp_collect_all(pool);
     request->left_some = false;
     request->cut_short = false;
     *block = sp_take(request);
-    return CUDA_SUCCESS;
-}
-
-static CUresult out_of_memory_is_no_error(CUresult error) {
-    return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
+    return sp_outcome_done();
 }
 
 // Growing comes before remapping as long as the program is known to need the memory, if it may grow
@@ -112,22 +108,24 @@ static bool grows_first(const struct sp_request *request) {
     return !(request->flags & poolMallocNoGrowth) && sp_growth_is_due(request->pool, request->size);
 }
 
-static CUresult remap_if(struct sp_request *request, enum poolDefragmentation least,
-                         uint64_t time_max, struct sp_block **block) {
+static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmentation least,
+                                  uint64_t time_max, struct sp_block **block) {
     int policy = sp_load_relaxed(&request->pool->attributes.defragmentation);
     if (request->kind != SP_REGION_LARGE || policy < (int)least)
-        return CUDA_SUCCESS;
-    return out_of_memory_is_no_error(sp_remap(request, time_max, block));
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_remap(request, time_max, block);
+    return sp_lacks_memory(outcome) ? sp_outcome_done() : outcome;
 }
 
-CUresult sp_rung_remapped(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_remapped(struct sp_request *request, struct sp_block **block) {
     if (grows_first(request))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     uint64_t most = sp_load_relaxed(&request->pool->attributes.remap_time_max);
     return remap_if(request, poolDefragmentBeforeGrowth, most, block);
 }
 
-CUresult sp_rung_remapped_under_pressure(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_remapped_under_pressure(struct sp_request *request,
+                                                  struct sp_block **block) {
     return remap_if(request, poolDefragmentUnderPressure, UINT64_MAX, block);
 }
 
@@ -193,7 +191,9 @@ static void apply_threshold_unasked(const struct sp_request *request) {
     if (sp_reclaim_hears_synchronizes() || sp_pool_is_deterministic(pool) ||
         sp_load_relaxed(&pool->reserved) <= sp_load_relaxed(&pool->attributes.release_threshold))
         return;
-    if (is_turn_of_threshold(pool) && sp_synchronize_ask(request->lane->stream) == CUDA_SUCCESS &&
+    bool complete;
+    if (is_turn_of_threshold(pool) &&
+        sp_is_done(sp_synchronize_ask(request->lane->stream, &complete)) && complete &&
         is_idle(pool) && could_grow(request))
         sp_trim_at_synchronize(pool);
 }
@@ -208,40 +208,22 @@ static void set_short(struct sp_pool *pool, bool is_short) {
     sp_lock_release(&pool->lock);
 }
 
-// Tells who had no memory for a growth that has just failed: the driver's entry point, "" for the
-// host, null when it was the pool's limit.
-static const char *lacking(const struct sp_request *request) {
-    struct sp_pool *pool = request->pool;
-    CUresult native;
-    const char *entry_point;
-    sp_native_error_last(&native, &entry_point);
-    if (native == CUDA_ERROR_OUT_OF_MEMORY)
-        return entry_point;
-    sp_lock_acquire(&pool->lock);
-    bool beyond = over_limit(pool, sp_plan_least(request)) > 0;
-    sp_lock_release(&pool->lock);
-    return beyond ? NULL : "";
+// Grows. A growth that lacks memory is kept in mind, and no failure of the rung.
+static struct sp_outcome grow(struct sp_request *request, struct sp_block **block) {
+    struct sp_outcome outcome = sp_grow(request, block);
+    if (!sp_lacks_memory(outcome))
+        return outcome;
+    request->growth = outcome;
+    return sp_outcome_done();
 }
 
-// Grows, and keeps in mind what a growth has failed for: later calls of the driver are noted over
-// it.
-static CUresult grow(struct sp_request *request, struct sp_block **block) {
-    sp_native_error_note(CUDA_SUCCESS, "");
-    CUresult error = sp_grow(request, block);
-    if (error != CUDA_ERROR_OUT_OF_MEMORY)
-        return error;
-    request->lacking = lacking(request);
-    sp_native_error_note(CUDA_SUCCESS, "");
-    return error;
-}
-
-CUresult sp_rung_grown(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_grown(struct sp_request *request, struct sp_block **block) {
     if (request->flags & poolMallocNoGrowth)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     apply_threshold_unasked(request);
-    CUresult error = grow(request, block);
-    set_short(request->pool, error == CUDA_ERROR_OUT_OF_MEMORY);
-    return out_of_memory_is_no_error(error);
+    struct sp_outcome outcome = grow(request, block);
+    set_short(request->pool, sp_is_done(outcome) && !*block);
+    return outcome;
 }
 
 static bool make_room(const struct sp_request *request, size_t more) {
@@ -255,44 +237,44 @@ static bool make_room(const struct sp_request *request, size_t more) {
 
 // With nothing else to release the last growth stands. The driver needs some memory for its own
 // ends, and can't give all that it says is free: so more is released each time.
-CUresult sp_rung_grown_after_trim(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp_block **block) {
     static const size_t more[] = {0, (size_t)64 << 20, SIZE_MAX / 2};
     struct sp_device *device = request->pool->device;
-    CUresult error = CUDA_ERROR_OUT_OF_MEMORY;
+    struct sp_outcome outcome = sp_outcome_done();
     if (request->flags & poolMallocNoGrowth)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     uint64_t reserved = sp_device_reserved(device);
     bool buried = sp_reclaim_zombies(device); // they hold no memory, but mappings
-    for (size_t i = 0; i < sizeof more / sizeof more[0] && error == CUDA_ERROR_OUT_OF_MEMORY; i++) {
+    for (size_t i = 0; i < sizeof more / sizeof more[0] && sp_is_done(outcome) && !*block; i++) {
         bool made = make_room(request, more[i]) || sp_device_reserved(device) < reserved;
         if (!made && !buried)
             break;
         reserved = sp_device_reserved(device);
         buried = false;
-        error = grow(request, block);
+        outcome = grow(request, block);
     }
-    if (error == CUDA_SUCCESS)
+    if (*block)
         sp_pool_count(request->pool, SP_STATISTIC_Growths);
-    return out_of_memory_is_no_error(error);
+    return outcome;
 }
 
 // Where nothing may be asked, memory of open lanes has no event yet that could be waited for.
-CUresult sp_rung_fenced(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_fenced(struct sp_request *request, struct sp_block **block) {
     (void)block;
     return sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies)
                ? sp_open_lanes_fence(request->pool, request->lane, false)
-               : CUDA_SUCCESS;
+               : sp_outcome_done();
 }
 
-CUresult sp_rung_from_other_region(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_rung_from_other_region(struct sp_request *request, struct sp_block **block) {
     static const enum sp_region_kind others[SP_REGION_COUNT][2] = {
         [SP_REGION_LARGE] = {SP_REGION_PAGES, SP_REGION_FIXED},
         [SP_REGION_PAGES] = {SP_REGION_LARGE, SP_REGION_FIXED},
     };
     *block = NULL;
     if (request->kind == SP_REGION_FIXED)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     for (int i = 0; i < 2 && !*block; i++)
         *block = sp_take_from(request, others[request->kind][i]);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }

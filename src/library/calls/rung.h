@@ -1,13 +1,13 @@
 // The rungs of the ladder that climb no further: each tries one way to memory.
 //
-// A rung sets null and returns CUDA_SUCCESS when it has nothing; the next one is tried then. None
-// is called with a lock held.
+// A rung that has nothing sets null, which is no failure; the next one is tried then. None is
+// called with a lock held.
 #ifndef STREAMPOOL_CALLS_RUNG_H
 #define STREAMPOOL_CALLS_RUNG_H
 
 #include "region/request.h"
 
-typedef CUresult sp_rung(struct sp_request *request, struct sp_block **block);
+typedef struct sp_outcome sp_rung(struct sp_request *request, struct sp_block **block);
 
 // These take what is free.
 sp_rung sp_rung_within_reach;        // as the tiers are

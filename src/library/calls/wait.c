@@ -39,39 +39,39 @@ static bool finish(const struct sp_request *request, struct sp_block *block, boo
 
 // While the waits are inserted the memory is set aside, so nobody else takes it, and no lock is
 // held.
-static CUresult take_behind_waits(struct sp_request *request, struct sp_block **block) {
+static struct sp_outcome take_behind_waits(struct sp_request *request, struct sp_block **block) {
     struct sp_block *aside = set_aside(request);
     if (!aside)
         return sp_remap_behind_waits(request, block);
-    CUresult error = sp_request_wait_for(request, &aside->fences);
-    if (finish(request, aside, error == CUDA_SUCCESS))
+    struct sp_outcome outcome = sp_request_wait_for(request, &aside->fences);
+    if (finish(request, aside, sp_is_done(outcome)))
         *block = aside;
-    return error;
+    return outcome;
 }
 
-CUresult sp_wait_made_ordered(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_wait_made_ordered(struct sp_request *request, struct sp_block **block) {
     enum sp_rule reach = request->reach;
     *block = NULL;
     if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     request->reach = SP_RULE_MADE_ORDERED;
-    CUresult error = take_behind_waits(request, block);
+    struct sp_outcome outcome = take_behind_waits(request, block);
     request->reach = reach;
-    return error == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : error;
+    return outcome.cause == SP_NO_EVENT ? sp_outcome_done() : outcome;
 }
 
 // Takes memory that the stream has been made to wait for: it is ordered, and needs no further wait.
-static CUresult take_ordered(struct sp_request *request, enum sp_statistic counts,
-                             struct sp_block **block) {
+static struct sp_outcome take_ordered(struct sp_request *request, enum sp_statistic counts,
+                                      struct sp_block **block) {
     enum sp_rule reach = request->reach;
     sp_pool_count(request->pool, counts);
     sp_request_refresh(request);
     request->reach = SP_RULE_ORDERED;
     request->made_order = true;
-    CUresult error = take_behind_waits(request, block);
+    struct sp_outcome outcome = take_behind_waits(request, block);
     request->made_order = false;
     request->reach = reach;
-    return error == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : error;
+    return outcome.cause == SP_NO_EVENT ? sp_outcome_done() : outcome;
 }
 
 static bool trusts_context(const struct sp_request *request) {
@@ -96,21 +96,21 @@ static bool is_silent(const struct sp_request *request, const struct sp_lane *la
            sp_request_shares_context(request, lane->stream);
 }
 
-CUresult sp_wait_behind_legacy(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_wait_behind_legacy(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     if (!sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
         !any_lane_of(request, request->pool, is_silent) ||
-        sp_silent_wait_legacy(request->lane->stream) != CUDA_SUCCESS)
-        return CUDA_SUCCESS;
+        !sp_is_done(sp_silent_wait_legacy(request->lane->stream)))
+        return sp_outcome_done();
     return take_ordered(request, SP_STATISTIC_LegacyFences, block);
 }
 
-CUresult sp_wait_behind_context(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_wait_behind_context(struct sp_request *request, struct sp_block **block) {
     *block = NULL;
     if (!trusts_context(request) ||
         !sp_request_allows(request, poolMemPoolReuseAllowInternalDependencies) ||
-        sp_silent_wait_context(request->lane->stream) != CUDA_SUCCESS)
-        return CUDA_SUCCESS; // this driver can't: the request goes on without
+        !sp_is_done(sp_silent_wait_context(request->lane->stream)))
+        return sp_outcome_done(); // this driver can't: the request goes on without
     return take_ordered(request, SP_STATISTIC_ContextFences, block);
 }
 
@@ -132,7 +132,7 @@ static bool any_lane(const struct sp_request *request, predicate *is_one) {
     struct sp_pool *pool = NULL;
     if (any_lane_of(request, request->pool, is_one))
         return true;
-    if (!request->lacking)
+    if (sp_is_done(request->growth) || request->growth.cause == SP_BEYOND_LIMIT)
         return false;
     bool any = false;
     while ((pool = sp_device_next_pool(request->pool->device, pool)))
@@ -144,11 +144,11 @@ bool sp_wait_is_worth(const struct sp_request *request) {
     return !sp_pool_is_deterministic(request->pool) && any_lane(request, may_complete);
 }
 
-CUresult sp_wait_for_context(struct sp_request *request) {
+struct sp_outcome sp_wait_for_context(struct sp_request *request) {
     uint64_t limit = sp_load_relaxed(&request->pool->attributes.context_wait_max);
     if (limit == 0 || !sp_context_wait_is_needed() || !trusts_context(request) ||
         !sp_pool_may_ask(request->pool) || !any_lane(request, is_unfenced))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     sp_pool_count(request->pool, SP_STATISTIC_ContextWaits);
     return sp_context_wait_for(request->lane->stream, limit);
 }

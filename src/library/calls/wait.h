@@ -7,21 +7,21 @@
 
 // Makes the stream wait for what stands between it and some free memory, and takes that. Sets null
 // when there is none that events stand behind.
-CUresult sp_wait_made_ordered(struct sp_request *request, struct sp_block **block);
+struct sp_outcome sp_wait_made_ordered(struct sp_request *request, struct sp_block **block);
 
 // Makes the stream wait for memory of silent streams, which no event stands behind and of which the
 // legacy stream can tell.
-CUresult sp_wait_behind_legacy(struct sp_request *request, struct sp_block **block);
+struct sp_outcome sp_wait_behind_legacy(struct sp_request *request, struct sp_block **block);
 
 // Makes the stream wait for any memory that no event stands behind, where the driver can record the
 // whole context.
-CUresult sp_wait_behind_context(struct sp_request *request, struct sp_block **block);
+struct sp_outcome sp_wait_behind_context(struct sp_request *request, struct sp_block **block);
 
 // True when memory may come within reach by itself.
 bool sp_wait_is_worth(const struct sp_request *request);
 
 // Waits on the host for the whole context, for as long as the pool's attribute allows, on drivers
 // before CUDA 12.5. Takes nothing.
-CUresult sp_wait_for_context(struct sp_request *request);
+struct sp_outcome sp_wait_for_context(struct sp_request *request);
 
 #endif

@@ -306,6 +306,6 @@ int sp_driver_version(void) {
     return sp_driver->version;
 }
 
-CUresult sp_driver_count_devices(int *count) {
-    return sp_native_noted(sp_driver->cuDeviceGetCount(count), "cuDeviceGetCount");
+struct sp_outcome sp_driver_count_devices(int *count) {
+    return sp_outcome_of_driver(sp_driver->cuDeviceGetCount(count), "cuDeviceGetCount");
 }

@@ -12,7 +12,7 @@
 #define STREAMPOOL_DRIVER_DRIVER_H
 
 #include "driver/abi.h"
-#include "driver/native.h"
+#include "driver/outcome.h"
 #include "driver/table.h"
 
 #include <stdbool.h>
@@ -59,7 +59,7 @@ extern const struct sp_driver *_Atomic sp_driver;
 int sp_driver_version(void);
 
 // Counts the devices of the loaded driver.
-CUresult sp_driver_count_devices(int *count);
+struct sp_outcome sp_driver_count_devices(int *count);
 
 // True when the driver is a simulated one that lets one thread run at a time, by a seeded choice. A
 // thread that it doesn't know of would make its runs differ from each other. The answer may change

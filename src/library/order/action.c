@@ -57,69 +57,70 @@ enum sp_debt sp_action_debt_for(const struct sp_stream *taker, const struct sp_f
 
 // ------------------------------------------------------------------------------------------ acting
 
-typedef CUresult driver_call(CUstream handle, CUevent event);
+typedef struct sp_outcome driver_call(CUstream handle, CUevent event);
 
-static CUresult call_relaxed(driver_call *call, const struct sp_stream *stream, CUevent event) {
+static struct sp_outcome call_relaxed(driver_call *call, const struct sp_stream *stream,
+                                      CUevent event) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = call(stream->handle, event);
+    struct sp_outcome outcome = call(stream->handle, event);
     sp_capture_mode_restore(mode);
-    return error;
+    return outcome;
 }
 
-static CUresult record(CUstream handle, CUevent event) {
+static struct sp_outcome record(CUstream handle, CUevent event) {
     return sp_private_event_record(event, handle);
 }
 
 // There is no mark where all that could be marked is complete by now.
-static CUresult act_by_mark(struct sp_stream *stream, enum sp_debt debt) {
+static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_debt debt) {
     struct sp_mark *mark = NULL;
-    CUresult error =
+    struct sp_outcome outcome =
         debt == SP_DEBT_OWN ? sp_mark_stream(stream, &mark) : sp_mark_anew(stream, &mark);
-    if (error != CUDA_SUCCESS || !mark)
-        return error;
-    error = call_relaxed(sp_private_event_wait, stream, mark->event);
-    if (error == CUDA_SUCCESS)
+    if (!sp_is_done(outcome) || !mark)
+        return outcome;
+    outcome = call_relaxed(sp_private_event_wait, stream, mark->event);
+    if (sp_is_done(outcome))
         sp_raise(&stream->acted, mark->sequence);
     sp_mark_release(mark);
-    return error;
+    return outcome;
 }
 
 // The event of a legacy stream's actions is made with the first of them. Where two threads make
 // one, that of the first to say so is kept.
-static CUresult event_for_actions(struct sp_stream *stream, CUevent *event) {
+static struct sp_outcome event_for_actions(struct sp_stream *stream, CUevent *event) {
     CUevent made, none = NULL;
     *event = sp_load_acquire(&stream->action);
     if (*event)
-        return CUDA_SUCCESS;
-    CUresult error = sp_private_event_create(stream, &made);
-    if (error != CUDA_SUCCESS)
-        return error;
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_private_event_create(stream, &made);
+    if (!sp_is_done(outcome))
+        return outcome;
     if (atomic_compare_exchange_strong(&stream->action, &none, made)) {
         *event = made;
     } else {
         sp_private_event_destroy(made);
         *event = none;
     }
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult act_by_record(struct sp_stream *stream) {
+static struct sp_outcome act_by_record(struct sp_stream *stream) {
     CUevent event;
-    CUresult error = event_for_actions(stream, &event);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome = event_for_actions(stream, &event);
+    if (!sp_is_done(outcome))
+        return outcome;
     uint64_t sequence = sp_progress_close(stream);
-    error = call_relaxed(record, stream, event);
-    if (error == CUDA_SUCCESS)
+    outcome = call_relaxed(record, stream, event);
+    if (sp_is_done(outcome))
         sp_raise(&stream->acted, sequence);
-    return error;
+    return outcome;
 }
 
-CUresult sp_action_by_event(struct sp_stream *stream, enum sp_debt debt) {
+struct sp_outcome sp_action_by_event(struct sp_stream *stream, enum sp_debt debt) {
     return sp_stream_kind_of(stream) == SP_STREAM_LEGACY ? act_by_record(stream)
                                                          : act_by_mark(stream, debt);
 }
 
-CUresult sp_action_make(struct sp_stream *stream, enum sp_debt debt) {
-    return debt == SP_DEBT_NONE ? CUDA_SUCCESS : sp_identity_of(stream)->act(stream, debt);
+struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_debt debt) {
+    return debt == SP_DEBT_NONE ? sp_outcome_done() : sp_identity_of(stream)->act(stream, debt);
 }

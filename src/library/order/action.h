@@ -46,9 +46,9 @@ enum sp_debt sp_action_debt_for(const struct sp_stream *taker, const struct sp_f
 
 // Makes the action that is owed. It is called only inside a call that was given the stream. It may
 // block where the stream's queue is full.
-CUresult sp_action_make(struct sp_stream *stream, enum sp_debt debt);
+struct sp_outcome sp_action_make(struct sp_stream *stream, enum sp_debt debt);
 
 // For order/identity.h: makes the action of an identified stream. There is a debt.
-CUresult sp_action_by_event(struct sp_stream *stream, enum sp_debt debt);
+struct sp_outcome sp_action_by_event(struct sp_stream *stream, enum sp_debt debt);
 
 #endif

@@ -11,6 +11,6 @@ uint64_t sp_anonymous_chain_end(struct sp_stream *stream);
 
 // Asks the chain of a stream, of which a synchronise is known to have passed the record that closed
 // this number. It does nothing for the number 0.
-CUresult sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence);
+struct sp_outcome sp_anonymous_confirm(struct sp_stream *stream, uint64_t sequence);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "order/identity.h"
 
-CUresult sp_context_id(CUcontext context, uint64_t *id) {
+struct sp_outcome sp_context_id(CUcontext context, uint64_t *id) {
     return sp_identity_now()->context_id(context, id);
 }
 
@@ -11,14 +11,15 @@ bool sp_context_is_gone(CUcontext context, uint64_t id) {
     return sp_identity_now()->context_is_gone(context, id);
 }
 
-CUresult sp_context_device(CUcontext context, int *device) {
+struct sp_outcome sp_context_device(CUcontext context, int *device) {
     CUcontext popped;
-    CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
-    if (error != CUDA_SUCCESS)
-        return error;
-    error = sp_native_noted(sp_driver->cuCtxGetDevice(device), "cuCtxGetDevice");
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = sp_outcome_of_driver(sp_driver->cuCtxGetDevice(device), "cuCtxGetDevice");
     sp_driver->cuCtxPopCurrent(&popped);
-    return error;
+    return outcome;
 }
 
 size_t sp_context_free_memory(CUcontext context) {
@@ -33,16 +34,17 @@ size_t sp_context_free_memory(CUcontext context) {
     return free_bytes;
 }
 
-CUresult sp_context_current(CUcontext *context, uint64_t *id) {
+struct sp_outcome sp_context_current(CUcontext *context, uint64_t *id) {
     *id = 0;
-    CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
-    return error == CUDA_SUCCESS && *context ? sp_identity_now()->known_context_id(*context, id)
-                                             : error;
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
+    return sp_is_done(outcome) && *context ? sp_identity_now()->known_context_id(*context, id)
+                                           : outcome;
 }
 
 bool sp_context_is_current(CUcontext context, uint64_t id) {
     CUcontext current = NULL;
     uint64_t current_id;
-    return sp_context_current(&current, &current_id) == CUDA_SUCCESS && current == context &&
+    return sp_is_done(sp_context_current(&current, &current_id)) && current == context &&
            current_id == id;
 }

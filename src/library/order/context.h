@@ -14,10 +14,10 @@
 
 // Tells the id of a context that is alive. It is one driver call, and more at the first use of a
 // context that gets a sentinel.
-CUresult sp_context_id(CUcontext context, uint64_t *id);
+struct sp_outcome sp_context_id(CUcontext context, uint64_t *id);
 
 // Tells the ordinal of the context's device.
-CUresult sp_context_device(CUcontext context, int *device);
+struct sp_outcome sp_context_device(CUcontext context, int *device);
 
 // Returns what the context's device has free by the driver's account; 0 when that doesn't say.
 size_t sp_context_free_memory(CUcontext context);
@@ -28,7 +28,7 @@ bool sp_context_is_gone(CUcontext context, uint64_t id);
 
 // Tells the calling thread's current context, (null, 0) for none. The id is 0 too where no stream
 // of the context was ever met.
-CUresult sp_context_current(CUcontext *context, uint64_t *id);
+struct sp_outcome sp_context_current(CUcontext *context, uint64_t *id);
 
 // True when this incarnation is the calling thread's current context.
 bool sp_context_is_current(CUcontext context, uint64_t id);

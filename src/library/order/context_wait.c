@@ -18,9 +18,9 @@ struct wait {
     uint64_t context_id;
     struct sp_closing closing;
     // Guarded by the lock:
-    bool is_done; // with `error`
+    bool is_done; // with `outcome`
     bool is_left; // nobody waits for it any more
-    CUresult error;
+    struct sp_outcome outcome;
 };
 
 static struct {
@@ -40,21 +40,22 @@ static uint64_t time_in(uint64_t nanoseconds) {
 
 // --------------------------------------------------------------------------------- the synchronise
 
-static CUresult synchronize(CUcontext context) {
+static struct sp_outcome synchronize(CUcontext context) {
     CUcontext popped;
-    CUresult error = sp_driver->cuCtxPushCurrent(context);
-    if (error != CUDA_SUCCESS)
-        return error;
-    error = sp_driver->cuCtxSynchronize();
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
     sp_driver->cuCtxPopCurrent(&popped);
-    return error;
+    return outcome;
 }
 
-static CUresult synchronize_and_publish(struct wait *wait) {
-    CUresult error = synchronize(wait->context);
-    if (error == CUDA_SUCCESS)
+static struct sp_outcome synchronize_and_publish(struct wait *wait) {
+    struct sp_outcome outcome = synchronize(wait->context);
+    if (sp_is_done(outcome))
         sp_closing_publish(&wait->closing, SP_FOUND);
-    return error;
+    return outcome;
 }
 
 static void free_wait(struct wait *wait) {
@@ -78,11 +79,11 @@ static struct wait *new_wait(const struct sp_stream *stream) {
 
 static void *run(void *argument) {
     struct wait *wait = argument;
-    CUresult error = synchronize_and_publish(wait);
+    struct sp_outcome outcome = synchronize_and_publish(wait);
     pthread_mutex_lock(&waits.lock);
     bool is_left = wait->is_left;
     sp_list_remove(&wait->link);
-    wait->error = error;
+    wait->outcome = outcome;
     wait->is_done = true;
     pthread_cond_broadcast(&waits.ended);
     pthread_mutex_unlock(&waits.lock);
@@ -143,49 +144,48 @@ static bool await_locked(struct wait *wait, uint64_t end) {
 
 // A synchronise that is under way already has closed its numbers before: it may know less than is
 // asked for.
-static CUresult await_own_locked(const struct sp_stream *stream, uint64_t end) {
+static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64_t end) {
     while (is_under_way_locked(stream)) {
         if (!await_end_of_one_locked(end))
-            return CUDA_SUCCESS;
+            return sp_outcome_done();
     }
     struct wait *wait = new_wait(stream);
     if (!wait)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     bool has_started = start_locked(wait);
     if (has_started && !await_locked(wait, end))
-        return CUDA_SUCCESS;
-    CUresult error = wait->error; // none if there was no thread
+        return sp_outcome_done();
+    struct sp_outcome outcome = wait->outcome; // none if there was no thread
     free_wait(wait);
-    return error;
+    return outcome;
 }
 
-static CUresult await_by_thread(const struct sp_stream *stream, uint64_t nanoseconds) {
+static struct sp_outcome await_by_thread(const struct sp_stream *stream, uint64_t nanoseconds) {
     uint64_t end = time_in(nanoseconds);
     pthread_mutex_lock(&waits.lock);
-    CUresult error = make_ready_locked() ? await_own_locked(stream, end) : CUDA_SUCCESS;
+    struct sp_outcome outcome =
+        make_ready_locked() ? await_own_locked(stream, end) : sp_outcome_done();
     pthread_mutex_unlock(&waits.lock);
-    return error;
+    return outcome;
 }
 
-static CUresult await_here(const struct sp_stream *stream) {
+static struct sp_outcome await_here(const struct sp_stream *stream) {
     struct wait *wait = new_wait(stream);
     if (!wait)
-        return CUDA_SUCCESS;
-    CUresult error = synchronize_and_publish(wait);
+        return sp_outcome_done();
+    struct sp_outcome outcome = synchronize_and_publish(wait);
     free_wait(wait);
-    return error;
+    return outcome;
 }
 
 bool sp_context_wait_is_needed(void) {
     return !sp_driver->cuCtxRecordEvent;
 }
 
-CUresult sp_context_wait_for(const struct sp_stream *stream, uint64_t nanoseconds) {
+struct sp_outcome sp_context_wait_for(const struct sp_stream *stream, uint64_t nanoseconds) {
     if (nanoseconds == 0)
-        return CUDA_SUCCESS;
-    CUresult error =
-        sp_driver_is_scheduled() ? await_here(stream) : await_by_thread(stream, nanoseconds);
-    return sp_native_noted(error, "cuCtxSynchronize");
+        return sp_outcome_done();
+    return sp_driver_is_scheduled() ? await_here(stream) : await_by_thread(stream, nanoseconds);
 }
 
 void sp_context_wait_end_all(void) {

@@ -21,7 +21,7 @@ bool sp_context_wait_is_needed(void);
 // Waits for all work of a stream's context, for so long at most, and publishes what is complete.
 // Returns the driver's failure; that the time was too short, or that the host had no thread or no
 // memory for it, is none. Nothing is done in no time.
-CUresult sp_context_wait_for(const struct sp_stream *stream, uint64_t nanoseconds);
+struct sp_outcome sp_context_wait_for(const struct sp_stream *stream, uint64_t nanoseconds);
 
 // For tests: waits until no such thread is left.
 void sp_context_wait_end_all(void);

@@ -11,15 +11,16 @@
 // The mark comes first: afterwards the stream can't be recorded any more. That it can't be made is
 // no reason to keep the stream. Once the driver has destroyed it, another thread may find a new
 // stream at the handle, and that one may be given the slot.
-CUresult sp_end_stream(struct sp_stream *stream, CUstream handle) {
+struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle) {
     uint64_t word = stream ? sp_stream_word(stream, 0) : 0;
     if (stream)
         sp_mark_record(stream);
     sp_remember_forget_handle(handle, stream); // before the driver can give it to another
-    CUresult error = sp_native_noted(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
-    if (error == CUDA_SUCCESS && stream)
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
+    if (sp_is_done(outcome) && stream)
         sp_identity_of(stream)->set_destroyed(stream, word);
-    return error;
+    return outcome;
 }
 
 // ----------------------------------------------------------------------------------- gone contexts

@@ -6,7 +6,7 @@
 
 // Marks what the stream freed, and destroys it. `stream` is the one behind the handle, or null when
 // that is capturing.
-CUresult sp_end_stream(struct sp_stream *stream, CUstream handle);
+struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle);
 
 // Ends the streams of contexts that were destroyed or reset, as far as the driver can tell: what
 // was freed there is complete. Each context with frees pending is asked once, but that of `alive`

@@ -156,18 +156,19 @@ static struct sp_mark *recall(CUevent event, struct sp_stream **stream) {
     return mark;
 }
 
-CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
+struct sp_outcome sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle) {
     struct sp_mark *mark = NULL;
     if (stream)
         sp_mark_stream(stream, &mark);
-    CUresult error = sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
-    if (error != CUDA_SUCCESS)
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
+    if (!sp_is_done(outcome))
         sp_mark_release(mark);
     else if (stream)
         remember(event, stream, mark);
     else
         forget(event);
-    return error;
+    return outcome;
 }
 
 static bool is_of_current_context(const struct sp_mark *mark) {
@@ -185,47 +186,50 @@ static bool may_wait_for(const struct sp_stream *stream, const struct sp_mark *m
 // The event may have been recorded in a capture since, by a call that we don't see. Then the wait
 // has made the stream part of that capture, which a wait for an event outside of it would
 // invalidate.
-CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
-                       unsigned int flags) {
+struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
+                                unsigned int flags) {
     struct sp_stream *recorded;
     struct sp_mark *mark = stream ? recall(event, &recorded) : NULL;
-    CUresult error =
-        sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
-    if (error == CUDA_SUCCESS && mark && !is_over(mark) && may_wait_for(stream, mark) &&
-        sp_resolve_capture(handle) == CUDA_SUCCESS)
+    struct sp_outcome outcome = sp_outcome_of_driver(
+        sp_driver->cuStreamWaitEvent(handle, event, flags), "cuStreamWaitEvent");
+    if (sp_is_done(outcome) && mark && !is_over(mark) && may_wait_for(stream, mark) &&
+        sp_is_done(sp_resolve_capture(handle)))
         sp_learn_wait_mark(stream, mark);
     sp_mark_release(mark);
-    return error;
+    return outcome;
 }
 
 // The event has completed, so its mark has, if it still is what the table says: that is asked. The
 // mark's stream is in the current context, or what it knows is left for later, since nothing else
 // is certain to be alive.
-static CUresult learn_from(CUevent event, CUresult (*ask)(struct sp_mark *mark),
-                           struct sp_stream **stream) {
+static struct sp_outcome learn_from(CUevent event, struct sp_outcome (*ask)(struct sp_mark *mark),
+                                    struct sp_stream **stream) {
     struct sp_mark *mark = recall(event, stream);
-    CUresult error = CUDA_SUCCESS;
+    struct sp_outcome outcome = sp_outcome_done();
     if (mark && !is_over(mark) && is_of_current_context(mark))
-        error = ask(mark);
+        outcome = ask(mark);
     sp_mark_release(mark);
-    return error;
+    return outcome;
 }
 
-CUresult sp_event_synchronize(CUevent event, struct sp_stream **stream) {
-    CUresult error = sp_native_noted(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
-    return error == CUDA_SUCCESS ? learn_from(event, sp_poll_confirm_mark, stream) : error;
+struct sp_outcome sp_event_synchronize(CUevent event, struct sp_stream **stream) {
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuEventSynchronize(event), "cuEventSynchronize");
+    return sp_is_done(outcome) ? learn_from(event, sp_poll_confirm_mark, stream) : outcome;
 }
 
-CUresult sp_event_query(CUevent event, struct sp_stream **stream) {
-    CUresult error = sp_native_noted(sp_driver->cuEventQuery(event), "cuEventQuery");
-    return error == CUDA_SUCCESS ? learn_from(event, sp_poll_mark, stream) : error;
+struct sp_outcome sp_event_query(CUevent event, struct sp_stream **stream, bool *complete) {
+    struct sp_outcome outcome =
+        sp_outcome_of_query(sp_driver->cuEventQuery(event), "cuEventQuery", complete);
+    return *complete ? learn_from(event, sp_poll_mark, stream) : outcome;
 }
 
-CUresult sp_event_destroy(CUevent event) {
-    CUresult error = sp_native_noted(sp_driver->cuEventDestroy(event), "cuEventDestroy");
-    if (error == CUDA_SUCCESS)
+struct sp_outcome sp_event_destroy(CUevent event) {
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuEventDestroy(event), "cuEventDestroy");
+    if (sp_is_done(outcome))
         forget(event);
-    return error;
+    return outcome;
 }
 
 void sp_event_close_all(void) {

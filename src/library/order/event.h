@@ -20,22 +20,23 @@
 
 // Records the event in the stream. A mark that can't be made where the user's own record succeeds
 // is no failure of the call.
-CUresult sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle);
+struct sp_outcome sp_event_record(CUevent event, struct sp_stream *stream, CUstream handle);
 
 // Makes the stream wait for the event, and learns what the stream runs after from now on. `flags`
 // are the driver's.
-CUresult sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
-                       unsigned int flags);
+struct sp_outcome sp_event_wait(CUevent event, struct sp_stream *stream, CUstream handle,
+                                unsigned int flags);
 
 // Waits for the event, and then asks its mark. Sets the stream that the event was recorded in, or
 // null when that is not known, or its slot is another one's by now.
-CUresult sp_event_synchronize(CUevent event, struct sp_stream **stream);
+struct sp_outcome sp_event_synchronize(CUevent event, struct sp_stream **stream);
 
-// Asks the event instead of waiting. Else it is as sp_event_synchronize().
-CUresult sp_event_query(CUevent event, struct sp_stream **stream);
+// Asks the event instead of waiting. Where it is complete, the rest is as with
+// sp_event_synchronize().
+struct sp_outcome sp_event_query(CUevent event, struct sp_stream **stream, bool *complete);
 
 // Destroys the event.
-CUresult sp_event_destroy(CUevent event);
+struct sp_outcome sp_event_destroy(CUevent event);
 
 // For tests, with no other thread about: forgets all events.
 void sp_event_close_all(void);

@@ -1,8 +1,8 @@
 #include "order/foreign.h"
 
-CUresult sp_foreign_free(CUdeviceptr address, const struct sp_stream *stream) {
+struct sp_outcome sp_foreign_free(CUdeviceptr address, const struct sp_stream *stream) {
     if (!stream)
-        return sp_native_noted(sp_driver->cuMemFree(address), "cuMemFree");
-    return sp_native_noted(sp_driver->cuMemFreeAsync(address, sp_stream_handle_now(stream)),
-                           "cuMemFreeAsync");
+        return sp_outcome_of_driver(sp_driver->cuMemFree(address), "cuMemFree");
+    return sp_outcome_of_driver(sp_driver->cuMemFreeAsync(address, sp_stream_handle_now(stream)),
+                                "cuMemFreeAsync");
 }

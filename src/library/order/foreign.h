@@ -12,6 +12,6 @@ static inline bool sp_foreign_frees_in_order(void) {
 // Frees memory of the driver's in the order of a stream that the caller was just passed. With none
 // it is freed at once: then the driver waits for the device, and needs a current context. An
 // address that is no memory of the driver's is an error of the driver's own.
-CUresult sp_foreign_free(CUdeviceptr address, const struct sp_stream *stream);
+struct sp_outcome sp_foreign_free(CUdeviceptr address, const struct sp_stream *stream);
 
 #endif

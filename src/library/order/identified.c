@@ -7,7 +7,7 @@
 #include "order/registry.h"
 #include "order/synchronize.h"
 
-CUresult sp_identified_meet(CUstream handle, uint64_t id, struct sp_stream **stream) {
+struct sp_outcome sp_identified_meet(CUstream handle, uint64_t id, struct sp_stream **stream) {
     return sp_meet_stream(handle, &(struct sp_stream_name){{id, 0, 0}}, stream);
 }
 
@@ -30,23 +30,25 @@ static bool is_legacy_of(const struct legacy *legacy, unsigned long long context
 }
 
 // Finds the stream by its id, whether the thread remembers it or not.
-static CUresult find_by_id(CUstream handle, unsigned long long *id, struct sp_stream **stream) {
-    CUresult error = sp_driver->cuStreamGetId(handle, id);
-    return error == CUDA_SUCCESS ? sp_identified_meet(handle, *id, stream)
-                                 : sp_native_noted(error, "cuStreamGetId");
+static struct sp_outcome find_by_id(CUstream handle, unsigned long long *id,
+                                    struct sp_stream **stream) {
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuStreamGetId(handle, id), "cuStreamGetId");
+    return sp_is_done(outcome) ? sp_identified_meet(handle, *id, stream) : outcome;
 }
 
 // The stream is asked for its own id. It is kept where the context's is known, which is never 0.
-static CUresult ask_for_legacy(CUstream handle, unsigned long long context_id,
-                               struct legacy *legacy, struct sp_stream **stream) {
+static struct sp_outcome ask_for_legacy(CUstream handle, unsigned long long context_id,
+                                        struct legacy *legacy, struct sp_stream **stream) {
     unsigned long long id = 0;
-    CUresult error = find_by_id(handle, &id, stream);
-    if (error == CUDA_SUCCESS && context_id != 0)
+    struct sp_outcome outcome = find_by_id(handle, &id, stream);
+    if (sp_is_done(outcome) && context_id != 0)
         *legacy = (struct legacy){context_id, id, *stream};
-    return error;
+    return outcome;
 }
 
-SP_APART CUresult sp_identified_resolve_legacy(CUstream handle, struct sp_stream **stream) {
+SP_APART struct sp_outcome sp_identified_resolve_legacy(CUstream handle,
+                                                        struct sp_stream **stream) {
     unsigned long long context_id = 0;
     if (sp_driver->cuCtxGetId(NULL, &context_id) != CUDA_SUCCESS)
         context_id = 0;
@@ -54,10 +56,10 @@ SP_APART CUresult sp_identified_resolve_legacy(CUstream handle, struct sp_stream
     if (SP_UNLIKELY(context_id == 0 || !is_legacy_of(legacy, context_id)))
         return ask_for_legacy(handle, context_id, legacy, stream);
     *stream = legacy->stream;
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult resolve(CUstream handle, struct sp_stream **stream) {
+static struct sp_outcome resolve(CUstream handle, struct sp_stream **stream) {
     unsigned long long id = 0;
     return sp_stream_is_legacy(handle) ? sp_identified_resolve_legacy(handle, stream)
                                        : find_by_id(handle, &id, stream);
@@ -65,35 +67,36 @@ static CUresult resolve(CUstream handle, struct sp_stream **stream) {
 
 // ---------------------------------------------------------------------------------------- contexts
 
-static CUresult context_id(CUcontext context, uint64_t *id) {
+static struct sp_outcome context_id(CUcontext context, uint64_t *id) {
     unsigned long long value = 0;
-    CUresult error = sp_native_noted(sp_driver->cuCtxGetId(context, &value), "cuCtxGetId");
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuCtxGetId(context, &value), "cuCtxGetId");
     *id = value;
-    return error;
+    return outcome;
 }
 
 static bool context_is_gone(CUcontext context, uint64_t id) {
     unsigned long long now = 0;
-    CUresult error = sp_driver->cuCtxGetId(context, &now);
-    return error == CUDA_ERROR_CONTEXT_IS_DESTROYED || (error == CUDA_SUCCESS && now != id);
+    CUresult answer = sp_driver->cuCtxGetId(context, &now);
+    return answer == CUDA_ERROR_CONTEXT_IS_DESTROYED || (answer == CUDA_SUCCESS && now != id);
 }
 
 // ----------------------------------------------------------------------------------- the interface
 
 // A name stands for one stream, so there is nothing to do for others.
-static CUresult need_nothing(struct sp_stream *stream) {
+static struct sp_outcome need_nothing(struct sp_stream *stream) {
     (void)stream;
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult note_freed(struct sp_stream *stream, uint64_t *sequence) {
+static struct sp_outcome note_freed(struct sp_stream *stream, uint64_t *sequence) {
     sp_raise(&stream->freed, *sequence);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult find_nothing(struct sp_stream *stream, struct sp_fence fence) {
+static struct sp_outcome find_nothing(struct sp_stream *stream, struct sp_fence fence) {
     (void)stream, (void)fence;
-    return CUDA_ERROR_NOT_FOUND;
+    return sp_outcome_of(SP_NO_EVENT);
 }
 
 const struct sp_identity sp_identified = {

@@ -6,9 +6,9 @@
 #include "order/remember.h"
 
 // Finds the stream with an id that the calling thread doesn't remember.
-CUresult sp_identified_meet(CUstream handle, uint64_t id, struct sp_stream **stream);
+struct sp_outcome sp_identified_meet(CUstream handle, uint64_t id, struct sp_stream **stream);
 
 // Finds the legacy stream of the current context.
-CUresult sp_identified_resolve_legacy(CUstream handle, struct sp_stream **stream);
+struct sp_outcome sp_identified_resolve_legacy(CUstream handle, struct sp_stream **stream);
 
 #endif

@@ -15,42 +15,42 @@
 struct sp_identity {
     // Finds the stream behind a handle that a caller has just passed to us; makes it known if it is
     // new. See order/resolve.h.
-    CUresult (*resolve)(CUstream handle, struct sp_stream **stream);
+    struct sp_outcome (*resolve)(CUstream handle, struct sp_stream **stream);
 
     // Orders the stream behind all that was freed under its name, before it takes such memory.
-    CUresult (*before_reuse)(struct sp_stream *stream);
+    struct sp_outcome (*before_reuse)(struct sp_stream *stream);
 
     // Notes a free, and tells its number.
-    CUresult (*note_freed)(struct sp_stream *stream, uint64_t *sequence);
+    struct sp_outcome (*note_freed)(struct sp_stream *stream, uint64_t *sequence);
 
     // Makes the record that follows stand behind all that was freed under the stream's name. The
     // caller has relaxed the capture mode.
-    CUresult (*before_record)(struct sp_stream *stream);
+    struct sp_outcome (*before_record)(struct sp_stream *stream);
 
     // Makes true of every stream with the name what the stream has just been ordered behind.
-    CUresult (*after_wait)(struct sp_stream *stream);
+    struct sp_outcome (*after_wait)(struct sp_stream *stream);
 
-    // Makes a stream wait for a fence that no mark covers. CUDA_ERROR_NOT_FOUND when no event
-    // stands behind the fence.
-    CUresult (*wait_unmarked)(struct sp_stream *stream, struct sp_fence fence);
+    // Makes a stream wait for a fence that no mark covers. SP_NO_EVENT when none stands behind
+    // the fence.
+    struct sp_outcome (*wait_unmarked)(struct sp_stream *stream, struct sp_fence fence);
 
     // Asks for what was freed and has no mark. The caller has relaxed the capture mode.
-    CUresult (*poll_unmarked)(struct sp_stream *stream);
+    struct sp_outcome (*poll_unmarked)(struct sp_stream *stream);
 
     // Makes the action that is owed: see order/action.h.
-    CUresult (*act)(struct sp_stream *stream, enum sp_debt debt);
+    struct sp_outcome (*act)(struct sp_stream *stream, enum sp_debt debt);
 
     // Make the program's own call with the stream, and learn from it: see order/synchronize.h.
-    CUresult (*synchronize)(struct sp_stream *stream, CUstream handle);
-    CUresult (*query)(struct sp_stream *stream, CUstream handle);
+    struct sp_outcome (*synchronize)(struct sp_stream *stream, CUstream handle);
+    struct sp_outcome (*query)(struct sp_stream *stream, CUstream handle, bool *complete);
 
     // Says that the stream was destroyed; `word` is the first word of its name from before.
     void (*set_destroyed)(struct sp_stream *stream, uint64_t word);
 
     // Tell contexts apart: see order/context.h. The second tells 0 for a context of which no stream
     // was ever met, where that is known.
-    CUresult (*context_id)(CUcontext context, uint64_t *id);
-    CUresult (*known_context_id)(CUcontext context, uint64_t *id);
+    struct sp_outcome (*context_id)(CUcontext context, uint64_t *id);
+    struct sp_outcome (*known_context_id)(CUcontext context, uint64_t *id);
     bool (*context_is_gone)(CUcontext context, uint64_t id);
 };
 
@@ -79,12 +79,12 @@ static inline bool sp_identity_records_each_free(const struct sp_stream *stream)
 }
 
 // Is called before the stream takes memory that it freed.
-static inline CUresult sp_identity_before_reuse(struct sp_stream *stream) {
-    return stream->identified ? CUDA_SUCCESS : sp_anonymous.before_reuse(stream);
+static inline struct sp_outcome sp_identity_before_reuse(struct sp_stream *stream) {
+    return stream->identified ? sp_outcome_done() : sp_anonymous.before_reuse(stream);
 }
 
-static inline CUresult sp_identity_before_record(struct sp_stream *stream) {
-    return stream->identified ? CUDA_SUCCESS : sp_anonymous.before_record(stream);
+static inline struct sp_outcome sp_identity_before_record(struct sp_stream *stream) {
+    return stream->identified ? sp_outcome_done() : sp_anonymous.before_record(stream);
 }
 
 // True in the common case, in which a free makes no call and can't fail: an identified stream has
@@ -96,9 +96,9 @@ static inline bool sp_identity_is_noted(const struct sp_stream *stream, uint64_t
 
 // Tells the sequence number of memory that is freed now, and notes it. It is called before anything
 // is changed, since it may fail.
-static inline CUresult sp_identity_at_free(struct sp_stream *stream, uint64_t *sequence) {
+static inline struct sp_outcome sp_identity_at_free(struct sp_stream *stream, uint64_t *sequence) {
     return sp_identity_is_noted(stream, sequence)
-               ? CUDA_SUCCESS
+               ? sp_outcome_done()
                : sp_identity_of(stream)->note_freed(stream, sequence);
 }
 

@@ -19,31 +19,31 @@ void sp_learn_join(struct sp_stream *stream, struct sp_fence fence, const struct
     sp_lock_release(&stream->lock);
 }
 
-CUresult sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
+struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark) {
     struct sp_fence fence = {mark->stream->slot, mark->sequence};
     if (mark->stream == stream)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = sp_private_event_wait(stream->handle, mark->event);
+    struct sp_outcome outcome = sp_private_event_wait(stream->handle, mark->event);
     sp_capture_mode_restore(mode);
-    if (error == CUDA_SUCCESS)
-        error = sp_identity_of(stream)->after_wait(stream);
-    if (error == CUDA_SUCCESS)
+    if (sp_is_done(outcome))
+        outcome = sp_identity_of(stream)->after_wait(stream);
+    if (sp_is_done(outcome))
         sp_learn_join(stream, fence, &mark->clock);
-    return error;
+    return outcome;
 }
 
-static CUresult wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {
-    return sp_progress_is_complete(fence) ? CUDA_SUCCESS
+static struct sp_outcome wait_unmarked(struct sp_stream *stream, struct sp_fence fence) {
+    return sp_progress_is_complete(fence) ? sp_outcome_done()
                                           : sp_identity_of(stream)->wait_unmarked(stream, fence);
 }
 
-CUresult sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
+struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence) {
     struct sp_stream *owner = sp_stream_at(fence.slot);
     struct sp_mark *mark = sp_mark_covering(owner, fence.sequence);
     if (!mark)
         return wait_unmarked(stream, fence);
-    CUresult error = sp_learn_wait_mark(stream, mark);
+    struct sp_outcome outcome = sp_learn_wait_mark(stream, mark);
     sp_mark_release(mark);
-    return error;
+    return outcome;
 }

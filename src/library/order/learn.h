@@ -9,12 +9,12 @@
 #include "order/mark.h"
 
 // Makes the stream wait for a mark, and joins it to the stream's clock.
-CUresult sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
+struct sp_outcome sp_learn_wait_mark(struct sp_stream *stream, struct sp_mark *mark);
 
 // Makes the stream wait for a fence: for the oldest mark that covers it, or the chain of an
-// anonymous stream. Nothing is done when the fence is complete. CUDA_ERROR_NOT_FOUND when no event
-// stands behind it.
-CUresult sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence);
+// anonymous stream. Nothing is done when the fence is complete. SP_NO_EVENT when none stands behind
+// it.
+struct sp_outcome sp_learn_wait_fence(struct sp_stream *stream, struct sp_fence fence);
 
 // Says that the stream runs after a fence, and after what a clock (may be null) holds. It is for
 // callers that have made it so.

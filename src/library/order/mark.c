@@ -109,19 +109,19 @@ void sp_mark_close(struct sp_stream *stream) {
     for_each(stream->marks.spares, destroy_mark);
 }
 
-static CUresult new_mark(struct sp_stream *stream, struct sp_mark **made) {
+static struct sp_outcome new_mark(struct sp_stream *stream, struct sp_mark **made) {
     struct sp_mark *mark = calloc(1, sizeof *mark);
     if (!mark)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
     mark->stream = stream;
     mark->epoch = stream->marks.epoch; // it stays, for the caller names the stream
-    CUresult error = sp_private_event_create(stream, &mark->event);
-    if (error != CUDA_SUCCESS) {
+    struct sp_outcome outcome = sp_private_event_create(stream, &mark->event);
+    if (!sp_is_done(outcome)) {
         free(mark);
-        return error;
+        return outcome;
     }
     *made = mark;
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // -------------------------------------------------------------------------- the newest of a stream
@@ -254,40 +254,40 @@ static struct sp_mark *begin_spare_locked(struct sp_stream *stream) {
     return mark;
 }
 
-static CUresult record_event(struct sp_stream *stream, struct sp_mark *mark) {
+static struct sp_outcome record_event(struct sp_stream *stream, struct sp_mark *mark) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = sp_identity_before_record(stream);
-    if (error == CUDA_SUCCESS)
-        error = sp_private_event_record(mark->event, stream->handle);
+    struct sp_outcome outcome = sp_identity_before_record(stream);
+    if (sp_is_done(outcome))
+        outcome = sp_private_event_record(mark->event, stream->handle);
     sp_capture_mode_restore(mode);
-    return error;
+    return outcome;
 }
 
 // Records the mark and has the stream keep it. It has one reference, and one more for a caller who
 // wants it.
-static CUresult record_and_publish(struct sp_stream *stream, struct sp_mark *mark,
-                                   struct sp_mark **wanted) {
+static struct sp_outcome record_and_publish(struct sp_stream *stream, struct sp_mark *mark,
+                                            struct sp_mark **wanted) {
     sp_store_relaxed(&mark->references, wanted ? 2 : 1);
-    CUresult error = record_event(stream, mark);
-    if (error == CUDA_SUCCESS) {
+    struct sp_outcome outcome = record_event(stream, mark);
+    if (sp_is_done(outcome)) {
         publish_mark(stream, mark);
         if (wanted)
             *wanted = mark;
         if (sp_load_relaxed(&stream->marks.spare_count) > SPARE_MARKS_MAX)
             sp_mark_trim_spares(stream);
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     }
     sp_store_relaxed(&mark->references, 1);
     sp_mark_release(mark);
-    return error;
+    return outcome;
 }
 
 // Records the first mark of a stream, or one more than it ever had at a time.
-static CUresult record_new(struct sp_stream *stream, struct sp_mark **wanted) {
+static struct sp_outcome record_new(struct sp_stream *stream, struct sp_mark **wanted) {
     struct sp_mark *mark;
-    CUresult error = new_mark(stream, &mark);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome = new_mark(stream, &mark);
+    if (!sp_is_done(outcome))
+        return outcome;
     sp_lock_acquire(&stream->lock);
     begin_locked(stream, mark);
     sp_lock_release(&stream->lock);
@@ -295,7 +295,7 @@ static CUresult record_new(struct sp_stream *stream, struct sp_mark **wanted) {
 }
 
 // The lock is taken once before the driver's call, and once behind it.
-static CUresult mark_if_due(struct sp_stream *stream, struct sp_mark **wanted) {
+static struct sp_outcome mark_if_due(struct sp_stream *stream, struct sp_mark **wanted) {
     sp_lock_acquire(&stream->lock);
     struct sp_mark *current = current_locked(stream);
     bool due = !current && !has_nothing_to_mark_locked(stream);
@@ -306,15 +306,15 @@ static CUresult mark_if_due(struct sp_stream *stream, struct sp_mark **wanted) {
     if (wanted)
         *wanted = current;
     if (!due)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     return spare ? record_and_publish(stream, spare, wanted) : record_new(stream, wanted);
 }
 
-CUresult sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark) {
+struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark) {
     return mark_if_due(stream, mark);
 }
 
-CUresult sp_mark_record(struct sp_stream *stream) {
+struct sp_outcome sp_mark_record(struct sp_stream *stream) {
     return mark_if_due(stream, NULL);
 }
 
@@ -326,20 +326,21 @@ static void note_open_locked(struct sp_stream *stream) {
 }
 
 // The caller holds the stream's lock, which is given back here.
-static inline CUresult record_and_release(struct sp_stream *stream, struct sp_mark **wanted) {
+static inline struct sp_outcome record_and_release(struct sp_stream *stream,
+                                                   struct sp_mark **wanted) {
     prune_locked(stream);
     struct sp_mark *spare = begin_spare_locked(stream);
     sp_lock_release(&stream->lock);
     return spare ? record_and_publish(stream, spare, wanted) : record_new(stream, wanted);
 }
 
-CUresult sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark) {
+struct sp_outcome sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark) {
     *mark = NULL;
     sp_lock_acquire(&stream->lock);
     return record_and_release(stream, mark);
 }
 
-CUresult sp_mark_record_freed(struct sp_stream *stream) {
+struct sp_outcome sp_mark_record_freed(struct sp_stream *stream) {
     sp_lock_acquire(&stream->lock);
     note_open_locked(stream);
     return record_and_release(stream, NULL);

@@ -34,19 +34,19 @@ struct sp_mark {
 // Records a mark behind all frees so far, or finds that the newest one stands there. Null when
 // there is nothing to mark: the stream never freed anything and is ordered behind nothing. The
 // reference is the caller's.
-CUresult sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark);
+struct sp_outcome sp_mark_stream(struct sp_stream *stream, struct sp_mark **mark);
 
 // Does what sp_mark_stream() does, for a caller who needs no mark in hand.
-CUresult sp_mark_record(struct sp_stream *stream);
+struct sp_outcome sp_mark_record(struct sp_stream *stream);
 
 // Records a mark on an identified stream, whether there is anything to mark or not. The reference
 // is the caller's.
-CUresult sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark);
+struct sp_outcome sp_mark_anew(struct sp_stream *stream, struct sp_mark **mark);
 
 // Records a mark behind a free on an identified stream, and notes the free: so there is something
 // to mark, and nobody is asked whether. The number that the free was stamped with is an open one or
 // was one before; the free is noted whether the record can be made or not.
-CUresult sp_mark_record_freed(struct sp_stream *stream);
+struct sp_outcome sp_mark_record_freed(struct sp_stream *stream);
 
 // ---------------------------------------------------------------------------------------- keeping
 

@@ -13,38 +13,38 @@ enum { LOOKS = 8 };
 
 // -------------------------------------------------------------------------------------- describing
 
-static CUresult kind_of(CUstream handle, enum sp_stream_kind *kind) {
+static struct sp_outcome kind_of(CUstream handle, enum sp_stream_kind *kind) {
     unsigned int flags = 0;
     *kind = SP_STREAM_LEGACY;
     if (sp_stream_is_legacy(handle))
-        return CUDA_SUCCESS;
-    CUresult error =
-        sp_native_noted(sp_driver->cuStreamGetFlags(handle, &flags), "cuStreamGetFlags");
+        return sp_outcome_done();
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuStreamGetFlags(handle, &flags), "cuStreamGetFlags");
     *kind = flags & CU_STREAM_NON_BLOCKING ? SP_STREAM_NON_BLOCKING : SP_STREAM_BLOCKING;
-    return error;
+    return outcome;
 }
 
 // Where a context comes to many, some may have gone that nobody has asked about.
-static CUresult find_device(struct sp_slot_description *fresh) {
+static struct sp_outcome find_device(struct sp_slot_description *fresh) {
     fresh->device = sp_registry_device(fresh);
     if (fresh->device >= 0)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     if (sp_registry_context_count() >= LOOKS)
         sp_end_some_gone_contexts(NULL);
     return sp_context_device(fresh->context, &fresh->device);
 }
 
 // The name of an anonymous stream may be that of a blocking one, so it acts whatever its kind.
-static CUresult describe(CUstream handle, struct sp_slot_description *fresh) {
+static struct sp_outcome describe(CUstream handle, struct sp_slot_description *fresh) {
     fresh->handle = handle;
     fresh->identified = sp_identity_has_ids();
-    CUresult error = sp_stream_find_context(handle, &fresh->context);
-    if (error == CUDA_SUCCESS)
-        error = sp_context_id(fresh->context, &fresh->context_id);
-    if (error == CUDA_SUCCESS)
-        error = kind_of(handle, &fresh->kind);
+    struct sp_outcome outcome = sp_stream_find_context(handle, &fresh->context);
+    if (sp_is_done(outcome))
+        outcome = sp_context_id(fresh->context, &fresh->context_id);
+    if (sp_is_done(outcome))
+        outcome = kind_of(handle, &fresh->kind);
     fresh->acts = !fresh->identified || fresh->kind != SP_STREAM_NON_BLOCKING;
-    return error == CUDA_SUCCESS ? find_device(fresh) : error;
+    return sp_is_done(outcome) ? find_device(fresh) : outcome;
 }
 
 // ------------------------------------------------------------------------------------------ adding
@@ -58,24 +58,25 @@ static void ask_the_gone(const struct sp_slot_description *fresh) {
         sp_poll_stream(pending[i]);
 }
 
-static CUresult add(CUstream handle, const struct sp_stream_name *name, struct sp_stream **stream) {
+static struct sp_outcome add(CUstream handle, const struct sp_stream_name *name,
+                             struct sp_stream **stream) {
     struct sp_slot_description fresh = {.name = *name};
-    CUresult error = describe(handle, &fresh);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome = describe(handle, &fresh);
+    if (!sp_is_done(outcome))
+        return outcome;
     ask_the_gone(&fresh);
     *stream = sp_registry_add(&fresh);
-    return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return *stream ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
-CUresult sp_meet_stream(CUstream handle, const struct sp_stream_name *name,
-                        struct sp_stream **stream) {
+struct sp_outcome sp_meet_stream(CUstream handle, const struct sp_stream_name *name,
+                                 struct sp_stream **stream) {
     *stream = sp_registry_find(name);
-    CUresult error = *stream ? CUDA_SUCCESS : add(handle, name, stream);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome = *stream ? sp_outcome_done() : add(handle, name, stream);
+    if (!sp_is_done(outcome))
+        return outcome;
     if (handle == CU_STREAM_PER_THREAD)
         sp_thread_end_note(*stream, name);
     *sp_remember_entry(name) = *stream;
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }

@@ -7,7 +7,7 @@
 
 // Finds the stream with the name, or asks the driver for what else there is to know of it and adds
 // it to the registry. The calling thread remembers it.
-CUresult sp_meet_stream(CUstream handle, const struct sp_stream_name *name,
-                        struct sp_stream **stream);
+struct sp_outcome sp_meet_stream(CUstream handle, const struct sp_stream_name *name,
+                                 struct sp_stream **stream);
 
 #endif

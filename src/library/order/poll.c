@@ -7,28 +7,28 @@
 
 #include <string.h>
 
-static CUresult ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
+static struct sp_outcome ask_mark(struct sp_mark *mark, enum sp_knowledge how) {
     bool complete = false;
-    CUresult error = sp_private_event_query(mark->event, &complete);
+    struct sp_outcome outcome = sp_private_event_query(mark->event, &complete);
     if (!complete)
-        return error;
+        return outcome;
     sp_progress_publish_clock(&mark->clock, how);
     sp_progress_publish(mark->stream, mark->sequence, how);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult ask_relaxed(struct sp_mark *mark, enum sp_knowledge how) {
+static struct sp_outcome ask_relaxed(struct sp_mark *mark, enum sp_knowledge how) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = ask_mark(mark, how);
+    struct sp_outcome outcome = ask_mark(mark, how);
     sp_capture_mode_restore(mode);
-    return error;
+    return outcome;
 }
 
-CUresult sp_poll_confirm_mark(struct sp_mark *mark) {
+struct sp_outcome sp_poll_confirm_mark(struct sp_mark *mark) {
     return ask_relaxed(mark, SP_SYNCHRONIZED);
 }
 
-CUresult sp_poll_mark(struct sp_mark *mark) {
+struct sp_outcome sp_poll_mark(struct sp_mark *mark) {
     return ask_relaxed(mark, SP_FOUND);
 }
 
@@ -37,26 +37,26 @@ static bool is_confirmed(const struct sp_mark *mark) {
 }
 
 // Nearly always the event is complete already.
-CUresult sp_poll_await_mark(struct sp_mark *mark) {
-    CUresult error = sp_poll_confirm_mark(mark);
-    if (error != CUDA_SUCCESS || is_confirmed(mark))
-        return error;
-    error = sp_private_event_await(mark->event);
-    return error == CUDA_SUCCESS ? sp_poll_confirm_mark(mark) : error;
+struct sp_outcome sp_poll_await_mark(struct sp_mark *mark) {
+    struct sp_outcome outcome = sp_poll_confirm_mark(mark);
+    if (!sp_is_done(outcome) || is_confirmed(mark))
+        return outcome;
+    outcome = sp_private_event_await(mark->event);
+    return sp_is_done(outcome) ? sp_poll_confirm_mark(mark) : outcome;
 }
 
 // ---------------------------------------------------------------------------- streams and contexts
 
-static CUresult poll_mark(struct sp_stream *stream, struct sp_mark *mark) {
-    CUresult error = CUDA_SUCCESS;
+static struct sp_outcome poll_mark(struct sp_stream *stream, struct sp_mark *mark) {
+    struct sp_outcome outcome = sp_outcome_done();
     if (mark->sequence > sp_progress_completed(stream))
-        error = ask_mark(mark, SP_FOUND);
+        outcome = ask_mark(mark, SP_FOUND);
     if (sp_progress_is_past((struct sp_fence){stream->slot, mark->sequence}))
         sp_mark_drop(stream, mark);
-    return error;
+    return outcome;
 }
 
-static CUresult poll(struct sp_stream *stream) {
+static struct sp_outcome poll(struct sp_stream *stream) {
     struct sp_mark *marks[SP_STREAM_MARKS];
     sp_lock_acquire(&stream->lock);
     memcpy(marks, stream->marks.kept, sizeof marks);
@@ -65,62 +65,62 @@ static CUresult poll(struct sp_stream *stream) {
             sp_mark_keep(marks[i]);
     }
     sp_lock_release(&stream->lock);
-    CUresult first = sp_identity_of(stream)->poll_unmarked(stream);
+    struct sp_outcome first = sp_identity_of(stream)->poll_unmarked(stream);
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
         if (!marks[i])
             continue;
-        CUresult error = poll_mark(stream, marks[i]);
-        first = first == CUDA_SUCCESS ? error : first;
+        struct sp_outcome outcome = poll_mark(stream, marks[i]);
+        first = sp_outcome_first(first, outcome);
         sp_mark_release(marks[i]);
     }
     return first;
 }
 
-CUresult sp_poll_stream(struct sp_stream *stream) {
+struct sp_outcome sp_poll_stream(struct sp_stream *stream) {
     if (!sp_progress_has_pending_events(stream))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = poll(stream);
+    struct sp_outcome outcome = poll(stream);
     sp_capture_mode_restore(mode);
-    return error;
+    return outcome;
 }
 
-static CUresult poll_context(CUcontext context, uint64_t id) {
-    CUresult first = CUDA_SUCCESS;
+static struct sp_outcome poll_context(CUcontext context, uint64_t id) {
+    struct sp_outcome first = sp_outcome_done();
     uint32_t count = sp_stream_count();
     for (uint32_t slot = 0; slot < count; slot++) {
         struct sp_stream *stream = sp_stream_at(slot);
         if (!sp_stream_is_of(stream, context, id))
             continue;
-        CUresult error = sp_poll_stream(stream);
-        first = first == CUDA_SUCCESS ? error : first;
+        struct sp_outcome outcome = sp_poll_stream(stream);
+        first = sp_outcome_first(first, outcome);
     }
     return first;
 }
 
 // A stream that another thread is asking just now doesn't come up here.
-CUresult sp_poll_some_of(const struct sp_stream *of) {
+struct sp_outcome sp_poll_some_of(const struct sp_stream *of) {
     struct sp_stream *in_turn[SP_POLL_SOME];
-    CUresult first = CUDA_SUCCESS;
+    struct sp_outcome first = sp_outcome_done();
     int count = 0;
     while (count < SP_POLL_SOME && (in_turn[count] = sp_turn_next(of->context_id)))
         count++;
     for (int i = 0; i < count; i++) {
         bool is_of_it = sp_stream_is_of(in_turn[i], of->context, of->context_id);
-        CUresult error = is_of_it ? sp_poll_stream(in_turn[i]) : CUDA_SUCCESS;
-        first = first == CUDA_SUCCESS ? error : first;
+        struct sp_outcome outcome = is_of_it ? sp_poll_stream(in_turn[i]) : sp_outcome_done();
+        first = sp_outcome_first(first, outcome);
         sp_turn_end(in_turn[i]);
     }
     return first;
 }
 
-CUresult sp_poll_context_of(const struct sp_stream *stream) {
+struct sp_outcome sp_poll_context_of(const struct sp_stream *stream) {
     return poll_context(stream->context, stream->context_id);
 }
 
-CUresult sp_poll_current_context(void) {
+struct sp_outcome sp_poll_current_context(void) {
     CUcontext context = NULL;
     uint64_t id;
-    CUresult error = sp_context_current(&context, &id);
-    return error == CUDA_SUCCESS && context ? poll_context(context, id) : error;
+    struct sp_outcome outcome = sp_context_current(&context, &id);
+    return sp_is_done(outcome) && context ? poll_context(context, id) : outcome;
 }

@@ -9,25 +9,25 @@
 #include "order/mark.h"
 
 // Asks the marks and the chain of one stream.
-CUresult sp_poll_stream(struct sp_stream *stream);
+struct sp_outcome sp_poll_stream(struct sp_stream *stream);
 
 // Asks all streams of the stream's context.
-CUresult sp_poll_context_of(const struct sp_stream *stream);
+struct sp_outcome sp_poll_context_of(const struct sp_stream *stream);
 
 // Asks all streams of the current context.
-CUresult sp_poll_current_context(void);
+struct sp_outcome sp_poll_current_context(void);
 
 // Asks a few streams of the stream's context, by turns: all of them where there are no more.
 enum { SP_POLL_SOME = 8 };
-CUresult sp_poll_some_of(const struct sp_stream *of);
+struct sp_outcome sp_poll_some_of(const struct sp_stream *of);
 
 // Asks one mark.
-CUresult sp_poll_mark(struct sp_mark *mark);
+struct sp_outcome sp_poll_mark(struct sp_mark *mark);
 
 // Asks one mark whose event a synchronise is known to have passed.
-CUresult sp_poll_confirm_mark(struct sp_mark *mark);
+struct sp_outcome sp_poll_confirm_mark(struct sp_mark *mark);
 
 // Waits for one mark, as a synchronise waits.
-CUresult sp_poll_await_mark(struct sp_mark *mark);
+struct sp_outcome sp_poll_await_mark(struct sp_mark *mark);
 
 #endif

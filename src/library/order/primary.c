@@ -3,8 +3,8 @@
 #include "order/capture_mode.h"
 #include "order/context.h"
 
-static CUresult device_of(int ordinal, CUdevice *device) {
-    return sp_native_noted(sp_driver->cuDeviceGet(device, ordinal), "cuDeviceGet");
+static struct sp_outcome device_of(int ordinal, CUdevice *device) {
+    return sp_outcome_of_driver(sp_driver->cuDeviceGet(device, ordinal), "cuDeviceGet");
 }
 
 // A context that is gone has taken the reference along, also where another one has its handle by
@@ -14,45 +14,46 @@ static bool is_retained_locked(const struct sp_primary *primary) {
 }
 
 // The id tells later whether it still is this one, so a context without one can't be kept.
-static CUresult retain_locked(struct sp_primary *primary, int ordinal) {
+static struct sp_outcome retain_locked(struct sp_primary *primary, int ordinal) {
     CUcontext context = NULL;
     CUdevice device;
     uint64_t id = 0;
-    CUresult error = device_of(ordinal, &device);
-    if (error == CUDA_SUCCESS)
-        error = sp_native_noted(sp_driver->cuDevicePrimaryCtxRetain(&context, device),
-                                "cuDevicePrimaryCtxRetain");
-    if (error != CUDA_SUCCESS)
-        return error;
-    error = sp_context_id(context, &id);
-    if (error != CUDA_SUCCESS) {
+    struct sp_outcome outcome = device_of(ordinal, &device);
+    if (sp_is_done(outcome))
+        outcome = sp_outcome_of_driver(sp_driver->cuDevicePrimaryCtxRetain(&context, device),
+                                       "cuDevicePrimaryCtxRetain");
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = sp_context_id(context, &id);
+    if (!sp_is_done(outcome)) {
         sp_driver->cuDevicePrimaryCtxRelease(device);
-        return error;
+        return outcome;
     }
     primary->context = context;
     primary->id = id;
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult make_current_locked(struct sp_primary *primary, int ordinal) {
-    CUresult error = is_retained_locked(primary) ? CUDA_SUCCESS : retain_locked(primary, ordinal);
-    if (error != CUDA_SUCCESS)
-        return error;
-    return sp_native_noted(sp_driver->cuCtxSetCurrent(primary->context), "cuCtxSetCurrent");
+static struct sp_outcome make_current_locked(struct sp_primary *primary, int ordinal) {
+    struct sp_outcome outcome =
+        is_retained_locked(primary) ? sp_outcome_done() : retain_locked(primary, ordinal);
+    if (!sp_is_done(outcome))
+        return outcome;
+    return sp_outcome_of_driver(sp_driver->cuCtxSetCurrent(primary->context), "cuCtxSetCurrent");
 }
 
-CUresult sp_primary_make_current(struct sp_primary *primary, int ordinal) {
+struct sp_outcome sp_primary_make_current(struct sp_primary *primary, int ordinal) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
     sp_lock_acquire(&primary->lock);
-    CUresult error = make_current_locked(primary, ordinal);
+    struct sp_outcome outcome = make_current_locked(primary, ordinal);
     sp_lock_release(&primary->lock);
     sp_capture_mode_restore(mode);
-    return error;
+    return outcome;
 }
 
 void sp_primary_release(struct sp_primary *primary, int ordinal) {
     CUdevice device;
-    if (is_retained_locked(primary) && device_of(ordinal, &device) == CUDA_SUCCESS)
+    if (is_retained_locked(primary) && sp_is_done(device_of(ordinal, &device)))
         sp_driver->cuDevicePrimaryCtxRelease(device);
     primary->context = NULL;
     primary->id = 0;

@@ -25,7 +25,7 @@ struct sp_primary {
 
 // Retains the context of the device, unless it still is, and makes it the calling thread's current
 // one. After a failure nothing more is retained than before, or the context is and isn't current.
-CUresult sp_primary_make_current(struct sp_primary *primary, int ordinal);
+struct sp_outcome sp_primary_make_current(struct sp_primary *primary, int ordinal);
 
 // For tests, with no other thread about: gives the context back.
 void sp_primary_release(struct sp_primary *primary, int ordinal);

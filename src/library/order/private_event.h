@@ -11,25 +11,24 @@
 #include "order/stream.h"
 
 // An event belongs to the stream's context, which need not be the current one.
-CUresult sp_private_event_create(const struct sp_stream *stream, CUevent *event);
+struct sp_outcome sp_private_event_create(const struct sp_stream *stream, CUevent *event);
 void sp_private_event_destroy(CUevent event);
 
 // Waits for the event on the host. It enters the relaxed mode itself.
-CUresult sp_private_event_await(CUevent event);
+struct sp_outcome sp_private_event_await(CUevent event);
 
-static inline CUresult sp_private_event_record(CUevent event, CUstream handle) {
-    return sp_native_noted(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
+static inline struct sp_outcome sp_private_event_record(CUevent event, CUstream handle) {
+    return sp_outcome_of_driver(sp_driver->cuEventRecord(event, handle), "cuEventRecord");
 }
 
-static inline CUresult sp_private_event_wait(CUstream handle, CUevent event) {
-    return sp_native_noted(sp_driver->cuStreamWaitEvent(handle, event, 0), "cuStreamWaitEvent");
+static inline struct sp_outcome sp_private_event_wait(CUstream handle, CUevent event) {
+    return sp_outcome_of_driver(sp_driver->cuStreamWaitEvent(handle, event, 0),
+                                "cuStreamWaitEvent");
 }
 
 // Asks the event. Pending is no failure.
-static inline CUresult sp_private_event_query(CUevent event, bool *complete) {
-    CUresult error = sp_driver->cuEventQuery(event);
-    *complete = error == CUDA_SUCCESS;
-    return error == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : sp_native_noted(error, "cuEventQuery");
+static inline struct sp_outcome sp_private_event_query(CUevent event, bool *complete) {
+    return sp_outcome_of_query(sp_driver->cuEventQuery(event), "cuEventQuery", complete);
 }
 
 #endif

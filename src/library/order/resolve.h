@@ -9,34 +9,34 @@
 
 #include "base/cold.h"
 
-// Tells whether the stream takes part in a capture: CUDA_SUCCESS when not,
-// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED when so, and the driver's error when even asking is one
-// (the legacy stream beside a capturing one; no context).
-static inline CUresult sp_resolve_capture(CUstream handle) {
+// Asks whether the stream takes part in a capture: SP_CAPTURES when so, and the driver's failure
+// when even asking is one (the legacy stream beside a capturing one; no context).
+static inline struct sp_outcome sp_resolve_capture(CUstream handle) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult error = sp_driver->cuStreamIsCapturing(handle, &status);
-    if (error != CUDA_SUCCESS)
-        return sp_native_noted(error, "cuStreamIsCapturing");
-    return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_SUCCESS
-                                                   : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    CUresult code = sp_driver->cuStreamIsCapturing(handle, &status);
+    if (SP_UNLIKELY(code != CUDA_SUCCESS))
+        return sp_outcome_of_driver(code, "cuStreamIsCapturing");
+    if (SP_UNLIKELY(status != CU_STREAM_CAPTURE_STATUS_NONE))
+        return sp_outcome_of(SP_CAPTURES);
+    return sp_outcome_done();
 }
 
 // The slot that the thread remembers for an id may be another stream's by now: a thread that finds
 // the id there sees what the slot was described with.
-static inline CUresult sp_resolve_stream(CUstream handle, struct sp_stream **stream) {
+static inline struct sp_outcome sp_resolve_stream(CUstream handle, struct sp_stream **stream) {
     unsigned long long id = 0;
     if (SP_UNLIKELY(!sp_driver->cuStreamGetId))
         return sp_anonymous.resolve(handle, stream);
     if ((uintptr_t)handle <= (uintptr_t)CU_STREAM_LEGACY)
         return sp_identified_resolve_legacy(handle, stream);
-    CUresult error = sp_driver->cuStreamGetId(handle, &id);
-    if (error != CUDA_SUCCESS)
-        return sp_native_noted(error, "cuStreamGetId");
+    CUresult code = sp_driver->cuStreamGetId(handle, &id);
+    if (SP_UNLIKELY(code != CUDA_SUCCESS))
+        return sp_outcome_of_driver(code, "cuStreamGetId");
     struct sp_stream *known = sp_remember_by_name[id % SP_REMEMBER_NAMES];
     if (SP_UNLIKELY(!known || sp_load_acquire(&known->key.word[0]) != id))
         return sp_identified_meet(handle, id, stream);
     *stream = known;
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 #endif

@@ -53,7 +53,7 @@ static struct sentinel *add_locked(CUcontext context) {
 
 // Puts the memory into the place of the sentinel with the id `before` (0: there was none). When
 // another thread was faster, its id is the context's, and the memory stays the caller's.
-static CUresult keep(CUcontext context, uint64_t before, void **memory, uint64_t *id) {
+static struct sp_outcome keep(CUcontext context, uint64_t before, void **memory, uint64_t *id) {
     sp_lock_acquire(&table.lock);
     struct sentinel *sentinel = find(context);
     if (!sentinel)
@@ -67,88 +67,90 @@ static CUresult keep(CUcontext context, uint64_t before, void **memory, uint64_t
         *id = now;
     }
     sp_lock_release(&table.lock);
-    return sentinel ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return sentinel ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
 // -------------------------------------------------------------------------------------- the driver
 
 // Tells the number of the allocation at an address, 0 when there is none.
-static CUresult ask(void *memory, uint64_t *id) {
+static struct sp_outcome ask(void *memory, uint64_t *id) {
     unsigned long long value = 0;
-    CUresult error = sp_driver->cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                                      (CUdeviceptr)(uintptr_t)memory);
-    *id = error == CUDA_SUCCESS ? value : 0;
-    return error == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS
-                                             : sp_native_noted(error, "cuPointerGetAttribute");
+    CUresult code = sp_driver->cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                                     (CUdeviceptr)(uintptr_t)memory);
+    *id = code == CUDA_SUCCESS ? value : 0;
+    return code == CUDA_ERROR_INVALID_VALUE ? sp_outcome_done()
+                                            : sp_outcome_of_driver(code, "cuPointerGetAttribute");
 }
 
 // Tells the id of the latest context that is known at a handle, 0 for none, and whether it is
 // alive.
-static CUresult look_at(const struct sentinel *sentinel, uint64_t *id, bool *alive) {
+static struct sp_outcome look_at(const struct sentinel *sentinel, uint64_t *id, bool *alive) {
     uint64_t now = 0;
     *id = sentinel ? sp_load_acquire(&sentinel->id) : 0;
     *alive = *id != 0;
     if (*id == 0)
-        return CUDA_SUCCESS;
-    CUresult error = ask(sp_load_relaxed(&sentinel->memory), &now);
+        return sp_outcome_done();
+    struct sp_outcome outcome = ask(sp_load_relaxed(&sentinel->memory), &now);
     *alive = now == *id;
-    return error;
+    return outcome;
 }
 
 // Makes a sentinel in the context, which is the current one.
-static CUresult make_here(CUcontext context, uint64_t before, uint64_t *id) {
+static struct sp_outcome make_here(CUcontext context, uint64_t before, uint64_t *id) {
     void *memory = NULL;
-    CUresult error = sp_native_noted(sp_driver->cuMemHostAlloc(&memory, SIZE, 0), "cuMemHostAlloc");
-    if (error != CUDA_SUCCESS)
-        return error;
-    error = ask(memory, id);
-    if (error == CUDA_SUCCESS)
-        error = *id ? keep(context, before, &memory, id) : CUDA_ERROR_NOT_SUPPORTED;
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuMemHostAlloc(&memory, SIZE, 0), "cuMemHostAlloc");
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = ask(memory, id);
+    if (sp_is_done(outcome))
+        outcome = *id ? keep(context, before, &memory, id) : sp_outcome_of(SP_NOT_SUPPORTED);
     if (memory)
         sp_driver->cuMemFreeHost(memory);
-    return error;
+    return outcome;
 }
 
-static CUresult make(CUcontext context, uint64_t before, uint64_t *id) {
+static struct sp_outcome make(CUcontext context, uint64_t before, uint64_t *id) {
     CUcontext popped;
-    CUresult error = sp_native_noted(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    if (!sp_is_done(outcome))
+        return outcome;
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    error = make_here(context, before, id);
+    outcome = make_here(context, before, id);
     sp_capture_mode_restore(mode);
     sp_driver->cuCtxPopCurrent(&popped);
-    return error;
+    return outcome;
 }
 
 // ---------------------------------------------------------------------------------------- contexts
 
-CUresult sp_sentinel_id(CUcontext context, uint64_t *id) {
+struct sp_outcome sp_sentinel_id(CUcontext context, uint64_t *id) {
     bool alive;
-    CUresult error = look_at(find(context), id, &alive);
-    return error == CUDA_SUCCESS && !alive ? make(context, *id, id) : error;
+    struct sp_outcome outcome = look_at(find(context), id, &alive);
+    return sp_is_done(outcome) && !alive ? make(context, *id, id) : outcome;
 }
 
-CUresult sp_sentinel_known_id(CUcontext context, uint64_t *id) {
+struct sp_outcome sp_sentinel_known_id(CUcontext context, uint64_t *id) {
     bool alive;
-    CUresult error = look_at(find(context), id, &alive);
+    struct sp_outcome outcome = look_at(find(context), id, &alive);
     if (!alive)
         *id = 0;
-    return error;
+    return outcome;
 }
 
 // A sentinel that has taken its place shows as well that a context is gone.
 bool sp_sentinel_is_gone(CUcontext context, uint64_t id) {
     uint64_t latest;
     bool alive;
-    return look_at(find(context), &latest, &alive) == CUDA_SUCCESS && (latest != id || !alive);
+    return sp_is_done(look_at(find(context), &latest, &alive)) && (latest != id || !alive);
 }
 
 static void destroy(struct sentinel *sentinel) {
     uint64_t id;
     bool alive;
     CUcontext popped;
-    if (look_at(sentinel, &id, &alive) == CUDA_SUCCESS && alive &&
+    if (sp_is_done(look_at(sentinel, &id, &alive)) && alive &&
         sp_driver->cuCtxPushCurrent(sentinel->context) == CUDA_SUCCESS) {
         sp_driver->cuMemFreeHost(sentinel->memory);
         sp_driver->cuCtxPopCurrent(&popped);

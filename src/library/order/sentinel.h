@@ -20,11 +20,11 @@
 // Tells the id of a context that is alive, by one question to the driver. The first time, and when
 // its handle stood for another one before, it gets a sentinel, and the driver may wait for work of
 // the device.
-CUresult sp_sentinel_id(CUcontext context, uint64_t *id);
+struct sp_outcome sp_sentinel_id(CUcontext context, uint64_t *id);
 
 // Tells the id of a context that has a sentinel, and 0 for one that has none: then no stream of it
 // is known.
-CUresult sp_sentinel_known_id(CUcontext context, uint64_t *id);
+struct sp_outcome sp_sentinel_known_id(CUcontext context, uint64_t *id);
 
 // True when the context that had this id is gone. False when the driver doesn't say.
 bool sp_sentinel_is_gone(CUcontext context, uint64_t id);

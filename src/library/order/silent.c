@@ -16,54 +16,55 @@ static bool begin_closing(struct sp_closing *closing, const struct sp_stream *of
 }
 
 // Asks the driver whether all that the question is about is complete; pending is no failure.
-typedef CUresult question(const struct sp_stream *stream, bool *complete);
+typedef struct sp_outcome question(const struct sp_stream *stream, bool *complete);
 
 // Without host memory nothing is asked, and nothing learned.
-static CUresult ask(const struct sp_stream *stream, sp_closing_filter *is_about,
-                    question *ask_driver) {
+static struct sp_outcome ask(const struct sp_stream *stream, sp_closing_filter *is_about,
+                             question *ask_driver) {
     bool complete = false;
     struct sp_closing closing;
     if (!begin_closing(&closing, stream, is_about))
-        return CUDA_SUCCESS;
-    CUresult error = ask_driver(stream, &complete);
+        return sp_outcome_done();
+    struct sp_outcome outcome = ask_driver(stream, &complete);
     if (complete)
         sp_closing_publish(&closing, SP_FOUND);
     sp_closing_end(&closing);
-    return error;
+    return outcome;
 }
 
-typedef CUresult recording(const struct sp_stream *stream, CUevent event);
+typedef struct sp_outcome recording(const struct sp_stream *stream, CUevent event);
 
-static CUresult record_and_wait(const struct sp_stream *stream, recording *record, CUevent event) {
+static struct sp_outcome record_and_wait(const struct sp_stream *stream, recording *record,
+                                         CUevent event) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = record(stream, event);
-    if (error == CUDA_SUCCESS)
-        error = sp_private_event_wait(stream->handle, event);
+    struct sp_outcome outcome = record(stream, event);
+    if (sp_is_done(outcome))
+        outcome = sp_private_event_wait(stream->handle, event);
     sp_capture_mode_restore(mode);
-    return error;
+    return outcome;
 }
 
-static CUresult wait_and_join(struct sp_stream *stream, sp_closing_filter *is_about,
-                              recording *record, CUevent event) {
+static struct sp_outcome wait_and_join(struct sp_stream *stream, sp_closing_filter *is_about,
+                                       recording *record, CUevent event) {
     struct sp_closing closing;
     if (!begin_closing(&closing, stream, is_about))
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult error = record_and_wait(stream, record, event);
-    if (error == CUDA_SUCCESS)
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
+    struct sp_outcome outcome = record_and_wait(stream, record, event);
+    if (sp_is_done(outcome))
         sp_closing_join(&closing, stream);
     sp_closing_end(&closing);
-    return error;
+    return outcome;
 }
 
-static CUresult wait_behind(struct sp_stream *stream, sp_closing_filter *is_about,
-                            recording *record) {
+static struct sp_outcome wait_behind(struct sp_stream *stream, sp_closing_filter *is_about,
+                                     recording *record) {
     CUevent event;
-    CUresult error = sp_private_event_create(stream, &event);
-    if (error != CUDA_SUCCESS)
-        return error;
-    error = wait_and_join(stream, is_about, record, event);
+    struct sp_outcome outcome = sp_private_event_create(stream, &event);
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = wait_and_join(stream, is_about, record, event);
     sp_private_event_destroy(event);
-    return error;
+    return outcome;
 }
 
 // ------------------------------------------------------------------------------- the legacy stream
@@ -81,83 +82,87 @@ static bool may_pass_legacy(void) {
 }
 
 // A capture may begin between two questions.
-static CUresult query_legacy(const struct sp_stream *stream, bool *complete) {
+static struct sp_outcome query_legacy(const struct sp_stream *stream, bool *complete) {
     (void)stream;
-    CUresult error = CUDA_ERROR_NOT_READY;
+    struct sp_outcome outcome = sp_outcome_done();
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    for (int i = 0; i < QUESTIONS && error == CUDA_ERROR_NOT_READY && may_pass_legacy(); i++)
-        error = sp_driver->cuStreamQuery(CU_STREAM_LEGACY);
+    for (int i = 0; i < QUESTIONS && sp_is_done(outcome) && !*complete && may_pass_legacy(); i++)
+        outcome = sp_outcome_of_query(sp_driver->cuStreamQuery(CU_STREAM_LEGACY), "cuStreamQuery",
+                                      complete);
     sp_capture_mode_restore(mode);
-    *complete = error == CUDA_SUCCESS;
-    return error == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : sp_native_noted(error, "cuStreamQuery");
+    return outcome;
 }
 
-static CUresult record_legacy(const struct sp_stream *stream, CUevent event) {
+static struct sp_outcome record_legacy(const struct sp_stream *stream, CUevent event) {
     (void)stream;
     return may_pass_legacy() ? sp_private_event_record(event, CU_STREAM_LEGACY)
-                             : CUDA_ERROR_NOT_READY;
+                             : sp_outcome_of(SP_CAPTURES);
 }
 
-static CUresult ask_legacy(struct sp_stream *stream) {
+static struct sp_outcome ask_legacy(struct sp_stream *stream) {
     return ask(stream, sp_silent_is_seen_by_legacy, query_legacy);
 }
 
-static CUresult wait_legacy(struct sp_stream *stream) {
+static struct sp_outcome wait_legacy(struct sp_stream *stream) {
     return wait_behind(stream, sp_silent_is_seen_by_legacy, record_legacy);
 }
 
 // The legacy stream is that of the current context.
-static CUresult in_context(struct sp_stream *stream, CUresult (*act)(struct sp_stream *stream)) {
+static struct sp_outcome in_context(struct sp_stream *stream,
+                                    struct sp_outcome (*act)(struct sp_stream *stream)) {
     CUcontext popped;
-    CUresult error =
-        sp_native_noted(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
-    if (error != CUDA_SUCCESS)
-        return error;
-    error = act(stream);
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuCtxPushCurrent(stream->context), "cuCtxPushCurrent");
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = act(stream);
     sp_driver->cuCtxPopCurrent(&popped);
-    return error;
+    return outcome;
 }
 
-CUresult sp_silent_ask_legacy(struct sp_stream *stream) {
-    return sp_identity_records_each_free(stream) ? CUDA_SUCCESS : in_context(stream, ask_legacy);
+struct sp_outcome sp_silent_ask_legacy(struct sp_stream *stream) {
+    return sp_identity_records_each_free(stream) ? sp_outcome_done()
+                                                 : in_context(stream, ask_legacy);
 }
 
-CUresult sp_silent_wait_legacy(struct sp_stream *stream) {
-    return sp_identity_records_each_free(stream) ? CUDA_ERROR_NOT_READY
+struct sp_outcome sp_silent_wait_legacy(struct sp_stream *stream) {
+    return sp_identity_records_each_free(stream) ? sp_outcome_of(SP_NOT_SUPPORTED)
                                                  : in_context(stream, wait_legacy);
 }
 
 // ------------------------------------------------------------------------------------- the context
 
-static CUresult record_context(const struct sp_stream *stream, CUevent event) {
-    return sp_native_noted(sp_driver->cuCtxRecordEvent(stream->context, event), "cuCtxRecordEvent");
+static struct sp_outcome record_context(const struct sp_stream *stream, CUevent event) {
+    return sp_outcome_of_driver(sp_driver->cuCtxRecordEvent(stream->context, event),
+                                "cuCtxRecordEvent");
 }
 
-static CUresult query_behind_record(const struct sp_stream *stream, CUevent event, bool *complete) {
+static struct sp_outcome query_behind_record(const struct sp_stream *stream, CUevent event,
+                                             bool *complete) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = record_context(stream, event);
-    for (int i = 0; i < QUESTIONS && error == CUDA_SUCCESS && !*complete; i++)
-        error = sp_private_event_query(event, complete);
+    struct sp_outcome outcome = record_context(stream, event);
+    for (int i = 0; i < QUESTIONS && sp_is_done(outcome) && !*complete; i++)
+        outcome = sp_private_event_query(event, complete);
     sp_capture_mode_restore(mode);
-    return error;
+    return outcome;
 }
 
-static CUresult query_context(const struct sp_stream *stream, bool *complete) {
+static struct sp_outcome query_context(const struct sp_stream *stream, bool *complete) {
     CUevent event;
-    CUresult error = sp_private_event_create(stream, &event);
-    if (error != CUDA_SUCCESS)
-        return error;
-    error = query_behind_record(stream, event, complete);
+    struct sp_outcome outcome = sp_private_event_create(stream, &event);
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = query_behind_record(stream, event, complete);
     sp_private_event_destroy(event);
-    return error;
+    return outcome;
 }
 
-CUresult sp_silent_ask_context(struct sp_stream *stream) {
+struct sp_outcome sp_silent_ask_context(struct sp_stream *stream) {
     return sp_driver->cuCtxRecordEvent ? ask(stream, NULL, query_context)
-                                       : CUDA_ERROR_NOT_SUPPORTED;
+                                       : sp_outcome_of(SP_NOT_SUPPORTED);
 }
 
-CUresult sp_silent_wait_context(struct sp_stream *stream) {
+struct sp_outcome sp_silent_wait_context(struct sp_stream *stream) {
     return sp_driver->cuCtxRecordEvent ? wait_behind(stream, NULL, record_context)
-                                       : CUDA_ERROR_NOT_SUPPORTED;
+                                       : sp_outcome_of(SP_NOT_SUPPORTED);
 }

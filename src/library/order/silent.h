@@ -24,20 +24,21 @@
 bool sp_silent_is_seen_by_legacy(const struct sp_stream *stream);
 
 // Asks the legacy stream, and publishes what is complete.
-CUresult sp_silent_ask_legacy(struct sp_stream *stream);
+struct sp_outcome sp_silent_ask_legacy(struct sp_stream *stream);
 
 // Asks the whole context, and publishes what is complete. It is called only where nothing of the
-// context captures. CUDA_ERROR_NOT_SUPPORTED before CUDA 12.5.
-CUresult sp_silent_ask_context(struct sp_stream *stream);
+// context captures. SP_NOT_SUPPORTED before CUDA 12.5.
+struct sp_outcome sp_silent_ask_context(struct sp_stream *stream);
 
 // Makes the stream wait for an event behind all that the streams that the legacy stream sees were
 // given so far, and joins that to its clock. Later work of blocking streams waits for it, too.
-// CUDA_ERROR_NOT_READY, and nothing was done, beside a blocking stream that captures.
-CUresult sp_silent_wait_legacy(struct sp_stream *stream);
+// SP_CAPTURES, and nothing was done, beside a blocking stream that captures; SP_NOT_SUPPORTED where
+// the legacy stream isn't asked.
+struct sp_outcome sp_silent_wait_legacy(struct sp_stream *stream);
 
 // Makes the stream wait for an event behind all that the context's streams were given so far, and
 // joins that to its clock. It is called only where sp_silent_ask_context() may be, and fails as
 // that.
-CUresult sp_silent_wait_context(struct sp_stream *stream);
+struct sp_outcome sp_silent_wait_context(struct sp_stream *stream);
 
 #endif

@@ -7,13 +7,14 @@ struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
 
 static _Atomic uint32_t slot_count; // published with release, as are the chunks
 
-CUresult sp_stream_find_context(CUstream handle, CUcontext *context) {
+struct sp_outcome sp_stream_find_context(CUstream handle, CUcontext *context) {
     if (!sp_stream_is_default(handle))
-        return sp_native_noted(sp_driver->cuStreamGetCtx(handle, context), "cuStreamGetCtx");
-    CUresult error = sp_native_noted(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
-    if (error == CUDA_SUCCESS && !*context)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    return error;
+        return sp_outcome_of_driver(sp_driver->cuStreamGetCtx(handle, context), "cuStreamGetCtx");
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuCtxGetCurrent(context), "cuCtxGetCurrent");
+    if (sp_is_done(outcome) && !*context)
+        return sp_outcome_of(SP_NO_CONTEXT);
+    return outcome;
 }
 
 // ------------------------------------------------------------------------------------------- slots

@@ -152,7 +152,7 @@ static inline CUstream sp_stream_proper_handle(CUstream handle) {
 }
 
 // Tells the context of a stream that is alive. A default stream is one of the current context.
-CUresult sp_stream_find_context(CUstream handle, CUcontext *context);
+struct sp_outcome sp_stream_find_context(CUstream handle, CUcontext *context);
 
 // ------------------------------------------------------------------------------------------- names
 

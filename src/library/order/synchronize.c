@@ -8,19 +8,19 @@
 #include "order/mark.h"
 #include "order/poll.h"
 
-CUresult sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
+struct sp_outcome sp_synchronize_stream(struct sp_stream *stream, CUstream handle) {
     return sp_identity_of(stream)->synchronize(stream, handle);
 }
 
-CUresult sp_synchronize_query(struct sp_stream *stream, CUstream handle) {
-    return sp_native_noted(sp_identity_of(stream)->query(stream, handle), "cuStreamQuery");
+struct sp_outcome sp_synchronize_query(struct sp_stream *stream, CUstream handle, bool *complete) {
+    return sp_identity_of(stream)->query(stream, handle, complete);
 }
 
-CUresult sp_synchronize_ask(struct sp_stream *stream) {
+struct sp_outcome sp_synchronize_ask(struct sp_stream *stream, bool *complete) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
-    CUresult error = sp_identity_of(stream)->query(stream, stream->handle);
+    struct sp_outcome outcome = sp_identity_of(stream)->query(stream, stream->handle, complete);
     sp_capture_mode_restore(mode);
-    return error;
+    return outcome;
 }
 
 // ------------------------------------------------------------------------------ identified streams
@@ -62,25 +62,26 @@ static void publish_answer(struct sp_stream *stream, const struct view *view,
         sp_progress_publish(stream, view->sequence, how);
 }
 
-static CUresult await_frees(struct sp_stream *stream, const struct view *view) {
-    CUresult error = view->mark ? sp_poll_await_mark(view->mark) : CUDA_SUCCESS;
+static struct sp_outcome await_frees(struct sp_stream *stream, const struct view *view) {
+    struct sp_outcome outcome = view->mark ? sp_poll_await_mark(view->mark) : sp_outcome_done();
     sp_mark_drop_passed(stream);
-    return error;
+    return outcome;
 }
 
 // The mark comes first, and is waited for: so a synchronise waits for what stands before the frees,
 // as it does behind CUDA's own.
-CUresult sp_synchronize_by_mark(struct sp_stream *stream, CUstream handle) {
+struct sp_outcome sp_synchronize_by_mark(struct sp_stream *stream, CUstream handle) {
     struct view view;
     look_at(stream, &view);
     mark_frees(stream, &view);
-    CUresult error = sp_native_noted(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
-    if (error == CUDA_SUCCESS) {
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuStreamSynchronize(handle), "cuStreamSynchronize");
+    if (sp_is_done(outcome)) {
         publish_answer(stream, &view, SP_SYNCHRONIZED);
-        error = await_frees(stream, &view);
+        outcome = await_frees(stream, &view);
     }
     close_view(&view);
-    return error;
+    return outcome;
 }
 
 static bool has_pending_frees(const struct sp_stream *stream, const struct view *view) {
@@ -88,29 +89,33 @@ static bool has_pending_frees(const struct sp_stream *stream, const struct view 
            !sp_progress_is_complete((struct sp_fence){stream->slot, view->mark->sequence});
 }
 
-static CUresult ask_for_frees(struct sp_stream *stream, const struct view *view) {
-    CUresult error = CUDA_SUCCESS;
-    for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && error == CUDA_SUCCESS; i++) {
+static struct sp_outcome ask_for_frees(struct sp_stream *stream, const struct view *view,
+                                       bool *complete) {
+    struct sp_outcome outcome = sp_outcome_done();
+    for (int i = 0; i < SP_SYNCHRONIZE_QUESTIONS && sp_is_done(outcome); i++) {
         if (!has_pending_frees(stream, view))
             break;
-        error = sp_poll_mark(view->mark);
+        outcome = sp_poll_mark(view->mark);
     }
     sp_mark_drop_passed(stream);
-    return error == CUDA_SUCCESS && has_pending_frees(stream, view) ? CUDA_ERROR_NOT_READY : error;
+    *complete = !has_pending_frees(stream, view);
+    return outcome;
 }
 
 // A stream whose own work is pending gets no mark.
-CUresult sp_synchronize_query_by_mark(struct sp_stream *stream, CUstream handle) {
+struct sp_outcome sp_synchronize_query_by_mark(struct sp_stream *stream, CUstream handle,
+                                               bool *complete) {
     struct view view;
     look_at(stream, &view);
-    CUresult error = sp_driver->cuStreamQuery(handle);
-    if (error == CUDA_SUCCESS) {
+    struct sp_outcome outcome =
+        sp_outcome_of_query(sp_driver->cuStreamQuery(handle), "cuStreamQuery", complete);
+    if (*complete) {
         publish_answer(stream, &view, SP_FOUND);
         mark_frees(stream, &view);
-        error = ask_for_frees(stream, &view);
+        outcome = ask_for_frees(stream, &view, complete);
     }
     close_view(&view);
-    return error;
+    return outcome;
 }
 
 // ------------------------------------------------------------------------------------- the context
@@ -124,17 +129,17 @@ static void publish_context(const struct sp_closing *closing) {
 }
 
 // A context's synchronise covers all of its streams, those destroyed since included.
-CUresult sp_synchronize_context(void) {
+struct sp_outcome sp_synchronize_context(void) {
     CUcontext context = NULL;
     uint64_t id;
     struct sp_closing closing;
-    CUresult error = sp_context_current(&context, &id);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome = sp_context_current(&context, &id);
+    if (!sp_is_done(outcome))
+        return outcome;
     bool closed = sp_closing_begin(&closing, context, id, NULL);
-    error = sp_native_noted(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
-    if (error == CUDA_SUCCESS && closed)
+    outcome = sp_outcome_of_driver(sp_driver->cuCtxSynchronize(), "cuCtxSynchronize");
+    if (sp_is_done(outcome) && closed)
         publish_context(&closing);
     sp_closing_end(&closing);
-    return error;
+    return outcome;
 }

@@ -12,21 +12,23 @@
 
 #include "order/progress.h"
 
-// These make the driver's call with `handle`, which is what the caller named the stream by.
-CUresult sp_synchronize_stream(struct sp_stream *stream, CUstream handle);
-CUresult sp_synchronize_query(struct sp_stream *stream, CUstream handle);
+// These make the driver's call with `handle`, which is what the caller named the stream by. The
+// answer to a query is `complete`, unless it fails.
+struct sp_outcome sp_synchronize_stream(struct sp_stream *stream, CUstream handle);
+struct sp_outcome sp_synchronize_query(struct sp_stream *stream, CUstream handle, bool *complete);
 
 // Asks as sp_synchronize_query() does, for the library itself, inside a call that was made with the
 // stream: no capture is touched by it.
-CUresult sp_synchronize_ask(struct sp_stream *stream);
+struct sp_outcome sp_synchronize_ask(struct sp_stream *stream, bool *complete);
 
 // Synchronises the current context.
-CUresult sp_synchronize_context(void);
+struct sp_outcome sp_synchronize_context(void);
 
 // For order/identity.h: synchronise or query an identified stream, by the driver's answer and the
 // mark behind its frees.
-CUresult sp_synchronize_by_mark(struct sp_stream *stream, CUstream handle);
-CUresult sp_synchronize_query_by_mark(struct sp_stream *stream, CUstream handle);
+struct sp_outcome sp_synchronize_by_mark(struct sp_stream *stream, CUstream handle);
+struct sp_outcome sp_synchronize_query_by_mark(struct sp_stream *stream, CUstream handle,
+                                               bool *complete);
 
 // An event of an idle stream is complete a microsecond after its record, so a query asks it so
 // often.

@@ -248,7 +248,7 @@ void sp_given_up_dispose(struct sp_pool *pool) {
 static void take_apart(struct sp_pool *pool) {
     struct sp_device *device = pool->device;
     bool was_live = sp_figures_any_used(pool);
-    CUresult error = sp_trim_to(pool, 0);
+    struct sp_outcome outcome = sp_trim_to(pool, 0);
     if (!sp_figures_any_used(pool) && sp_load_relaxed(&pool->reserved) == 0) {
         bool promised = (sp_pool_promises(pool) & poolPromiseStreamDestroy) != 0;
         atomic_fetch_sub(&device->given_up, 1);
@@ -257,7 +257,7 @@ static void take_apart(struct sp_pool *pool) {
             sp_promises_end();
         return;
     }
-    unclaim(pool, error != CUDA_SUCCESS);
+    unclaim(pool, !sp_is_done(outcome));
     if (was_live && !sp_figures_any_used(pool))
         sp_given_up_reap_pool(device, pool);
 }

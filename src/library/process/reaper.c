@@ -11,10 +11,10 @@
 
 static enum sp_worker_outcome bury_one(struct sp_pool *pool) {
     bool buried;
-    CUresult error = sp_bury_one(pool, &buried);
+    struct sp_outcome outcome = sp_bury_one(pool, &buried);
     if (buried)
         return SP_WORKER_PROGRESS;
-    if (error != CUDA_SUCCESS)
+    if (!sp_is_done(outcome))
         return SP_WORKER_REFUSED;
     if (!sp_pool_has_zombies(pool))
         return SP_WORKER_IDLE;
@@ -27,8 +27,8 @@ static enum sp_worker_outcome release_one(struct sp_pool *pool) {
     if (!atomic_exchange(&pool->later.trim_due, false))
         return SP_WORKER_IDLE;
     bool synchronized = atomic_exchange(&pool->later.synchronized, false);
-    CUresult error = sp_trim_one(pool, synchronized, &released);
-    if (released == 0 && error == CUDA_SUCCESS)
+    struct sp_outcome outcome = sp_trim_one(pool, synchronized, &released);
+    if (released == 0 && sp_is_done(outcome))
         return SP_WORKER_IDLE;
     atomic_store(&pool->later.trim_due, true);
     sp_pool_add(pool, SP_STATISTIC_BytesReleasedByReaper, released);

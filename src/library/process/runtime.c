@@ -12,30 +12,30 @@ static struct sp_lock start_lock;
 
 // ------------------------------------------------------------------------------------------- start
 
-static poolError_t describe_load_failure(CUresult error) {
-    poolError_t code = error == CUDA_ERROR_NOT_FOUND || error == CUDA_ERROR_NOT_SUPPORTED
+static poolError_t describe_load_failure(CUresult result) {
+    poolError_t code = result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_NOT_SUPPORTED
                            ? poolErrorInsufficientDriver
-                           : sp_error_of(error);
+                           : sp_error_of(result);
     return sp_fail(code, "%s", sp_driver_problem());
 }
 
-static CUresult count_devices(void) {
-    CUresult error = sp_driver_count_devices(&sp_device_count);
+static struct sp_outcome count_devices(void) {
+    struct sp_outcome outcome = sp_driver_count_devices(&sp_device_count);
     if (sp_device_count > SP_MAX_DEVICES)
         sp_device_count = SP_MAX_DEVICES;
-    return error;
+    return outcome;
 }
 
 static poolError_t start_locked(void) {
     const struct sp_driver *driver;
     if (sp_load_relaxed(&sp_runtime_started))
         return poolSuccess;
-    CUresult error = sp_driver_load(&driver);
-    if (error != CUDA_SUCCESS)
-        return describe_load_failure(error);
-    error = count_devices();
-    if (error != CUDA_SUCCESS)
-        return sp_fail_driver(error, "counting the devices");
+    CUresult loaded = sp_driver_load(&driver);
+    if (loaded != CUDA_SUCCESS)
+        return describe_load_failure(loaded);
+    struct sp_outcome outcome = count_devices();
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "counting the devices");
     if (sp_device_count == 0)
         return sp_fail(poolErrorNoDevice, "the driver has no device");
     sp_biased_locks_enable();
@@ -57,9 +57,9 @@ poolError_t sp_runtime_start(void) {
 
 // ----------------------------------------------------------------------------------------- devices
 
-static poolError_t describe_open_failure(int ordinal, CUresult error) {
-    if (error != CUDA_ERROR_NOT_SUPPORTED)
-        return sp_fail_driver(error, "opening the device");
+static poolError_t describe_open_failure(int ordinal, struct sp_outcome outcome) {
+    if (!sp_lacks_support(outcome))
+        return sp_fail_outcome(outcome, "opening the device");
     return sp_fail(poolErrorNotSupported,
                    "device %d has no virtual memory management "
                    "(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0), which every "
@@ -79,9 +79,9 @@ static poolError_t make_default_pool(struct sp_device *device, int ordinal) {
 static poolError_t open_locked(struct sp_device *device, int ordinal) {
     if (sp_load_relaxed(&device->open))
         return poolSuccess;
-    CUresult error = sp_vmm_device_open(ordinal, &device->vmm);
-    if (error != CUDA_SUCCESS)
-        return describe_open_failure(ordinal, error);
+    struct sp_outcome outcome = sp_vmm_device_open(ordinal, &device->vmm);
+    if (!sp_is_done(outcome))
+        return describe_open_failure(ordinal, outcome);
     sp_device_init(device);
     sp_given_up_init(device);
     sp_space_init(&device->space, &device->vmm, (size_t)sp_options()->address_space);

@@ -21,14 +21,14 @@ static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, 
     return found;
 }
 
-CUresult sp_pool_ask_current_context(struct sp_pool *pool) {
+struct sp_outcome sp_pool_ask_current_context(struct sp_pool *pool) {
     CUcontext context = NULL;
     uint64_t id;
-    CUresult error = sp_poll_current_context();
-    if (error != CUDA_SUCCESS || !sp_pool_may_ask(pool))
-        return error;
-    error = sp_context_current(&context, &id);
+    struct sp_outcome outcome = sp_poll_current_context();
+    if (!sp_is_done(outcome) || !sp_pool_may_ask(pool))
+        return outcome;
+    outcome = sp_context_current(&context, &id);
     struct sp_stream *silent =
-        error == CUDA_SUCCESS && context ? silent_stream(pool, context, id) : NULL;
-    return silent ? sp_silent_ask_legacy(silent) : error;
+        sp_is_done(outcome) && context ? silent_stream(pool, context, id) : NULL;
+    return silent ? sp_silent_ask_legacy(silent) : outcome;
 }

@@ -35,28 +35,44 @@ poolError_t sp_fail(poolError_t error, const char *format, ...) {
     va_end(arguments);
     last.native = CUDA_SUCCESS;
     last.entry_point = "";
-    sp_native_error_note(CUDA_SUCCESS, "");
     return error;
 }
 
-poolError_t sp_fail_driver(CUresult error, const char *what) {
-    CUresult native = CUDA_SUCCESS;
-    const char *entry_point = "";
-    sp_native_error_last(&native, &entry_point);
-    if (native != error) {
-        const char *why =
-            error == CUDA_ERROR_OUT_OF_MEMORY ? "out of host memory" : sp_driver_error_name(error);
-        return sp_fail(sp_error_of(error), "%s: %s", what, why);
+// Returns the driver's code that a failure is told as, its own or ours.
+static CUresult code_of(struct sp_outcome outcome) {
+    switch (outcome.cause) {
+    case SP_DRIVER_FAILED:
+        return outcome.code;
+    case SP_NO_HOST_MEMORY:
+    case SP_BEYOND_LIMIT:
+    case SP_FORBIDDEN:
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    case SP_NOT_SUPPORTED:
+        return CUDA_ERROR_NOT_SUPPORTED;
+    case SP_NO_CONTEXT:
+        return CUDA_ERROR_INVALID_CONTEXT;
+    case SP_CAPTURES:
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    default:
+        return CUDA_ERROR_UNKNOWN;
     }
-    sp_fail(sp_error_of(error), "%s: %s returned %s", what, entry_point,
-            sp_driver_error_name(error));
-    sp_fail_of_driver(native, entry_point);
-    return sp_error_of(error);
 }
 
-void sp_fail_of_driver(CUresult native, const char *entry_point) {
-    last.native = native;
-    last.entry_point = entry_point;
+poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what) {
+    CUresult code = code_of(outcome);
+    const char *name = sp_driver_error_name(code);
+    if (outcome.cause == SP_DRIVER_FAILED)
+        sp_fail(sp_error_of(code), "%s: %s returned %s", what, outcome.entry_point, name);
+    else
+        sp_fail(sp_error_of(code), "%s: %s", what,
+                outcome.cause == SP_NO_HOST_MEMORY ? "out of host memory" : name);
+    sp_fail_of_driver(outcome);
+    return sp_error_of(code);
+}
+
+void sp_fail_of_driver(struct sp_outcome outcome) {
+    last.native = outcome.code;
+    last.entry_point = outcome.entry_point ? outcome.entry_point : "";
 }
 
 const char *sp_error_detail(void) {

@@ -16,13 +16,13 @@ enum { SP_ERROR_DETAIL = 1024 };
 poolError_t sp_fail(poolError_t error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Notes an error that came up from the driver, or from the layers that speak its codes, and returns
-// our code for it. The sentence is "<what>: <entry point> returned <name>", or "<what>: out of host
-// memory".
-poolError_t sp_fail_driver(CUresult error, const char *what);
+// Notes a failure that came up as an outcome, and returns our code for it. The sentence is "<what>:
+// <entry point> returned <name>", "<what>: out of host memory", or "<what>: <name>" for another
+// fact of our own.
+poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what);
 
-// After sp_fail(): the driver had a part in it.
-void sp_fail_of_driver(CUresult native, const char *entry_point);
+// Adds the driver's part in a failure, if it has one, to what sp_fail() has noted.
+void sp_fail_of_driver(struct sp_outcome outcome);
 
 // Our code for a driver's.
 poolError_t sp_error_of(CUresult error);

@@ -148,6 +148,6 @@ void sp_lane_free_all(struct sp_pool *pool) {
 }
 
 void sp_lane_record(struct sp_lane *lane) {
-    if (sp_mark_record(lane->stream) == CUDA_SUCCESS)
+    if (sp_is_done(sp_mark_record(lane->stream)))
         sp_pool_count(lane->pool, SP_STATISTIC_EventsRecorded);
 }

@@ -17,49 +17,54 @@ static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
 // A stream that is idle needs no event: what it has freed is complete. A record on a legacy stream
 // that is busy would make the later work of all blocking streams wait for what they have pending,
 // so that is for who needs an event and can't do with an answer.
-static CUresult ask_or_record(struct sp_lane *lane, bool may_ask) {
-    CUresult error = may_ask ? sp_synchronize_ask(lane->stream) : CUDA_ERROR_NOT_READY;
-    if (error != CUDA_ERROR_NOT_READY)
-        return error;
+static struct sp_outcome ask_or_record(struct sp_lane *lane, bool may_ask) {
+    bool complete = false;
+    struct sp_outcome outcome =
+        may_ask ? sp_synchronize_ask(lane->stream, &complete) : sp_outcome_done();
+    if (!sp_is_done(outcome) || complete)
+        return outcome;
     if (may_ask && sp_stream_is_legacy(lane->stream->handle))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     sp_lane_record(lane);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult fence_open(struct sp_lane *lane, const struct sp_lane *caller, bool may_ask) {
+static struct sp_outcome fence_open(struct sp_lane *lane, const struct sp_lane *caller,
+                                    bool may_ask) {
     if (!sp_borrow_stream(lane->stream, caller ? caller->stream : NULL))
-        return CUDA_SUCCESS;
-    CUresult error = ask_or_record(lane, may_ask);
+        return sp_outcome_done();
+    struct sp_outcome outcome = ask_or_record(lane, may_ask);
     sp_borrow_end(lane->stream);
-    return error;
+    return outcome;
 }
 
 // Fences so many of a table's lanes, from a slot on.
-static CUresult fence_open_of(const struct sp_lane_table *table, uint32_t from, uint32_t count,
-                              const struct sp_lane *caller, bool may_ask, uint64_t share) {
-    CUresult first = CUDA_SUCCESS;
+static struct sp_outcome fence_open_of(const struct sp_lane_table *table, uint32_t from,
+                                       uint32_t count, const struct sp_lane *caller, bool may_ask,
+                                       uint64_t share) {
+    struct sp_outcome first = sp_outcome_done();
     for (uint32_t i = 0; i < count; i++) {
         struct sp_lane *lane = sp_load_acquire(&table->lanes[(from + i) % table->count]);
         if (!lane || lane == caller || !is_unfenced(lane, share))
             continue;
-        CUresult error = fence_open(lane, caller, may_ask);
-        first = first == CUDA_SUCCESS ? error : first;
+        struct sp_outcome outcome = fence_open(lane, caller, may_ask);
+        first = sp_outcome_first(first, outcome);
     }
     return first;
 }
 
-CUresult sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask) {
+struct sp_outcome sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller,
+                                      bool may_ask) {
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     if (!table || !sp_unfenced_may_be_open(pool))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     return fence_open_of(table, 0, table->count, caller, may_ask, sp_unfenced_part(pool));
 }
 
-CUresult sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller) {
+struct sp_outcome sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller) {
     const struct sp_lane_table *table = sp_load_acquire(&pool->lane_table);
     if (!table || !sp_unfenced_may_be_open(pool))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     uint32_t count = (uint32_t)sp_min(table->count, SP_LANES_AT_ONCE);
     uint32_t from = sp_add_relaxed(&pool->lanes.open_in_turn, count);
     return fence_open_of(table, from % table->count, count, caller, true, sp_unfenced_part(pool));

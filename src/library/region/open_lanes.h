@@ -10,10 +10,11 @@
 // recorded nothing: asks the stream if the caller `may_ask`, and else, or where work is pending,
 // records. An open lane is one whose stream the program has promised to destroy through the library
 // and never to capture; the caller's own, which may be null, is left out.
-CUresult sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller, bool may_ask);
+struct sp_outcome sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller,
+                                      bool may_ask);
 
 // Asks some open lanes by turns, for a request that can't ask very many.
-CUresult sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller);
+struct sp_outcome sp_open_lanes_ask_some(struct sp_pool *pool, const struct sp_lane *caller);
 
 // Before a promise ends, the measure of completion changes, or the pool is given up: no open lane
 // leaves a free without an event any more, and what was left gets one. Whoever makes the change

@@ -112,15 +112,16 @@ static bool is_in_the_way(const struct sp_request *request, struct sp_fence fenc
     return sp_request_rule(&ordered, &alone) > SP_RULE_ORDERED;
 }
 
-CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences) {
+struct sp_outcome sp_request_wait_for(struct sp_request *request,
+                                      const struct sp_fence_set *fences) {
     for (uint32_t i = 0; i < fences->count; i++) {
         struct sp_fence fence = *sp_fence_set_at(fences, i);
         if (!is_in_the_way(request, fence))
             continue;
-        CUresult error = sp_learn_wait_fence(request->lane->stream, fence);
-        if (error != CUDA_SUCCESS)
-            return error;
+        struct sp_outcome outcome = sp_learn_wait_fence(request->lane->stream, fence);
+        if (!sp_is_done(outcome))
+            return outcome;
         sp_pool_count(request->pool, SP_STATISTIC_WaitsInserted);
     }
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }

@@ -22,8 +22,8 @@ struct sp_request {
     unsigned looks;     // at blocks in such rows, that are left to it; 0: it looks at no more
     // By a wait of its own, so the order that the clock tells of needs no policy.
     bool made_order;
-    const char *lacking;   // see calls/refusal.h: who had no memory for the last growth
-    struct sp_clock clock; // what the lane's stream runs after
+    struct sp_outcome growth; // the last growth's, if it lacked memory
+    struct sp_clock clock;    // what the lane's stream runs after
 };
 
 // So many blocks in rows a request looks at in vain before it looks for memory elsewhere.
@@ -72,8 +72,9 @@ bool sp_request_reaches_lanes_before_alone(const struct sp_request *request);
 // With the pool's lock held: true when the block is free and within the request's reach.
 bool sp_request_usable(const struct sp_request *request, const struct sp_block *block);
 
-// Makes the stream wait for every fence that is in the way. CUDA_ERROR_NOT_FOUND when one has no
-// event behind it any more.
-CUresult sp_request_wait_for(struct sp_request *request, const struct sp_fence_set *fences);
+// Makes the stream wait for every fence that is in the way. SP_NO_EVENT when none stands behind
+// one any more.
+struct sp_outcome sp_request_wait_for(struct sp_request *request,
+                                      const struct sp_fence_set *fences);
 
 #endif

@@ -81,36 +81,37 @@ static struct wish wish_for(const struct sp_pool *pool, enum sp_region_kind kind
     return (struct wish){is_small ? SP_SPAN_LOW : SP_SPAN_ROOMY, size};
 }
 
-static CUresult open_segment(struct sp_segment *segment, uint64_t bytes) {
+static struct sp_outcome open_segment(struct sp_segment *segment, uint64_t bytes) {
     struct sp_pool *pool = segment->pool;
     struct wish wish = wish_for(pool, segment->kind, bytes);
-    CUresult error = sp_view_open(&segment->view, &pool->device->space, wish.place, bytes,
-                                  wish.size, (CUmemAllocationHandleType)pool->props.handleTypes,
-                                  segment->kind == SP_REGION_FIXED ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome =
+        sp_view_open(&segment->view, &pool->device->space, wish.place, bytes, wish.size,
+                     (CUmemAllocationHandleType)pool->props.handleTypes,
+                     segment->kind == SP_REGION_FIXED ? SP_VIEW_RDMA : SP_VIEW_PLAIN);
+    if (!sp_is_done(outcome))
+        return outcome;
     segment->view.access = &pool->access;
     segment->extends = segment->kind != SP_REGION_FIXED;
     if (sp_chain_open(&segment->chain, segment->view.address, segment->view.size))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     sp_view_close(&segment->view);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    return sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
-CUresult sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
+struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
     struct sp_segment *segment = new_segment(pool, kind);
     if (!segment)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult error = open_segment(segment, bytes);
-    if (error != CUDA_SUCCESS) {
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
+    struct sp_outcome outcome = open_segment(segment, bytes);
+    if (!sp_is_done(outcome)) {
         free_segment(segment);
-        return error;
+        return outcome;
     }
     sp_lock_acquire(&pool->lock);
     sp_list_push_back(&pool->regions[kind].segments, &segment->link);
     sp_tier_insert(holes_of(segment), segment->chain.first);
     sp_lock_release(&pool->lock);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // ---------------------------------------------------------------------- longer
@@ -134,25 +135,25 @@ static uint64_t wanted_more(const struct sp_segment *segment, uint64_t least) {
     return doubled > size ? sp_max(least, doubled - size) : least;
 }
 
-CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
+struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes) {
     sp_lock_acquire(&segment->pool->lock);
     uint64_t hole = hole_at_end(segment);
     sp_lock_release(&segment->pool->lock);
     uint64_t least = sp_excess(bytes, hole);
     uint64_t size = segment->view.size;
     if (least == 0)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     uint64_t more = sp_view_extend(&segment->view, least, wanted_more(segment, least));
     if (more == 0) {
         sp_lock_acquire(&segment->pool->lock);
         segment->extends = false;
         sp_lock_release(&segment->pool->lock);
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     }
     if (extend_chain(segment, more))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     sp_view_shrink(&segment->view, size);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    return sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
 // ----------------------------------------------------------------------------------------- shorter

@@ -32,12 +32,12 @@ struct sp_segment *sp_segment_to_extend(const struct sp_region *region);
 uint64_t sp_segment_room_behind(const struct sp_block *block);
 
 // Adds a segment with a hole of `bytes` (a multiple of the granule) or more.
-CUresult sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes);
+struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes);
 
 // Extends a segment so that there is a hole of `bytes` or more at its end. When there is no room
-// for that the segment isn't to be extended any more, which is no error: CUDA_ERROR_OUT_OF_MEMORY
-// is for want of host memory.
-CUresult sp_segment_extend(struct sp_segment *segment, uint64_t bytes);
+// for that the segment isn't to be extended any more, which is no failure; want of host
+// memory is one.
+struct sp_outcome sp_segment_extend(struct sp_segment *segment, uint64_t bytes);
 
 // Gives back what the segment doesn't need: all of it, if it has no memory. It may be gone then.
 void sp_segment_tidy(struct sp_segment *segment);

@@ -36,44 +36,45 @@ struct walk {
     bool undoes;
 };
 
-static CUresult set_one(struct walk *walk, CUdeviceptr address, size_t size) {
+static struct sp_outcome set_one(struct walk *walk, CUdeviceptr address, size_t size) {
     if (walk->passed == walk->most)
-        return CUDA_SUCCESS;
-    CUresult error = sp_access_set(address, size, walk->change->descriptors, walk->change->count);
-    if (error != CUDA_SUCCESS && !walk->undoes)
-        return error;
-    walk->refused += error != CUDA_SUCCESS;
+        return sp_outcome_done();
+    struct sp_outcome outcome =
+        sp_access_set(address, size, walk->change->descriptors, walk->change->count);
+    if (!sp_is_done(outcome) && !walk->undoes)
+        return outcome;
+    walk->refused += !sp_is_done(outcome);
     walk->passed++;
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult set_extent(struct walk *walk, const struct sp_extent *extent) {
-    CUresult error = set_one(walk, extent->address, extent->size);
+static struct sp_outcome set_extent(struct walk *walk, const struct sp_extent *extent) {
+    struct sp_outcome outcome = set_one(walk, extent->address, extent->size);
     SP_LIST_FOR_EACH(link, &extent->aliases) {
         const struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
-        if (error == CUDA_SUCCESS)
-            error = set_one(walk, entry->address, entry->size);
+        if (sp_is_done(outcome))
+            outcome = set_one(walk, entry->address, entry->size);
     }
-    return error;
+    return outcome;
 }
 
-static CUresult set_view(struct walk *walk, const struct sp_view *view) {
-    CUresult error = CUDA_SUCCESS;
+static struct sp_outcome set_view(struct walk *walk, const struct sp_view *view) {
+    struct sp_outcome outcome = sp_outcome_done();
     struct sp_extent *extent = sp_view_extent_from(view, 0);
-    for (; extent && error == CUDA_SUCCESS; extent = sp_view_extent_next(extent))
-        error = set_extent(walk, extent);
-    return error;
+    for (; extent && sp_is_done(outcome); extent = sp_view_extent_next(extent))
+        outcome = set_extent(walk, extent);
+    return outcome;
 }
 
-static CUresult set_all(struct walk *walk, const struct sp_pool *pool) {
-    CUresult error = CUDA_SUCCESS;
+static struct sp_outcome set_all(struct walk *walk, const struct sp_pool *pool) {
+    struct sp_outcome outcome = sp_outcome_done();
     for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
         SP_LIST_FOR_EACH(link, &pool->regions[kind].segments) {
-            if (error == CUDA_SUCCESS)
-                error = set_view(walk, &SP_CONTAINER_OF(link, struct sp_segment, link)->view);
+            if (sp_is_done(outcome))
+                outcome = set_view(walk, &SP_CONTAINER_OF(link, struct sp_segment, link)->view);
         }
     }
-    return error;
+    return outcome;
 }
 
 // -------------------------------------------------------------------------------------- the change
@@ -96,22 +97,18 @@ static void put_back(const struct sp_pool *pool, const struct change *before, si
                     pool->device->vmm.ordinal);
 }
 
-static CUresult change_locked(struct sp_pool *pool, const struct change *change) {
+static struct sp_outcome change_locked(struct sp_pool *pool, const struct change *change) {
     struct change before = what_was(pool, change);
     struct walk walk = {.change = change, .most = SIZE_MAX};
-    CUresult error = set_all(&walk, pool);
-    if (error != CUDA_SUCCESS) {
-        CUresult native;
-        const char *entry_point;
-        sp_native_error_last(&native, &entry_point);
+    struct sp_outcome outcome = set_all(&walk, pool);
+    if (!sp_is_done(outcome)) {
         put_back(pool, &before, walk.passed);
-        sp_native_error_note(native, entry_point);
-        return error;
+        return outcome;
     }
     for (size_t i = 0; i < change->count; i++)
         sp_access_note(&pool->access, change->descriptors[i].location.id,
                        change->descriptors[i].flags);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // ---------------------------------------------------------------------------------------- checking
@@ -131,9 +128,9 @@ static poolError_t check_peer(const struct sp_pool *pool, int peer, enum poolMem
     bool possible = false;
     if (flags == poolMemAccessFlagsProtNone)
         return poolSuccess;
-    CUresult error = sp_access_is_possible(&pool->device->vmm, peer, &possible);
-    if (error != CUDA_SUCCESS)
-        return sp_fail_driver(error, "asking whether a device can access another's memory");
+    struct sp_outcome outcome = sp_access_is_possible(&pool->device->vmm, peer, &possible);
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "asking whether a device can access another's memory");
     return possible ? poolSuccess
                     : sp_fail(poolErrorInvalidDevice,
                               "device %d can't access memory of device %d (cuDeviceCanAccessPeer)",
@@ -180,9 +177,9 @@ poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDes
     if (change.count == 0)
         return poolSuccess;
     sp_pool_begin_mapping(pool);
-    CUresult error = change_locked(pool, &change);
+    struct sp_outcome outcome = change_locked(pool, &change);
     sp_pool_end_mapping(pool);
-    return error == CUDA_SUCCESS ? poolSuccess : sp_fail_driver(error, "setting the access");
+    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "setting the access");
 }
 
 poolError_t sp_access_read(const struct sp_pool *pool, const struct poolMemLocation *location,

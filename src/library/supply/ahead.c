@@ -14,42 +14,44 @@ static bool has_block(struct sp_pool *pool, uint64_t bytes) {
     return has;
 }
 
-// Maps what the free memory lacks, wherever it lies.
-static CUresult fill_up(struct sp_pool *pool, uint64_t bytes) {
+// Maps what the free memory lacks, wherever it lies. With no free memory, what a block of all the
+// bytes has `lacked` is lacking still.
+static struct sp_outcome fill_up(struct sp_pool *pool, uint64_t bytes, struct sp_outcome lacked) {
     struct sp_block *block;
     sp_lock_acquire(&pool->lock);
     uint64_t has = pool->regions[SP_REGION_LARGE].ready.bytes;
     sp_lock_release(&pool->lock);
     if (has == 0)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return lacked;
     if (has >= bytes)
-        return CUDA_SUCCESS;
-    CUresult error = sp_grow_aside(pool, bytes - has, &block);
-    if (error != CUDA_SUCCESS)
-        return error;
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_grow_aside(pool, bytes - has, &block);
+    if (!sp_is_done(outcome))
+        return outcome;
     sp_lock_acquire(&pool->lock);
     sp_grow_count(pool, block, block->size);
     sp_settle_insert(pool, block);
     sp_lock_release(&pool->lock);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult prime_mapping(struct sp_pool *pool, uint64_t bytes) {
-    CUresult error = has_block(pool, bytes) ? CUDA_SUCCESS : sp_grow_ahead(pool, bytes);
-    if (error == CUDA_ERROR_OUT_OF_MEMORY)
-        error = fill_up(pool, bytes);
-    if (error != CUDA_SUCCESS)
-        return error;
+static struct sp_outcome prime_mapping(struct sp_pool *pool, uint64_t bytes) {
+    struct sp_outcome outcome =
+        has_block(pool, bytes) ? sp_outcome_done() : sp_grow_ahead(pool, bytes);
+    if (sp_lacks_memory(outcome))
+        outcome = fill_up(pool, bytes, outcome);
+    if (!sp_is_done(outcome))
+        return outcome;
     sp_lock_acquire(&pool->lock);
     sp_keep_primed(pool, bytes);
     sp_lock_release(&pool->lock);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-CUresult sp_ahead_map(struct sp_pool *pool, uint64_t bytes) {
+struct sp_outcome sp_ahead_map(struct sp_pool *pool, uint64_t bytes) {
     sp_collect_all(pool);
     sp_pool_begin_mapping(pool);
-    CUresult error = prime_mapping(pool, bytes);
+    struct sp_outcome outcome = prime_mapping(pool, bytes);
     sp_pool_end_mapping(pool);
-    return error;
+    return outcome;
 }

@@ -11,8 +11,8 @@
 #include "region/pool.h"
 
 // Maps what is missing to `bytes` of free memory, a multiple of the granule, and has synchronises
-// leave it. CUDA_ERROR_OUT_OF_MEMORY, and nothing changed, when the device, the host, the address
-// space or the pool's limit has no more. Takes the map lock.
-CUresult sp_ahead_map(struct sp_pool *pool, uint64_t bytes);
+// leave it. Memory is lacking, and nothing changed, when the device, the host, the address space
+// or the pool's limit has no more. Takes the map lock.
+struct sp_outcome sp_ahead_map(struct sp_pool *pool, uint64_t bytes);
 
 #endif

@@ -38,41 +38,42 @@ static void close_stitch(struct sp_stitch *stitch) {
     free(stitch);
 }
 
-CUresult sp_bury_view(struct sp_pool *pool, struct sp_stitch *stitch) {
-    CUresult error = stitch->alias ? sp_alias_unmap_all(stitch->alias) : CUDA_SUCCESS;
-    if (error == CUDA_SUCCESS) {
+struct sp_outcome sp_bury_view(struct sp_pool *pool, struct sp_stitch *stitch) {
+    struct sp_outcome outcome =
+        stitch->alias ? sp_alias_unmap_all(stitch->alias) : sp_outcome_done();
+    if (sp_is_done(outcome)) {
         close_stitch(stitch);
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     }
     sp_lock_acquire(&pool->lock);
     sp_loan_add_zombie(pool, stitch);
     sp_lock_release(&pool->lock);
-    return error;
+    return outcome;
 }
 
-CUresult sp_bury_one(struct sp_pool *pool, bool *buried) {
+struct sp_outcome sp_bury_one(struct sp_pool *pool, bool *buried) {
     struct sp_stitch *stitch = next_to_bury(pool);
-    CUresult error = stitch ? sp_bury_view(pool, stitch) : CUDA_SUCCESS;
-    *buried = stitch && error == CUDA_SUCCESS;
+    struct sp_outcome outcome = stitch ? sp_bury_view(pool, stitch) : sp_outcome_done();
+    *buried = stitch && sp_is_done(outcome);
     if (*buried)
         sp_pool_count(pool, SP_STATISTIC_ZombiesBuried);
-    return error;
+    return outcome;
 }
 
-CUresult sp_bury_all(struct sp_pool *pool, size_t *buried) {
-    CUresult error = CUDA_SUCCESS;
+struct sp_outcome sp_bury_all(struct sp_pool *pool, size_t *buried) {
+    struct sp_outcome outcome = sp_outcome_done();
     bool more = sp_pool_has_zombies(pool);
     *buried = 0;
     if (!more)
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     sp_end_gone_contexts(NULL);
     sp_pool_begin_mapping(pool);
     while (more) {
-        error = sp_bury_one(pool, &more);
+        outcome = sp_bury_one(pool, &more);
         *buried += more;
     }
     sp_pool_end_mapping(pool);
-    return error;
+    return outcome;
 }
 
 static void close_list(struct sp_list *list) {

@@ -10,14 +10,14 @@
 
 // Buries the zombies whose work has completed, and counts them. Returns the first error. Takes the
 // map lock.
-CUresult sp_bury_all(struct sp_pool *pool, size_t *buried);
+struct sp_outcome sp_bury_all(struct sp_pool *pool, size_t *buried);
 
 // Buries one zombie whose work has completed, if there is one. The map lock is held.
-CUresult sp_bury_one(struct sp_pool *pool, bool *buried);
+struct sp_outcome sp_bury_one(struct sp_pool *pool, bool *buried);
 
 // Unmaps and closes a view that is in no list and that no work uses. It becomes a zombie where the
 // driver doesn't unmap it. The map lock is held.
-CUresult sp_bury_view(struct sp_pool *pool, struct sp_stitch *stitch);
+struct sp_outcome sp_bury_view(struct sp_pool *pool, struct sp_stitch *stitch);
 
 // Unmaps and closes all stitched views of a pool that ends: none of its memory is left.
 void sp_bury_at_end(struct sp_pool *pool);

@@ -39,25 +39,26 @@ static void keep_mapped(struct sp_pool *pool, struct sp_plan *plan, uint64_t map
     sp_lock_release(&pool->lock);
 }
 
-static CUresult map_amount(struct sp_pool *pool, struct sp_plan *plan, uint64_t *mapped) {
+static struct sp_outcome map_amount(struct sp_pool *pool, struct sp_plan *plan, uint64_t *mapped) {
     struct sp_view *view = &sp_segment_of(plan->hole)->view;
     uint64_t extent =
         sp_growth_extent(pool, sp_segment_of(plan->hole)->kind, plan->amount, plan->ahead);
     uint64_t begin = sp_time_now();
-    CUresult error = sp_view_map_pieces(view, plan->hole->address, plan->amount, extent, mapped);
+    struct sp_outcome outcome =
+        sp_view_map_pieces(view, plan->hole->address, plan->amount, extent, mapped);
     sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
-    return error;
+    return outcome;
 }
 
 // Maps the amount, or only what is needed if the device hasn't got more.
-static CUresult map(struct sp_pool *pool, struct sp_plan *plan) {
+static struct sp_outcome map(struct sp_pool *pool, struct sp_plan *plan) {
     uint64_t mapped = 0;
-    CUresult error = map_amount(pool, plan, &mapped);
-    if (error == CUDA_ERROR_OUT_OF_MEMORY && mapped == 0 && sp_plan_reduce(pool, plan))
-        error = map_amount(pool, plan, &mapped);
-    if (error != CUDA_SUCCESS && mapped > 0)
+    struct sp_outcome outcome = map_amount(pool, plan, &mapped);
+    if (mapped == 0 && sp_lacks_memory(outcome) && sp_plan_reduce(pool, plan))
+        outcome = map_amount(pool, plan, &mapped);
+    if (!sp_is_done(outcome) && mapped > 0)
         keep_mapped(pool, plan, mapped);
-    return error;
+    return outcome;
 }
 
 static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_plan *plan) {
@@ -76,71 +77,71 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_pla
 }
 
 // Plans and maps; what is left is to publish.
-static CUresult map_for(const struct sp_request *request, struct sp_plan *plan) {
+static struct sp_outcome map_for(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
-    CUresult error = sp_plan_make(request, plan);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome = sp_plan_make(request, plan);
+    if (!sp_is_done(outcome))
+        return outcome;
     struct sp_segment *segment = sp_segment_of(plan->hole);
-    error = map(pool, plan);
-    if (error != CUDA_SUCCESS)
+    outcome = map(pool, plan);
+    if (!sp_is_done(outcome))
         sp_plan_undo(pool, plan, segment);
-    return error;
+    return outcome;
 }
 
-static CUresult grow_mapping(struct sp_request *request, struct sp_block **block) {
+static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     struct sp_plan plan;
     *block = sp_take(request); // another thread may have grown while this one waited
     if (*block)
-        return CUDA_SUCCESS;
-    CUresult error = map_for(request, &plan);
-    if (error != CUDA_SUCCESS)
-        return error;
+        return sp_outcome_done();
+    struct sp_outcome outcome = map_for(request, &plan);
+    if (!sp_is_done(outcome))
+        return outcome;
     sp_lock_acquire(&pool->lock);
     *block = publish_locked(pool, &plan);
     sp_lock_release(&pool->lock);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-CUresult sp_grow(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_grow(struct sp_request *request, struct sp_block **block) {
     sp_pool_begin_mapping(request->pool);
-    CUresult error = grow_mapping(request, block);
+    struct sp_outcome outcome = grow_mapping(request, block);
     sp_pool_end_mapping(request->pool);
-    return error;
+    return outcome;
 }
 
 // --------------------------------------------------------------------------- growing ahead of need
 
-CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
+struct sp_outcome sp_grow_ahead(struct sp_pool *pool, uint64_t bytes) {
     struct sp_request nobodys = {
         .pool = pool, .kind = SP_REGION_LARGE, .size = bytes, .reach = SP_RULE_COMPLETE};
     struct sp_plan plan;
-    CUresult error = map_for(&nobodys, &plan);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome = map_for(&nobodys, &plan);
+    if (!sp_is_done(outcome))
+        return outcome;
     sp_lock_acquire(&pool->lock);
     sp_settle_insert(pool, publish_locked(pool, &plan));
     sp_lock_release(&pool->lock);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // ---------------------------------------------------------------------- memory for a stitched view
 
-CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block) {
+struct sp_outcome sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block) {
     struct sp_plan plan;
     uint64_t amount = sp_round_up(bytes, pool->device->vmm.granule);
     if (amount > pool->limit - sp_load_relaxed(&pool->reserved))
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult error = sp_plan_make_aside(pool, amount, &plan);
-    if (error != CUDA_SUCCESS)
-        return error;
+        return sp_outcome_of(SP_BEYOND_LIMIT);
+    struct sp_outcome outcome = sp_plan_make_aside(pool, amount, &plan);
+    if (!sp_is_done(outcome))
+        return outcome;
     struct sp_segment *segment = sp_segment_of(plan.hole);
-    error = map(pool, &plan);
-    if (error != CUDA_SUCCESS)
+    outcome = map(pool, &plan);
+    if (!sp_is_done(outcome))
         sp_plan_undo(pool, &plan, segment);
     *block = plan.hole;
-    return error;
+    return outcome;
 }
 
 void sp_grow_count(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes) {

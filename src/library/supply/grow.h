@@ -9,17 +9,17 @@
 #include "region/request.h"
 
 // Takes memory by mapping new one, next to free memory where that saves some.
-// CUDA_ERROR_OUT_OF_MEMORY when the device, the host, the address space or the pool's limit has no
-// more; then nothing has changed.
-CUresult sp_grow(struct sp_request *request, struct sp_block **block);
+// Memory is lacking (sp_lacks_memory) when the device, the host, the address space or the pool's
+// limit has no more; then nothing has changed.
+struct sp_outcome sp_grow(struct sp_request *request, struct sp_block **block);
 
 // For a caller who holds the map lock. Maps what is missing to a free block of `bytes` in one
 // piece, a multiple of the granule, next to ready memory where that saves some. Errors as above.
-CUresult sp_grow_ahead(struct sp_pool *pool, uint64_t bytes);
+struct sp_outcome sp_grow_ahead(struct sp_pool *pool, uint64_t bytes);
 
 // For a caller who holds the map lock. Maps `bytes` (rounded up to the granule) more as one large
 // block that is BUSY, and neither counted nor published yet.
-CUresult sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block);
+struct sp_outcome sp_grow_aside(struct sp_pool *pool, uint64_t bytes, struct sp_block **block);
 
 // Counts `bytes` of such a block as reserved. The pool's lock is held.
 void sp_grow_count(struct sp_pool *pool, const struct sp_block *block, uint64_t bytes);

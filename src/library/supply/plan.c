@@ -141,59 +141,60 @@ void sp_plan_undo(struct sp_pool *pool, const struct sp_plan *plan, struct sp_se
     sp_segment_tidy(segment);
 }
 
-// Makes a plan and sets its blocks aside. CUDA_ERROR_NOT_FOUND when no hole is large enough, and
-// CUDA_ERROR_NOT_READY when a segment must be extended first, the one that the plan is behind.
-static CUresult prepare_locked(const struct sp_request *request, struct sp_plan *plan) {
+// Makes a plan and sets its blocks aside. SP_NO_HOLE when none is large enough, and SP_TOO_SHORT
+// when a segment must be extended first, the one that the plan is behind.
+static struct sp_outcome prepare_locked(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
     *plan = plan_for(request);
     if (plan->need == UINT64_MAX)
-        return CUDA_ERROR_NOT_FOUND;
+        return sp_outcome_of(SP_NO_HOLE);
     plan->amount = sp_growth_amount(pool, request->kind, plan->need);
     if (plan->amount < plan->need)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return sp_outcome_of(SP_BEYOND_LIMIT);
     plan->behind = to_extend(request, plan);
     if (plan->behind)
-        return CUDA_ERROR_NOT_READY;
+        return sp_outcome_of(SP_TOO_SHORT);
     if (plan->amount > plan->hole->size)
         plan->amount = plan->hole->size;
     sp_tier_remove(plan->hole);
     if (plan->front)
         sp_tier_remove(plan->front);
     if (cut_locked(pool, plan, request->size))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     undo_locked(pool, plan);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    return sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
-static CUresult prepare_once(const struct sp_request *request, struct sp_plan *plan) {
+static struct sp_outcome prepare_once(const struct sp_request *request, struct sp_plan *plan) {
     sp_lock_acquire(&request->pool->lock);
-    CUresult error = prepare_locked(request, plan);
+    struct sp_outcome outcome = prepare_locked(request, plan);
     sp_lock_release(&request->pool->lock);
-    return error;
+    return outcome;
 }
 
 // A segment that can't be extended isn't asked again, so this ends.
-static CUresult prepare(const struct sp_request *request, struct sp_plan *plan) {
-    CUresult error = prepare_once(request, plan);
-    while (error == CUDA_ERROR_NOT_READY) {
-        error = sp_segment_extend(plan->behind, plan->amount);
-        if (error == CUDA_SUCCESS)
-            error = prepare_once(request, plan);
+static struct sp_outcome prepare(const struct sp_request *request, struct sp_plan *plan) {
+    struct sp_outcome outcome = prepare_once(request, plan);
+    while (outcome.cause == SP_TOO_SHORT) {
+        outcome = sp_segment_extend(plan->behind, plan->amount);
+        if (sp_is_done(outcome))
+            outcome = prepare_once(request, plan);
     }
-    return error;
+    return outcome;
 }
 
-static CUresult prepare_in_new_segment(const struct sp_request *request, struct sp_plan *plan) {
+static struct sp_outcome prepare_in_new_segment(const struct sp_request *request,
+                                                struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
     uint64_t bytes = sp_round_up(request->size, granule_of(pool));
     uint64_t amount = sp_growth_amount(pool, request->kind, bytes);
-    CUresult error = sp_segment_add(pool, request->kind, sp_max(amount, bytes));
-    return error == CUDA_SUCCESS ? prepare(request, plan) : error;
+    struct sp_outcome outcome = sp_segment_add(pool, request->kind, sp_max(amount, bytes));
+    return sp_is_done(outcome) ? prepare(request, plan) : outcome;
 }
 
-CUresult sp_plan_make(const struct sp_request *request, struct sp_plan *plan) {
-    CUresult error = prepare(request, plan);
-    return error == CUDA_ERROR_NOT_FOUND ? prepare_in_new_segment(request, plan) : error;
+struct sp_outcome sp_plan_make(const struct sp_request *request, struct sp_plan *plan) {
+    struct sp_outcome outcome = prepare(request, plan);
+    return outcome.cause == SP_NO_HOLE ? prepare_in_new_segment(request, plan) : outcome;
 }
 
 bool sp_plan_reduce(struct sp_pool *pool, struct sp_plan *plan) {
@@ -217,8 +218,9 @@ bool sp_plan_reduce(struct sp_pool *pool, struct sp_plan *plan) {
 // ----------------------------------------------------------------------------- for a stitched view
 
 // Sets a hole of `bytes` aside: the lowest of the smallest that have as much.
-static CUresult set_hole_aside(struct sp_pool *pool, uint64_t bytes, struct sp_plan *plan) {
-    CUresult error = CUDA_ERROR_NOT_FOUND;
+static struct sp_outcome set_hole_aside(struct sp_pool *pool, uint64_t bytes,
+                                        struct sp_plan *plan) {
+    struct sp_outcome outcome = sp_outcome_of(SP_NO_HOLE);
     *plan = (struct sp_plan){.need = bytes, .amount = bytes};
     sp_lock_acquire(&pool->lock);
     const struct sp_tier *holes = &pool->regions[SP_REGION_LARGE].holes;
@@ -230,28 +232,29 @@ static CUresult set_hole_aside(struct sp_pool *pool, uint64_t bytes, struct sp_p
     }
     if (plan->hole) {
         sp_tier_remove(plan->hole);
-        error = cut_locked(pool, plan, bytes) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-        if (error != CUDA_SUCCESS)
+        outcome =
+            cut_locked(pool, plan, bytes) ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
+        if (!sp_is_done(outcome))
             undo_locked(pool, plan);
     }
     sp_lock_release(&pool->lock);
-    return error;
+    return outcome;
 }
 
-CUresult sp_plan_make_aside(struct sp_pool *pool, uint64_t bytes, struct sp_plan *plan) {
-    CUresult error = set_hole_aside(pool, bytes, plan);
+struct sp_outcome sp_plan_make_aside(struct sp_pool *pool, uint64_t bytes, struct sp_plan *plan) {
+    struct sp_outcome outcome = set_hole_aside(pool, bytes, plan);
     sp_lock_acquire(&pool->lock);
     struct sp_segment *segment = sp_segment_to_extend(&pool->regions[SP_REGION_LARGE]);
     sp_lock_release(&pool->lock);
-    if (error == CUDA_ERROR_NOT_FOUND && segment) {
-        error = sp_segment_extend(segment, bytes);
-        if (error == CUDA_SUCCESS)
-            error = set_hole_aside(pool, bytes, plan);
+    if (outcome.cause == SP_NO_HOLE && segment) {
+        outcome = sp_segment_extend(segment, bytes);
+        if (sp_is_done(outcome))
+            outcome = set_hole_aside(pool, bytes, plan);
     }
-    if (error == CUDA_ERROR_NOT_FOUND) {
-        error = sp_segment_add(pool, SP_REGION_LARGE, bytes);
-        if (error == CUDA_SUCCESS)
-            error = set_hole_aside(pool, bytes, plan);
+    if (outcome.cause == SP_NO_HOLE) {
+        outcome = sp_segment_add(pool, SP_REGION_LARGE, bytes);
+        if (sp_is_done(outcome))
+            outcome = set_hole_aside(pool, bytes, plan);
     }
-    return error;
+    return outcome;
 }

@@ -27,13 +27,13 @@ struct sp_plan {
 };
 
 // Makes a plan for the request and sets its blocks aside, in address space that is got for it if
-// need be. CUDA_ERROR_OUT_OF_MEMORY, and nothing changed, when the address space, the host or the
-// pool's limit has no more. With the map lock held, as all here, and the pool's not.
-CUresult sp_plan_make(const struct sp_request *request, struct sp_plan *plan);
+// need be. Memory is lacking, and nothing changed, when the address space, the host or the pool's
+// limit has no more. With the map lock held, as all here, and the pool's not.
+struct sp_outcome sp_plan_make(const struct sp_request *request, struct sp_plan *plan);
 
 // Makes a plan for `bytes` of large memory in a hole that has as much, with no block in front of
 // it. Errors as above.
-CUresult sp_plan_make_aside(struct sp_pool *pool, uint64_t bytes, struct sp_plan *plan);
+struct sp_outcome sp_plan_make_aside(struct sp_pool *pool, uint64_t bytes, struct sp_plan *plan);
 
 // Gives back what is to be mapped beyond the need. False when all of it is needed, or without host
 // memory.

@@ -147,19 +147,19 @@ static void give_fresh_back(struct sp_pool *pool, struct plan *plan) {
     sp_grow_back(pool, plan->fresh);
 }
 
-static CUresult add_fresh(struct sp_pool *pool, struct plan *plan) {
+static struct sp_outcome add_fresh(struct sp_pool *pool, struct plan *plan) {
     if (plan->pieces.missing == 0)
-        return CUDA_SUCCESS;
-    CUresult error = sp_grow_aside(pool, plan->pieces.missing, &plan->fresh);
-    if (error != CUDA_SUCCESS) {
+        return sp_outcome_done();
+    struct sp_outcome outcome = sp_grow_aside(pool, plan->pieces.missing, &plan->fresh);
+    if (!sp_is_done(outcome)) {
         plan->fresh = NULL;
-        return error;
+        return outcome;
     }
     plan->fresh_size = plan->fresh->size;
     sp_lock_acquire(&pool->lock);
     bool cut = cut_fresh_locked(plan, plan->fresh, plan->pieces.missing);
     sp_lock_release(&pool->lock);
-    return cut ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return cut ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
 // ---------------------------------------------------------------------------------------- the view
@@ -176,38 +176,38 @@ static void describe_runs(struct sp_stitch *stitch, const struct plan *plan) {
 }
 
 // Makes a view over the extents, in which all is vacant.
-static CUresult make_stitch(struct sp_pool *pool, const struct plan *plan,
-                            struct sp_stitch **made) {
+static struct sp_outcome make_stitch(struct sp_pool *pool, const struct plan *plan,
+                                     struct sp_stitch **made) {
     struct sp_stitch *stitch =
         calloc(1, sizeof *stitch + plan->extent_count * sizeof stitch->runs[0]);
     if (!stitch)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
     stitch->segment.pool = pool;
     stitch->segment.kind = SP_STITCHED;
     stitch->count = plan->extent_count;
     sp_list_init(&stitch->by_use);
-    CUresult error = sp_alias_open(&stitch->alias, stitch, &pool->device->space, &pool->access,
-                                   plan->extents, plan->extent_count);
+    struct sp_outcome outcome = sp_alias_open(&stitch->alias, stitch, &pool->device->space,
+                                              &pool->access, plan->extents, plan->extent_count);
     *made = stitch;
-    if (error != CUDA_SUCCESS)
-        return error;
+    if (!sp_is_done(outcome))
+        return outcome;
     describe_runs(stitch, plan);
     if (!sp_chain_open(&stitch->segment.chain, stitch->alias->address, stitch->alias->size))
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
     sp_block_set_state(stitch->segment.chain.first, SP_BLOCK_VACANT);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult make_stitch_counted(struct sp_pool *pool, const struct plan *plan,
-                                    struct sp_stitch **made) {
+static struct sp_outcome make_stitch_counted(struct sp_pool *pool, const struct plan *plan,
+                                             struct sp_stitch **made) {
     uint64_t begin = sp_time_now();
-    CUresult error = make_stitch(pool, plan, made);
+    struct sp_outcome outcome = make_stitch(pool, plan, made);
     sp_pool_add(pool, SP_STATISTIC_RemapTime, sp_time_now() - begin);
-    if (error != CUDA_SUCCESS)
-        return error;
+    if (!sp_is_done(outcome))
+        return outcome;
     sp_pool_add(pool, SP_STATISTIC_RemappedExtents, plan->extent_count);
     sp_pool_add(pool, SP_STATISTIC_RemappedBytes, (*made)->alias->size);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // Counts the new memory. The surplus of its last extent is free memory.
@@ -235,13 +235,13 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
     return block;
 }
 
-static CUresult publish(const struct sp_request *request, const struct plan *plan,
-                        struct sp_stitch *stitch, struct sp_block **block) {
+static struct sp_outcome publish(const struct sp_request *request, const struct plan *plan,
+                                 struct sp_stitch *stitch, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     sp_lock_acquire(&pool->lock);
     *block = publish_locked(pool, request, plan, stitch);
     sp_lock_release(&pool->lock);
-    return *block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return *block ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
 static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stitch) {
@@ -253,27 +253,27 @@ static void undo(struct sp_pool *pool, struct plan *plan, struct sp_stitch *stit
     give_fresh_back(pool, plan);
 }
 
-static CUresult stitch_mapping(const struct sp_request *request, struct plan *plan,
-                               struct sp_block **block) {
+static struct sp_outcome stitch_mapping(const struct sp_request *request, struct plan *plan,
+                                        struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     struct sp_stitch *stitch = NULL;
-    CUresult error = add_fresh(pool, plan);
-    if (error == CUDA_SUCCESS)
-        error = make_stitch_counted(pool, plan, &stitch);
-    if (error == CUDA_SUCCESS)
-        error = publish(request, plan, stitch, block);
-    if (error != CUDA_SUCCESS)
+    struct sp_outcome outcome = add_fresh(pool, plan);
+    if (sp_is_done(outcome))
+        outcome = make_stitch_counted(pool, plan, &stitch);
+    if (sp_is_done(outcome))
+        outcome = publish(request, plan, stitch, block);
+    if (!sp_is_done(outcome))
         undo(pool, plan, stitch);
-    return error;
+    return outcome;
 }
 
-static CUresult remap_mapping(struct sp_request *request, uint64_t time_max,
-                              struct sp_block **block) {
+static struct sp_outcome remap_mapping(struct sp_request *request, uint64_t time_max,
+                                       struct sp_block **block) {
     struct plan plan = {.extents_max = time_max / SP_REMAP_TIME_EACH};
-    CUresult error =
-        prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : CUDA_SUCCESS;
+    struct sp_outcome outcome =
+        prepare(request, &plan, block) ? stitch_mapping(request, &plan, block) : sp_outcome_done();
     free_plan(&plan);
-    return error;
+    return outcome;
 }
 
 static struct sp_block *take_kept(const struct sp_request *request) {
@@ -285,17 +285,17 @@ static struct sp_block *take_kept(const struct sp_request *request) {
     return block;
 }
 
-CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block) {
+struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block) {
     *block = take_kept(request);
     if (*block) {
         sp_pool_count(request->pool, SP_STATISTIC_KeptViewsUsed);
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     }
     sp_pool_begin_mapping(request->pool);
-    CUresult error = remap_mapping(request, time_max, block);
+    struct sp_outcome outcome = remap_mapping(request, time_max, block);
     sp_pool_end_mapping(request->pool);
     sp_later_bury(request->pool); // those that can be buried by now
-    return error;
+    return outcome;
 }
 
 // ------------------------------------------------------------------------------------ behind waits
@@ -325,33 +325,34 @@ static bool prepare_pending(const struct sp_request *request, struct plan *plan)
 }
 
 // Waits for all pieces together, so that each stream is waited for once.
-static CUresult wait_for_pieces(struct sp_request *request, const struct plan *plan) {
+static struct sp_outcome wait_for_pieces(struct sp_request *request, const struct plan *plan) {
     struct sp_fence_set all = {0};
-    CUresult error = CUDA_SUCCESS;
-    for (size_t i = 0; i < plan->extent_count && error == CUDA_SUCCESS; i++)
-        error = sp_fence_set_join(&all, &plan->blocks[i]->fences) ? CUDA_SUCCESS
-                                                                  : CUDA_ERROR_OUT_OF_MEMORY;
-    if (error == CUDA_SUCCESS)
-        error = sp_request_wait_for(request, &all);
+    struct sp_outcome outcome = sp_outcome_done();
+    for (size_t i = 0; i < plan->extent_count && sp_is_done(outcome); i++)
+        outcome = sp_fence_set_join(&all, &plan->blocks[i]->fences)
+                      ? sp_outcome_done()
+                      : sp_outcome_of(SP_NO_HOST_MEMORY);
+    if (sp_is_done(outcome))
+        outcome = sp_request_wait_for(request, &all);
     sp_fence_set_clear(&all);
-    return error;
+    return outcome;
 }
 
 // A wait can block, so the map lock is given back for it: what is set aside stays so, and its
 // extents with it.
-CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
+struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_block **block) {
     struct plan plan = {.extents_max = UINT64_MAX};
-    CUresult error = CUDA_SUCCESS;
+    struct sp_outcome outcome = sp_outcome_done();
     if (may_remap(request) && prepare_pending(request, &plan)) {
-        error = wait_for_pieces(request, &plan);
+        outcome = wait_for_pieces(request, &plan);
         sp_pool_begin_mapping(request->pool);
-        if (error == CUDA_SUCCESS)
-            error = stitch_mapping(request, &plan, block);
+        if (sp_is_done(outcome))
+            outcome = stitch_mapping(request, &plan, block);
         else
             undo(request->pool, &plan, NULL);
         sp_pool_end_mapping(request->pool);
     }
     free_plan(&plan);
     sp_later_bury(request->pool); // of views that are not kept for this one
-    return error == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : error;
+    return sp_lacks_memory(outcome) ? sp_outcome_done() : outcome;
 }

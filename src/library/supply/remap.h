@@ -13,11 +13,11 @@
 // Takes memory out of a kept view, or by mapping free memory that lies in pieces once more, side by
 // side. Sets null when there is not enough of it, or when that would count for more than `time_max`
 // nanoseconds.
-CUresult sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block);
+struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct sp_block **block);
 
 // Makes the stream wait for memory in pieces that would be within reach then, and maps it side by
 // side, whatever that costs. Sets null where the pool's policy lets no memory be remapped.
-// CUDA_ERROR_NOT_FOUND when an event that it needs is there no more.
-CUresult sp_remap_behind_waits(struct sp_request *request, struct sp_block **block);
+// SP_NO_EVENT when an event that it needs is there no more.
+struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_block **block);
 
 #endif

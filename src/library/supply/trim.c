@@ -19,23 +19,23 @@
 // --------------------------------------------------------------------------------------- releasing
 
 // Nothing of the extent is pending, so neither is anything that went through a stitched view of it.
-static CUresult unmap(struct sp_segment *segment, struct sp_extent *extent) {
+static struct sp_outcome unmap(struct sp_segment *segment, struct sp_extent *extent) {
     SP_LIST_FOR_EACH_SAFE(link, &extent->aliases) {
         struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
-        CUresult error = sp_alias_unmap(entry);
-        if (error != CUDA_SUCCESS)
-            return error;
+        struct sp_outcome outcome = sp_alias_unmap(entry);
+        if (!sp_is_done(outcome))
+            return outcome;
     }
     return sp_view_unmap(&segment->view, extent);
 }
 
-static CUresult release(struct sp_pool *pool, const struct sp_victim *victim) {
+static struct sp_outcome release(struct sp_pool *pool, const struct sp_victim *victim) {
     struct sp_segment *segment = sp_segment_of(victim->block);
     uint64_t size = victim->extent->size;
-    CUresult error = unmap(segment, victim->extent);
+    struct sp_outcome outcome = unmap(segment, victim->extent);
     sp_lock_acquire(&pool->lock);
     pool->keep.leaving -= size;
-    if (error == CUDA_SUCCESS) {
+    if (sp_is_done(outcome)) {
         pool->regions[segment->kind].mapped -= size;
         sp_figures_reserved_subtract(pool, size);
         sp_tier_insert(&pool->regions[segment->kind].holes, victim->block);
@@ -44,12 +44,13 @@ static CUresult release(struct sp_pool *pool, const struct sp_victim *victim) {
     }
     sp_lock_release(&pool->lock);
     sp_segment_tidy(segment);
-    return error;
+    return outcome;
 }
 
 // Releases an extent and maps its first `kept` bytes anew. A driver that refuses this leaves the
 // pool with less than it might have kept.
-static CUresult release_but(struct sp_pool *pool, const struct sp_victim *victim, uint64_t kept) {
+static struct sp_outcome release_but(struct sp_pool *pool, const struct sp_victim *victim,
+                                     uint64_t kept) {
     struct sp_segment *segment = sp_segment_of(victim->block);
     struct sp_block *front = victim->block;
     sp_lock_acquire(&pool->lock);
@@ -58,9 +59,9 @@ static CUresult release_but(struct sp_pool *pool, const struct sp_victim *victim
     if (!rest)
         return release(pool, victim);
     uint64_t size = victim->extent->size;
-    CUresult error = unmap(segment, victim->extent);
-    bool unmapped = error == CUDA_SUCCESS;
-    bool mapped = !unmapped || sp_view_map(&segment->view, front->address, kept) == CUDA_SUCCESS;
+    struct sp_outcome outcome = unmap(segment, victim->extent);
+    bool unmapped = sp_is_done(outcome);
+    bool mapped = !unmapped || sp_is_done(sp_view_map(&segment->view, front->address, kept));
     sp_lock_acquire(&pool->lock);
     pool->keep.leaving -= size;
     if (unmapped) {
@@ -74,18 +75,18 @@ static CUresult release_but(struct sp_pool *pool, const struct sp_victim *victim
         unmapped ? &pool->regions[segment->kind].holes : &pool->regions[segment->kind].ready, rest);
     sp_lock_release(&pool->lock);
     sp_segment_tidy(segment);
-    return error;
+    return outcome;
 }
 
 // Works all of it off, whatever fails, and returns the first error.
-static CUresult work_off(struct sp_pool *pool, const struct sp_victims *victims) {
-    CUresult first = CUDA_SUCCESS;
+static struct sp_outcome work_off(struct sp_pool *pool, const struct sp_victims *victims) {
+    struct sp_outcome first = sp_outcome_done();
     for (size_t i = 0; i < victims->count; i++) {
         const struct sp_victim *victim = &victims->list[i];
-        CUresult error = victim->extent == victims->partial
-                             ? release_but(pool, victim, victims->map_back)
-                             : release(pool, victim);
-        first = first == CUDA_SUCCESS ? error : first;
+        struct sp_outcome outcome = victim->extent == victims->partial
+                                        ? release_but(pool, victim, victims->map_back)
+                                        : release(pool, victim);
+        first = sp_outcome_first(first, outcome);
     }
     return first;
 }
@@ -93,7 +94,7 @@ static CUresult work_off(struct sp_pool *pool, const struct sp_victims *victims)
 typedef void choice(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
 
 // Trims to `keep`, or, where that is null, to what a synchronise leaves. The map lock is held.
-static CUresult trim_mapping(struct sp_pool *pool, const size_t *keep, choice *choose) {
+static struct sp_outcome trim_mapping(struct sp_pool *pool, const size_t *keep, choice *choose) {
     struct sp_victims victims = {0};
     sp_lock_acquire(&pool->lock);
     sp_settle_all(pool);
@@ -102,9 +103,9 @@ static CUresult trim_mapping(struct sp_pool *pool, const size_t *keep, choice *c
     if (reserved > kept)
         choose(pool, reserved - kept, &victims);
     sp_lock_release(&pool->lock);
-    CUresult error = work_off(pool, &victims);
+    struct sp_outcome outcome = work_off(pool, &victims);
     free(victims.list);
-    return error;
+    return outcome;
 }
 
 // An extent is at least a granule, so a pool with less unused than that has none to release.
@@ -123,27 +124,27 @@ static void make_ready(struct sp_pool *pool) {
 }
 
 // Trims with the map lock taken. `keep` is as in trim_mapping().
-static CUresult release_down_to(struct sp_pool *pool, const size_t *keep) {
+static struct sp_outcome release_down_to(struct sp_pool *pool, const size_t *keep) {
     sp_pool_begin_mapping(pool);
-    CUresult error = trim_mapping(pool, keep, sp_victims_choose_all);
+    struct sp_outcome outcome = trim_mapping(pool, keep, sp_victims_choose_all);
     sp_pool_end_mapping(pool);
     sp_later_bury(pool); // views that have no memory any more
-    return error;
+    return outcome;
 }
 
-CUresult sp_trim_to(struct sp_pool *pool, size_t keep) {
+struct sp_outcome sp_trim_to(struct sp_pool *pool, size_t keep) {
     size_t rounded, buried;
-    CUresult first = sp_bury_all(pool, &buried);
-    CUresult error = CUDA_SUCCESS;
+    struct sp_outcome first = sp_bury_all(pool, &buried);
+    struct sp_outcome outcome = sp_outcome_done();
     if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
         has_more_than(pool, rounded) && may_release(pool)) {
         make_ready(pool);
-        error = release_down_to(pool, &rounded);
+        outcome = release_down_to(pool, &rounded);
     }
-    return first == CUDA_SUCCESS ? error : first;
+    return sp_is_done(first) ? outcome : first;
 }
 
-CUresult sp_trim_for_program(struct sp_pool *pool, size_t keep) {
+struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep) {
     sp_lock_acquire(&pool->lock);
     sp_keep_no_more_than(pool, keep);
     sp_lock_release(&pool->lock);
@@ -185,13 +186,13 @@ void sp_trim_at_synchronize(struct sp_pool *pool) {
     release_down_to(pool, NULL);
 }
 
-CUresult sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released) {
+struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released) {
     if (synchronized && !sp_keep_delays(pool)) // else it was heard at once
         make_ready(pool);
     uint64_t before = sp_load_relaxed(&pool->reserved);
-    CUresult error = trim_mapping(pool, NULL, sp_victims_choose_one);
+    struct sp_outcome outcome = trim_mapping(pool, NULL, sp_victims_choose_one);
     *released = before - sp_load_relaxed(&pool->reserved);
-    return error;
+    return outcome;
 }
 
 size_t sp_trim_releasable(struct sp_pool *pool) {
@@ -210,5 +211,5 @@ bool sp_trim_make_room(struct sp_pool *pool, size_t bytes) {
     size_t reserved = sp_load_relaxed(&pool->reserved);
     if (sp_trim_releasable(pool) < bytes)
         return false;
-    return sp_trim_to(pool, sp_excess(reserved, bytes)) == CUDA_SUCCESS;
+    return sp_is_done(sp_trim_to(pool, sp_excess(reserved, bytes)));
 }

@@ -11,18 +11,18 @@
 
 // Releases whole free extents until at most `keep` bytes (rounded up to the granule) are reserved,
 // and buries zombies.
-CUresult sp_trim_to(struct sp_pool *pool, size_t keep);
+struct sp_outcome sp_trim_to(struct sp_pool *pool, size_t keep);
 
 // Does what follows from a synchronise: trims the pool to the release threshold if it holds more,
 // and buries zombies; or leaves that to the worker.
 void sp_trim_at_synchronize(struct sp_pool *pool);
 
 // Trims the pool for the program, which then needs no more than `keep` of what it had primed.
-CUresult sp_trim_for_program(struct sp_pool *pool, size_t keep);
+struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep);
 
 // Releases one extent of what a trim to the threshold would release now, and tells how many bytes
 // that was, 0 for none. The pool was `synchronized` since the last time. The map lock is held.
-CUresult sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released);
+struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released);
 
 // Releases whole free extents of `bytes` or more together, if there are as many; else does nothing.
 // True when something was released.

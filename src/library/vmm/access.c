@@ -9,14 +9,14 @@ void sp_access_clear(struct sp_access *access) {
         sp_access_note(access, ordinal, CU_MEM_ACCESS_FLAGS_PROT_NONE);
 }
 
-CUresult sp_access_set(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors,
-                       size_t count) {
-    return sp_native_noted(sp_driver->cuMemSetAccess(address, size, descriptors, count),
-                           "cuMemSetAccess");
+struct sp_outcome sp_access_set(CUdeviceptr address, size_t size,
+                                const CUmemAccessDesc *descriptors, size_t count) {
+    return sp_outcome_of_driver(sp_driver->cuMemSetAccess(address, size, descriptors, count),
+                                "cuMemSetAccess");
 }
 
-CUresult sp_access_give(const struct sp_access *access, const struct sp_vmm_device *device,
-                        CUdeviceptr address, size_t size) {
+struct sp_outcome sp_access_give(const struct sp_access *access, const struct sp_vmm_device *device,
+                                 CUdeviceptr address, size_t size) {
     CUmemAccessDesc descriptors[SP_ACCESS_DEVICES + 1];
     size_t count = 0;
     descriptors[count++] = descriptor_of(device->ordinal, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -28,15 +28,17 @@ CUresult sp_access_give(const struct sp_access *access, const struct sp_vmm_devi
     return sp_access_set(address, size, descriptors, count);
 }
 
-CUresult sp_access_is_possible(const struct sp_vmm_device *device, int peer, bool *possible) {
+struct sp_outcome sp_access_is_possible(const struct sp_vmm_device *device, int peer,
+                                        bool *possible) {
     CUdevice own, other;
     int can = 0;
-    CUresult error = sp_native_noted(sp_driver->cuDeviceGet(&own, device->ordinal), "cuDeviceGet");
-    if (error == CUDA_SUCCESS)
-        error = sp_native_noted(sp_driver->cuDeviceGet(&other, peer), "cuDeviceGet");
-    if (error == CUDA_SUCCESS)
-        error = sp_native_noted(sp_driver->cuDeviceCanAccessPeer(&can, other, own),
-                                "cuDeviceCanAccessPeer");
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuDeviceGet(&own, device->ordinal), "cuDeviceGet");
+    if (sp_is_done(outcome))
+        outcome = sp_outcome_of_driver(sp_driver->cuDeviceGet(&other, peer), "cuDeviceGet");
+    if (sp_is_done(outcome))
+        outcome = sp_outcome_of_driver(sp_driver->cuDeviceCanAccessPeer(&can, other, own),
+                                       "cuDeviceCanAccessPeer");
     *possible = can != 0;
-    return error;
+    return outcome;
 }

@@ -32,15 +32,16 @@ void sp_access_clear(struct sp_access *access);
 
 // Gives access to whole extents that were just mapped: to the device, and to the peers (null: there
 // are none). It is one driver call.
-CUresult sp_access_give(const struct sp_access *access, const struct sp_vmm_device *device,
-                        CUdeviceptr address, size_t size);
+struct sp_outcome sp_access_give(const struct sp_access *access, const struct sp_vmm_device *device,
+                                 CUdeviceptr address, size_t size);
 
 // Sets these accesses for one mapping, or several side by side, and leaves all others. It is one
 // driver call.
-CUresult sp_access_set(CUdeviceptr address, size_t size, const CUmemAccessDesc *descriptors,
-                       size_t count);
+struct sp_outcome sp_access_set(CUdeviceptr address, size_t size,
+                                const CUmemAccessDesc *descriptors, size_t count);
 
 // Asks the driver if `peer`, an ordinal, can use memory of the device.
-CUresult sp_access_is_possible(const struct sp_vmm_device *device, int peer, bool *possible);
+struct sp_outcome sp_access_is_possible(const struct sp_vmm_device *device, int peer,
+                                        bool *possible);
 
 #endif

@@ -9,19 +9,20 @@ static size_t size_of_all(struct sp_extent *const *extents, size_t count) {
     return size;
 }
 
-// Makes an alias with its span, in which nothing is mapped yet. Null without host memory or address
-// space.
-static struct sp_alias *new_alias(struct sp_space *space, struct sp_extent *const *extents,
-                                  size_t count) {
+// Makes an alias with its span, in which nothing is mapped yet. Null after a failure.
+static struct sp_outcome new_alias(struct sp_space *space, struct sp_extent *const *extents,
+                                   size_t count, struct sp_alias **made) {
     struct sp_alias *alias = calloc(1, sizeof *alias + count * sizeof alias->entries[0]);
     size_t size = size_of_all(extents, count);
+    *made = NULL;
     if (!alias)
-        return NULL;
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
     alias->space = space;
-    if (sp_space_take(space, SP_SPAN_HIGH, size, size, &alias->address, &alias->size) !=
-        CUDA_SUCCESS) {
+    struct sp_outcome outcome =
+        sp_space_take(space, SP_SPAN_HIGH, size, size, &alias->address, &alias->size);
+    if (!sp_is_done(outcome)) {
         free(alias);
-        return NULL;
+        return outcome;
     }
     CUdeviceptr address = alias->address;
     for (size_t i = 0; i < count; i++) {
@@ -31,64 +32,65 @@ static struct sp_alias *new_alias(struct sp_space *space, struct sp_extent *cons
         address += extents[i]->size;
     }
     alias->count = count;
-    return alias;
+    *made = alias;
+    return sp_outcome_done();
 }
 
-static CUresult map_entry(struct sp_alias_entry *entry, struct sp_extent *extent) {
-    CUresult error = sp_native_noted(
+static struct sp_outcome map_entry(struct sp_alias_entry *entry, struct sp_extent *extent) {
+    struct sp_outcome outcome = sp_outcome_of_driver(
         sp_driver->cuMemMap(entry->address, entry->size, 0, extent->handle, 0), "cuMemMap");
-    if (error != CUDA_SUCCESS)
-        return error;
+    if (!sp_is_done(outcome))
+        return outcome;
     entry->extent = extent;
     entry->alias->mapped++;
     sp_list_push_back(&extent->aliases, &entry->link);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-static CUresult map_all(struct sp_alias *alias, const struct sp_access *access,
-                        struct sp_extent *const *extents) {
+static struct sp_outcome map_all(struct sp_alias *alias, const struct sp_access *access,
+                                 struct sp_extent *const *extents) {
     for (size_t i = 0; i < alias->count; i++) {
-        CUresult error = map_entry(&alias->entries[i], extents[i]);
-        if (error != CUDA_SUCCESS)
-            return error;
+        struct sp_outcome outcome = map_entry(&alias->entries[i], extents[i]);
+        if (!sp_is_done(outcome))
+            return outcome;
     }
     return sp_access_give(access, alias->space->device, alias->address, alias->size);
 }
 
-CUresult sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *space,
-                       const struct sp_access *access, struct sp_extent *const *extents,
-                       size_t count) {
-    struct sp_alias *alias = new_alias(space, extents, count);
-    *opened = alias;
-    if (!alias)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+struct sp_outcome sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *space,
+                                const struct sp_access *access, struct sp_extent *const *extents,
+                                size_t count) {
+    struct sp_outcome outcome = new_alias(space, extents, count, opened);
+    if (!sp_is_done(outcome))
+        return outcome;
+    struct sp_alias *alias = *opened;
     alias->owner = owner;
-    CUresult error = map_all(alias, access, extents);
-    if (error != CUDA_SUCCESS && sp_alias_unmap_all(alias) == CUDA_SUCCESS) {
+    outcome = map_all(alias, access, extents);
+    if (!sp_is_done(outcome) && sp_is_done(sp_alias_unmap_all(alias))) {
         sp_alias_close(alias);
         *opened = NULL;
     }
-    return error;
+    return outcome;
 }
 
-CUresult sp_alias_unmap(struct sp_alias_entry *entry) {
+struct sp_outcome sp_alias_unmap(struct sp_alias_entry *entry) {
     if (!entry->extent)
-        return CUDA_SUCCESS;
-    CUresult error =
-        sp_native_noted(sp_driver->cuMemUnmap(entry->address, entry->size), "cuMemUnmap");
-    if (error != CUDA_SUCCESS)
-        return error;
+        return sp_outcome_done();
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuMemUnmap(entry->address, entry->size), "cuMemUnmap");
+    if (!sp_is_done(outcome))
+        return outcome;
     sp_list_remove(&entry->link);
     entry->extent = NULL;
     entry->alias->mapped--;
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-CUresult sp_alias_unmap_all(struct sp_alias *alias) {
-    CUresult first = CUDA_SUCCESS;
+struct sp_outcome sp_alias_unmap_all(struct sp_alias *alias) {
+    struct sp_outcome first = sp_outcome_done();
     for (size_t i = 0; i < alias->count; i++) {
-        CUresult error = sp_alias_unmap(&alias->entries[i]);
-        first = first == CUDA_SUCCESS ? error : first;
+        struct sp_outcome outcome = sp_alias_unmap(&alias->entries[i]);
+        first = sp_outcome_first(first, outcome);
     }
     return first;
 }

@@ -37,15 +37,15 @@ struct sp_alias {
 // Maps the extents, all or nothing, readable and writable by the space's device, and accessible to
 // the peers (null: there are none). After a failure `opened` is null; but if the driver doesn't let
 // all of it be unmapped again, `opened` has the rest, and its owner.
-CUresult sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *space,
-                       const struct sp_access *access, struct sp_extent *const *extents,
-                       size_t count);
+struct sp_outcome sp_alias_open(struct sp_alias **opened, void *owner, struct sp_space *space,
+                                const struct sp_access *access, struct sp_extent *const *extents,
+                                size_t count);
 
 // Unmaps one entry, if it is mapped.
-CUresult sp_alias_unmap(struct sp_alias_entry *entry);
+struct sp_outcome sp_alias_unmap(struct sp_alias_entry *entry);
 
 // Unmaps all entries that the driver lets be unmapped. Returns the first error.
-CUresult sp_alias_unmap_all(struct sp_alias *alias);
+struct sp_outcome sp_alias_unmap_all(struct sp_alias *alias);
 
 // Gives the span back. Nothing of it may be mapped.
 void sp_alias_close(struct sp_alias *alias);

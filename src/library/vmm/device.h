@@ -14,9 +14,9 @@ struct sp_vmm_device {
     bool rdma;           // other devices can access memory directly
 };
 
-// Asks the driver about a device. CUDA_ERROR_NOT_SUPPORTED when it has no virtual memory
-// management, CUDA_ERROR_INVALID_DEVICE when there is no such device.
-CUresult sp_vmm_device_open(int ordinal, struct sp_vmm_device *device);
+// Asks the driver about a device. SP_NOT_SUPPORTED when it has no virtual memory management,
+// CUDA_ERROR_INVALID_DEVICE of the driver when there is no such device.
+struct sp_outcome sp_vmm_device_open(int ordinal, struct sp_vmm_device *device);
 
 // The properties with which every extent of the device is created.
 CUmemAllocationProp sp_vmm_device_prop(const struct sp_vmm_device *device,

@@ -29,54 +29,51 @@ void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, s
 // ----------------------------------------------------------------------------------------- ranges
 
 // Reserves a range and its part of the page map: both or neither.
-static CUresult reserve(size_t granule, CUdeviceptr *address, size_t size) {
-    CUresult error = sp_driver->cuMemAddressReserve(address, size, granule, 0, 0);
-    if (error != CUDA_SUCCESS)
-        return error;
+static struct sp_outcome reserve(size_t granule, CUdeviceptr *address, size_t size) {
+    struct sp_outcome outcome = sp_outcome_of_driver(
+        sp_driver->cuMemAddressReserve(address, size, granule, 0, 0), "cuMemAddressReserve");
+    if (!sp_is_done(outcome))
+        return outcome;
     if (sp_page_map_add(*address, size))
-        return CUDA_SUCCESS;
+        return sp_outcome_done();
     sp_driver->cuMemAddressFree(*address, size);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    return sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
 // Reserves a range of space->range_size bytes. Where the system refuses, it tries half as many
 // again and again, down to `least`.
-static CUresult reserve_largest(const struct sp_space *space, size_t least, CUdeviceptr *address,
-                                size_t *size) {
+static struct sp_outcome reserve_largest(const struct sp_space *space, size_t least,
+                                         CUdeviceptr *address, size_t *size) {
     size_t granule = space->device->granule;
     *size = sp_max(space->range_size, least);
     for (;;) {
-        CUresult error = reserve(granule, address, *size);
-        if (error == CUDA_SUCCESS)
-            return CUDA_SUCCESS;
-        if (*size == least) {
-            sp_native_error_note(error, "cuMemAddressReserve");
-            return error;
-        }
+        struct sp_outcome outcome = reserve(granule, address, *size);
+        if (sp_is_done(outcome) || *size == least)
+            return outcome;
         *size = sp_max(sp_round_up(*size / 2, granule), least);
     }
 }
 
-static CUresult add_range(struct sp_space *space, size_t least) {
+static struct sp_outcome add_range(struct sp_space *space, size_t least) {
     CUdeviceptr address = 0;
     size_t size = 0;
     struct sp_span *range = malloc(sizeof *range);
     if (!range || !sp_spans_add_spare(&space->free)) {
         free(range);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
     }
-    CUresult error = reserve_largest(space, least, &address, &size);
-    if (error != CUDA_SUCCESS) {
+    struct sp_outcome outcome = reserve_largest(space, least, &address, &size);
+    if (!sp_is_done(outcome)) {
         free(range);
         sp_spans_drop_spare(&space->free);
-        return error;
+        return outcome;
     }
     range->address = range->range = address;
     range->size = size;
     sp_list_push_back(&space->ranges, &range->link);
     sp_spans_insert(&space->free, sp_spans_use_spare(&space->free, address, size, address));
     sp_log_info("device %d: reserved %zu MiB of address space", space->device->ordinal, size >> 20);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 static CUdeviceptr range_of(const struct sp_space *space, CUdeviceptr address) {
@@ -130,33 +127,33 @@ static void cut_out(struct sp_spans *free, struct sp_span *span, size_t offset, 
         sp_spans_insert(free, front);
 }
 
-static CUresult take_locked(struct sp_space *space, enum sp_span_place place, size_t least,
-                            size_t wanted, CUdeviceptr *address, size_t *size) {
+static struct sp_outcome take_locked(struct sp_space *space, enum sp_span_place place, size_t least,
+                                     size_t wanted, CUdeviceptr *address, size_t *size) {
     struct sp_span *span = choose(space, place, least, wanted);
     if (!span) {
-        CUresult error = add_range(space, least);
-        if (error != CUDA_SUCCESS)
-            return error;
+        struct sp_outcome outcome = add_range(space, least);
+        if (!sp_is_done(outcome))
+            return outcome;
         span = choose(space, place, least, wanted);
     }
     *size = sp_min(span->size, wanted);
     size_t offset = offset_in(space, span, place, *size);
     *address = span->address + offset;
     cut_out(&space->free, span, offset, *size);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-CUresult sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
-                       size_t wanted, CUdeviceptr *address, size_t *size) {
-    CUresult error = CUDA_ERROR_OUT_OF_MEMORY;
+struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
+                                size_t wanted, CUdeviceptr *address, size_t *size) {
+    struct sp_outcome outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
     sp_lock_acquire(&space->lock);
     if (sp_spans_add_spare(&space->free)) {
-        error = take_locked(space, place, least, wanted, address, size);
-        if (error != CUDA_SUCCESS)
+        outcome = take_locked(space, place, least, wanted, address, size);
+        if (!sp_is_done(outcome))
             sp_spans_drop_spare(&space->free);
     }
     sp_lock_release(&space->lock);
-    return error;
+    return outcome;
 }
 
 static size_t extend_locked(struct sp_space *space, CUdeviceptr end, size_t least, size_t wanted) {

@@ -43,10 +43,10 @@ enum sp_span_place {
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size);
 
 // Takes a span of at least `least` bytes and at most `wanted`, as the largest free span or a new
-// range gives them. Both are multiples of the granule. CUDA_ERROR_OUT_OF_MEMORY when there is no
-// address space or host memory.
-CUresult sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
-                       size_t wanted, CUdeviceptr *address, size_t *size);
+// range gives them. Both are multiples of the granule. Memory is lacking (sp_lacks_memory) when
+// there is no address space or host memory.
+struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
+                                size_t wanted, CUdeviceptr *address, size_t *size);
 
 // Adds free bytes behind a span to it: at least `least` and at most `wanted`. Returns how many.
 // When fewer are free, returns 0 and changes nothing.

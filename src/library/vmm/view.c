@@ -18,12 +18,13 @@ static int compare_address(const void *address, const struct sp_tree_node *node)
     return sp_compare(*(const CUdeviceptr *)address, extent_of(node)->address);
 }
 
-CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place,
-                      size_t least, size_t wanted, CUmemAllocationHandleType handle_types,
-                      enum sp_view_use use) {
-    CUresult error = sp_space_take(space, place, least, wanted, &view->address, &view->size);
-    if (error != CUDA_SUCCESS)
-        return error;
+struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
+                               enum sp_span_place place, size_t least, size_t wanted,
+                               CUmemAllocationHandleType handle_types, enum sp_view_use use) {
+    struct sp_outcome outcome =
+        sp_space_take(space, place, least, wanted, &view->address, &view->size);
+    if (!sp_is_done(outcome))
+        return outcome;
     view->space = space;
     view->access = NULL;
     view->mapped = 0;
@@ -31,36 +32,37 @@ CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span
     view->use = use;
     sp_tree_init(&view->extents, compare_extents);
     sp_list_init(&view->stuck);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 // Releases the handle and unmaps the extent, or goes on where an earlier attempt has failed.
-static CUresult unmap_extent(struct sp_extent *extent) {
+static struct sp_outcome unmap_extent(struct sp_extent *extent) {
     if (!extent->handle_released) {
-        CUresult error = sp_native_noted(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
-        if (error != CUDA_SUCCESS)
-            return error;
+        struct sp_outcome outcome =
+            sp_outcome_of_driver(sp_driver->cuMemRelease(extent->handle), "cuMemRelease");
+        if (!sp_is_done(outcome))
+            return outcome;
         extent->handle_released = true;
     }
     if (!extent->mapped)
-        return CUDA_SUCCESS;
-    return sp_native_noted(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
+        return sp_outcome_done();
+    return sp_outcome_of_driver(sp_driver->cuMemUnmap(extent->address, extent->size), "cuMemUnmap");
 }
 
-static CUresult unmap_stuck(struct sp_view *view) {
+static struct sp_outcome unmap_stuck(struct sp_view *view) {
     SP_LIST_FOR_EACH_SAFE(link, &view->stuck) {
         struct sp_extent *extent = SP_CONTAINER_OF(link, struct sp_extent, stuck);
-        CUresult error = unmap_extent(extent);
-        if (error != CUDA_SUCCESS)
-            return error;
+        struct sp_outcome outcome = unmap_extent(extent);
+        if (!sp_is_done(outcome))
+            return outcome;
         sp_list_remove(link);
         free(extent);
     }
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 bool sp_view_unmap_stuck(struct sp_view *view) {
-    return unmap_stuck(view) == CUDA_SUCCESS;
+    return sp_is_done(unmap_stuck(view));
 }
 
 size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted) {
@@ -75,7 +77,7 @@ void sp_view_shrink(struct sp_view *view, size_t size) {
 }
 
 void sp_view_close(struct sp_view *view) {
-    if (unmap_stuck(view) == CUDA_SUCCESS) {
+    if (sp_is_done(unmap_stuck(view))) {
         sp_space_give(view->space, view->address, view->size);
         return;
     }
@@ -87,85 +89,81 @@ void sp_view_close(struct sp_view *view) {
 
 // Creates the handle, maps it and sets the access. After a failure the extent is stuck, or nothing
 // of it is left.
-static CUresult map_extent(struct sp_view *view, struct sp_extent *extent) {
+static struct sp_outcome map_extent(struct sp_view *view, struct sp_extent *extent) {
     const struct sp_vmm_device *device = view->space->device;
     CUmemAllocationProp prop = sp_vmm_device_prop(device, view->handle_types);
     prop.allocFlags.gpuDirectRDMACapable = view->use == SP_VIEW_RDMA && device->rdma;
-    CUresult error = sp_native_noted(
+    struct sp_outcome outcome = sp_outcome_of_driver(
         sp_driver->cuMemCreate(&extent->handle, extent->size, &prop, 0), "cuMemCreate");
-    if (error != CUDA_SUCCESS)
-        return error;
-    const char *step = "cuMemMap";
-    error = sp_driver->cuMemMap(extent->address, extent->size, 0, extent->handle, 0);
-    if (error == CUDA_SUCCESS) {
+    if (!sp_is_done(outcome))
+        return outcome;
+    outcome = sp_outcome_of_driver(
+        sp_driver->cuMemMap(extent->address, extent->size, 0, extent->handle, 0), "cuMemMap");
+    if (sp_is_done(outcome)) {
         extent->mapped = true;
-        step = "cuMemSetAccess";
-        error = sp_access_give(view->access, device, extent->address, extent->size);
+        outcome = sp_access_give(view->access, device, extent->address, extent->size);
     }
-    if (error != CUDA_SUCCESS) {
-        if (unmap_extent(extent) != CUDA_SUCCESS)
-            sp_list_push_back(&view->stuck, &extent->stuck);
-        sp_native_error_note(error, step);
-    }
-    return error;
+    if (!sp_is_done(outcome) && !sp_is_done(unmap_extent(extent)))
+        sp_list_push_back(&view->stuck, &extent->stuck);
+    return outcome;
 }
 
-CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
-    CUresult error = unmap_stuck(view);
-    if (error != CUDA_SUCCESS)
-        return error;
+struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size) {
+    struct sp_outcome outcome = unmap_stuck(view);
+    if (!sp_is_done(outcome))
+        return outcome;
     struct sp_extent *extent = calloc(1, sizeof *extent);
     if (!extent)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
     sp_list_init(&extent->aliases);
     sp_list_init(&extent->stuck);
     extent->address = address;
     extent->size = size;
-    error = map_extent(view, extent);
-    if (error != CUDA_SUCCESS) {
+    outcome = map_extent(view, extent);
+    if (!sp_is_done(outcome)) {
         if (sp_list_empty(&extent->stuck))
             free(extent);
-        return error;
+        return outcome;
     }
     sp_tree_insert(&view->extents, &extent->by_address);
     view->mapped += size;
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 void sp_view_unmap_back(struct sp_view *view, CUdeviceptr address, size_t *mapped) {
     while (*mapped > 0) {
         struct sp_extent *last = sp_view_extent_at(view, address + *mapped - 1);
         size_t size = last->size;
-        if (!sp_list_empty(&last->aliases) || sp_view_unmap(view, last) != CUDA_SUCCESS)
+        if (!sp_list_empty(&last->aliases) || !sp_is_done(sp_view_unmap(view, last)))
             return;
         *mapped -= size;
     }
 }
 
-CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size, size_t piece,
-                            size_t *mapped) {
+struct sp_outcome sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size,
+                                     size_t piece, size_t *mapped) {
     *mapped = 0;
     while (*mapped < size) {
         size_t next = sp_min(size - *mapped, piece);
-        CUresult error = sp_view_map(view, address + *mapped, next);
-        if (error != CUDA_SUCCESS) {
+        struct sp_outcome outcome = sp_view_map(view, address + *mapped, next);
+        if (!sp_is_done(outcome)) {
             sp_view_unmap_back(view, address, mapped);
-            return error;
+            return outcome;
         }
         *mapped += next;
     }
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
-CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
+struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
     assert(sp_list_empty(&extent->aliases));
-    CUresult error = unmap_extent(extent);
-    if (error != CUDA_SUCCESS)
-        return error;
+    struct sp_outcome outcome = unmap_extent(extent);
+    if (!sp_is_done(outcome))
+        return outcome;
     sp_tree_remove(&view->extents, &extent->by_address);
     view->mapped -= extent->size;
     free(extent);
-    return CUDA_SUCCESS;
+    return sp_outcome_done();
 }
 
 struct sp_extent *sp_view_extent_from(const struct sp_view *view, CUdeviceptr address) {

@@ -55,9 +55,9 @@ struct sp_view {
 
 // Takes a span of at least `least` and at most `wanted` bytes (multiples of the granule) and makes
 // an empty view of it, to which no peer has access.
-CUresult sp_view_open(struct sp_view *view, struct sp_space *space, enum sp_span_place place,
-                      size_t least, size_t wanted, CUmemAllocationHandleType handle_types,
-                      enum sp_view_use use);
+struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
+                               enum sp_span_place place, size_t least, size_t wanted,
+                               CUmemAllocationHandleType handle_types, enum sp_view_use use);
 
 // Adds at least `least` and at most `wanted` bytes of address space behind the view to it. Returns
 // how many. When fewer are free, returns 0 and changes nothing.
@@ -75,17 +75,17 @@ void sp_view_close(struct sp_view *view);
 
 // Maps `size` new bytes (a multiple of the granule) into the hole at `address`, as one extent that
 // is readable and writable by the view's device, and accessible to its peers.
-CUresult sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size);
+struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t size);
 
 // Maps `size` new bytes as several extents of `piece` bytes (a multiple of the granule), of which
 // the last may be smaller. It is all or nothing, unless the driver also fails to unmap: then the
 // first `*mapped` bytes stay mapped.
-CUresult sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size, size_t piece,
-                            size_t *mapped);
+struct sp_outcome sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size,
+                                     size_t piece, size_t *mapped);
 
 // Unmaps an extent, which has no aliases, and releases its memory. The extent is freed when that
 // succeeds.
-CUresult sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
+struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent);
 
 // Unmaps the extents of the `*mapped` bytes from `address` on, the last one first. It stops at one
 // that has an alias or can't be unmapped, and sets `*mapped` to the bytes that are left.

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "inside/teardown.h"
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 #include "api/api.h"
@@ -34,7 +35,7 @@ static void use(CUcontext context) {
 
 static CUdevice device_of(CUcontext context) {
     CUdevice device = -1;
-    assert_int_equal(sp_context_device(context, &device), CUDA_SUCCESS);
+    assert_done(sp_context_device(context, &device));
     return device;
 }
 

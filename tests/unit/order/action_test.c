@@ -10,6 +10,7 @@
 #include "order/end.h"
 #include "order/identity.h"
 #include "unit/order/known.h"
+#include "unit/outcomes.h"
 
 static struct sp_stream *blocking_stream(void) {
     return known(simulated_blocking_stream());
@@ -46,11 +47,11 @@ static void a_wait_for_the_chain_is_no_action_behind_later_frees(void **state) {
     struct sp_stream *stream = known(simulated_blocking_stream());
     uint64_t before = free_behind_work_on(stream);
     assert_true(owes_for_own(stream, before));
-    assert_int_equal(sp_identity_before_reuse(stream), CUDA_SUCCESS);
+    assert_done(sp_identity_before_reuse(stream));
     uint64_t later = free_on(stream);
     assert_false(owes_for_own(stream, before));
     assert_true(owes_for_own(stream, later));
-    assert_int_equal(sp_action_make(stream, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_done(sp_action_make(stream, SP_DEBT_OWN));
     assert_false(owes_for_own(stream, later));
 }
 
@@ -68,10 +69,10 @@ static void a_slot_acts_as_its_stream_does(void **state) {
     if (!has_ids())
         skip();
     struct sp_stream *alone = known_stream();
-    assert_int_equal(sp_end_stream(alone, alone->handle), CUDA_SUCCESS);
+    assert_done(sp_end_stream(alone, alone->handle));
     assert_ptr_equal(blocking_stream(), alone);
     assert_true(sp_stream_acts(alone));
-    assert_int_equal(sp_end_stream(alone, alone->handle), CUDA_SUCCESS);
+    assert_done(sp_end_stream(alone, alone->handle));
     assert_ptr_equal(known_stream(), alone);
     assert_false(sp_stream_acts(alone));
 }
@@ -81,9 +82,9 @@ static void an_action_is_owed_for_own_memory_until_an_event_stands_behind_its_fr
     struct sp_stream *stream = blocking_stream();
     uint64_t sequence = free_on(stream);
     assert_true(owes_for_own(stream, sequence));
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
     assert_true(owes_for_own(stream, sequence)); // a bare question passes over a record
-    assert_int_equal(sp_action_make(stream, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_done(sp_action_make(stream, SP_DEBT_OWN));
     assert_false(owes_for_own(stream, sequence));
     assert_true(owes_for_own(stream, free_on(stream)));
 }
@@ -97,7 +98,7 @@ static void an_action_is_owed_for_a_number_that_nothing_was_recorded_for(void **
     uint64_t sequence = sp_progress_number(stream);
     sp_raise(&stream->freed, sequence);
     assert_true(owes_for_own(stream, sequence));
-    assert_int_equal(sp_action_make(stream, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_done(sp_action_make(stream, SP_DEBT_OWN));
     assert_false(owes_for_own(stream, sequence));
 }
 
@@ -105,7 +106,7 @@ static void nothing_is_owed_for_memory_that_is_complete(void **state) {
     (void)state;
     struct sp_stream *stream = blocking_stream();
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     assert_false(owes_for_own(stream, sequence));
 }
 
@@ -115,11 +116,11 @@ static void an_action_is_owed_for_memory_of_the_other_side(void **state) {
     struct sp_stream *stream = blocking_stream();
     uint64_t of_stream = free_behind_work_on(stream);
     uint64_t of_legacy = free_behind_work_on(legacy);
-    assert_int_equal(sp_mark_record(legacy), CUDA_SUCCESS);
+    assert_done(sp_mark_record(legacy));
     assert_true(owes_for(legacy, stream, of_stream));
     assert_true(owes_for(stream, legacy, of_legacy));
     assert_false(owes_for(known_stream(), legacy, of_legacy));
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     assert_false(owes_for(legacy, stream, of_stream));
     assert_false(owes_for(stream, legacy, of_legacy));
 }
@@ -143,7 +144,7 @@ static void an_action_behind_the_other_side_is_a_new_one(void **state) {
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
     for (uint64_t i = 1; i < 4; i++) {
-        assert_int_equal(sp_action_make(stream, SP_DEBT_OTHERS), CUDA_SUCCESS);
+        assert_done(sp_action_make(stream, SP_DEBT_OTHERS));
         assert_true(pending_records(stream->handle) >= i);
     }
 }
@@ -155,9 +156,9 @@ static void an_action_behind_own_frees_uses_the_record_that_is_there(void **stat
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
     uint64_t before = simcudaCallCount("cuEventRecord");
-    assert_int_equal(sp_action_make(stream, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_done(sp_action_make(stream, SP_DEBT_OWN));
     assert_int_equal(simcudaCallCount("cuEventRecord"), before);
     assert_false(owes_for_own(stream, sequence));
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_ERROR_NOT_READY);
@@ -168,7 +169,7 @@ static void a_bare_question_sees_the_action(void **state) {
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_action_make(stream, SP_DEBT_OTHERS), CUDA_SUCCESS);
+    assert_done(sp_action_make(stream, SP_DEBT_OTHERS));
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_ERROR_NOT_READY);
     simulated_finish(CU_STREAM_LEGACY);
     assert_int_equal(sp_driver->cuStreamQuery(stream->handle), CUDA_SUCCESS);
@@ -185,8 +186,7 @@ static void all_actions_of_the_legacy_stream_record_one_event(void **state) {
         uint64_t sequence = free_on(legacy);
         uint64_t recorded = simcudaCallCount("cuEventRecord");
         assert_true(owes_for_own(legacy, sequence));
-        assert_int_equal(sp_action_make(legacy, i == 1 ? SP_DEBT_OTHERS : SP_DEBT_OWN),
-                         CUDA_SUCCESS);
+        assert_done(sp_action_make(legacy, i == 1 ? SP_DEBT_OTHERS : SP_DEBT_OWN));
         assert_int_equal(simcudaCallCount("cuEventRecord"), recorded + 1);
         assert_false(owes_for_own(legacy, sequence));
         assert_null(sp_mark_covering(legacy, sequence));
@@ -201,13 +201,13 @@ static void an_action_of_the_legacy_stream_that_fails_is_owed_again(void **state
     struct sp_stream *legacy = known(CU_STREAM_LEGACY);
     uint64_t sequence = free_on(legacy);
     simcudaFailCall("cuEventCreate", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
-    assert_int_equal(sp_action_make(legacy, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_of_driver(sp_action_make(legacy, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
     assert_true(owes_for_own(legacy, sequence));
     simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_OUT_OF_MEMORY);
-    assert_int_equal(sp_action_make(legacy, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_of_driver(sp_action_make(legacy, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
     assert_true(owes_for_own(legacy, sequence));
     simcudaFailClear();
-    assert_int_equal(sp_action_make(legacy, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_done(sp_action_make(legacy, SP_DEBT_OWN));
     assert_false(owes_for_own(legacy, sequence));
 }
 
@@ -219,7 +219,7 @@ static void memory_of_the_legacy_stream_is_ordered_once_its_action_stands_behind
     struct sp_stream *stream = blocking_stream();
     uint64_t sequence = free_behind_work_on(legacy);
     assert_false(is_legacy_ordered(stream, legacy, sequence));
-    assert_int_equal(sp_action_make(legacy, SP_DEBT_OWN), CUDA_SUCCESS);
+    assert_done(sp_action_make(legacy, SP_DEBT_OWN));
     assert_true(is_legacy_ordered(stream, legacy, sequence));
     assert_false(is_legacy_ordered(known_stream(), legacy, sequence));
     assert_false(is_legacy_ordered(stream, legacy, free_on(legacy)));
@@ -231,7 +231,7 @@ static void memory_of_the_legacy_stream_is_ordered_once_an_event_stands_behind_i
     struct sp_stream *stream = blocking_stream();
     uint64_t sequence = free_behind_work_on(legacy);
     assert_int_equal(is_legacy_ordered(stream, legacy, sequence), !has_ids());
-    assert_int_equal(sp_mark_record(legacy), CUDA_SUCCESS);
+    assert_done(sp_mark_record(legacy));
     assert_true(is_legacy_ordered(stream, legacy, sequence));
     assert_false(is_legacy_ordered(known_stream(), legacy, sequence));
 }
@@ -241,18 +241,18 @@ static void a_question_with_no_answer_is_no_event_behind_it(void **state) {
     struct sp_stream *legacy = known(CU_STREAM_LEGACY);
     struct sp_stream *stream = blocking_stream();
     uint64_t sequence = free_behind_work_on(legacy);
-    assert_int_equal(sp_synchronize_query(legacy, legacy->handle), CUDA_ERROR_NOT_READY);
+    assert_pending(sp_synchronize_query, legacy, legacy->handle);
     assert_int_equal(is_legacy_ordered(stream, legacy, sequence), !has_ids());
 }
 
 static void require_frees_pending_beside_legacy_work(struct sp_stream *stream) {
     simulated_work(CU_STREAM_LEGACY);
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_synchronize_query(stream, stream->handle), CUDA_ERROR_NOT_READY);
-    assert_int_equal(sp_synchronize_ask(stream), CUDA_ERROR_NOT_READY);
+    assert_pending(sp_synchronize_query, stream, stream->handle);
+    assert_pending(sp_synchronize_ask, stream);
     assert_false(is_complete(stream, sequence));
     simulated_finish(CU_STREAM_LEGACY);
-    assert_int_equal(sp_synchronize_query(stream, stream->handle), CUDA_SUCCESS);
+    assert_complete(sp_synchronize_query, stream, stream->handle);
     assert_true(is_complete(stream, sequence));
     assert_false(is_synchronized(stream, sequence));
 }
@@ -273,7 +273,7 @@ static void a_synchronise_of_a_blocking_stream_waits_for_what_its_frees_stand_be
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(stream, stream->handle));
     assert_int_equal(simcudaPending(CU_STREAM_LEGACY), 0);
     assert_true(is_synchronized(stream, sequence));
 }
@@ -282,8 +282,8 @@ static void with_nothing_freed_a_blocking_stream_is_only_asked(void **state) {
     (void)state;
     struct sp_stream *stream = blocking_stream();
     simulated_work(CU_STREAM_LEGACY);
-    assert_int_equal(sp_synchronize_query(stream, stream->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
+    assert_complete(sp_synchronize_query, stream, stream->handle);
+    assert_done(sp_synchronize_stream(stream, stream->handle));
     assert_true(simcudaPending(CU_STREAM_LEGACY) > 0);
 }
 
@@ -294,9 +294,9 @@ static void a_record_that_can_not_be_made_leaves_the_frees_pending(void **state)
     struct sp_stream *stream = blocking_stream();
     uint64_t sequence = free_on(stream);
     simcudaFailCall("cuEventCreate", 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY);
-    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_synchronize_query(stream, stream->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_action_make(stream, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_done(sp_synchronize_stream(stream, stream->handle));
+    assert_complete(sp_synchronize_query, stream, stream->handle);
+    assert_of_driver(sp_action_make(stream, SP_DEBT_OWN), CUDA_ERROR_OUT_OF_MEMORY);
     assert_false(is_complete(stream, sequence));
     simcudaFailClear();
 }

@@ -7,6 +7,7 @@
 
 #include "order/identity.h"
 #include "unit/order/known.h"
+#include "unit/outcomes.h"
 
 // A stream with pending work is destroyed, and the next one has its handle.
 static CUstream recycle(CUstream old) {
@@ -24,7 +25,7 @@ static void frees_between_two_records_share_a_number_unless_each_records_itself(
     uint64_t second = free_on(stream);
     assert_int_equal(second, stream->identified ? first : first + 1);
     assert_int_equal(simcudaCallCount("cuEventRecord"), stream->identified ? records : records + 2);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
     assert_true(free_on(stream) > second);
 }
 
@@ -46,14 +47,14 @@ static void a_free_point_that_fails_is_an_error_and_leaves_no_event(void **state
         return;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(sp_identity_at_free(stream, &sequence), CUDA_ERROR_UNKNOWN);
+        assert_of_driver(sp_identity_at_free(stream, &sequence), CUDA_ERROR_UNKNOWN);
         assert_int_equal(live_events(), 0);
     }
     simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-    assert_int_equal(sp_identity_at_free(stream, &sequence), CUDA_ERROR_UNKNOWN);
+    assert_of_driver(sp_identity_at_free(stream, &sequence), CUDA_ERROR_UNKNOWN);
     simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-    assert_int_equal(sp_identity_at_free(stream, &sequence), CUDA_ERROR_UNKNOWN);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_of_driver(sp_identity_at_free(stream, &sequence), CUDA_ERROR_UNKNOWN);
+    assert_done(sp_poll_stream(stream));
     assert_int_equal(sp_progress_completed(stream), 0);
     assert_int_equal(live_events(), 1);
     assert_true(free_on(stream) > 0);
@@ -67,8 +68,8 @@ static void a_new_stream_at_an_old_handle_knows_nothing_of_the_old_ones_work(voi
     uint64_t sequence = free_on(old);
     handle = recycle(handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_synchronize_stream(young, handle), CUDA_SUCCESS);
-    assert_int_equal(sp_synchronize_query(young, handle), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(young, handle));
+    assert_complete(sp_synchronize_query, young, handle);
     assert_false(is_complete(old, sequence));
 }
 
@@ -80,8 +81,8 @@ static void a_record_on_a_recycled_handle_completes_no_free_of_the_old_stream(vo
     uint64_t sequence = free_on(old);
     handle = recycle(handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_mark_record(young), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_stream(young), CUDA_SUCCESS);
+    assert_done(sp_mark_record(young));
+    assert_done(sp_poll_stream(young));
     assert_false(is_complete(old, sequence));
 }
 
@@ -92,7 +93,7 @@ static void taking_memory_through_a_recycled_handle_waits_for_the_old_streams_wo
     free_behind_work_on(old);
     handle = recycle(handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_identity_before_reuse(young), CUDA_SUCCESS);
+    assert_done(sp_identity_before_reuse(young));
     assert_int_equal(sp_driver->cuStreamQuery(handle),
                      young->identified ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
@@ -108,7 +109,7 @@ static void a_recycled_handle_that_keeps_the_old_ones_order_waits_for_it(void **
     order_behind(old, a);
     handle = recycle(handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_identity_before_reuse(young), CUDA_SUCCESS);
+    assert_done(sp_identity_before_reuse(young));
     assert_int_equal(runs_after(young, a, sequence), !young->identified);
     assert_int_equal(sp_driver->cuStreamQuery(handle),
                      young->identified ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
@@ -140,20 +141,20 @@ static void taking_memory_through_a_recycled_handle_looks_at_its_kind(void **sta
     free_on(known(handle));
     handle = recycle(handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_identity_before_reuse(young), CUDA_SUCCESS);
+    assert_done(sp_identity_before_reuse(young));
     assert_int_equal(atomic_load(&young->kind), SP_STREAM_NON_BLOCKING);
 }
 
 struct free_of_thread {
     struct sp_stream *stream;
-    CUresult error;
+    struct sp_outcome outcome;
 };
 
 static void free_in_thread(void *argument) {
     struct free_of_thread *thread = argument;
     uint64_t sequence = 0;
     sp_driver->cuCtxSetCurrent(simulated_context());
-    thread->error = sp_identity_at_free(thread->stream, &sequence);
+    thread->outcome = sp_identity_at_free(thread->stream, &sequence);
 }
 
 static void threads_that_free_on_a_stream_at_once_have_one_chain(void **state) {
@@ -165,12 +166,12 @@ static void threads_that_free_on_a_stream_at_once_have_one_chain(void **state) {
         void *arguments[THREADS];
         uint64_t before = live_events();
         for (int i = 0; i < THREADS; i++) {
-            threads[i] = (struct free_of_thread){stream, CUDA_ERROR_UNKNOWN};
+            threads[i] = (struct free_of_thread){stream, sp_outcome_of(SP_NO_EVENT)};
             arguments[i] = &threads[i];
         }
         assert_int_equal(simcudaRunThreads(free_in_thread, arguments, THREADS), CUDA_SUCCESS);
         for (int i = 0; i < THREADS; i++)
-            assert_int_equal(threads[i].error, CUDA_SUCCESS);
+            assert_done(threads[i].outcome);
         assert_int_equal(live_events(), before + !stream->identified);
     }
 }

@@ -7,10 +7,11 @@
 
 #include "order/context.h"
 #include "unit/order/known.h"
+#include "unit/outcomes.h"
 
 static uint64_t id_of(CUcontext context) {
     uint64_t id = 0;
-    assert_int_equal(sp_context_id(context, &id), CUDA_SUCCESS);
+    assert_done(sp_context_id(context, &id));
     assert_int_not_equal(id, 0);
     return id;
 }
@@ -115,7 +116,7 @@ static void the_current_contexts_id_is_known_once_a_stream_was_met(void **state)
     CUcontext context = NULL;
     uint64_t id = 1;
     const struct sp_stream *stream = known_stream();
-    assert_int_equal(sp_context_current(&context, &id), CUDA_SUCCESS);
+    assert_done(sp_context_current(&context, &id));
     assert_ptr_equal(context, simulated_context());
     assert_int_equal(id, stream->context_id);
     assert_true(sp_context_is_current(stream->context, stream->context_id));
@@ -123,7 +124,7 @@ static void the_current_contexts_id_is_known_once_a_stream_was_met(void **state)
     use(simulated_context());
     assert_false(sp_context_is_current(stream->context, stream->context_id));
     use(NULL);
-    assert_int_equal(sp_context_current(&context, &id), CUDA_SUCCESS);
+    assert_done(sp_context_current(&context, &id));
     assert_null(context);
     assert_int_equal(id, 0);
 }

@@ -8,6 +8,7 @@
 #include "fault/host_memory.h"
 #include "order/event.h"
 #include "unit/order/known.h"
+#include "unit/outcomes.h"
 
 static CUevent make_event(void) {
     CUevent event = NULL;
@@ -16,11 +17,11 @@ static CUevent make_event(void) {
 }
 
 static void record(CUevent event, struct sp_stream *stream) {
-    assert_int_equal(sp_event_record(event, stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_event_record(event, stream, stream->handle));
 }
 
 static void wait(struct sp_stream *stream, CUevent event) {
-    assert_int_equal(sp_event_wait(event, stream, stream->handle, 0), CUDA_SUCCESS);
+    assert_done(sp_event_wait(event, stream, stream->handle, 0));
 }
 
 static void destroy(CUevent event) {
@@ -34,10 +35,10 @@ static void synchronising_an_event_completes_the_frees_before_its_record(void **
     CUevent event = make_event();
     simulated_work(stream->handle);
     uint64_t before = free_on(stream);
-    assert_int_equal(sp_event_record(event, stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_event_record(event, stream, stream->handle));
     simulated_work(stream->handle);
     uint64_t after = free_on(stream);
-    assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
+    assert_done(sp_event_synchronize(event, &told));
     assert_ptr_equal(told, stream);
     assert_true(is_complete(stream, before));
     assert_false(is_complete(stream, after));
@@ -51,11 +52,11 @@ static void a_pending_event_is_not_ready_and_teaches_nothing(void **state) {
     CUevent event = make_event();
     simulated_work(stream->handle);
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_event_record(event, stream, stream->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_event_query(event, &told), CUDA_ERROR_NOT_READY);
+    assert_done(sp_event_record(event, stream, stream->handle));
+    assert_pending(sp_event_query, event, &told);
     assert_false(is_complete(stream, sequence));
     simulated_finish(stream->handle);
-    assert_int_equal(sp_event_query(event, &told), CUDA_SUCCESS);
+    assert_complete(sp_event_query, event, &told);
     assert_ptr_equal(told, stream);
     assert_true(is_complete(stream, sequence));
     destroy(event);
@@ -69,10 +70,10 @@ static void an_event_recorded_by_somebody_else_is_no_evidence(void **state) {
     CUevent event = make_event();
     simulated_work(a->handle);
     uint64_t sequence = free_on(a);
-    assert_int_equal(sp_event_record(event, a, a->handle), CUDA_SUCCESS);
+    assert_done(sp_event_record(event, a, a->handle));
     // Now it says nothing about a.
     assert_int_equal(sp_driver->cuEventRecord(event, b->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
+    assert_done(sp_event_synchronize(event, &told));
     assert_false(is_complete(a, sequence));
     destroy(event);
 }
@@ -84,11 +85,11 @@ static void an_event_at_a_destroyed_ones_handle_is_no_evidence(void **state) {
     CUevent old = make_event();
     simulated_work(stream->handle);
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_event_record(old, stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_event_record(old, stream, stream->handle));
     destroy(old);
     CUevent young = make_event();
     assert_ptr_equal(young, old);
-    assert_int_equal(sp_event_synchronize(young, &told), CUDA_SUCCESS);
+    assert_done(sp_event_synchronize(young, &told));
     assert_false(is_complete(stream, sequence));
     destroy(young);
 }
@@ -100,7 +101,7 @@ static void an_unknown_event_is_waited_for_and_teaches_nothing(void **state) {
     CUevent event = make_event();
     uint64_t sequence = free_behind_work_on(stream);
     assert_int_equal(sp_driver->cuEventRecord(event, stream->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
+    assert_done(sp_event_synchronize(event, &told));
     assert_null(told);
     assert_int_equal(simcudaPending(stream->handle), 0);
     assert_false(is_complete(stream, sequence));
@@ -116,17 +117,13 @@ static void a_driver_that_fails_is_named_and_nothing_is_learnt(void **state) {
     simulated_work(stream->handle);
     uint64_t sequence = free_on(stream);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        CUresult noted = CUDA_SUCCESS;
-        const char *name = "";
+        bool complete;
         simcudaFailCall(calls[i], 1, simcudaFaultOnwards, CUDA_ERROR_LAUNCH_FAILED);
-        CUresult error = i == 0   ? sp_event_record(event, stream, stream->handle)
-                         : i == 1 ? sp_event_synchronize(event, &told)
-                                  : sp_event_query(event, &told);
+        struct sp_outcome outcome = i == 0   ? sp_event_record(event, stream, stream->handle)
+                                    : i == 1 ? sp_event_synchronize(event, &told)
+                                             : sp_event_query(event, &told, &complete);
         simcudaFailClear();
-        sp_native_error_last(&noted, &name);
-        assert_int_equal(error, CUDA_ERROR_LAUNCH_FAILED);
-        assert_int_equal(noted, CUDA_ERROR_LAUNCH_FAILED);
-        assert_string_equal(name, calls[i]);
+        assert_failed_in(outcome, CUDA_ERROR_LAUNCH_FAILED, calls[i]);
         assert_false(is_complete(stream, sequence));
     }
     destroy(event);
@@ -140,9 +137,9 @@ static void a_private_record_that_fails_does_not_spoil_the_users(void **state) {
     simulated_work(stream->handle);
     uint64_t sequence = free_on(stream);
     simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(sp_event_record(event, stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_event_record(event, stream, stream->handle));
     assert_int_equal(simcudaFailCount(), 1);
-    assert_int_equal(sp_event_query(event, &told), CUDA_ERROR_NOT_READY);
+    assert_pending(sp_event_query, event, &told);
     assert_false(is_complete(stream, sequence));
     destroy(event);
 }
@@ -158,11 +155,12 @@ static void a_record_in_a_capture_makes_no_private_event_and_spoils_nothing(void
     assert_int_equal(sp_driver->cuStreamBeginCapture(stream->handle, CU_STREAM_CAPTURE_MODE_GLOBAL),
                      CUDA_SUCCESS);
     uint64_t records = simcudaCallCount("cuEventRecord");
-    assert_int_equal(sp_event_record(event, NULL, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_event_record(event, NULL, stream->handle));
     assert_int_equal(simcudaCallCount("cuEventRecord"), records + 1);
     assert_int_equal(sp_driver->cuStreamEndCapture(stream->handle, &graph), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
-    sp_event_query(event, &told);
+    bool complete;
+    sp_event_query(event, &told, &complete);
     assert_null(told);
     destroy(event);
 }
@@ -179,7 +177,7 @@ static void synchronising_an_event_is_a_synchronise_of_what_stands_before_it(voi
     wait(b, first);
     uint64_t of_b = free_on(b);
     record(second, b);
-    assert_int_equal(sp_event_synchronize(second, &told), CUDA_SUCCESS);
+    assert_done(sp_event_synchronize(second, &told));
     assert_true(is_synchronized(b, of_b));
     assert_true(is_synchronized(a, of_a));
     destroy(first);
@@ -192,15 +190,15 @@ static void an_event_tells_its_stream_though_there_was_nothing_to_mark(void **st
     struct sp_stream *stream = known_stream();
     CUevent event = make_event();
     free_on(stream);
-    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(stream, stream->handle));
     record(event, stream);
-    assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
+    assert_done(sp_event_synchronize(event, &told));
     assert_ptr_equal(told, stream);
-    assert_int_equal(sp_event_query(event, &told), CUDA_SUCCESS);
+    assert_complete(sp_event_query, event, &told);
     assert_ptr_equal(told, stream);
-    assert_int_equal(sp_event_destroy(event), CUDA_SUCCESS);
+    assert_done(sp_event_destroy(event));
     CUevent young = make_event();
-    assert_int_equal(sp_event_synchronize(young, &told), CUDA_SUCCESS);
+    assert_done(sp_event_synchronize(young, &told));
     assert_null(told);
     destroy(young);
 }
@@ -213,10 +211,10 @@ static void a_query_of_an_event_is_no_synchronise(void **state) {
     uint64_t sequence = free_on(stream);
     sp_progress_set_strict(stream); // somebody would learn from the synchronise
     record(event, stream);
-    assert_int_equal(sp_event_query(event, &told), CUDA_SUCCESS);
+    assert_complete(sp_event_query, event, &told);
     assert_true(is_complete(stream, sequence));
     assert_false(is_synchronized(stream, sequence));
-    assert_int_equal(sp_event_synchronize(event, &told), CUDA_SUCCESS);
+    assert_done(sp_event_synchronize(event, &told));
     assert_true(is_synchronized(stream, sequence));
     destroy(event);
 }
@@ -279,7 +277,7 @@ static void a_wait_that_fails_teaches_nothing(void **state) {
     uint64_t sequence = free_behind_work_on(a);
     record(event, a);
     simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnwards, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(sp_event_wait(event, b, b->handle, 0), CUDA_ERROR_LAUNCH_FAILED);
+    assert_of_driver(sp_event_wait(event, b, b->handle, 0), CUDA_ERROR_LAUNCH_FAILED);
     simcudaFailClear();
     assert_false(runs_after(b, a, sequence));
     destroy(event);
@@ -378,7 +376,7 @@ static void an_event_at_the_handle_of_one_that_was_destroyed_here_gives_no_order
     CUevent old = make_event();
     uint64_t sequence = free_behind_work_on(a);
     record(old, a);
-    assert_int_equal(sp_event_destroy(old), CUDA_SUCCESS);
+    assert_done(sp_event_destroy(old));
     CUevent young = make_event();
     assert_ptr_equal(young, old);
     uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
@@ -396,7 +394,7 @@ static void an_event_whose_destruction_failed_is_still_known(void **state) {
     uint64_t sequence = free_behind_work_on(a);
     record(event, a);
     simcudaFailCall("cuEventDestroy", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(sp_event_destroy(event), CUDA_ERROR_LAUNCH_FAILED);
+    assert_of_driver(sp_event_destroy(event), CUDA_ERROR_LAUNCH_FAILED);
     wait(b, event);
     assert_true(runs_after(b, a, sequence));
     destroy(event);
@@ -471,11 +469,11 @@ static void a_capturing_stream_learns_nothing_from_a_wait(void **state) {
     CUgraph graph = NULL;
     assert_int_equal(sp_driver->cuStreamBeginCapture(b->handle, CU_STREAM_CAPTURE_MODE_GLOBAL),
                      CUDA_SUCCESS);
-    assert_int_equal(sp_event_record(event, NULL, b->handle), CUDA_SUCCESS);
+    assert_done(sp_event_record(event, NULL, b->handle));
     wait(a, event);
-    assert_int_equal(sp_resolve_capture(a->handle), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    assert_int_equal(sp_event_record(event, NULL, a->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_event_wait(event, NULL, b->handle, 0), CUDA_SUCCESS);
+    assert_cause(sp_resolve_capture(a->handle), SP_CAPTURES);
+    assert_done(sp_event_record(event, NULL, a->handle));
+    assert_done(sp_event_wait(event, NULL, b->handle, 0));
     assert_int_equal(sp_driver->cuStreamEndCapture(b->handle, &graph), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
     assert_int_equal(a->clock.count + b->clock.count, 0);
@@ -513,11 +511,11 @@ static void events_whose_marks_are_complete_are_forgotten(void **state) {
         events[i] = make_event();
         free_on(stream);
         record(events[i], stream);
-        assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
+        assert_done(sp_synchronize_stream(stream, stream->handle));
     }
     assert_true(live_events() < MANY + 100);
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(sp_event_destroy(events[i]), CUDA_SUCCESS);
+        assert_done(sp_event_destroy(events[i]));
 }
 
 // All of them pending at once, so that each has an event of the library's; and then asked alone.
@@ -535,17 +533,17 @@ static void private_events_are_as_many_as_are_pending_and_a_few_more(void **stat
     assert_in_range(live_events(), 2 * MANY, 2 * MANY + 100);
     simulated_finish(stream->handle);
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(sp_event_query(events[i], &told), CUDA_SUCCESS);
+        assert_complete(sp_event_query, events[i], &told);
     for (int i = 0; i < MANY; i++) {
         free_on(other);
         record(last, other);
-        assert_int_equal(sp_synchronize_query(other, other->handle), CUDA_SUCCESS);
+        assert_complete(sp_synchronize_query, other, other->handle);
     }
-    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(stream, stream->handle));
     assert_true(live_events() < MANY + 100);
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(sp_event_destroy(events[i]), CUDA_SUCCESS);
-    assert_int_equal(sp_event_destroy(last), CUDA_SUCCESS);
+        assert_done(sp_event_destroy(events[i]));
+    assert_done(sp_event_destroy(last));
 }
 
 // One allocation of each record fails, in turn: what the library keeps of the event, its private
@@ -564,21 +562,21 @@ static void without_host_memory_an_event_is_recorded_and_nothing_is_lost(void **
         events[i] = make_event();
         free_behind_work_on(stream);
         host_memory_enter(1 + (uint64_t)i / STREAMS % 4, false);
-        CUresult error = sp_event_record(events[i], stream, stream->handle);
+        struct sp_outcome outcome = sp_event_record(events[i], stream, stream->handle);
         host_memory_leave(&failed);
-        assert_int_equal(error, CUDA_SUCCESS);
+        assert_done(outcome);
         failed_in_all += failed;
     }
     assert_true(failed_in_all > MANY / 4);
-    assert_int_equal(sp_event_query(events[MANY - 1], &told), CUDA_ERROR_NOT_READY);
+    assert_pending(sp_event_query, events[MANY - 1], &told);
     for (int i = 0; i < STREAMS; i++)
         simulated_finish(streams[i]->handle);
     for (int i = 0; i < MANY; i++) {
-        assert_int_equal(sp_event_query(events[i], &told), CUDA_SUCCESS);
-        assert_int_equal(sp_event_destroy(events[i]), CUDA_SUCCESS);
+        assert_complete(sp_event_query, events[i], &told);
+        assert_done(sp_event_destroy(events[i]));
     }
     for (int i = 0; i < STREAMS; i++)
-        assert_int_equal(sp_synchronize_stream(streams[i], streams[i]->handle), CUDA_SUCCESS);
+        assert_done(sp_synchronize_stream(streams[i], streams[i]->handle));
     assert_true(live_events() < before + (uint64_t)16 * STREAMS); // each keeps a few
 }
 

@@ -11,10 +11,11 @@
 #include "order/resolve.h"
 #include "order/synchronize.h"
 #include "unit/order/simulated.h"
+#include "unit/outcomes.h"
 
 static inline struct sp_stream *known(CUstream handle) {
     struct sp_stream *stream = NULL;
-    assert_int_equal(sp_resolve_stream(handle, &stream), CUDA_SUCCESS);
+    assert_done(sp_resolve_stream(handle, &stream));
     assert_non_null(stream);
     assert_ptr_equal(sp_stream_at(stream->slot), stream);
     return stream;
@@ -27,7 +28,7 @@ static inline struct sp_stream *known_stream(void) {
 // A free in the stream: the number that its memory is stamped with.
 static inline uint64_t free_on(struct sp_stream *stream) {
     uint64_t sequence = 0;
-    assert_int_equal(sp_identity_at_free(stream, &sequence), CUDA_SUCCESS);
+    assert_done(sp_identity_at_free(stream, &sequence));
     return sequence;
 }
 
@@ -40,7 +41,7 @@ static inline uint64_t free_behind_work_on(struct sp_stream *stream) {
 // A mark of the stream, which the caller releases.
 static inline struct sp_mark *mark_on(struct sp_stream *stream) {
     struct sp_mark *made = NULL;
-    assert_int_equal(sp_mark_stream(stream, &made), CUDA_SUCCESS);
+    assert_done(sp_mark_stream(stream, &made));
     assert_non_null(made);
     return made;
 }
@@ -48,7 +49,7 @@ static inline struct sp_mark *mark_on(struct sp_stream *stream) {
 // What poolEventRecord and poolStreamWaitEvent do between two streams.
 static inline void order_behind(struct sp_stream *later, struct sp_stream *earlier) {
     struct sp_mark *between = mark_on(earlier);
-    assert_int_equal(sp_learn_wait_mark(later, between), CUDA_SUCCESS);
+    assert_done(sp_learn_wait_mark(later, between));
     sp_mark_release(between);
 }
 

@@ -8,14 +8,15 @@
 #include "fault/host_memory.h"
 #include "order/identity.h"
 #include "unit/order/known.h"
+#include "unit/outcomes.h"
 
 static void a_record_before_a_free_says_nothing_about_the_free(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     uint64_t before = free_on(stream);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
     uint64_t after = free_behind_work_on(stream);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(stream));
     assert_true(is_complete(stream, before));
     assert_false(is_complete(stream, after));
 }
@@ -25,13 +26,13 @@ static void a_stream_that_freed_nothing_and_runs_after_nothing_is_not_marked(voi
     struct sp_mark *mark = NULL;
     struct sp_stream *stream = known_stream();
     simulated_work(stream->handle);
-    assert_int_equal(sp_mark_stream(stream, &mark), CUDA_SUCCESS);
+    assert_done(sp_mark_stream(stream, &mark));
     assert_null(mark);
     assert_int_equal(live_events(), 0);
     free_on(stream);
-    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(stream, stream->handle));
     uint64_t events = live_events();
-    assert_int_equal(sp_mark_stream(stream, &mark), CUDA_SUCCESS); // what it freed is complete
+    assert_done(sp_mark_stream(stream, &mark)); // what it freed is complete
     assert_null(mark);
     assert_int_equal(live_events(), events);
 }
@@ -42,16 +43,16 @@ static void a_mark_behind_which_nothing_was_freed_serves_again(void **state) {
     struct sp_mark *second = NULL;
     struct sp_stream *stream = known_stream();
     uint64_t sequence = free_behind_work_on(stream);
-    assert_int_equal(sp_mark_stream(stream, &first), CUDA_SUCCESS);
+    assert_done(sp_mark_stream(stream, &first));
     assert_true(first->sequence >= sequence);
     uint64_t records = simcudaCallCount("cuEventRecord");
     simulated_work(stream->handle);
-    assert_int_equal(sp_mark_stream(stream, &second), CUDA_SUCCESS);
+    assert_done(sp_mark_stream(stream, &second));
     assert_ptr_equal(first, second);
     assert_int_equal(simcudaCallCount("cuEventRecord"), records);
     sp_mark_release(second);
     uint64_t later = free_on(stream);
-    assert_int_equal(sp_mark_stream(stream, &second), CUDA_SUCCESS);
+    assert_done(sp_mark_stream(stream, &second));
     assert_ptr_not_equal(first, second);
     assert_true(second->sequence >= later && later > first->sequence);
     sp_mark_release(first);
@@ -67,10 +68,10 @@ static void a_mark_from_before_a_join_does_not_serve_after_it(void **state) {
     struct sp_stream *b = known_stream();
     uint64_t sequence = free_behind_work_on(a);
     free_behind_work_on(b);
-    assert_int_equal(sp_mark_stream(a, &of_a), CUDA_SUCCESS);
-    assert_int_equal(sp_mark_stream(b, &first), CUDA_SUCCESS);
-    assert_int_equal(sp_learn_wait_mark(b, of_a), CUDA_SUCCESS);
-    assert_int_equal(sp_mark_stream(b, &second), CUDA_SUCCESS);
+    assert_done(sp_mark_stream(a, &of_a));
+    assert_done(sp_mark_stream(b, &first));
+    assert_done(sp_learn_wait_mark(b, of_a));
+    assert_done(sp_mark_stream(b, &second));
     assert_ptr_not_equal(first, second);
     assert_int_equal(sp_clock_at(&first->clock, a->slot), 0);
     assert_true(sp_clock_at(&second->clock, a->slot) >= sequence);
@@ -85,7 +86,7 @@ static void the_oldest_mark_that_covers_a_number_is_found(void **state) {
     struct sp_stream *stream = known_stream();
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
         sequences[i] = free_behind_work_on(stream);
-        assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+        assert_done(sp_mark_record(stream));
     }
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
         struct sp_mark *mark = sp_mark_covering(stream, sequences[i]);
@@ -104,13 +105,13 @@ static void many_records_need_few_events_and_the_latest_covers_all(void **state)
     simulated_work(stream->handle);
     for (int i = 0; i < 50; i++) {
         sequence = free_on(stream);
-        assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
-        assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+        assert_done(sp_mark_record(stream));
+        assert_done(sp_poll_stream(stream));
         assert_false(is_complete(stream, 1));
     }
     assert_true(live_events() <= SP_STREAM_MARKS + 2);
     simulated_finish(stream->handle);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(stream));
     assert_true(is_complete(stream, sequence));
 }
 
@@ -122,12 +123,12 @@ static void each_of_the_newest_records_is_known_by_itself(void **state) {
     for (int i = 0; i < SP_STREAM_MARKS; i++) {
         uint64_t before = simcudaPending(stream->handle);
         sequences[i] = free_behind_work_on(stream);
-        assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+        assert_done(sp_mark_record(stream));
         pieces[i] = simcudaPending(stream->handle) - before;
     }
     for (int done = 0; done < SP_STREAM_MARKS; done++) {
         assert_int_equal(simcudaComplete(stream->handle, pieces[done]), CUDA_SUCCESS);
-        assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+        assert_done(sp_poll_stream(stream));
         for (int i = 0; i < SP_STREAM_MARKS; i++)
             assert_int_equal(is_complete(stream, sequences[i]), i <= done);
     }
@@ -143,18 +144,18 @@ static void a_record_that_fails_publishes_nothing_and_leaves_no_event_but_a_spar
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         uint64_t failed = simcudaFailCount();
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(sp_mark_record(stream), CUDA_ERROR_UNKNOWN);
+        assert_of_driver(sp_mark_record(stream), CUDA_ERROR_UNKNOWN);
         assert_int_equal(simcudaFailCount(), failed + 1);
         assert_int_equal(live_events(), i < 2 ? before : before + 1);
         assert_int_equal(sp_progress_covered(stream), covered);
         assert_null(sp_mark_covering(stream, sequence));
-        assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+        assert_done(sp_poll_stream(stream));
         assert_false(is_complete(stream, sequence));
     }
     simulated_finish(stream->handle);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
     assert_int_equal(live_events(), before + 1);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(stream));
     assert_true(is_complete(stream, sequence));
 }
 
@@ -164,10 +165,10 @@ static void without_host_memory_a_record_fails_and_publishes_nothing(void **stat
     struct sp_stream *stream = known_stream();
     uint64_t sequence = free_behind_work_on(stream);
     host_memory_enter(1, true);
-    CUresult error = sp_mark_record(stream);
+    struct sp_outcome outcome = sp_mark_record(stream);
     host_memory_leave(&failed);
     assert_int_equal(failed, 1);
-    assert_int_equal(error, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_cause(outcome, SP_NO_HOST_MEMORY);
     assert_null(sp_mark_covering(stream, sequence));
 }
 
@@ -183,18 +184,18 @@ static void a_record_behind_a_free_notes_the_free_and_covers_it(void **state) {
     struct sp_stream *stream = known_stream();
     simulated_work(stream->handle);
     uint64_t sequence = sp_progress_number(stream);
-    assert_int_equal(sp_mark_record_freed(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record_freed(stream));
     assert_int_equal(freed(stream), sequence);
     assert_int_equal(sp_progress_number(stream), sequence + 1);
     uint64_t records = simcudaCallCount("cuEventRecord");
-    assert_int_equal(sp_mark_stream(stream, &mark), CUDA_SUCCESS);
+    assert_done(sp_mark_stream(stream, &mark));
     assert_int_equal(mark->sequence, sequence);
     assert_int_equal(simcudaCallCount("cuEventRecord"), records);
     sp_mark_release(mark);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(stream));
     assert_false(is_complete(stream, sequence));
     simulated_finish(stream->handle);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(stream));
     assert_true(is_complete(stream, sequence));
 }
 
@@ -205,15 +206,14 @@ static void a_record_behind_a_free_tells_what_the_stream_runs_after(void **state
     struct sp_stream *first = known_stream();
     struct sp_stream *second = known_stream();
     uint64_t sequence = free_behind_work_on(first);
-    assert_int_equal(sp_mark_record(first), CUDA_SUCCESS);
-    assert_int_equal(sp_learn_wait_fence(second, (struct sp_fence){first->slot, sequence}),
-                     CUDA_SUCCESS);
-    assert_int_equal(sp_mark_record_freed(second), CUDA_SUCCESS);
+    assert_done(sp_mark_record(first));
+    assert_done(sp_learn_wait_fence(second, (struct sp_fence){first->slot, sequence}));
+    assert_done(sp_mark_record_freed(second));
     struct sp_mark *mark = sp_mark_covering(second, freed(second));
     assert_int_equal(sp_clock_at(&mark->clock, first->slot), sequence);
     sp_mark_release(mark);
-    assert_int_equal(sp_synchronize_stream(first, first->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_mark_record_freed(second), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(first, first->handle));
+    assert_done(sp_mark_record_freed(second));
     mark = sp_mark_covering(second, freed(second));
     assert_int_equal(mark->clock.count, 0); // a synchronise has shown it
     sp_mark_release(mark);
@@ -231,13 +231,13 @@ static void a_free_whose_record_failed_is_noted_and_the_next_record_covers_it(vo
             simcudaFailCall("cuEventRecord", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
         else
             host_memory_enter(1, false);
-        CUresult error = sp_mark_record_freed(stream);
+        struct sp_outcome outcome = sp_mark_record_freed(stream);
         host_memory_leave(&failed);
-        assert_int_equal(error, i == 0 ? CUDA_ERROR_LAUNCH_FAILED : CUDA_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(outcome.cause, i == 0 ? SP_DRIVER_FAILED : SP_NO_HOST_MEMORY);
         assert_int_equal(freed(stream), sequence);
         assert_null(sp_mark_covering(stream, sequence));
         assert_true(atomic_load(&stream->recorded) < sequence);
-        assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+        assert_done(sp_mark_record(stream));
         assert_true(atomic_load(&stream->recorded) >= sequence);
     }
 }
@@ -250,14 +250,14 @@ static void a_mark_that_another_keeps_is_not_recorded_again(void **state) {
     struct sp_mark *kept = NULL;
     struct sp_stream *stream = known_stream();
     uint64_t sequence = free_behind_work_on(stream);
-    assert_int_equal(sp_mark_stream(stream, &kept), CUDA_SUCCESS);
+    assert_done(sp_mark_stream(stream, &kept));
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(sp_mark_record_freed(stream), CUDA_SUCCESS);
+        assert_done(sp_mark_record_freed(stream));
     assert_int_equal(kept->sequence, sequence);
     assert_int_equal(live_events(), SP_STREAM_MARKS + 2);
     sp_mark_release(kept);
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(sp_mark_record_freed(stream), CUDA_SUCCESS);
+        assert_done(sp_mark_record_freed(stream));
     assert_int_equal(live_events(), SP_STREAM_MARKS + 2);
     assert_int_equal(sp_progress_number(stream), sequence + 1 + 2 * MANY);
 }

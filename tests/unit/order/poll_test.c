@@ -8,6 +8,7 @@
 #include "order/identity.h"
 #include "order/silent.h"
 #include "unit/order/known.h"
+#include "unit/outcomes.h"
 #include "unit/stepping.h"
 
 static void begin_capture(CUstream stream, CUstreamCaptureMode mode) {
@@ -29,11 +30,11 @@ static void records_and_polls_leave_a_capture_elsewhere_alone(void **state) {
     struct sp_stream *stream = known(b);
     begin_capture(a, CU_STREAM_CAPTURE_MODE_GLOBAL);
     free_on(stream);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_context_of(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_identity_before_reuse(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
+    assert_done(sp_poll_stream(stream));
+    assert_done(sp_poll_current_context());
+    assert_done(sp_poll_context_of(stream));
+    assert_done(sp_identity_before_reuse(stream));
     assert_int_equal(end_capture(a), CUDA_SUCCESS);
 }
 
@@ -43,7 +44,7 @@ static void a_question_to_a_stream_leaves_a_capture_elsewhere_alone(void **state
     struct sp_stream *stream = known_stream();
     free_on(stream);
     begin_capture(a, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    assert_int_equal(sp_synchronize_ask(stream), CUDA_SUCCESS);
+    assert_complete(sp_synchronize_ask, stream);
     assert_int_equal(end_capture(a), CUDA_SUCCESS);
 }
 
@@ -82,12 +83,12 @@ static void a_record_is_known_complete_once_it_is_and_was_asked(void **state) {
     struct sp_stream *stream = known_stream();
     simulated_work(stream->handle);
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
+    assert_done(sp_poll_stream(stream));
     assert_false(is_complete(stream, sequence));
     simulated_finish(stream->handle);
     assert_false(is_complete(stream, sequence));
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(stream));
     assert_true(is_complete(stream, sequence));
 }
 
@@ -95,11 +96,11 @@ static void a_query_that_fails_is_returned_and_publishes_nothing(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
     simcudaFailCall("cuEventQuery", 1, simcudaFaultOnwards, CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_int_equal(sp_poll_stream(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_of_driver(sp_poll_stream(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_false(is_complete(stream, sequence));
-    assert_int_equal(sp_poll_current_context(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_of_driver(sp_poll_current_context(), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_false(is_complete(stream, sequence));
 }
 
@@ -107,10 +108,10 @@ static void what_is_known_complete_is_not_asked_again(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     free_on(stream);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
+    assert_done(sp_poll_stream(stream));
     uint64_t queries = simcudaCallCount("cuEventQuery");
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(stream));
     assert_int_equal(simcudaCallCount("cuEventQuery"), queries);
 }
 
@@ -120,12 +121,12 @@ static void events_of_other_contexts_are_not_asked(void **state) {
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
     struct sp_stream *elsewhere = known_stream();
     uint64_t sequence = free_on(elsewhere);
-    assert_int_equal(sp_mark_record(elsewhere), CUDA_SUCCESS);
+    assert_done(sp_mark_record(elsewhere));
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS);
+    assert_done(sp_poll_current_context());
     assert_false(is_complete(elsewhere, sequence));
     assert_int_equal(sp_driver->cuCtxSetCurrent(context), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS);
+    assert_done(sp_poll_current_context());
     assert_true(is_complete(elsewhere, sequence));
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
 }
@@ -134,9 +135,9 @@ static void with_no_current_context_nothing_is_asked(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     free_on(stream);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
     assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS);
+    assert_done(sp_poll_current_context());
     assert_false(is_complete(stream, 1));
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
 }
@@ -148,12 +149,12 @@ static void what_a_complete_mark_ran_after_is_complete_too(void **state) {
     uint64_t of_a = free_behind_work_on(a);
     order_behind(b, a);
     uint64_t of_b = free_on(b);
-    assert_int_equal(sp_mark_record(b), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_stream(b), CUDA_SUCCESS);
+    assert_done(sp_mark_record(b));
+    assert_done(sp_poll_stream(b));
     assert_false(is_complete(a, of_a) || is_complete(b, of_b));
     simulated_finish(a->handle);
     simulated_finish(b->handle);
-    assert_int_equal(sp_poll_stream(b), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(b));
     assert_true(is_complete(b, of_b));
     assert_true(is_complete(a, of_a));
 }
@@ -166,7 +167,7 @@ static void what_a_stream_came_to_run_after_later_is_not_complete_with_its_mark(
     uint64_t of_b = free_on(b);
     struct sp_mark *early = mark_on(b);
     order_behind(b, a);
-    assert_int_equal(sp_poll_mark(early), CUDA_SUCCESS);
+    assert_done(sp_poll_mark(early));
     assert_true(is_complete(b, of_b));
     assert_false(is_complete(a, of_a));
     sp_mark_release(early);
@@ -177,14 +178,14 @@ static void whatever_becomes_known_is_news(void **state) {
     struct sp_stream *stream = known_stream();
     uint64_t news = sp_progress_news();
     free_behind_work_on(stream);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
+    assert_done(sp_poll_stream(stream));
     assert_int_equal(sp_progress_news(), news);
     simulated_finish(stream->handle);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(stream));
     assert_int_not_equal(sp_progress_news(), news);
     news = sp_progress_news();
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(stream));
     assert_int_equal(sp_progress_news(), news);
 }
 

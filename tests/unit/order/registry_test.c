@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "unit/order/known.h"
+#include "unit/outcomes.h"
 
 static void a_gone_streams_event_is_asked_when_a_stream_comes(void **state) {
     (void)state;
@@ -21,7 +22,7 @@ static void a_gone_streams_event_is_asked_when_a_stream_comes(void **state) {
     CUstream handle = old->handle;
     if (!old->identified)
         return;
-    assert_int_equal(sp_end_stream(old, handle), CUDA_SUCCESS);
+    assert_done(sp_end_stream(old, handle));
     assert_false(is_complete(old, sequence));
     assert_ptr_equal(known_stream(), old);
     assert_true(is_complete(old, sequence));
@@ -40,10 +41,10 @@ static void gone_streams_that_nobody_can_ask_stand_in_nobodys_way(void **state) 
     for (int i = 0; i < OTHERS; i++) {
         struct sp_stream *stream = known_stream();
         free_on(stream);
-        assert_int_equal(sp_end_stream(stream, stream->handle), CUDA_SUCCESS);
+        assert_done(sp_end_stream(stream, stream->handle));
     }
     assert_true(sp_stream_count() <= MUTE + 2);
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     uint32_t count = sp_stream_count();
     for (uint32_t i = 0; i < count; i++)
         known_stream();
@@ -65,7 +66,7 @@ static void *visit(void *argument) {
     assert_int_equal(sp_driver->cuCtxSetCurrent(visit->context), CUDA_SUCCESS);
     visit->own = known(CU_STREAM_PER_THREAD);
     free_on(visit->own);
-    assert_int_equal(sp_mark_record(visit->own), CUDA_SUCCESS);
+    assert_done(sp_mark_record(visit->own));
     if (visit->remembers)
         sp_remember_stream(visit->own, CU_STREAM_PER_THREAD);
     if (!visit->met)
@@ -100,7 +101,7 @@ static void use_own_stream_in_a_destructor(void *argument) {
     static _Thread_local int rounds;
     struct visit *visit = argument;
     assert_int_equal(sp_driver->cuCtxSetCurrent(visit->context), CUDA_SUCCESS);
-    assert_int_equal(sp_mark_record(known(CU_STREAM_PER_THREAD)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(known(CU_STREAM_PER_THREAD)));
     if (++rounds < DESTRUCTOR_ROUNDS)
         assert_int_equal(pthread_setspecific(destructor_key, visit), 0);
 }
@@ -128,7 +129,7 @@ static void a_threads_slot_is_none_of_a_created_streams(void **state) {
     (void)state;
     struct visit by = {.context = simulated_context()};
     visit_and_end(&by);
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     assert_ptr_not_equal(known_stream(), by.own);
     assert_ptr_equal(known(CU_STREAM_PER_THREAD), by.own);
 }
@@ -138,7 +139,7 @@ static void a_threads_stream_that_is_named_again_is_not_gone(void **state) {
     (void)state;
     struct sp_stream *own = known(CU_STREAM_PER_THREAD);
     struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     sp_registry_set_threadless(own, &name);
     assert_true(atomic_load(&own->gone));
     sp_remember_forget_by_thread();
@@ -154,7 +155,7 @@ static void a_threads_stream_whose_slot_is_anothers_by_now_gets_one_of_its_own(v
     (void)state;
     struct sp_stream *own = known(CU_STREAM_PER_THREAD);
     struct sp_stream_name name = {{own->key.word[0], own->key.word[1], own->key.word[2]}};
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     sp_registry_set_threadless(own, &name);
     sp_remember_forget_by_thread();
     struct visit other = {.context = simulated_context()};
@@ -194,7 +195,7 @@ static void what_a_living_thread_remembers_is_no_other_threads(void **state) {
     assert_ptr_not_equal(other.own, lives.own);
     pthread_barrier_wait(&ends);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     bool used[2] = {false, false};
     CUcontext contexts[2] = {new_context(), new_context()};
     for (int i = 0; i < 2; i++) { // elsewhere, for the other's slot is of this context
@@ -223,7 +224,7 @@ static void contexts_that_come_and_go_need_no_more_slots_than_there_are_at_a_tim
         free_on(there);
         known(NULL);
         known(CU_STREAM_PER_THREAD);
-        assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+        assert_done(sp_synchronize_context());
         assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
         assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
     }
@@ -254,8 +255,8 @@ static void the_event_of_a_mark_that_outlives_its_context_is_not_recorded_again(
     assert_ptr_equal(young, old);
     sp_mark_release(mark);
     uint64_t sequence = free_on(young);
-    assert_int_equal(sp_mark_record(young), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_stream(young), CUDA_SUCCESS);
+    assert_done(sp_mark_record(young));
+    assert_done(sp_poll_stream(young));
     assert_true(is_complete(young, sequence));
     end_context(context);
 }
@@ -268,7 +269,7 @@ static void pending_crowd(struct sp_stream *crowd[CROWD], uint64_t sequences[CRO
     for (int i = 0; i < CROWD; i++) {
         crowd[i] = known_stream();
         sequences[i] = free_behind_work_on(crowd[i]);
-        assert_int_equal(sp_mark_record(crowd[i]), CUDA_SUCCESS);
+        assert_done(sp_mark_record(crowd[i]));
     }
 }
 
@@ -278,22 +279,22 @@ static void streams_are_asked_by_turns(void **state) {
     uint64_t sequences[CROWD];
     pending_crowd(crowd, sequences);
     uint64_t asked = simcudaCallCount("cuEventQuery");
-    assert_int_equal(sp_poll_some_of(crowd[0]), CUDA_SUCCESS);
+    assert_done(sp_poll_some_of(crowd[0]));
     uint64_t questions = simcudaCallCount("cuEventQuery") - asked;
     assert_true(questions >= SP_POLL_SOME && questions <= 2 * SP_POLL_SOME);
     for (int i = 0; i < CROWD; i++)
         simulated_finish(crowd[i]->handle);
     for (int i = 0; i < CROWD / SP_POLL_SOME; i++)
-        assert_int_equal(sp_poll_some_of(crowd[0]), CUDA_SUCCESS);
+        assert_done(sp_poll_some_of(crowd[0]));
     for (int i = 0; i < CROWD; i++)
         assert_true(is_complete(crowd[i], sequences[i]));
     asked = simcudaCallCount("cuEventQuery");
-    assert_int_equal(sp_poll_some_of(crowd[0]), CUDA_SUCCESS);
+    assert_done(sp_poll_some_of(crowd[0]));
     assert_int_equal(simcudaCallCount("cuEventQuery"), asked); // nobody is left
     uint64_t again = free_behind_work_on(crowd[0]);
-    assert_int_equal(sp_mark_record(crowd[0]), CUDA_SUCCESS);
+    assert_done(sp_mark_record(crowd[0]));
     simulated_finish(crowd[0]->handle);
-    assert_int_equal(sp_poll_some_of(crowd[1]), CUDA_SUCCESS);
+    assert_done(sp_poll_some_of(crowd[1]));
     assert_true(is_complete(crowd[0], again));
 }
 
@@ -307,7 +308,7 @@ static void a_turn_asks_no_stream_of_another_context(void **state) {
     struct sp_stream *here = known_stream();
     uint64_t asked = simcudaCallCount("cuEventQuery");
     for (int i = 0; i < CROWD; i++)
-        assert_int_equal(sp_poll_some_of(here), CUDA_SUCCESS);
+        assert_done(sp_poll_some_of(here));
     assert_int_equal(simcudaCallCount("cuEventQuery"), asked);
     end_context(context);
 }

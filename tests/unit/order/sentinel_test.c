@@ -9,17 +9,18 @@
 #include "fault/host_memory.h"
 #include "order/sentinel.h"
 #include "unit/order/known.h"
+#include "unit/outcomes.h"
 
 static uint64_t id_of(CUcontext context) {
     uint64_t id = 0;
-    assert_int_equal(sp_sentinel_id(context, &id), CUDA_SUCCESS);
+    assert_done(sp_sentinel_id(context, &id));
     assert_int_not_equal(id, 0);
     return id;
 }
 
 static uint64_t known_id_of(CUcontext context) {
     uint64_t id = 1;
-    assert_int_equal(sp_sentinel_known_id(context, &id), CUDA_SUCCESS);
+    assert_done(sp_sentinel_known_id(context, &id));
     return id;
 }
 
@@ -89,7 +90,7 @@ static void one_that_can_not_be_made_is_an_error_that_leaves_nothing(void **stat
     CUcontext context = NULL;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(sp_sentinel_id(simulated_context(), &id), CUDA_ERROR_UNKNOWN);
+        assert_of_driver(sp_sentinel_id(simulated_context(), &id), CUDA_ERROR_UNKNOWN);
         assert_int_equal(live_sentinels(), 0);
     }
     assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
@@ -105,10 +106,10 @@ static void without_host_memory_it_is_an_error_that_leaves_nothing(void **state)
     id_of(simulated_context()); // so that the simulated driver has what it needs
     sp_sentinel_close_all();
     host_memory_enter(1, true);
-    CUresult error = sp_sentinel_id(simulated_context(), &id);
+    struct sp_outcome outcome = sp_sentinel_id(simulated_context(), &id);
     host_memory_leave(&failed);
     assert_int_equal(failed, 1);
-    assert_int_equal(error, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_cause(outcome, SP_NO_HOST_MEMORY);
     assert_int_equal(live_sentinels(), 0);
     id_of(simulated_context());
 }
@@ -117,7 +118,7 @@ static void a_driver_that_has_no_number_for_it_is_not_supported(void **state) {
     (void)state;
     uint64_t id = 0;
     simcudaFailCall("cuPointerGetAttribute", 1, simcudaFaultOnce, CUDA_ERROR_INVALID_VALUE);
-    assert_int_equal(sp_sentinel_id(simulated_context(), &id), CUDA_ERROR_NOT_SUPPORTED);
+    assert_cause(sp_sentinel_id(simulated_context(), &id), SP_NOT_SUPPORTED);
     assert_int_equal(live_sentinels(), 0);
 }
 
@@ -127,8 +128,8 @@ static void a_context_under_an_error_is_not_taken_for_gone(void **state) {
     uint64_t id = id_of(context);
     assert_int_equal(simcudaContextFail(context, CUDA_ERROR_ILLEGAL_ADDRESS), CUDA_SUCCESS);
     uint64_t answer = 0;
-    assert_int_equal(sp_sentinel_id(context, &answer), CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_int_equal(sp_sentinel_known_id(context, &answer), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_of_driver(sp_sentinel_id(context, &answer), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_of_driver(sp_sentinel_known_id(context, &answer), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_false(sp_sentinel_is_gone(context, id));
     destroy(context);
     assert_true(sp_sentinel_is_gone(context, id));
@@ -148,7 +149,7 @@ static void making_one_leaves_a_capture_valid(void **state) {
 
 static void meet(void *argument) {
     uint64_t *id = argument;
-    if (sp_sentinel_id(simulated_context(), id) != CUDA_SUCCESS)
+    if (!sp_is_done(sp_sentinel_id(simulated_context(), id)))
         *id = 0;
 }
 

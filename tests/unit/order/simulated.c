@@ -24,7 +24,6 @@ int simulated_begin(const char *settings) {
         return -1;
     if (sp_driver_load(&driver) != CUDA_SUCCESS || simcudaReset(&config) != CUDA_SUCCESS)
         return -1;
-    sp_native_error_note(CUDA_SUCCESS, "");
     return driver->cuDeviceGet(&device, 0) == CUDA_SUCCESS &&
                    driver->cuDevicePrimaryCtxRetain(&primary, device) == CUDA_SUCCESS &&
                    driver->cuCtxSetCurrent(primary) == CUDA_SUCCESS

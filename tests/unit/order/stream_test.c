@@ -13,6 +13,7 @@
 #include "order/registry.h"
 #include "order/resolve.h"
 #include "unit/order/known.h"
+#include "unit/outcomes.h"
 
 // ---------------------------------------------------------------------------------------- identity
 
@@ -73,12 +74,12 @@ static void a_default_stream_needs_a_current_context_and_a_users_stream_does_not
     struct sp_stream *stream = NULL;
     CUstream a = simulated_stream();
     assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
-    assert_int_equal(sp_resolve_stream(NULL, &stream), CUDA_ERROR_INVALID_CONTEXT);
-    assert_int_equal(sp_resolve_stream(CU_STREAM_LEGACY, &stream), CUDA_ERROR_INVALID_CONTEXT);
-    assert_int_equal(sp_resolve_stream(CU_STREAM_PER_THREAD, &stream), CUDA_ERROR_INVALID_CONTEXT);
+    assert_true(sp_lacks_context(sp_resolve_stream(NULL, &stream)));
+    assert_true(sp_lacks_context(sp_resolve_stream(CU_STREAM_LEGACY, &stream)));
+    assert_true(sp_lacks_context(sp_resolve_stream(CU_STREAM_PER_THREAD, &stream)));
     assert_ptr_equal(known(a)->context, simulated_context());
     free_on(known(a));
-    assert_int_equal(sp_mark_record(known(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(known(a)));
     CUcontext current = simulated_context();
     assert_int_equal(sp_driver->cuCtxGetCurrent(&current), CUDA_SUCCESS);
     assert_null(current); // what was pushed was popped
@@ -91,7 +92,7 @@ static void a_stream_that_can_not_be_described_is_not_registered(void **state) {
     CUstream a = simulated_stream();
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         simcudaFailCall(calls[i], 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(sp_resolve_stream(a, &stream), CUDA_ERROR_UNKNOWN);
+        assert_of_driver(sp_resolve_stream(a, &stream), CUDA_ERROR_UNKNOWN);
         assert_int_equal(simcudaFailCount(), i + 1);
     }
     CUcontext current = NULL;
@@ -103,16 +104,16 @@ static void a_stream_that_can_not_be_described_is_not_registered(void **state) {
 static void a_stream_without_host_memory_is_not_registered(void **state) {
     (void)state;
     uint64_t failed = 0;
-    CUresult error = CUDA_SUCCESS;
+    struct sp_outcome outcome = sp_outcome_done();
     known_stream(); // its context is known from here on
-    for (int i = 0; i < 1 << 20 && error == CUDA_SUCCESS; i++) {
+    for (int i = 0; i < 1 << 20 && sp_is_done(outcome); i++) {
         struct sp_stream *stream = NULL;
         CUstream handle = simulated_stream();
         host_memory_enter(1, true);
-        error = sp_resolve_stream(handle, &stream);
+        outcome = sp_resolve_stream(handle, &stream);
         host_memory_leave(&failed);
-        if (error != CUDA_SUCCESS) {
-            assert_int_equal(error, CUDA_ERROR_OUT_OF_MEMORY);
+        if (!sp_is_done(outcome)) {
+            assert_cause(outcome, SP_NO_HOST_MEMORY);
             known(handle);
         }
     }
@@ -213,7 +214,7 @@ static void the_legacy_stream_of_a_context_that_another_thread_destroyed_is_nobo
     assert_int_equal(pthread_create(&thread, NULL, destroy_elsewhere, context), 0);
     assert_int_equal(pthread_join(thread, &destroyed), 0);
     assert_ptr_equal(destroyed, context);
-    assert_int_not_equal(sp_resolve_stream(NULL, &stream), CUDA_SUCCESS);
+    assert_false(sp_is_done(sp_resolve_stream(NULL, &stream)));
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
 }
 
@@ -235,14 +236,14 @@ static void a_capturing_stream_is_told_from_others(void **state) {
     (void)state;
     CUstream a = simulated_blocking_stream();
     CUstream b = simulated_stream();
-    assert_int_equal(sp_resolve_capture(a), CUDA_SUCCESS);
+    assert_done(sp_resolve_capture(a));
     begin_capture(a, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    assert_int_equal(sp_resolve_capture(a), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    assert_int_equal(sp_resolve_capture(b), CUDA_SUCCESS);
-    assert_int_equal(sp_resolve_capture(NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    assert_cause(sp_resolve_capture(a), SP_CAPTURES);
+    assert_done(sp_resolve_capture(b));
+    assert_of_driver(sp_resolve_capture(NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     known(b);
     assert_int_equal(end_capture(a), CUDA_SUCCESS);
-    assert_int_equal(sp_resolve_capture(a), CUDA_SUCCESS);
+    assert_done(sp_resolve_capture(a));
     known(a);
 }
 
@@ -279,7 +280,7 @@ static void the_slot_of_a_gone_stream_is_used_again_once_all_of_it_is_complete(v
     struct sp_stream *meanwhile = known_stream();
     assert_ptr_not_equal(meanwhile, old);
     uint32_t count = sp_stream_count();
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     struct sp_stream *young = known_stream();
     assert_ptr_equal(young, old);
     assert_int_equal(sp_stream_count(), count);
@@ -297,14 +298,14 @@ static void a_used_slot_starts_with_an_empty_clock_and_no_marks(void **state) {
     if (!old->identified)
         return;
     uint64_t sequence = free_behind_work_on(before);
-    assert_int_equal(sp_mark_stream(before, &mark), CUDA_SUCCESS);
-    assert_int_equal(sp_learn_wait_mark(old, mark), CUDA_SUCCESS);
+    assert_done(sp_mark_stream(before, &mark));
+    assert_done(sp_learn_wait_mark(old, mark));
     sp_mark_release(mark);
     free_on(old);
-    assert_int_equal(sp_mark_record(old), CUDA_SUCCESS);
+    assert_done(sp_mark_record(old));
     assert_true(runs_after(old, before, sequence));
     simulated_finish(before->handle);
-    assert_int_equal(sp_synchronize_query(old, old->handle), CUDA_SUCCESS);
+    assert_complete(sp_synchronize_query, old, old->handle);
     simulated_destroy(old->handle);
     sp_identity_of(old)->set_destroyed(old, old->key.word[0]);
     struct sp_stream *young = known_stream();
@@ -317,7 +318,7 @@ static void a_stream_that_is_destroyed_here_is_marked_first_and_then_gone(void *
     (void)state;
     struct sp_stream *stream = known_stream();
     uint64_t sequence = free_behind_work_on(stream);
-    assert_int_equal(sp_end_stream(stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_end_stream(stream, stream->handle));
     assert_int_equal(atomic_load(&stream->gone), stream->identified);
     struct sp_mark *mark = sp_mark_covering(stream, sequence);
     assert_non_null(mark);
@@ -328,9 +329,9 @@ static void a_stream_that_the_driver_keeps_is_not_gone(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     simcudaFailCall("cuStreamDestroy", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(sp_end_stream(stream, stream->handle), CUDA_ERROR_LAUNCH_FAILED);
+    assert_of_driver(sp_end_stream(stream, stream->handle), CUDA_ERROR_LAUNCH_FAILED);
     assert_false(atomic_load(&stream->gone));
-    assert_int_equal(sp_end_stream(NULL, stream->handle), CUDA_SUCCESS); // as if it captured
+    assert_done(sp_end_stream(NULL, stream->handle)); // as if it captured
     assert_false(atomic_load(&stream->gone));
 }
 
@@ -340,7 +341,7 @@ static void a_gone_stream_of_another_context_keeps_its_slot(void **state) {
     struct sp_stream *old = known_stream();
     simulated_destroy(old->handle);
     sp_identity_of(old)->set_destroyed(old, old->key.word[0]);
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     assert_int_equal(sp_driver->cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
     struct sp_stream *elsewhere = known(simulated_blocking_stream());
     assert_ptr_not_equal(elsewhere, old);
@@ -354,8 +355,8 @@ static void streams_that_come_and_go_need_no_more_slots_than_there_are_at_a_time
     for (int i = 0; i < MANY; i++) {
         struct sp_stream *stream = known_stream();
         free_on(stream);
-        assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
-        assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
+        assert_done(sp_mark_record(stream));
+        assert_done(sp_synchronize_stream(stream, stream->handle));
         simulated_destroy(stream->handle);
         sp_identity_of(stream)->set_destroyed(stream, stream->key.word[0]);
     }
@@ -370,12 +371,12 @@ static void a_context_at_the_handle_of_an_earlier_one_shows_that_that_one_has_en
     CUcontext context = NULL;
     struct sp_stream *old = known_stream();
     uint64_t sequence = free_behind_work_on(old);
-    assert_int_equal(sp_mark_record(old), CUDA_SUCCESS);
+    assert_done(sp_mark_record(old));
     assert_int_equal(sp_driver->cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
     assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
     assert_ptr_equal(context, simulated_context());
     assert_int_equal(sp_driver->cuCtxSetCurrent(context), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_current_context(), CUDA_SUCCESS); // asks no event of before
+    assert_done(sp_poll_current_context()); // asks no event of before
     struct sp_stream *young = known_stream();
     assert_ptr_equal(young, old); // the slot, with numbers of its own
     assert_true(young->first > sequence);
@@ -383,7 +384,7 @@ static void a_context_at_the_handle_of_an_earlier_one_shows_that_that_one_has_en
     assert_true(is_synchronized(old, sequence));
     assert_null(sp_mark_covering(old, 0));
     free_on(young);
-    assert_int_equal(sp_mark_record(young), CUDA_SUCCESS);
+    assert_done(sp_mark_record(young));
 }
 
 static struct sp_stream *known_in_new_context(CUcontext *context) {
@@ -404,7 +405,7 @@ static void the_frees_of_a_destroyed_context_are_complete_once_it_was_asked(void
     struct sp_stream *there = known_in_new_context(&context);
     uint64_t of_here = free_behind_work_on(here);
     uint64_t of_there = free_on(there);
-    assert_int_equal(sp_mark_record(there), CUDA_SUCCESS);
+    assert_done(sp_mark_record(there));
     assert_false(sp_end_gone_contexts(here));
     destroy_context(context);
     assert_false(is_complete(there, of_there));

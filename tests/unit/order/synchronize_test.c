@@ -9,6 +9,7 @@
 #include "order/anonymous.h"
 #include "order/end.h"
 #include "unit/order/known.h"
+#include "unit/outcomes.h"
 
 static void a_synchronise_completes_all_frees_before_it(void **state) {
     (void)state;
@@ -17,7 +18,7 @@ static void a_synchronise_completes_all_frees_before_it(void **state) {
     simulated_work(stream->handle);
     uint64_t sequence = free_on(stream);
     uint64_t of_other = free_on(other);
-    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(stream, stream->handle));
     assert_true(is_complete(stream, sequence));
     assert_false(is_complete(other, of_other));
     assert_false(is_complete(stream, free_on(stream)));
@@ -28,9 +29,9 @@ static void a_synchronise_that_fails_completes_nothing(void **state) {
     struct sp_stream *stream = known_stream();
     uint64_t sequence = free_on(stream);
     simcudaFailCall("cuStreamSynchronize", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_ERROR_LAUNCH_FAILED);
+    assert_of_driver(sp_synchronize_stream(stream, stream->handle), CUDA_ERROR_LAUNCH_FAILED);
     simcudaFailCall("cuCtxSynchronize", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(sp_synchronize_context(), CUDA_ERROR_LAUNCH_FAILED);
+    assert_of_driver(sp_synchronize_context(), CUDA_ERROR_LAUNCH_FAILED);
     assert_false(is_complete(stream, sequence));
 }
 
@@ -39,10 +40,10 @@ static void a_query_completes_the_frees_before_it_when_nothing_is_pending(void *
     struct sp_stream *stream = known_stream();
     simulated_work(stream->handle);
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_synchronize_query(stream, stream->handle), CUDA_ERROR_NOT_READY);
+    assert_pending(sp_synchronize_query, stream, stream->handle);
     assert_false(is_complete(stream, sequence));
     simulated_finish(stream->handle);
-    assert_int_equal(sp_synchronize_query(stream, stream->handle), CUDA_SUCCESS);
+    assert_complete(sp_synchronize_query, stream, stream->handle);
     assert_true(is_complete(stream, sequence));
 }
 
@@ -60,7 +61,7 @@ a_contexts_synchronise_completes_the_frees_of_all_its_streams_and_no_others(void
     struct sp_stream *elsewhere = known_stream();
     uint64_t of_elsewhere = free_on(elsewhere);
     assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     assert_true(is_complete(a, of_a));
     assert_true(is_complete(gone, of_gone));
     assert_false(is_complete(elsewhere, of_elsewhere));
@@ -73,10 +74,10 @@ static void without_host_memory_a_contexts_synchronise_waits_and_teaches_nothing
     simulated_work(stream->handle);
     uint64_t sequence = free_on(stream);
     host_memory_enter(1, true);
-    CUresult error = sp_synchronize_context();
+    struct sp_outcome outcome = sp_synchronize_context();
     host_memory_leave(&failed);
     assert_int_equal(failed, 1);
-    assert_int_equal(error, CUDA_SUCCESS);
+    assert_done(outcome);
     assert_int_equal(simcudaPending(stream->handle), 0);
     assert_false(is_complete(stream, sequence));
 }
@@ -88,7 +89,7 @@ static void a_synchronise_completes_what_the_stream_runs_after(void **state) {
     uint64_t before = free_behind_work_on(a);
     order_behind(b, a);
     uint64_t after = free_behind_work_on(a);
-    assert_int_equal(sp_synchronize_stream(b, b->handle), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(b, b->handle));
     assert_int_equal(is_complete(a, before),
                      b->identified); // of an anonymous stream its chain alone is evidence
     assert_false(is_complete(a, after));
@@ -101,9 +102,10 @@ static void a_synchronise_that_fails_completes_nothing_of_what_the_stream_runs_a
     uint64_t sequence = free_behind_work_on(a);
     order_behind(b, a);
     simcudaFailCall("cuStreamSynchronize", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(sp_synchronize_stream(b, b->handle), CUDA_ERROR_LAUNCH_FAILED);
+    assert_of_driver(sp_synchronize_stream(b, b->handle), CUDA_ERROR_LAUNCH_FAILED);
     simcudaFailCall("cuStreamQuery", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(sp_synchronize_query(b, b->handle), CUDA_ERROR_LAUNCH_FAILED);
+    bool complete;
+    assert_of_driver(sp_synchronize_query(b, b->handle, &complete), CUDA_ERROR_LAUNCH_FAILED);
     assert_false(is_complete(a, sequence));
 }
 
@@ -113,12 +115,12 @@ static void a_query_is_no_synchronise(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     uint64_t sequence = free_on(stream);
-    assert_int_equal(sp_mark_record(stream), CUDA_SUCCESS);
-    assert_int_equal(sp_synchronize_query(stream, stream->handle), CUDA_SUCCESS);
-    assert_int_equal(sp_poll_stream(stream), CUDA_SUCCESS);
+    assert_done(sp_mark_record(stream));
+    assert_complete(sp_synchronize_query, stream, stream->handle);
+    assert_done(sp_poll_stream(stream));
     assert_true(is_complete(stream, sequence));
     assert_false(is_synchronized(stream, sequence));
-    assert_int_equal(sp_synchronize_stream(stream, stream->handle), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(stream, stream->handle));
     assert_true(is_synchronized(stream, sequence));
 }
 
@@ -132,7 +134,7 @@ static void a_synchronise_completes_nothing_that_was_freed_while_it_waited(void 
     if (stream->identified)
         return;
     simulated_finish(stream->handle);
-    assert_int_equal(sp_anonymous_confirm(stream, end), CUDA_SUCCESS);
+    assert_done(sp_anonymous_confirm(stream, end));
     assert_true(is_synchronized(stream, before));
     assert_false(is_synchronized(stream, meanwhile));
 }
@@ -146,14 +148,14 @@ a_synchronise_at_a_handle_that_was_destroyed_here_says_nothing_certain_of_the_ol
     struct sp_stream *old = known(handle);
     sp_progress_set_strict(old); // so its slot is not used again
     uint64_t sequence = free_on(old);
-    assert_int_equal(sp_end_stream(old, handle), CUDA_SUCCESS);
+    assert_done(sp_end_stream(old, handle));
     assert_ptr_equal(simulated_stream(), handle);
     struct sp_stream *young = known(handle);
-    assert_int_equal(sp_synchronize_stream(young, handle), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(young, handle));
     assert_false(is_synchronized(old, sequence));
     assert_true(is_complete(old, sequence)); // its event was asked when the young one came
     uint64_t anew = free_on(young);
-    assert_int_equal(sp_synchronize_stream(young, handle), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(young, handle));
     assert_true(is_synchronized(young, anew));
     assert_int_equal(is_synchronized(old, sequence), !old->identified);
 }
@@ -165,9 +167,9 @@ static void a_chain_that_can_not_be_asked_is_an_error_and_publishes_nothing(void
     if (stream->identified)
         return;
     simcudaFailCall("cuEventQuery", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
-    assert_int_equal(sp_anonymous_confirm(stream, sequence), CUDA_ERROR_UNKNOWN);
+    assert_of_driver(sp_anonymous_confirm(stream, sequence), CUDA_ERROR_UNKNOWN);
     assert_false(is_synchronized(stream, sequence));
-    assert_int_equal(sp_anonymous_confirm(stream, sequence), CUDA_SUCCESS);
+    assert_done(sp_anonymous_confirm(stream, sequence));
     assert_true(is_synchronized(stream, sequence));
 }
 
@@ -175,7 +177,7 @@ static void a_contexts_synchronise_is_a_synchronise(void **state) {
     (void)state;
     struct sp_stream *stream = known_stream();
     uint64_t sequence = free_behind_work_on(stream);
-    assert_int_equal(sp_synchronize_context(), CUDA_SUCCESS);
+    assert_done(sp_synchronize_context());
     assert_true(is_complete(stream, sequence));
     assert_true(is_synchronized(stream, sequence));
 }

@@ -9,6 +9,7 @@
 
 #include "order/context_wait.h"
 #include "region/request.h"
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;
@@ -65,7 +66,7 @@ static void a_context_is_synchronized_only_where_the_attributes_say_so(void **st
 static void it_is_not_for_what_an_event_stands_behind(void **state) {
     (void)state;
     free_on_a();
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
     fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
     require_no_context_wait();

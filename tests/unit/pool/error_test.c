@@ -31,8 +31,7 @@ static void a_thread_that_failed_nothing_has_nothing_to_tell(void **state) {
     (void)state;
     pthread_t thread;
     int nothing = 0;
-    sp_native_error_note(CUDA_ERROR_UNKNOWN, "cuMemCreate");
-    sp_fail_driver(CUDA_ERROR_UNKNOWN, "testing");
+    sp_fail_outcome(sp_outcome_of_driver(CUDA_ERROR_UNKNOWN, "cuMemCreate"), "testing");
     assert_int_equal(pthread_create(&thread, NULL, has_nothing_to_tell, &nothing), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(nothing);
@@ -50,8 +49,7 @@ static void every_driver_error_keeps_its_number_or_is_unknown(void **state) {
 
 static void a_failure_of_ours_says_its_sentence_and_blames_no_driver(void **state) {
     (void)state;
-    sp_native_error_note(CUDA_ERROR_UNKNOWN, "cuMemMap");
-    sp_fail_driver(CUDA_ERROR_UNKNOWN, "testing");
+    sp_fail_outcome(sp_outcome_of_driver(CUDA_ERROR_UNKNOWN, "cuMemMap"), "testing");
     assert_int_equal(sp_fail(poolErrorInvalidValue, "%d is not %s", 7, "eight"),
                      poolErrorInvalidValue);
     assert_string_equal(sp_error_detail(), "7 is not eight");
@@ -60,28 +58,45 @@ static void a_failure_of_ours_says_its_sentence_and_blames_no_driver(void **stat
 
 static void a_failure_of_the_driver_names_the_entry_point_and_its_error(void **state) {
     (void)state;
-    sp_native_error_note(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
-    assert_int_equal(sp_fail_driver(CUDA_ERROR_LAUNCH_FAILED, "asking"), poolErrorLaunchFailure);
+    struct sp_outcome failed = sp_outcome_of_driver(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
+    assert_int_equal(sp_fail_outcome(failed, "asking"), poolErrorLaunchFailure);
     assert_string_equal(sp_error_detail(),
                         "asking: cuEventQuery returned CUDA_ERROR_LAUNCH_FAILED");
     assert_native(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
 }
 
-static void an_error_that_the_driver_did_not_give_is_not_laid_at_its_door(void **state) {
+static void a_fact_of_ours_has_a_code_and_a_sentence_and_blames_no_driver(void **state) {
     (void)state;
-    sp_native_error_note(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
-    assert_int_equal(sp_fail_driver(CUDA_ERROR_OUT_OF_MEMORY, "allocating"),
-                     poolErrorMemoryAllocation);
-    assert_string_equal(sp_error_detail(), "allocating: out of host memory");
-    assert_native(CUDA_SUCCESS, "");
+    static const struct {
+        enum sp_cause cause;
+        poolError_t error;
+        const char *sentence;
+    } facts[] = {
+        {SP_NO_HOST_MEMORY, poolErrorMemoryAllocation, "testing: out of host memory"},
+        {SP_BEYOND_LIMIT, poolErrorMemoryAllocation, "testing: CUDA_ERROR_OUT_OF_MEMORY"},
+        {SP_FORBIDDEN, poolErrorMemoryAllocation, "testing: CUDA_ERROR_OUT_OF_MEMORY"},
+        {SP_NOT_SUPPORTED, poolErrorNotSupported, "testing: CUDA_ERROR_NOT_SUPPORTED"},
+        {SP_NO_CONTEXT, poolErrorDeviceUninitialized, "testing: CUDA_ERROR_INVALID_CONTEXT"},
+        {SP_CAPTURES, poolErrorStreamCaptureUnsupported,
+         "testing: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+        {SP_NO_EVENT, poolErrorUnknown, "testing: CUDA_ERROR_UNKNOWN"},
+    };
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        sp_fail_outcome(sp_outcome_of_driver(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery"), "before");
+        assert_int_equal(sp_fail_outcome(sp_outcome_of(facts[i].cause), "testing"), facts[i].error);
+        assert_string_equal(sp_error_detail(), facts[i].sentence);
+        assert_native(CUDA_SUCCESS, "");
+    }
 }
 
-static void what_was_told_once_is_not_told_of_the_next_failure(void **state) {
+static void the_drivers_part_is_added_to_a_sentence_of_ours(void **state) {
     (void)state;
-    sp_native_error_note(CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate");
-    sp_fail_driver(CUDA_ERROR_OUT_OF_MEMORY, "first");
-    sp_fail_driver(CUDA_ERROR_OUT_OF_MEMORY, "second");
-    assert_string_equal(sp_error_detail(), "second: out of host memory");
+    sp_fail(poolErrorMemoryAllocation, "no room");
+    sp_fail_of_driver(sp_outcome_of_driver(CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate"));
+    assert_string_equal(sp_error_detail(), "no room");
+    assert_native(CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate");
+    sp_fail(poolErrorMemoryAllocation, "no room");
+    sp_fail_of_driver(sp_outcome_of(SP_BEYOND_LIMIT));
     assert_native(CUDA_SUCCESS, "");
 }
 
@@ -92,8 +107,7 @@ static void a_sentence_that_is_too_long_is_cut_and_ended(void **state) {
     text[sizeof text - 1] = '\0';
     sp_fail(poolErrorUnknown, "%s", text);
     assert_int_equal(strlen(sp_error_detail()), SP_ERROR_DETAIL - 1);
-    sp_native_error_note(CUDA_ERROR_UNKNOWN, "cuMemMap");
-    sp_fail_driver(CUDA_ERROR_UNKNOWN, text);
+    sp_fail_outcome(sp_outcome_of_driver(CUDA_ERROR_UNKNOWN, "cuMemMap"), text);
     assert_int_equal(strlen(sp_error_detail()), SP_ERROR_DETAIL - 1);
 }
 
@@ -103,8 +117,8 @@ int main(void) {
         cmocka_unit_test(every_driver_error_keeps_its_number_or_is_unknown),
         cmocka_unit_test(a_failure_of_ours_says_its_sentence_and_blames_no_driver),
         cmocka_unit_test(a_failure_of_the_driver_names_the_entry_point_and_its_error),
-        cmocka_unit_test(an_error_that_the_driver_did_not_give_is_not_laid_at_its_door),
-        cmocka_unit_test(what_was_told_once_is_not_told_of_the_next_failure),
+        cmocka_unit_test(a_fact_of_ours_has_a_code_and_a_sentence_and_blames_no_driver),
+        cmocka_unit_test(the_drivers_part_is_added_to_a_sentence_of_ours),
         cmocka_unit_test(a_sentence_that_is_too_long_is_cut_and_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

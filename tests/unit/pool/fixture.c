@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 #include "inside/check.h"
@@ -64,7 +65,7 @@ struct sp_pool *fixture_inside(poolMemPool_t pool) {
 
 struct sp_stream *fixture_stream(CUstream handle) {
     struct sp_stream *stream = NULL;
-    assert_int_equal(sp_resolve_stream(handle, &stream), CUDA_SUCCESS);
+    assert_done(sp_resolve_stream(handle, &stream));
     return stream;
 }
 

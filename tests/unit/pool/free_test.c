@@ -14,6 +14,7 @@
 #include "region/lane.h"
 #include "region/owner.h"
 #include "region/quick.h"
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;
@@ -192,7 +193,7 @@ static void a_slab_that_is_given_up_counts_whole(void **state) {
             fixture_free(blocks[i], stream);
     }
     fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, KIB(32));
-    assert_int_equal(sp_mark_record(fixture_stream(stream)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(stream)));
     uint64_t recorded = fixture_attribute(pool, poolMemPoolStatEventsRecorded);
     fixture_free(blocks[LAST], stream); // 512 bytes, and with them a page
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatEventsRecorded), recorded + 1);
@@ -201,7 +202,7 @@ static void a_slab_that_is_given_up_counts_whole(void **state) {
 }
 
 static void record_work_and_free_the_sibling(void) {
-    assert_int_equal(sp_mark_record(fixture_stream(stream)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(stream)));
     simulated_work(stream);
     fixture_free(sibling, stream);
 }
@@ -216,7 +217,7 @@ static void a_late_free_with_an_older_number_does_not_hide_a_newer_one(void **st
         fixture_free(pointer, stream);
         sp_lock_set_hook(NULL);
         // The record, not the work.
-        assert_int_equal(sp_poll_stream(fixture_stream(stream)), CUDA_SUCCESS);
+        assert_done(sp_poll_stream(fixture_stream(stream)));
         uint64_t reserved = fixture_reserved(pool);
         fixture_trim(pool, 0);
         assert_int_equal(fixture_reserved(pool), reserved);
@@ -486,7 +487,7 @@ static void query(void) {
 }
 
 static void record_and_take(void) {
-    assert_int_equal(sp_mark_record(fixture_stream(stream)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(stream)));
     take_elsewhere();
 }
 

@@ -17,6 +17,7 @@
 #include "region/request.h"
 #include "region/settle.h"
 #include "region/take.h"
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 enum { HOLES = 3000 };
@@ -54,7 +55,7 @@ static size_t count_in_quick(const struct sp_lane *lane) {
 }
 
 static void collect_from(poolMemPool_t pool, CUstream stream) {
-    assert_int_equal(sp_mark_record(fixture_stream(stream)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(stream)));
     sp_collect_all(fixture_inside(pool));
 }
 
@@ -77,7 +78,7 @@ static void what_has_completed_is_settled_in_parts(void **state) {
     free_holes(a, 0, HOLES);
     collect_from(pool, a);
     size_t before = count_in(ready);
-    assert_int_equal(sp_synchronize_stream(fixture_stream(a), a), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(fixture_stream(a), a));
     size_t parts = 1;
     for (; !settle_part(inside); parts++) {
         assert_true(count_in(ready) <= before + parts * SP_SETTLED_AT_ONCE);
@@ -177,7 +178,7 @@ static void before_a_request_is_refused_all_lists_are_emptied(void **state) {
     free_holes(a, 0, HOLES);
     fixture_free(last, a);
     assert_true(count_in_quick(fixture_lane(pool, a)) > 8 * SP_DETACHED_AT_ONCE);
-    assert_int_equal(sp_synchronize_stream(fixture_stream(a), a), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(fixture_stream(a), a));
     assert_int_equal(poolMallocAsyncWithFlags(&pointer, large, pool, b,
                                               poolMallocNoGrowth | poolMallocNoInsertedWaits),
                      poolSuccess);
@@ -223,7 +224,7 @@ static void what_is_late_is_not_joined_by_a_later_free(void **state) {
     sp_collect_quick(lane, sp_settle_insert);
     assert_int_equal(count_in(&lane->unfenced[SP_REGION_LARGE]), HOLES);
     simulated_work(a);
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     uint64_t fenced = sp_progress_covered(fixture_stream(a));
     for (int i = 0; i < HOLES; i++) {
         fixture_free(neighbours[i], a);
@@ -253,7 +254,7 @@ static void free_row_of_others(poolMemPool_t pool) {
     for (int i = 0; i < ROW; i++)
         fixture_free(holes[i], others[i % 2]);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(sp_mark_record(fixture_stream(others[i])), CUDA_SUCCESS);
+        assert_done(sp_mark_record(fixture_stream(others[i])));
     sp_collect_all(fixture_inside(pool));
 }
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "unit/outcomes.h"
 #include "unit/pool/scattered.h"
 
 // Views that are kept, the work through them, and trims of what they stand on.
@@ -148,7 +149,7 @@ static void the_view_that_was_used_longest_ago_goes_first(void **state) {
     assert_int_equal(inside->kept.mapping_count, 3);
     assert_true(lies_in_a_stitched_view(joined[1]));
     fixture_synchronize(a);
-    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_done(bury());
     assert_true(sp_list_empty(&inside->kept.zombies));
 }
 
@@ -177,11 +178,11 @@ static void an_evicted_view_is_not_unmapped_before_its_work_has_completed(void *
     collect();
     limit_kept(0, 0);
     uint64_t unmapped = simcudaCallCount("cuMemUnmap");
-    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_done(bury());
     assert_int_equal(simcudaCallCount("cuMemUnmap"), unmapped);
     fixture_check(pool);
     fixture_synchronize(a);
-    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_done(bury());
     assert_int_equal(simcudaCallCount("cuMemUnmap"), unmapped + 8);
 }
 
@@ -205,10 +206,10 @@ static void all_uses_of_an_evicted_view_count(void **state) {
     settle();
     limit_kept(0, 0);
     uint64_t unmapped = simcudaCallCount("cuMemUnmap");
-    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_done(bury());
     assert_true(simcudaCallCount("cuMemUnmap") - unmapped <= 2);
     fixture_synchronize(a);
-    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_done(bury());
     assert_true(sp_list_empty(&fixture_inside(pool)->kept.zombies));
 }
 
@@ -241,7 +242,7 @@ static void a_use_that_can_not_be_noted_keeps_an_evicted_view_mapped(void **stat
     limit_kept(0, 0);
     uint64_t unmapped = simcudaCallCount("cuMemUnmap");
     for (int i = 0; i < STREAMS; i++) {
-        assert_int_equal(bury(), CUDA_SUCCESS);
+        assert_done(bury());
         assert_int_equal(simcudaCallCount("cuMemUnmap"), unmapped);
         fixture_synchronize(streams[i]);
     }
@@ -257,9 +258,9 @@ static void a_view_that_cannot_be_unmapped_is_tried_again(void **state) {
     collect();
     limit_kept(0, 0);
     assert_int_equal(simcudaFailCall("cuMemUnmap", 3, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
-    assert_int_equal(bury(), CUDA_ERROR_UNKNOWN);
+    assert_of_driver(bury(), CUDA_ERROR_UNKNOWN);
     fixture_check(pool);
-    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_done(bury());
     assert_true(sp_list_empty(&fixture_inside(pool)->kept.zombies));
 }
 
@@ -299,7 +300,7 @@ static void a_view_that_has_lost_all_its_extents_is_not_kept(void **state) {
     fixture_trim(pool, 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptViews), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatKeptMappings), 0);
-    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_done(bury());
     assert_true(sp_list_empty(&fixture_inside(pool)->kept.zombies));
     fixture_check(pool);
 }

@@ -11,6 +11,7 @@
 #include "region/collect.h"
 #include "region/settle.h"
 #include "unit/heap/random.h"
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 static void blocks_are_aligned_and_do_not_overlap_whatever_their_sizes(void **state) {
@@ -310,7 +311,7 @@ static void what_an_event_stands_behind_since_is_not_joined_either(void **state)
     void *blocks[3];
     free_over_the_cap(pool, a, blocks);
     sp_collect_quick(fixture_lane(pool, a), sp_settle_insert);
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     void *later = fixture_malloc(pool, MIB(2), a);
     assert_ptr_equal(later, blocks[0]);
     fixture_free(later, a);

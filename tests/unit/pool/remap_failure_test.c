@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "unit/outcomes.h"
 #include "unit/pool/scattered.h"
 
 // Remaps in which something fails, frees of what they have made, and its end.
@@ -17,7 +18,7 @@ static void require_as_before(uint64_t reserved) {
     fixture_check(pool);
     assert_int_equal(fixture_used(pool), POOL / 2);
     assert_true(fixture_reserved(pool) <= reserved);
-    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_done(bury());
     fixture_check(pool);
 }
 
@@ -59,7 +60,7 @@ static void a_remap_that_cannot_be_undone_is_undone_later(void **state) {
         fixture_check(pool);
         if (trimmed)
             fixture_trim(pool, 0);
-        assert_int_equal(bury(), CUDA_SUCCESS);
+        assert_done(bury());
         assert_true(sp_list_empty(&fixture_inside(pool)->kept.zombies));
     }
     assert_int_equal(fixture_reserved(pool), POOL / 2);
@@ -83,7 +84,7 @@ static void new_memory_that_cannot_be_given_back_is_free_memory(void **state) {
     fixture_trim(pool, 0);
     fixture_check(pool);
     assert_int_equal(fixture_reserved(pool), POOL / 2);
-    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_done(bury());
 }
 
 // The old memory in front of it and behind it is free again.
@@ -111,7 +112,7 @@ static void new_memory_before_a_front_is_given_back_when_a_driver_call_fails(voi
             collect();
             limit_kept(0, 0);
             fixture_synchronize(a);
-            assert_int_equal(bury(), CUDA_SUCCESS);
+            assert_done(bury());
             fixture_trim(pool, POOL);
             fixture_check(pool);
             assert_int_equal(fixture_used(pool), used);
@@ -169,7 +170,7 @@ static void a_remap_in_which_host_memory_runs_out_changes_nothing(void **state) 
                 fixture_synchronize(a);
                 collect();
                 limit_kept(0, 0);
-                assert_int_equal(bury(), CUDA_SUCCESS);
+                assert_done(bury());
                 fixture_trim(pool, POOL);
                 fixture_check(pool);
             }
@@ -197,7 +198,7 @@ static void only_a_live_stitched_block_can_be_freed(void **state) {
     assert_int_equal(poolFree(joined), poolErrorInvalidValue);
     fixture_synchronize(a);
     limit_kept(0, 0);
-    assert_int_equal(bury(), CUDA_SUCCESS);
+    assert_done(bury());
     assert_int_equal(poolFreeAsync(joined, a), poolErrorInvalidValue);
     fixture_check(pool);
 }

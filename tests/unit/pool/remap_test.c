@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "unit/outcomes.h"
 #include "unit/pool/scattered.h"
 
 // What of the free memory in pieces is joined, and for whom.
@@ -188,7 +189,7 @@ static void leave_pieces_pending(void) {
     fill_with(EXTENT);
     simulated_work(a);
     drop_every_other(a);
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
 }
 
 static void pending_memory_in_pieces_is_joined_behind_a_wait(void **state) {
@@ -212,8 +213,8 @@ static void pending_pieces_of_two_streams_are_joined_behind_two_waits(void **sta
     drop(1, a);
     simulated_work(c);
     drop(4, c);
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
-    assert_int_equal(sp_mark_record(fixture_stream(c)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
+    assert_done(sp_mark_record(fixture_stream(c)));
     void *joined = fixture_malloc(pool, 2 * EXTENT, b);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 2);
     fixture_free(joined, b);

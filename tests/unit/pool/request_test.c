@@ -10,6 +10,7 @@
 #include "order/learn.h"
 #include "order/mark.h"
 #include "region/request.h"
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;
@@ -37,7 +38,7 @@ static struct sp_fence fence_on(CUstream handle) {
     struct sp_stream *stream = fixture_stream(handle);
     uint64_t sequence = 0;
     simulated_work(handle);
-    assert_int_equal(sp_identity_at_free(stream, &sequence), CUDA_SUCCESS);
+    assert_done(sp_identity_at_free(stream, &sequence));
     return (struct sp_fence){stream->slot, sequence};
 }
 
@@ -52,8 +53,8 @@ static enum sp_rule rule_of(CUstream taker, unsigned int flags, struct sp_fence 
 // Makes b run after all that a has freed.
 static void order(CUstream b, CUstream a) {
     struct sp_mark *mark = NULL;
-    assert_int_equal(sp_mark_stream(fixture_stream(a), &mark), CUDA_SUCCESS);
-    assert_int_equal(sp_learn_wait_mark(fixture_stream(b), mark), CUDA_SUCCESS);
+    assert_done(sp_mark_stream(fixture_stream(a), &mark));
+    assert_done(sp_learn_wait_mark(fixture_stream(b), mark));
     sp_mark_release(mark);
 }
 
@@ -97,7 +98,7 @@ static void memory_of_another_stream_comes_in_reach_as_more_is_known(void **stat
     struct sp_fence fence = fence_on(a);
     if (fixture_stream(a)->identified)
         assert_int_equal(rule_of(b, 0, fence), SP_RULE_NONE);
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     assert_int_equal(rule_of(b, 0, fence), SP_RULE_MADE_ORDERED);
     order(b, a);
     assert_int_equal(rule_of(b, 0, fence), SP_RULE_ORDERED);
@@ -137,7 +138,7 @@ static void the_dearest_fence_decides_and_no_fence_is_complete(void **state) {
     struct sp_fence ordered = fence_on(a);
     order(b, a);
     struct sp_fence far = fence_on(c);
-    assert_int_equal(sp_mark_record(fixture_stream(c)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(c)));
     assert_true(sp_fence_set_add(&set, own) && sp_fence_set_add(&set, ordered));
     open_request(b, 0);
     assert_int_equal(sp_request_rule(&request, &set), SP_RULE_ORDERED);
@@ -179,7 +180,7 @@ static void the_legacy_stream_and_a_blocking_one_are_ordered_both_ways(void **st
     if (fixture_stream(NULL)->identified)
         // No event stands behind it.
         assert_int_equal(rule_of(blocking, 0, of_legacy), SP_RULE_NONE);
-    assert_int_equal(sp_mark_record(fixture_stream(NULL)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(NULL)));
     assert_int_equal(rule_of(blocking, 0, of_legacy), SP_RULE_ORDERED);
     assert_int_equal(rule_of(alone, 0, of_legacy), SP_RULE_NONE);
     set_policies(0, 0, 0);

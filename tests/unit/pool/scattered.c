@@ -93,7 +93,7 @@ void limit_kept(uint32_t views, size_t mappings) {
     sp_lock_release(&inside->lock);
 }
 
-CUresult bury(void) {
+struct sp_outcome bury(void) {
     size_t buried;
     return sp_bury_all(fixture_inside(pool), &buried);
 }

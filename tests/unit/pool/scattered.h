@@ -37,7 +37,7 @@ uint64_t mapping_calls(void);
 void refuse(size_t size, CUstream stream, unsigned flags);
 bool lies_in_a_stitched_view(const void *pointer);
 void limit_kept(uint32_t views, size_t mappings);
-CUresult bury(void);
+struct sp_outcome bury(void);
 
 void leave_tails_wholes_and_a_front(void);
 

@@ -10,6 +10,7 @@
 #include "region/request.h"
 #include "region/settle.h"
 #include "region/take.h"
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 // Free memory of one stream that nothing else in the pool touches: a live block on each side.
@@ -37,7 +38,7 @@ static void free_on_one_stream_is_not_taken_by_another_before_it_is_complete(voi
     CUstream b = simulated_stream();
     simulated_work(a);
     void *freed = free_between_live_blocks(pool, MIB(4), a);
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     assert_ptr_not_equal(fixture_malloc(pool, MIB(4), b), freed);
 }
 
@@ -78,7 +79,7 @@ static void a_free_whose_point_was_passed_before_it_was_filed_is_taken_too(void 
     CUstream a = simulated_stream();
     CUstream b = simulated_stream();
     void *freed = free_between_live_blocks(pool, MIB(40), a);
-    assert_int_equal(sp_synchronize_stream(fixture_stream(a), a), CUDA_SUCCESS);
+    assert_done(sp_synchronize_stream(fixture_stream(a), a));
     sp_lock_acquire(&inside->lock);
     sp_settle_all(inside);
     sp_lock_release(&inside->lock);
@@ -210,7 +211,7 @@ static char *free_one_of_crowd(poolMemPool_t pool, int which) {
             continue;
         simulated_work(stream);
         fixture_free(block, stream);
-        assert_int_equal(sp_mark_record(fixture_stream(stream)), CUDA_SUCCESS);
+        assert_done(sp_mark_record(fixture_stream(stream)));
         freed = block;
     }
     while (sp_tier_last(ready))

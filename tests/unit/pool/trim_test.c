@@ -12,6 +12,7 @@
 #include "region/handle.h"
 #include "region/settle.h"
 #include "supply/trim.h"
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 static void freed(poolMemPool_t pool, const size_t *sizes, int count, CUstream stream) {
@@ -271,7 +272,7 @@ static struct {
 static bool complete_late(struct sp_fence fence) {
     if (fence.slot == late.looked_at) {
         atomic_store(&late.inside->is_complete, sp_progress_is_complete);
-        assert_int_equal(sp_synchronize_query(late.stream, late.stream->handle), CUDA_SUCCESS);
+        assert_complete(sp_synchronize_query, late.stream, late.stream->handle);
     }
     return sp_progress_is_complete(fence);
 }

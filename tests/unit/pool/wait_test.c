@@ -10,6 +10,7 @@
 #include "region/collect.h"
 #include "region/request.h"
 #include "region/settle.h"
+#include "unit/outcomes.h"
 #include "unit/pool/fixture.h"
 
 static poolMemPool_t pool;
@@ -42,14 +43,14 @@ static void open_request(unsigned int flags) {
     sp_request_open(&request, inside, fixture_lane(pool, b), SP_REGION_LARGE, MIB(4), flags);
 }
 
-static CUresult take(CUresult (*rung)(struct sp_request *, struct sp_block **), unsigned int flags,
-                     struct sp_block **block) {
+static struct sp_outcome take(struct sp_outcome (*rung)(struct sp_request *, struct sp_block **),
+                              unsigned int flags, struct sp_block **block) {
     open_request(flags);
-    CUresult error = rung(&request, block);
+    struct sp_outcome outcome = rung(&request, block);
     assert_int_equal(request.reach,
                      request.flags & poolMallocSameStreamOnly ? SP_RULE_COMPLETE : SP_RULE_ORDERED);
     sp_request_close(&request);
-    return error;
+    return outcome;
 }
 
 // A block that a rung gave goes back as if it had never been taken.
@@ -63,8 +64,8 @@ static void memory_behind_a_record_is_taken_by_a_wait_for_it(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     void *freed = freed_on_a();
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
-    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
+    assert_done(take(sp_wait_made_ordered, 0, &block));
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
@@ -77,12 +78,12 @@ static void one_wait_serves_the_next_request_too(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     freed_on_a();
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
-    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
+    assert_done(take(sp_wait_made_ordered, 0, &block));
     assert_non_null(block);
     put_back(block);
     uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
-    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_done(take(sp_wait_made_ordered, 0, &block));
     assert_non_null(block);
     assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits);
     put_back(block);
@@ -94,11 +95,11 @@ static void memory_with_fences_of_two_streams_is_taken_by_two_waits(void **state
     CUstream c = simulated_stream();
     void *freed = freed_on_a();
     assert_ptr_equal(fixture_malloc(pool, MIB(4), a), freed); // keeps a's fence
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     simulated_work(c);
     fixture_free(freed, c);
-    assert_int_equal(sp_mark_record(fixture_stream(c)), CUDA_SUCCESS);
-    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(c)));
+    assert_done(take(sp_wait_made_ordered, 0, &block));
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 2);
@@ -114,7 +115,7 @@ static void memory_with_no_record_behind_it_is_not_waited_for(void **state) {
     if (!fixture_stream(a)->identified)
         return;
     uint64_t waits = simcudaCallCount("cuStreamWaitEvent");
-    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_SUCCESS);
+    assert_done(take(sp_wait_made_ordered, 0, &block));
     assert_null(block);
     assert_int_equal(simcudaCallCount("cuStreamWaitEvent"), waits);
     fixture_check(pool);
@@ -126,13 +127,13 @@ static void no_wait_is_inserted_where_policy_or_flag_forbids(void **state) {
     struct sp_block *block = NULL;
     freed_on_a();
     fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     for (int i = 0; i < 3; i++) {
         if (flags[i] == 0)
             fixture_set_flag(pool, poolMemPoolReuseAllowInternalDependencies, 0);
-        assert_int_equal(take(sp_wait_made_ordered, flags[i], &block), CUDA_SUCCESS);
+        assert_done(take(sp_wait_made_ordered, flags[i], &block));
         assert_null(block);
-        assert_int_equal(take(sp_wait_behind_context, flags[i], &block), CUDA_SUCCESS);
+        assert_done(take(sp_wait_behind_context, flags[i], &block));
         assert_null(block);
     }
     assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_SUCCESS);
@@ -144,9 +145,9 @@ static void a_wait_that_fails_leaves_the_memory_where_it_was(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     void *freed = freed_on_a();
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     simcudaFailCall("cuStreamWaitEvent", 1, simcudaFaultOnce, CUDA_ERROR_LAUNCH_FAILED);
-    assert_int_equal(take(sp_wait_made_ordered, 0, &block), CUDA_ERROR_LAUNCH_FAILED);
+    assert_of_driver(take(sp_wait_made_ordered, 0, &block), CUDA_ERROR_LAUNCH_FAILED);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatWaitsInserted), 0);
     fixture_check(pool);
@@ -158,7 +159,7 @@ static void memory_with_no_record_behind_it_is_taken_behind_the_whole_context(vo
     struct sp_block *block = NULL;
     void *freed = freed_on_a();
     fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
-    assert_int_equal(take(sp_wait_behind_context, 0, &block), CUDA_SUCCESS);
+    assert_done(take(sp_wait_behind_context, 0, &block));
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     assert_int_equal(sp_driver->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
@@ -170,7 +171,7 @@ static void a_context_is_recorded_only_where_the_attribute_says_so(void **state)
     (void)state;
     struct sp_block *block = NULL;
     freed_on_a();
-    assert_int_equal(take(sp_wait_behind_context, 0, &block), CUDA_SUCCESS);
+    assert_done(take(sp_wait_behind_context, 0, &block));
     assert_null(block);
     assert_int_equal(simcudaCallCount("cuCtxRecordEvent"), 0);
 }
@@ -181,7 +182,7 @@ static void a_context_that_can_not_be_recorded_is_no_error(void **state) {
     freed_on_a();
     fixture_set_flag(pool, poolMemPoolAttrContextFence, 1);
     simcudaFailCall("cuCtxRecordEvent", 1, simcudaFaultOnce, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    assert_int_equal(take(sp_wait_behind_context, 0, &block), CUDA_SUCCESS);
+    assert_done(take(sp_wait_behind_context, 0, &block));
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatContextFences), 0);
 }
@@ -190,9 +191,9 @@ static void the_host_waits_only_where_the_attribute_says_so(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     freed_on_a();
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     simulated_finish(a);
-    assert_int_equal(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block), CUDA_SUCCESS);
+    assert_done(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block));
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 0);
 }
@@ -202,12 +203,12 @@ static void the_host_waits_only_where_the_attribute_says_so(void **state) {
 static void require_host_wait_for(const void *freed) {
     struct sp_block *block = NULL;
     fixture_set(pool, poolMemPoolAttrHostWaitMax, 1);
-    assert_int_equal(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block), CUDA_SUCCESS);
+    assert_done(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block));
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
     simulated_finish(a);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
-    assert_int_equal(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block), CUDA_SUCCESS);
+    assert_done(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block));
     assert_non_null(block);
     assert_int_equal(block->address, (uintptr_t)freed);
     put_back(block);
@@ -216,14 +217,14 @@ static void require_host_wait_for(const void *freed) {
 static void the_host_waits_until_the_memory_is_complete_or_its_time_is_over(void **state) {
     (void)state;
     void *freed = freed_on_a();
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     require_host_wait_for(freed);
 }
 
 static void require_no_wait(void) {
     struct sp_block *block = NULL;
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
-    assert_int_equal(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block), CUDA_SUCCESS);
+    assert_done(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block));
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 0);
 }
@@ -242,14 +243,14 @@ static void the_host_does_not_wait_for_streams_that_have_nothing_in_the_pool(voi
     freed_on_a();
     simulated_work(c);
     fixture_free(freed, c);
-    assert_int_equal(sp_mark_record(fixture_stream(c)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(c)));
     require_no_wait();
 }
 
 static void a_deterministic_pool_does_not_wait_on_the_host(void **state) {
     (void)state;
     freed_on_a();
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
     require_no_wait();
 }
@@ -259,12 +260,12 @@ static void the_hosts_wait_ends_when_nothing_is_pending_any_more(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     freed_on_a();
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     simulated_finish(a);
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
     open_request(poolMallocNoGrowth);
     request.size = GIB(1);
-    assert_int_equal(sp_ladder_wait_on_host(&request, &block), CUDA_SUCCESS);
+    assert_done(sp_ladder_wait_on_host(&request, &block));
     sp_request_close(&request);
     assert_null(block);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatHostWaits), 1);
@@ -274,10 +275,10 @@ static void a_driver_that_fails_ends_the_hosts_wait(void **state) {
     (void)state;
     struct sp_block *block = NULL;
     freed_on_a();
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     fixture_set(pool, poolMemPoolAttrHostWaitMax, UINT64_MAX);
     simcudaFailCall("cuEventQuery", 2, simcudaFaultOnce, CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_int_equal(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block),
+    assert_of_driver(take(sp_ladder_wait_on_host, poolMallocNoGrowth, &block),
                      CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_null(block);
 }
@@ -300,24 +301,24 @@ static void what_several_streams_have_freed_joins_nothing_that_lacks_an_event(vo
     simulated_work(a);
     fixture_free(left, a);
     fixture_free(right, a);
-    assert_int_equal(sp_mark_record(fixture_stream(a)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(a)));
     assert_ptr_equal(fixture_malloc(pool, MIB(4), a), right); // both keep a's fence
     assert_ptr_equal(fixture_malloc(pool, MIB(4), a), left);
     simulated_work(b);
     simulated_work(c);
     fixture_free(left, b);
-    assert_int_equal(sp_mark_record(fixture_stream(b)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(b)));
     fixture_free(right, c);
     sp_collect_all(inside);
     const struct sp_region *region = &inside->regions[SP_REGION_LARGE];
     assert_int_equal(region->waiting.bytes, MIB(4));
     assert_int_equal(region->unfenced.bytes, MIB(4));
-    assert_int_equal(sp_mark_record(fixture_stream(c)), CUDA_SUCCESS);
+    assert_done(sp_mark_record(fixture_stream(c)));
     void *more = fixture_malloc(pool, KIB(512), c);
     assert_int_equal(region->unfenced.bytes, MIB(4)); // until somebody looks
     fixture_free(more, c);
     simulated_finish(b);
-    assert_int_equal(sp_poll_stream(fixture_stream(b)), CUDA_SUCCESS);
+    assert_done(sp_poll_stream(fixture_stream(b)));
     sp_lock_acquire(&inside->lock);
     sp_settle_all(inside);
     sp_lock_release(&inside->lock);

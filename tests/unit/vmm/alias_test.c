@@ -8,6 +8,7 @@
 #include "base/page_map.h"
 #include "fault/host_memory.h"
 #include "unit/order/simulated.h"
+#include "unit/outcomes.h"
 #include "vmm/alias.h"
 
 #define GRANULE ((size_t)2 << 20)
@@ -22,16 +23,16 @@ static int owner;
 
 static int setup(void **state) {
     CUdeviceptr address;
-    if (simulated_setup(state) != 0 || sp_vmm_device_open(0, &device) != CUDA_SUCCESS)
+    if (simulated_setup(state) != 0 || !sp_is_done(sp_vmm_device_open(0, &device)))
         return -1;
     sp_space_init(&space, &device, 64 * GRANULE);
-    if (sp_view_open(&view, &space, SP_SPAN_LOW, 32 * GRANULE, 32 * GRANULE,
-                     CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN) != CUDA_SUCCESS)
+    if (!sp_is_done(sp_view_open(&view, &space, SP_SPAN_LOW, 32 * GRANULE, 32 * GRANULE,
+                                 CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN)))
         return -1;
     address = view.address;
     for (size_t i = 0; i < EXTENTS; i++) {
         address += GRANULE;
-        if (sp_view_map(&view, address, (i + 1) * GRANULE) != CUDA_SUCCESS)
+        if (!sp_is_done(sp_view_map(&view, address, (i + 1) * GRANULE)))
             return -1;
         extents[i] = sp_view_extent_at(&view, address);
         address += (i + 1) * GRANULE;
@@ -42,7 +43,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     simcudaFailClear();
     for (size_t i = 0; i < EXTENTS; i++) {
-        if (extents[i] && sp_view_unmap(&view, extents[i]) != CUDA_SUCCESS)
+        if (extents[i] && !sp_is_done(sp_view_unmap(&view, extents[i])))
             return -1;
     }
     sp_view_close(&view);
@@ -53,13 +54,13 @@ static int teardown(void **state) {
 
 static struct sp_alias *open_alias(struct sp_extent *const *list, size_t count) {
     struct sp_alias *alias = NULL;
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, list, count), CUDA_SUCCESS);
+    assert_done(sp_alias_open(&alias, &owner, &space, NULL, list, count));
     assert_non_null(alias);
     return alias;
 }
 
 static void close_alias(struct sp_alias *alias) {
-    assert_int_equal(sp_alias_unmap_all(alias), CUDA_SUCCESS);
+    assert_done(sp_alias_unmap_all(alias));
     sp_alias_close(alias);
 }
 
@@ -130,15 +131,15 @@ static void one_entry_can_be_unmapped_alone(void **state) {
     (void)state;
     struct sp_alias *alias = open_alias(extents, EXTENTS);
     unsigned char byte;
-    assert_int_equal(sp_alias_unmap(&alias->entries[1]), CUDA_SUCCESS);
+    assert_done(sp_alias_unmap(&alias->entries[1]));
     assert_int_equal(alias->mapped, EXTENTS - 1);
     assert_true(sp_list_empty(&extents[1]->aliases));
     assert_int_not_equal(simcudaPeek(&byte, alias->entries[1].address, 1), CUDA_SUCCESS);
     assert_int_equal(byte_at(alias->entries[2].address), 0);
     uint64_t calls = simcudaCallCount("cuMemUnmap");
-    assert_int_equal(sp_alias_unmap(&alias->entries[1]), CUDA_SUCCESS); // it is unmapped
+    assert_done(sp_alias_unmap(&alias->entries[1])); // it is unmapped
     assert_int_equal(simcudaCallCount("cuMemUnmap"), calls);
-    assert_int_equal(sp_view_unmap(&view, extents[1]), CUDA_SUCCESS);
+    assert_done(sp_view_unmap(&view, extents[1]));
     extents[1] = NULL;
     close_alias(alias);
 }
@@ -153,8 +154,8 @@ static void an_alias_that_fails_leaves_nothing(void **state) {
         assert_int_equal(simcudaFailCall(entries[nth > EXTENTS], nth > EXTENTS ? 1 : nth,
                                          simcudaFaultOnce, CUDA_ERROR_NOT_SUPPORTED),
                          0);
-        assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS),
-                         CUDA_ERROR_NOT_SUPPORTED);
+        assert_failed_in(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS),
+                         CUDA_ERROR_NOT_SUPPORTED, entries[nth > EXTENTS]);
         assert_null(alias);
         simcudaFailClear();
         simcudaGetLive(&after);
@@ -170,8 +171,8 @@ static void what_can_not_be_undone_is_told_and_has_its_owner(void **state) {
     struct sp_alias *alias = NULL;
     assert_int_equal(simcudaFailCall("cuMemMap", 4, simcudaFaultOnce, CUDA_ERROR_NOT_SUPPORTED), 0);
     assert_int_equal(simcudaFailCall("cuMemUnmap", 2, simcudaFaultOnce, CUDA_ERROR_UNKNOWN), 0);
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS),
-                     CUDA_ERROR_NOT_SUPPORTED);
+    assert_failed_in(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS),
+                     CUDA_ERROR_NOT_SUPPORTED, "cuMemMap");
     assert_non_null(alias);
     assert_ptr_equal(alias->owner, &owner);
     assert_int_equal(alias->mapped, 1); // the others were unmapped nevertheless
@@ -201,15 +202,14 @@ static void without_host_memory_or_address_space_there_is_no_alias(void **state)
     for (size_t i = 0; i < 32; i++)
         many[i] = extents[3];
     host_memory_enter(1, false);
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS),
-                     CUDA_ERROR_OUT_OF_MEMORY);
+    assert_cause(sp_alias_open(&alias, &owner, &space, NULL, extents, EXTENTS), SP_NO_HOST_MEMORY);
     host_memory_leave(&failed);
     assert_int_equal(failed, 1);
     assert_null(alias);
     assert_int_equal(
         simcudaFailCall("cuMemAddressReserve", 1, simcudaFaultOnwards, CUDA_ERROR_OUT_OF_MEMORY),
         0);
-    assert_int_equal(sp_alias_open(&alias, &owner, &space, NULL, many, 32),
+    assert_of_driver(sp_alias_open(&alias, &owner, &space, NULL, many, 32),
                      CUDA_ERROR_OUT_OF_MEMORY);
     assert_null(alias);
 }

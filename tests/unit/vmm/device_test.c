@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/page_map.h"
+#include "unit/outcomes.h"
 #include "unit/vmm/scripted_driver.h"
 #include "vmm/device.h"
 
@@ -21,13 +22,13 @@ static int install(void **state) {
 static void a_device_says_what_it_can(void **state) {
     (void)state;
     scripted.exports_fd = 1;
-    assert_int_equal(sp_vmm_device_open(0, &device), CUDA_SUCCESS);
+    assert_done(sp_vmm_device_open(0, &device));
     assert_int_equal(device.ordinal, 0);
     assert_int_equal(device.granule, scripted.granule);
     assert_int_equal(device.total_memory, scripted.total_memory);
     assert_true(device.exports_fd);
     scripted.exports_fd = 0;
-    assert_int_equal(sp_vmm_device_open(0, &device), CUDA_SUCCESS);
+    assert_done(sp_vmm_device_open(0, &device));
     assert_false(device.exports_fd);
     assert_int_equal(scripted.misuse, 0);
 }
@@ -36,7 +37,7 @@ static void a_driver_that_does_not_know_of_rdma_has_none(void **state) {
     (void)state;
     for (int rdma = -1; rdma <= 1; rdma++) {
         scripted.rdma = rdma;
-        assert_int_equal(sp_vmm_device_open(0, &device), CUDA_SUCCESS);
+        assert_done(sp_vmm_device_open(0, &device));
         assert_int_equal(device.rdma, rdma == 1);
     }
 }
@@ -44,30 +45,30 @@ static void a_driver_that_does_not_know_of_rdma_has_none(void **state) {
 static void a_device_without_virtual_memory_management_is_not_supported(void **state) {
     (void)state;
     scripted.has_vmm = 0;
-    assert_int_equal(sp_vmm_device_open(0, &device), CUDA_ERROR_NOT_SUPPORTED);
+    assert_cause(sp_vmm_device_open(0, &device), SP_NOT_SUPPORTED);
     assert_int_equal(device.ordinal, -7);
 }
 
 static void a_device_that_there_is_not_is_invalid(void **state) {
     (void)state;
-    assert_int_equal(sp_vmm_device_open(1, &device), CUDA_ERROR_INVALID_DEVICE);
-    assert_int_equal(sp_vmm_device_open(-1, &device), CUDA_ERROR_INVALID_DEVICE);
+    assert_of_driver(sp_vmm_device_open(1, &device), CUDA_ERROR_INVALID_DEVICE);
+    assert_of_driver(sp_vmm_device_open(-1, &device), CUDA_ERROR_INVALID_DEVICE);
     assert_int_equal(device.ordinal, -7);
 }
 
 static void a_granule_below_a_page_of_the_page_map_becomes_a_page(void **state) {
     (void)state;
     scripted.granule = 4096;
-    assert_int_equal(sp_vmm_device_open(0, &device), CUDA_SUCCESS);
+    assert_done(sp_vmm_device_open(0, &device));
     assert_int_equal(device.granule, SP_PAGE_SIZE);
 }
 
 static void a_granule_that_is_no_power_of_two_is_not_supported(void **state) {
     (void)state;
     scripted.granule = 3 << 20;
-    assert_int_equal(sp_vmm_device_open(0, &device), CUDA_ERROR_NOT_SUPPORTED);
+    assert_cause(sp_vmm_device_open(0, &device), SP_NOT_SUPPORTED);
     scripted.granule = 0;
-    assert_int_equal(sp_vmm_device_open(0, &device), CUDA_ERROR_NOT_SUPPORTED);
+    assert_cause(sp_vmm_device_open(0, &device), SP_NOT_SUPPORTED);
 }
 
 static void a_call_that_fails_is_named_and_leaves_the_device_as_it_was(void **state) {
@@ -84,13 +85,9 @@ static void a_call_that_fails_is_named_and_leaves_the_device_as_it_was(void **st
         {SCRIPTED_cuMemGetAllocationGranularity, "cuMemGetAllocationGranularity", 1},
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        CUresult noted = CUDA_SUCCESS;
-        const char *entry_point = "";
         scripted_fail(calls[i].entry, calls[i].nth, CUDA_ERROR_SYSTEM_NOT_READY);
-        assert_int_equal(sp_vmm_device_open(0, &device), CUDA_ERROR_SYSTEM_NOT_READY);
-        sp_native_error_last(&noted, &entry_point);
-        assert_int_equal(noted, CUDA_ERROR_SYSTEM_NOT_READY);
-        assert_string_equal(entry_point, calls[i].name);
+        assert_failed_in(sp_vmm_device_open(0, &device), CUDA_ERROR_SYSTEM_NOT_READY,
+                         calls[i].name);
         assert_int_equal(device.ordinal, -7);
     }
 }

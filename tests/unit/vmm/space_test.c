@@ -8,6 +8,7 @@
 #include "base/page_map.h"
 #include "fault/host_memory.h"
 #include "unit/heap/random.h"
+#include "unit/outcomes.h"
 #include "unit/vmm/scripted_driver.h"
 #include "vmm/space.h"
 
@@ -44,8 +45,7 @@ static int close_space(void **state) {
 
 static struct span take(size_t least, size_t wanted) {
     struct span span = {0, 0};
-    assert_int_equal(sp_space_take(&space, SP_SPAN_LOW, least, wanted, &span.address, &span.size),
-                     CUDA_SUCCESS);
+    assert_done(sp_space_take(&space, SP_SPAN_LOW, least, wanted, &span.address, &span.size));
     assert_true(span.size >= least && span.size <= wanted);
     assert_int_equal(span.address % scripted.granule, 0);
     assert_int_equal(span.size % scripted.granule, 0);
@@ -106,15 +106,10 @@ static void a_reservation_that_fails_below_what_is_needed_is_an_error_with_a_nam
     (void)state;
     CUdeviceptr address = 1;
     size_t size = 1;
-    CUresult noted = CUDA_SUCCESS;
-    const char *entry_point = "";
     scripted.most_reserved = 4 * GRANULE;
     init(16 * GRANULE);
-    assert_int_equal(sp_space_take(&space, SP_SPAN_LOW, 5 * GRANULE, 8 * GRANULE, &address, &size),
-                     CUDA_ERROR_OUT_OF_MEMORY);
-    sp_native_error_last(&noted, &entry_point);
-    assert_int_equal(noted, CUDA_ERROR_OUT_OF_MEMORY);
-    assert_string_equal(entry_point, "cuMemAddressReserve");
+    assert_failed_in(sp_space_take(&space, SP_SPAN_LOW, 5 * GRANULE, 8 * GRANULE, &address, &size),
+                     CUDA_ERROR_OUT_OF_MEMORY, "cuMemAddressReserve");
     assert_int_equal(scripted.range_count, 0);
     struct span span = take(4 * GRANULE, 8 * GRANULE); // and the space is usable
     assert_int_equal(span.size, 4 * GRANULE);
@@ -174,8 +169,7 @@ static void spans_of_neighbouring_ranges_do_not_merge(void **state) {
 
 static struct span take_at(enum sp_span_place place, size_t size) {
     struct span span = {0, 0};
-    assert_int_equal(sp_space_take(&space, place, size, size, &span.address, &span.size),
-                     CUDA_SUCCESS);
+    assert_done(sp_space_take(&space, place, size, size, &span.address, &span.size));
     return span;
 }
 
@@ -295,9 +289,7 @@ static void random_takes_and_gives_never_overlap_and_lose_nothing(void **state) 
             size_t least = (1 + random_below(&seed, 3)) * GRANULE;
             size_t wanted = least + random_below(&seed, 4) * GRANULE;
             struct span *more = &model.held[model.count++];
-            assert_int_equal(
-                sp_space_take(&space, place, least, wanted, &more->address, &more->size),
-                CUDA_SUCCESS);
+            assert_done(sp_space_take(&space, place, least, wanted, &more->address, &more->size));
         } else if (model.count > 0) {
             int which = (int)random_below(&seed, (uint64_t)model.count);
             give(model.held[which]);
@@ -320,10 +312,11 @@ static void a_range_that_can_not_be_noted_is_given_back(void **state) {
         size_t size = 0;
         uint64_t failed = 0;
         host_memory_enter(nth, false);
-        CUresult error = sp_space_take(&space, SP_SPAN_LOW, GRANULE, GRANULE, &address, &size);
+        struct sp_outcome outcome =
+            sp_space_take(&space, SP_SPAN_LOW, GRANULE, GRANULE, &address, &size);
         host_memory_leave(&failed);
         assert_int_equal(failed, 1);
-        assert_int_equal(error, CUDA_ERROR_OUT_OF_MEMORY);
+        assert_cause(outcome, SP_NO_HOST_MEMORY);
         assert_int_equal(scripted.range_count, 0);
         assert_int_equal(sp_page_range_count, 0);
     }
@@ -338,8 +331,8 @@ static void a_range_beyond_what_the_page_map_holds_is_an_error_and_given_back(vo
     for (int i = 0; i < SP_PAGE_MAP_MAX_RANGES; i++)
         take(GRANULE, GRANULE);
     assert_int_equal(scripted.range_count, SP_PAGE_MAP_MAX_RANGES);
-    assert_int_equal(sp_space_take(&space, SP_SPAN_LOW, GRANULE, GRANULE, &address, &size),
-                     CUDA_ERROR_OUT_OF_MEMORY);
+    assert_cause(sp_space_take(&space, SP_SPAN_LOW, GRANULE, GRANULE, &address, &size),
+                 SP_NO_HOST_MEMORY);
     assert_int_equal(scripted.range_count, SP_PAGE_MAP_MAX_RANGES);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/page_map.h"
 #include "fault/host_memory.h"
+#include "unit/outcomes.h"
 #include "unit/vmm/scripted_driver.h"
 #include "vmm/view.h"
 
@@ -22,8 +23,8 @@ static int open_view(void **state) {
     device = (struct sp_vmm_device){
         .ordinal = 2, .granule = GRANULE, .total_memory = scripted.total_memory};
     sp_space_init(&space, &device, 64 * GRANULE);
-    return sp_view_open(&view, &space, SP_SPAN_LOW, GRANULE, 32 * GRANULE, CU_MEM_HANDLE_TYPE_NONE,
-                        SP_VIEW_PLAIN) == CUDA_SUCCESS
+    return sp_is_done(sp_view_open(&view, &space, SP_SPAN_LOW, GRANULE, 32 * GRANULE,
+                                   CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN))
                ? 0
                : -1;
 }
@@ -32,7 +33,7 @@ static void unmap_all(void) {
     struct sp_extent *extent = sp_view_extent_from(&view, 0);
     while (extent) {
         struct sp_extent *next = sp_view_extent_next(extent);
-        assert_int_equal(sp_view_unmap(&view, extent), CUDA_SUCCESS);
+        assert_done(sp_view_unmap(&view, extent));
         extent = next;
     }
 }
@@ -55,14 +56,6 @@ static size_t extents_sum(void) {
     return sum;
 }
 
-static void assert_noted(CUresult error, const char *entry_point) {
-    CUresult noted = CUDA_SUCCESS;
-    const char *name = "";
-    sp_native_error_last(&noted, &name);
-    assert_int_equal(noted, error);
-    assert_string_equal(name, entry_point);
-}
-
 static void a_new_view_is_empty(void **state) {
     (void)state;
     assert_int_equal(view.size, 32 * GRANULE);
@@ -74,9 +67,8 @@ static void a_new_view_is_empty(void **state) {
 static void a_view_takes_less_than_it_wants_where_there_is_no_more(void **state) {
     (void)state;
     struct sp_view other;
-    assert_int_equal(sp_view_open(&other, &space, SP_SPAN_LOW, GRANULE, 64 * GRANULE,
-                                  CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN),
-                     CUDA_SUCCESS);
+    assert_done(sp_view_open(&other, &space, SP_SPAN_LOW, GRANULE, 64 * GRANULE,
+                             CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN));
     assert_int_equal(other.size, 32 * GRANULE);
     sp_view_close(&other);
 }
@@ -85,14 +77,14 @@ static void a_view_without_address_space_is_not_opened(void **state) {
     (void)state;
     struct sp_view other;
     scripted.most_reserved = GRANULE;
-    assert_int_equal(sp_view_open(&other, &space, SP_SPAN_LOW, 40 * GRANULE, 64 * GRANULE,
+    assert_of_driver(sp_view_open(&other, &space, SP_SPAN_LOW, 40 * GRANULE, 64 * GRANULE,
                                   CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN),
                      CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 static void mapping_makes_memory_that_the_device_may_write(void **state) {
     (void)state;
-    assert_int_equal(sp_view_map(&view, view.address + GRANULE, 3 * GRANULE), CUDA_SUCCESS);
+    assert_done(sp_view_map(&view, view.address + GRANULE, 3 * GRANULE));
     const struct scripted_extent *mapped = scripted_mapping_at(view.address + GRANULE);
     assert_non_null(mapped);
     assert_int_equal(mapped->size, 3 * GRANULE);
@@ -104,7 +96,7 @@ static void mapping_makes_memory_that_the_device_may_write(void **state) {
 static void the_handle_types_of_a_view_are_those_of_its_extents(void **state) {
     (void)state;
     view.handle_types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
+    assert_done(sp_view_map(&view, view.address, GRANULE));
     assert_int_equal(scripted_mapping_at(view.address)->prop.requestedHandleTypes,
                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 }
@@ -115,7 +107,7 @@ static void extents_are_for_rdma_where_that_is_asked_for_and_the_device_can(void
         for (int asked = 0; asked <= 1; asked++) {
             device.rdma = can != 0;
             view.use = asked ? SP_VIEW_RDMA : SP_VIEW_PLAIN;
-            assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
+            assert_done(sp_view_map(&view, view.address, GRANULE));
             assert_int_equal(
                 scripted_mapping_at(view.address)->prop.allocFlags.gpuDirectRDMACapable,
                 can && asked);
@@ -129,8 +121,7 @@ static void extents_are_walked_by_address_in_whatever_order_they_were_mapped(voi
     const size_t places[] = {8, 0, 20, 4};
     const size_t in_order[] = {0, 4, 8, 20};
     for (int i = 0; i < 4; i++)
-        assert_int_equal(sp_view_map(&view, view.address + places[i] * GRANULE, GRANULE),
-                         CUDA_SUCCESS);
+        assert_done(sp_view_map(&view, view.address + places[i] * GRANULE, GRANULE));
     struct sp_extent *extent = sp_view_extent_from(&view, 0);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(extent->address, view.address + in_order[i] * GRANULE);
@@ -147,14 +138,13 @@ static void extents_are_walked_by_address_in_whatever_order_they_were_mapped(voi
 
 static void unmapping_gives_the_memory_back(void **state) {
     (void)state;
-    assert_int_equal(sp_view_map(&view, view.address, 2 * GRANULE), CUDA_SUCCESS);
-    assert_int_equal(sp_view_map(&view, view.address + 2 * GRANULE, GRANULE), CUDA_SUCCESS);
-    assert_int_equal(sp_view_unmap(&view, sp_view_extent_from(&view, view.address)), CUDA_SUCCESS);
+    assert_done(sp_view_map(&view, view.address, 2 * GRANULE));
+    assert_done(sp_view_map(&view, view.address + 2 * GRANULE, GRANULE));
+    assert_done(sp_view_unmap(&view, sp_view_extent_from(&view, view.address)));
     assert_int_equal(view.mapped, GRANULE);
     assert_int_equal(scripted_physical_bytes(), GRANULE);
     assert_int_equal(sp_view_extent_from(&view, 0)->address, view.address + 2 * GRANULE);
-    assert_int_equal(sp_view_map(&view, view.address, 2 * GRANULE),
-                     CUDA_SUCCESS); // the hole can be used again
+    assert_done(sp_view_map(&view, view.address, 2 * GRANULE)); // the hole can be used again
 }
 
 static void a_step_of_a_mapping_that_fails_undoes_those_before_it(void **state) {
@@ -167,55 +157,53 @@ static void a_step_of_a_mapping_that_fails_undoes_those_before_it(void **state) 
                  {SCRIPTED_cuMemSetAccess, "cuMemSetAccess"}};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         scripted_fail(steps[i].entry, 1, CUDA_ERROR_OUT_OF_MEMORY);
-        assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
-        assert_noted(CUDA_ERROR_OUT_OF_MEMORY, steps[i].name);
+        assert_failed_in(sp_view_map(&view, view.address, GRANULE), CUDA_ERROR_OUT_OF_MEMORY,
+                         steps[i].name);
         assert_int_equal(scripted_physical_bytes(), 0);
         assert_int_equal(scripted_mappings(), 0);
         assert_int_equal(view.mapped, 0);
         assert_null(sp_view_extent_from(&view, 0));
     }
     assert_int_equal(scripted.misuse, 0);
-    assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
+    assert_done(sp_view_map(&view, view.address, GRANULE));
 }
 
 static void without_host_memory_nothing_is_mapped_and_no_driver_called(void **state) {
     (void)state;
     uint64_t failed = 0;
     host_memory_enter(1, false);
-    CUresult error = sp_view_map(&view, view.address, GRANULE);
+    struct sp_outcome outcome = sp_view_map(&view, view.address, GRANULE);
     host_memory_leave(&failed);
     assert_int_equal(failed, 1);
-    assert_int_equal(error, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_cause(outcome, SP_NO_HOST_MEMORY);
     assert_int_equal(scripted.calls[SCRIPTED_cuMemCreate], 0);
     assert_int_equal(view.mapped, 0);
 }
 
 static void an_unmap_whose_first_step_fails_changes_nothing(void **state) {
     (void)state;
-    assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
+    assert_done(sp_view_map(&view, view.address, GRANULE));
     struct sp_extent *extent = sp_view_extent_from(&view, 0);
     scripted_fail(SCRIPTED_cuMemRelease, 1, CUDA_ERROR_INVALID_HANDLE);
-    assert_int_equal(sp_view_unmap(&view, extent), CUDA_ERROR_INVALID_HANDLE);
-    assert_noted(CUDA_ERROR_INVALID_HANDLE, "cuMemRelease");
+    assert_failed_in(sp_view_unmap(&view, extent), CUDA_ERROR_INVALID_HANDLE, "cuMemRelease");
     assert_false(extent->handle_released);
     assert_int_equal(view.mapped, GRANULE);
     assert_int_equal(scripted.calls[SCRIPTED_cuMemUnmap], 0);
-    assert_int_equal(sp_view_unmap(&view, extent), CUDA_SUCCESS);
+    assert_done(sp_view_unmap(&view, extent));
     assert_int_equal(scripted_physical_bytes(), 0);
 }
 
 static void
 an_unmap_whose_second_step_fails_leaves_usable_memory_and_goes_on_from_there(void **state) {
     (void)state;
-    assert_int_equal(sp_view_map(&view, view.address, GRANULE), CUDA_SUCCESS);
+    assert_done(sp_view_map(&view, view.address, GRANULE));
     struct sp_extent *extent = sp_view_extent_from(&view, 0);
     scripted_fail(SCRIPTED_cuMemUnmap, 1, CUDA_ERROR_UNKNOWN);
-    assert_int_equal(sp_view_unmap(&view, extent), CUDA_ERROR_UNKNOWN);
-    assert_noted(CUDA_ERROR_UNKNOWN, "cuMemUnmap");
+    assert_failed_in(sp_view_unmap(&view, extent), CUDA_ERROR_UNKNOWN, "cuMemUnmap");
     assert_int_equal(view.mapped, GRANULE);
     assert_ptr_equal(sp_view_extent_from(&view, 0), extent);
     assert_true(scripted_mapping_at(view.address)->accessible);
-    assert_int_equal(sp_view_unmap(&view, extent), CUDA_SUCCESS);
+    assert_done(sp_view_unmap(&view, extent));
     assert_int_equal(scripted.calls[SCRIPTED_cuMemRelease], 1);
     assert_int_equal(scripted_physical_bytes(), 0);
     assert_int_equal(scripted.misuse, 0);
@@ -225,9 +213,8 @@ static void the_span_of_a_closed_view_can_be_taken_again(void **state) {
     (void)state;
     CUdeviceptr address = view.address;
     sp_view_close(&view);
-    assert_int_equal(sp_view_open(&view, &space, SP_SPAN_LOW, 64 * GRANULE, 64 * GRANULE,
-                                  CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN),
-                     CUDA_SUCCESS);
+    assert_done(sp_view_open(&view, &space, SP_SPAN_LOW, 64 * GRANULE, 64 * GRANULE,
+                             CU_MEM_HANDLE_TYPE_NONE, SP_VIEW_PLAIN));
     assert_int_equal(view.address, address);
     assert_int_equal(scripted.range_count, 1);
 }

@@ -5,7 +5,6 @@
 
 #include <cmocka.h>
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,50 +52,11 @@ static void a_loaded_driver_names_its_errors_and_the_table_the_rest(void **state
     assert_string_equal(names.of_invalid_value, "CUDA_ERROR_INVALID_VALUE");
 }
 
-struct native_error {
-    CUresult error;
-    const char *entry_point;
-};
-
-static void *look_at_last_error(void *argument) {
-    struct native_error *last = argument;
-    sp_native_error_last(&last->error, &last->entry_point);
-    return NULL;
-}
-
-static struct native_error last_error_of_new_thread(void) {
-    struct native_error last;
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, look_at_last_error, &last), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    return last;
-}
-
-static void a_thread_that_noted_nothing_has_no_native_error(void **state) {
-    (void)state;
-    sp_native_error_note(CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate");
-    struct native_error last = last_error_of_new_thread();
-    assert_int_equal(last.error, CUDA_SUCCESS);
-    assert_string_equal(last.entry_point, "");
-}
-
-static void the_last_native_error_is_the_one_noted_last(void **state) {
-    (void)state;
-    struct native_error last;
-    sp_native_error_note(CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate");
-    sp_native_error_note(CUDA_ERROR_NOT_SUPPORTED, "cuMemMap");
-    sp_native_error_last(&last.error, &last.entry_point);
-    assert_int_equal(last.error, CUDA_ERROR_NOT_SUPPORTED);
-    assert_string_equal(last.entry_point, "cuMemMap");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_driver_every_code_has_its_own_name),
         cmocka_unit_test(a_number_that_nobody_knows_has_a_name_too),
         cmocka_unit_test(a_loaded_driver_names_its_errors_and_the_table_the_rest),
-        cmocka_unit_test(a_thread_that_noted_nothing_has_no_native_error),
-        cmocka_unit_test(the_last_native_error_is_the_one_noted_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
