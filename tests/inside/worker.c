@@ -3,7 +3,7 @@
 #include "base/worker_state.h"
 
 static bool is_at_rest_locked(void) {
-    return sp_worker.resting && !sp_worker.called && sp_worker.outcome != SP_WORKER_BUSY;
+    return sp_worker.resting && !sp_worker.called && sp_worker.result != SP_WORKER_BUSY;
 }
 
 void inside_worker_rest(void) {
@@ -21,5 +21,5 @@ void inside_worker_stop(void) {
     sp_worker.started = false;
     sp_worker.ending = false;
     sp_worker.called = false;
-    sp_worker.outcome = SP_WORKER_IDLE;
+    sp_worker.result = SP_WORKER_IDLE;
 }

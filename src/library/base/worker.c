@@ -32,31 +32,31 @@ static size_t count_chores(void) {
     return count;
 }
 
-static enum sp_worker_outcome visit_unlocked(struct sp_chore *chore, bool insists) {
+static enum sp_worker_result visit_unlocked(struct sp_chore *chore, bool insists) {
     pthread_mutex_unlock(&sp_worker.lock);
-    enum sp_worker_outcome outcome = chore->visit(chore, insists);
+    enum sp_worker_result result = chore->visit(chore, insists);
     pthread_mutex_lock(&sp_worker.lock);
-    return outcome;
+    return result;
 }
 
 // A chore that was called for during its visit is in the queue already.
-static enum sp_worker_outcome visit_next_locked(void) {
+static enum sp_worker_result visit_next_locked(void) {
     struct sp_list *link = sp_list_pop_front(&sp_worker.chores);
     sp_worker.visited = SP_CONTAINER_OF(link, struct sp_chore, link);
-    enum sp_worker_outcome outcome =
-        visit_unlocked(sp_worker.visited, sp_worker.outcome == SP_WORKER_BUSY);
+    enum sp_worker_result result =
+        visit_unlocked(sp_worker.visited, sp_worker.result == SP_WORKER_BUSY);
     sp_worker.visited = NULL;
     pthread_cond_broadcast(&sp_worker.rested);
-    if (outcome != SP_WORKER_IDLE && sp_list_empty(link))
+    if (result != SP_WORKER_IDLE && sp_list_empty(link))
         sp_list_push_back(&sp_worker.chores, link);
-    return outcome;
+    return result;
 }
 
-static enum sp_worker_outcome round_locked(void) {
-    enum sp_worker_outcome most = SP_WORKER_IDLE;
+static enum sp_worker_result round_locked(void) {
+    enum sp_worker_result most = SP_WORKER_IDLE;
     for (size_t left = count_chores(); left > 0 && !sp_worker.ending; left--) {
-        enum sp_worker_outcome outcome = visit_next_locked();
-        most = outcome > most ? outcome : most;
+        enum sp_worker_result result = visit_next_locked();
+        most = result > most ? result : most;
     }
     return most;
 }
@@ -82,9 +82,9 @@ static bool rest_locked(uint64_t pause) {
     bool goes_on = true;
     sp_worker.resting = true;
     pthread_cond_broadcast(&sp_worker.rested);
-    if (sp_worker.outcome != SP_WORKER_IDLE)
+    if (sp_worker.result != SP_WORKER_IDLE)
         pause_locked(pause);
-    if (sp_worker.outcome <= SP_WORKER_PENDING)
+    if (sp_worker.result <= SP_WORKER_PENDING)
         goes_on = await_call_locked();
     sp_worker.resting = false;
     return goes_on;
@@ -103,10 +103,10 @@ static void *run(void *unused) {
     pthread_mutex_lock(&sp_worker.lock);
     while (goes_on && !sp_worker.ending) {
         sp_worker.called = false;
-        sp_worker.outcome = round_locked();
-        if (sp_worker.outcome == SP_WORKER_PROGRESS || sp_worker.outcome == SP_WORKER_IDLE)
+        sp_worker.result = round_locked();
+        if (sp_worker.result == SP_WORKER_PROGRESS || sp_worker.result == SP_WORKER_IDLE)
             pause = PAUSE_MIN;
-        if (sp_worker.outcome == SP_WORKER_PROGRESS)
+        if (sp_worker.result == SP_WORKER_PROGRESS)
             continue;
         goes_on = rest_locked(pause);
         pause = pause < PAUSE_MAX ? 2 * pause : pause;
@@ -162,7 +162,7 @@ static void wake_locked(void) {
 // ----------------------------------------------------------------------------------------- callers
 
 void sp_chore_init(struct sp_chore *chore,
-                   enum sp_worker_outcome (*visit)(struct sp_chore *chore, bool insists)) {
+                   enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists)) {
     sp_list_init(&chore->link);
     chore->visit = visit;
 }

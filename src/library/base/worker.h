@@ -18,7 +18,7 @@
 #include <stdbool.h>
 
 // The result of a visit. That of a round is the last of these that one of its visits had.
-enum sp_worker_outcome {
+enum sp_worker_result {
     SP_WORKER_IDLE,    // nothing is left to do
     SP_WORKER_PENDING, // nothing can be done until somebody calls sp_worker_wake()
     SP_WORKER_REFUSED, // the driver refuses what is to be done
@@ -27,15 +27,15 @@ enum sp_worker_outcome {
 };
 
 // A chore stands in the struct that it is about, which must stay as long as the worker may visit
-// it. `insists` says that the last round had the outcome SP_WORKER_BUSY: the visit need make way no
+// it. `insists` says that the last round had the result SP_WORKER_BUSY: the visit need make way no
 // longer.
 struct sp_chore {
     struct sp_list link; // in the queue; guarded by the worker's lock
-    enum sp_worker_outcome (*visit)(struct sp_chore *chore, bool insists);
+    enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists);
 };
 
 void sp_chore_init(struct sp_chore *chore,
-                   enum sp_worker_outcome (*visit)(struct sp_chore *chore, bool insists));
+                   enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists));
 
 // Puts the chore into the queue, if it isn't there, and starts or wakes the worker. False when the
 // thread can't be started. A chore that is called for during its visit is visited again.

@@ -15,8 +15,8 @@ struct sp_worker {
     bool ending;
     bool called; // there is something new since the round began
     bool resting;
-    struct sp_chore *visited;       // at this moment, or null
-    enum sp_worker_outcome outcome; // of the last round
+    struct sp_chore *visited;     // at this moment, or null
+    enum sp_worker_result result; // of the last round
     pthread_t thread;
     struct sp_list chores; // the queue
 };

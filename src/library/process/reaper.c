@@ -9,7 +9,7 @@
 #include "supply/later.h"
 #include "supply/trim.h"
 
-static enum sp_worker_outcome bury_one(struct sp_pool *pool) {
+static enum sp_worker_result bury_one(struct sp_pool *pool) {
     bool buried;
     struct sp_outcome outcome = sp_bury_one(pool, &buried);
     if (buried)
@@ -22,7 +22,7 @@ static enum sp_worker_outcome bury_one(struct sp_pool *pool) {
 }
 
 // A trim that is asked for meanwhile is not lost: it is due again then.
-static enum sp_worker_outcome release_one(struct sp_pool *pool) {
+static enum sp_worker_result release_one(struct sp_pool *pool) {
     uint64_t released;
     if (!atomic_exchange(&pool->later.trim_due, false))
         return SP_WORKER_IDLE;
@@ -45,14 +45,14 @@ static bool begin_work(struct sp_pool *pool, bool insists) {
     return sp_load_relaxed(&pool->mappers) == 0 && sp_lock_try(&pool->map_lock);
 }
 
-static enum sp_worker_outcome work_on(struct sp_pool *pool, bool insists) {
+static enum sp_worker_result work_on(struct sp_pool *pool, bool insists) {
     if (!begin_work(pool, insists))
         return SP_WORKER_BUSY;
     uint64_t begin = sp_time_now();
-    enum sp_worker_outcome buried = bury_one(pool);
-    enum sp_worker_outcome released =
+    enum sp_worker_result buried = bury_one(pool);
+    enum sp_worker_result released =
         buried == SP_WORKER_PROGRESS ? SP_WORKER_IDLE : release_one(pool);
-    enum sp_worker_outcome most = buried > released ? buried : released;
+    enum sp_worker_result most = buried > released ? buried : released;
     if (most == SP_WORKER_PROGRESS)
         sp_pool_add(pool, SP_STATISTIC_ReaperTime, sp_time_now() - begin);
     sp_lock_release(&pool->map_lock);
@@ -61,28 +61,28 @@ static enum sp_worker_outcome work_on(struct sp_pool *pool, bool insists) {
 
 // A visit that has to wait for something to complete has the worker woken by the next news. If
 // there are some since the visit began, they may be what it waits for.
-static enum sp_worker_outcome work_or_await_news(struct sp_pool *pool, bool insists) {
+static enum sp_worker_result work_or_await_news(struct sp_pool *pool, bool insists) {
     uint64_t seen = sp_progress_news();
-    enum sp_worker_outcome outcome = work_on(pool, insists);
-    if (outcome == SP_WORKER_PENDING && !sp_progress_await_news(seen, sp_worker_wake))
+    enum sp_worker_result result = work_on(pool, insists);
+    if (result == SP_WORKER_PENDING && !sp_progress_await_news(seen, sp_worker_wake))
         sp_worker_wake();
-    return outcome;
+    return result;
 }
 
 // A pool that was given up is seen to by its end. The next pool in the same struct is looked at
 // instead, if it has anything to do.
-static enum sp_worker_outcome visit(struct sp_chore *chore, bool insists) {
+static enum sp_worker_result visit(struct sp_chore *chore, bool insists) {
     struct sp_pool *pool = SP_CONTAINER_OF(chore, struct sp_pool, later.chore);
     poolMemPool_t handle = sp_load_acquire(&pool->handle);
     if (!sp_pin_take(pool, handle))
         return SP_WORKER_IDLE;
-    enum sp_worker_outcome outcome = SP_WORKER_IDLE;
+    enum sp_worker_result result = SP_WORKER_IDLE;
     if (sp_later_serves(pool))
-        outcome = work_or_await_news(pool, insists);
+        result = work_or_await_news(pool, insists);
     else
         atomic_store(&pool->later.trim_due, false); // the next synchronise sees to it
     sp_pin_drop(pool);
-    return outcome;
+    return result;
 }
 
 void sp_reaper_init(struct sp_pool *pool) {

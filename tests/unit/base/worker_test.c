@@ -12,17 +12,17 @@
 #include "base/worker.h"
 #include "inside/worker.h"
 
-// A chore whose visits have the outcomes of a script, and then that of its last line.
+// A chore whose visits have the results of a script, and then that of its last line.
 struct scripted {
     struct sp_chore chore;
-    enum sp_worker_outcome script[4];
+    enum sp_worker_result script[4];
     unsigned length;
     _Atomic unsigned visits;
     _Atomic unsigned insisting;
     pthread_t visitor;
 };
 
-static enum sp_worker_outcome play(struct sp_chore *chore, bool insists) {
+static enum sp_worker_result play(struct sp_chore *chore, bool insists) {
     struct scripted *scripted = SP_CONTAINER_OF(chore, struct scripted, chore);
     scripted->visitor = pthread_self();
     unsigned visit = atomic_fetch_add(&scripted->visits, 1);
@@ -32,8 +32,7 @@ static enum sp_worker_outcome play(struct sp_chore *chore, bool insists) {
 
 static struct scripted first, second;
 
-static void script(struct scripted *scripted, unsigned length,
-                   const enum sp_worker_outcome *lines) {
+static void script(struct scripted *scripted, unsigned length, const enum sp_worker_result *lines) {
     *scripted = (struct scripted){.length = length};
     for (unsigned i = 0; i < length; i++)
         scripted->script[i] = lines[i];
@@ -41,8 +40,8 @@ static void script(struct scripted *scripted, unsigned length,
 }
 
 #define SCRIPT(scripted, ...)                                                                      \
-    script(scripted, sizeof((enum sp_worker_outcome[]){__VA_ARGS__}) / sizeof(int),                \
-           (enum sp_worker_outcome[]){__VA_ARGS__})
+    script(scripted, sizeof((enum sp_worker_result[]){__VA_ARGS__}) / sizeof(int),                 \
+           (enum sp_worker_result[]){__VA_ARGS__})
 
 static int stop(void **state) {
     (void)state;
@@ -92,7 +91,7 @@ static void a_pending_chore_is_visited_again_once_the_worker_is_woken(void **sta
     assert_int_equal(first.visits, 2);
 }
 
-static enum sp_worker_outcome wake_during_visit(struct sp_chore *chore, bool insists) {
+static enum sp_worker_result wake_during_visit(struct sp_chore *chore, bool insists) {
     sp_worker_wake();
     return play(chore, insists);
 }
@@ -140,7 +139,7 @@ static void a_chore_that_made_way_insists_after_the_pause(void **state) {
     assert_int_equal(first.insisting, 1);
 }
 
-static enum sp_worker_outcome call_during_visit(struct sp_chore *chore, bool insists) {
+static enum sp_worker_result call_during_visit(struct sp_chore *chore, bool insists) {
     struct scripted *scripted = SP_CONTAINER_OF(chore, struct scripted, chore);
     if (atomic_load(&scripted->visits) == 0)
         sp_worker_call(chore);
@@ -157,12 +156,12 @@ static void a_chore_that_is_called_for_during_its_visit_is_visited_again(void **
 
 static _Atomic bool lets_go;
 
-static enum sp_worker_outcome hold_on(struct sp_chore *chore, bool insists) {
+static enum sp_worker_result hold_on(struct sp_chore *chore, bool insists) {
     const struct timespec moment = {.tv_nsec = 1000000};
-    enum sp_worker_outcome outcome = play(chore, insists);
+    enum sp_worker_result result = play(chore, insists);
     while (!atomic_load(&lets_go))
         nanosleep(&moment, NULL);
-    return outcome;
+    return result;
 }
 
 static bool is_first(const struct sp_chore *chore) {
@@ -196,7 +195,7 @@ static void a_visit_that_matters_is_waited_for_and_no_other(void **state) {
     pthread_join(helper, NULL);
 }
 
-static enum sp_worker_outcome await_itself(struct sp_chore *chore, bool insists) {
+static enum sp_worker_result await_itself(struct sp_chore *chore, bool insists) {
     sp_worker_await(is_first);
     return play(chore, insists);
 }
