@@ -8,20 +8,18 @@
 #include "base/number.h"
 #include "calls/free.h"
 #include "calls/ladder.h"
+#include "calls/near.h"
 #include "calls/refusal.h"
 #include "order/end.h"
 #include "order/identity.h"
-#include "order/mark.h"
 #include "order/poll.h"
 #include "process/pin.h"
 #include "region/at_hand.h"
 #include "region/collect.h"
 #include "region/device.h"
-#include "region/figures.h"
 #include "region/lane.h"
 #include "region/open_lanes.h"
 #include "region/settle.h"
-#include "region/take.h"
 
 // ------------------------------------------------------------------------------------ small blocks
 
@@ -120,25 +118,12 @@ static struct sp_outcome malloc_small_slowly(struct sp_pool *pool, struct sp_lan
 
 // ------------------------------------------------------------------------------------ large blocks
 
-// Every so many misses the lane goes the long way, on which the others are asked.
-static bool is_turn_of_others(const struct sp_lane *lane) {
-    return sp_pool_is_shared(lane->pool) &&
-           sp_load_relaxed(&lane->misses) % SP_MISSES_PER_POLL == 0;
-}
-
-static void count_miss(struct sp_lane *lane) {
-    if (!sp_pool_is_shared(lane->pool))
-        return;
-    uint32_t misses = sp_load_relaxed(&lane->misses);
-    sp_store_relaxed(&lane->misses, misses + 1); // a hint: one of two at once may be lost
-}
-
 // A lane that misses looks after the others, where there are others: now and then all events are
 // asked, so that the streams share what has completed before each has taken memory of its own. This
 // request doesn't need it, so a driver that fails here is heard by the next call that does.
 static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
-    bool ask = is_turn_of_others(lane) && sp_pool_may_ask(pool);
-    count_miss(lane);
+    bool ask = sp_near_is_turn_of_others(lane) && sp_pool_may_ask(pool);
+    sp_near_count_miss(lane);
     if (!ask)
         return;
     sp_open_lanes_ask_some(pool, lane);
@@ -146,73 +131,6 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     sp_lock_acquire(&pool->lock);
     sp_settle_part(pool);
     sp_lock_release(&pool->lock);
-}
-
-// By the rule of the ladder: memory near at hand carries a fence of the lane's own stream, or none.
-static void count_near_locked(struct sp_lane *lane, const struct sp_block *block) {
-    bool own = !sp_fence_set_empty(&block->fences) &&
-               sp_fence_set_at(&block->fences, 0)->sequence >= lane->stream->first;
-    if (own)
-        sp_lane_count_hit_locked(lane);
-    else
-        sp_pool_count(lane->pool, SP_STATISTIC_ReuseComplete);
-}
-
-// A block that the lane has in pieces, or the pool ready, counted; null when there is none.
-static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, bool *unfenced) {
-    struct sp_block *block = sp_take_near_locked(lane, sp_rounded_large(size), unfenced);
-    if (!block)
-        return NULL;
-    sp_hand_out(lane, block, size);
-    sp_owner_set_block(block);
-    count_near_locked(lane, block);
-    count_miss(lane);
-    return block;
-}
-
-// Takes memory with no pin, which is as safe as a hit: the lane is the stream's in this pool as
-// long as its lock is held, a pool with a live block isn't taken apart, and one that is has nothing
-// in its tiers by then.
-static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
-                               const struct sp_stream *stream, size_t size, bool *unfenced) {
-    struct sp_block *block = NULL;
-    bool covered = true;
-    bool again;
-    *unfenced = false;
-    do {
-        again = false;
-        sp_biased_acquire(&lane->lock);
-        if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !is_turn_of_others(lane))) {
-            block = take_near_locked(lane, size, unfenced);
-            again = !block && lane->quick_used != 0;
-        }
-        if (block)
-            covered = sp_at_hand_use_locked(lane, size);
-        sp_biased_release(&lane->lock);
-    } while (SP_UNLIKELY(again));
-    if (SP_UNLIKELY(!covered))
-        sp_figures_cover(pool, lane);
-    return block ? block->address : 0;
-}
-
-static void record_to_join(struct sp_pool *pool, struct sp_stream *stream) {
-    if (sp_is_done(sp_mark_record(stream)))
-        sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
-}
-
-// Where nothing fits, the lane may have it on both sides of where its last event stands: what has
-// no event behind it doesn't join what has. The pool may be at its end, and its struct another
-// one's: a record that this one counts does no harm.
-static uint64_t take_near(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
-    struct sp_lane *lane = sp_lane_find(pool, stream->slot);
-    bool unfenced;
-    if (!lane || size > SIZE_MAX / 2)
-        return 0;
-    uint64_t address = take_near_once(pool, lane, stream, size, &unfenced);
-    if (SP_LIKELY(address) || !unfenced)
-        return address;
-    record_to_join(pool, stream);
-    return take_near_once(pool, lane, stream, size, &unfenced);
 }
 
 static struct sp_outcome malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane,
@@ -376,7 +294,7 @@ SP_COLD static poolError_t malloc_by_ladder(struct sp_pool *pool, poolMemPool_t 
 SP_APART poolError_t sp_malloc_missed(struct sp_pool *pool, poolMemPool_t handle,
                                       struct sp_stream *stream, size_t size, unsigned int flags,
                                       void **pointer) {
-    uint64_t address = size > SP_SMALL_MAX ? take_near(pool, stream, size) : 0;
+    uint64_t address = size > SP_SMALL_MAX ? sp_near_take(pool, stream, size) : 0;
     if (SP_UNLIKELY(!address))
         return malloc_by_ladder(pool, handle, stream, size, flags, pointer);
     return sp_malloc_hand_over(pool, handle, stream, address, debt_for(stream, address), pointer);

@@ -1,0 +1,21 @@
+// Large memory near at hand: free memory that the lane has in pieces, or that the pool has ready.
+//
+// It is tried before the ladder, under the lane's lock and the pool's alone: with no pin, no copy
+// of the stream's clock and no look at other streams. Every so many misses the lane goes the long
+// way instead, on which it looks after the others.
+#ifndef STREAMPOOL_CALLS_NEAR_H
+#define STREAMPOOL_CALLS_NEAR_H
+
+#include "region/lane.h"
+
+// Takes a large block for the stream. Returns its address, 0 when nothing near at hand fits.
+// Records an event on the stream where that may join what doesn't fit alone. No lock is held.
+uint64_t sp_near_take(struct sp_pool *pool, struct sp_stream *stream, size_t size);
+
+// True when it is the lane's turn to ask the others. False in a pool with one lane.
+bool sp_near_is_turn_of_others(const struct sp_lane *lane);
+
+// Counts a miss towards that turn.
+void sp_near_count_miss(struct sp_lane *lane);
+
+#endif
