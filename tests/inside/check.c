@@ -1,6 +1,11 @@
 #include "inside/check.h"
 
 #include "base/number.h"
+#include "inside/calendar.h"
+#include "inside/chain.h"
+#include "inside/slab.h"
+#include "inside/tier.h"
+#include "inside/tree.h"
 #include "region/device.h"
 #include "region/figures.h"
 #include "region/handle.h"
@@ -116,7 +121,7 @@ static bool check_block(struct check *check, const struct sp_segment *segment,
 
 static bool check_segment(struct check *check, const struct sp_segment *segment) {
     uint64_t mapped = 0;
-    REQUIRE(check, sp_chain_check(&segment->chain), "the chain at %#llx is not in order",
+    REQUIRE(check, inside_chain_check(&segment->chain), "the chain at %#llx is not in order",
             (unsigned long long)segment->chain.address);
     REQUIRE(check,
             segment->chain.address == segment->view.address &&
@@ -127,7 +132,7 @@ static bool check_segment(struct check *check, const struct sp_segment *segment)
         mapped += e->size;
     REQUIRE(check, mapped == segment->view.mapped,
             "a view's extents are not what it says is mapped");
-    REQUIRE(check, sp_tree_check(&segment->view.extents),
+    REQUIRE(check, inside_tree_check(&segment->view.extents),
             "a view's tree of extents is not in order");
     check->reserved += mapped;
     for (const struct sp_block *block = segment->chain.first; block; block = block->next) {
@@ -145,10 +150,10 @@ static bool check_region(struct check *check, const struct sp_region *region) {
     }
     REQUIRE(check, check->reserved - before == region->mapped,
             "a region's views are not what it says is mapped");
-    REQUIRE(check, sp_tier_check(&region->ready), "the ready tier is not in order");
-    REQUIRE(check, sp_tier_check(&region->waiting), "the waiting tier is not in order");
-    REQUIRE(check, sp_tier_check(&region->unfenced), "the unfenced tier is not in order");
-    REQUIRE(check, sp_tier_check(&region->holes), "the index of holes is not in order");
+    REQUIRE(check, inside_tier_check(&region->ready), "the ready tier is not in order");
+    REQUIRE(check, inside_tier_check(&region->waiting), "the waiting tier is not in order");
+    REQUIRE(check, inside_tier_check(&region->unfenced), "the unfenced tier is not in order");
+    REQUIRE(check, inside_tier_check(&region->holes), "the index of holes is not in order");
     for (const struct sp_block *b = sp_tier_first(&region->ready); b; b = sp_tier_next(b))
         REQUIRE(check, sp_fence_set_empty(&b->fences), "a ready block has a fence");
     return true;
@@ -179,7 +184,7 @@ static bool check_borrowed(struct check *check, const struct sp_stitch *stitch,
 
 static bool check_stitch(struct check *check, const struct sp_stitch *stitch) {
     uint32_t blocks = 0;
-    REQUIRE(check, sp_chain_check(&stitch->segment.chain),
+    REQUIRE(check, inside_chain_check(&stitch->segment.chain),
             "the chain of a stitched view is not in order");
     for (const struct sp_block *block = stitch->segment.chain.first; block; block = block->next) {
         enum sp_block_state state = sp_block_state(block);
@@ -225,7 +230,7 @@ static bool check_stitches(struct check *check) {
 
 static bool check_slab(struct check *check, const struct sp_lane *lane,
                        const struct sp_slab *slab) {
-    REQUIRE(check, sp_slab_check(slab), "the slab at %#llx is not in order",
+    REQUIRE(check, inside_slab_check(slab), "the slab at %#llx is not in order",
             (unsigned long long)slab->address);
     REQUIRE(check, slab->owner == lane, "a slab is in the list of another lane than its owner");
     REQUIRE(check, sp_slab_has_free(slab) == !sp_list_empty(&slab->link),
@@ -262,7 +267,7 @@ static bool check_account(struct check *check, const struct sp_lane *lane) {
 
 static bool check_lanes_tier(struct check *check, const struct sp_lane *lane,
                              const struct sp_tier *tier) {
-    REQUIRE(check, sp_tier_check(tier), "a lane's tier is not in order");
+    REQUIRE(check, inside_tier_check(tier), "a lane's tier is not in order");
     for (const struct sp_block *b = sp_tier_first(tier); b; b = sp_tier_next(b))
         REQUIRE(check,
                 b->fences.count == 1 && sp_fence_set_at(&b->fences, 0)->slot == lane->stream->slot,
@@ -280,9 +285,9 @@ static size_t count_blocks(const struct sp_tier *tiers) {
 }
 
 static bool check_calendars(struct check *check, const struct sp_lane *lane) {
-    REQUIRE(check, sp_calendar_check(&lane->due) == count_blocks(lane->tiers),
+    REQUIRE(check, inside_calendar_check(&lane->due) == count_blocks(lane->tiers),
             "a lane's calendar of what is due is not in order");
-    REQUIRE(check, sp_calendar_check(&lane->covered) == count_blocks(lane->unfenced),
+    REQUIRE(check, inside_calendar_check(&lane->covered) == count_blocks(lane->unfenced),
             "a lane's calendar of what is covered is not in order");
     return true;
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/page_map.h"
+#include "inside/page_map.h"
+#include "inside/space.h"
 #include "inside/worker.h"
 #include "order/context_wait.h"
 #include "order/event.h"
@@ -79,7 +81,7 @@ static void close_device(struct sp_device *device) {
     while (!sp_list_empty(&device->pools))
         inside_demolish(SP_CONTAINER_OF(device->pools.next, struct sp_pool, listing.link));
     free_pool_structs(device);
-    sp_space_close(&device->space);
+    inside_space_close(&device->space);
     struct sp_primary primary = device->primary; // its events and streams are closed later
     memset(device, 0, sizeof *device);
     device->primary = primary;
@@ -96,7 +98,7 @@ void inside_teardown(void) {
     for (int ordinal = 0; ordinal < sp_device_count; ordinal++)
         sp_primary_release(&sp_devices[ordinal].primary, ordinal);
     sp_sentinel_close_all();
-    sp_page_map_clear();
+    inside_page_map_clear();
     sp_device_count = 0;
     atomic_store(&sp_reclaim_heard_synchronize, false);
     atomic_store(&sp_runtime_started, false);

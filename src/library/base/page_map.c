@@ -33,14 +33,6 @@ bool sp_page_map_add(uint64_t base, uint64_t size) {
     return added;
 }
 
-void sp_page_map_clear(void) {
-    uint32_t count = atomic_exchange(&sp_page_range_count, 0);
-    for (uint32_t i = 0; i < count; i++) {
-        munmap((void *)sp_page_ranges[i].entries, table_bytes(sp_page_ranges[i].size));
-        sp_page_ranges[i] = (struct sp_page_range){0, 0, NULL};
-    }
-}
-
 _Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count) {
     for (uint32_t i = 1; i < count; i++) {
         uint64_t offset = address - sp_page_ranges[i].base;

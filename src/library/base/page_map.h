@@ -36,9 +36,6 @@ extern _Atomic uint32_t sp_page_range_count;
 // False when the table can't be had or there are too many ranges; then nothing has changed.
 bool sp_page_map_add(uint64_t base, uint64_t size);
 
-// For tests, with no other thread about: forgets all ranges and gives their tables back.
-void sp_page_map_clear(void);
-
 // The slow path of sp_page_map_find(), which alone calls it: looks in all ranges but the first.
 _Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count);
 

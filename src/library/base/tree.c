@@ -7,9 +7,6 @@
 
 enum { LESS, GREATER };
 
-// Twice the bits of a pointer, plus one: no valid tree is higher.
-#define MAX_HEIGHT 129
-
 static struct sp_tree_node *parent_of(const struct sp_tree_node *node) {
     return (struct sp_tree_node *)(node->parent_and_parity & ~(uintptr_t)1);
 }
@@ -221,40 +218,4 @@ struct sp_tree_node *sp_tree_next(const struct sp_tree_node *node) {
 
 struct sp_tree_node *sp_tree_prev(const struct sp_tree_node *node) {
     return neighbour(node, LESS);
-}
-
-#define INVALID_RANK (-2)
-
-// The rank that a node must have above a child with this rank, which is one or two below.
-static int rank_above(const struct sp_tree_node *child, int rank, const struct sp_tree_node *node) {
-    return is_odd_child(child, node) ? rank + 1 : rank + 2;
-}
-
-// The rank of the subtree, or INVALID_RANK if parents or ranks in it are wrong.
-static int check_ranks(const struct sp_tree_node *node, const struct sp_tree_node *parent,
-                       int levels_left) {
-    if (!node)
-        return -1;
-    if (levels_left == 0 || parent_of(node) != parent)
-        return INVALID_RANK;
-    int less = check_ranks(node->child[LESS], node, levels_left - 1);
-    int greater = check_ranks(node->child[GREATER], node, levels_left - 1);
-    if (less == INVALID_RANK || greater == INVALID_RANK)
-        return INVALID_RANK;
-    int rank = rank_above(node->child[LESS], less, node);
-    if (rank != rank_above(node->child[GREATER], greater, node) || (is_leaf(node) && rank != 0))
-        return INVALID_RANK;
-    return rank;
-}
-
-bool sp_tree_check(const struct sp_tree *tree) {
-    if (check_ranks(tree->root, NULL, MAX_HEIGHT) == INVALID_RANK)
-        return false;
-    struct sp_tree_node *before = NULL;
-    for (struct sp_tree_node *node = sp_tree_first(tree); node; node = sp_tree_next(node)) {
-        if (before && tree->compare(before, node) >= 0)
-            return false;
-        before = node;
-    }
-    return true;
 }

@@ -86,7 +86,4 @@ sp_tree_lower_bound(const struct sp_tree *tree, const void *key,
     return best;
 }
 
-// For checks: order, parent pointers and ranks of the whole tree are as stated above.
-bool sp_tree_check(const struct sp_tree *tree);
-
 #endif

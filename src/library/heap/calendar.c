@@ -60,17 +60,3 @@ uint64_t sp_calendar_earliest(const struct sp_calendar *calendar) {
         return 0;
     return day < SP_CALENDAR_DAYS ? (calendar->now >> (day - 1) | 1) << (day - 1) : UINT64_MAX;
 }
-
-size_t sp_calendar_check(const struct sp_calendar *calendar) {
-    size_t count = 0;
-    for (unsigned day = 0; day < SP_CALENDAR_DAYS; day++) {
-        SP_LIST_FOR_EACH(link, &calendar->days[day]) {
-            const struct sp_block *block = block_of(link);
-            if (!block->tier || block->tier->calendar != calendar || link->next->prev != link ||
-                (day != SP_TODAY && day > day_of(calendar, sp_calendar_number(block))))
-                return SIZE_MAX;
-            count++;
-        }
-    }
-    return count;
-}

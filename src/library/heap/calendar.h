@@ -53,8 +53,4 @@ static inline bool sp_calendar_is_behind(const struct sp_calendar *calendar) {
     return !sp_list_empty(&calendar->days[SP_TODAY]);
 }
 
-// For checks: returns how many blocks there are, or SIZE_MAX when one stands under a day that is
-// after its number.
-size_t sp_calendar_check(const struct sp_calendar *calendar);
-
 #endif

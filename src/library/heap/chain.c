@@ -77,26 +77,3 @@ struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less) {
     chain->size -= less;
     return last;
 }
-
-static bool fits_neighbour(const struct sp_block *block) {
-    const struct sp_block *next = block->next;
-    if (!next)
-        return sp_block_end(block) == block->chain->address + block->chain->size;
-    return next->address == sp_block_end(block) && next->prev == block &&
-           next->chain == block->chain &&
-           !(sp_block_state(block) == SP_BLOCK_HOLE && sp_block_state(next) == SP_BLOCK_HOLE);
-}
-
-bool sp_chain_check(const struct sp_chain *chain) {
-    if (chain->first->address != chain->address || chain->first->prev)
-        return false;
-    for (const struct sp_block *block = chain->first; block; block = block->next) {
-        if (block->size == 0 || (block->address | block->size) & (SP_ALIGNMENT - 1) ||
-            !fits_neighbour(block) || !sp_units_check(block))
-            return false;
-        enum sp_block_state state = sp_block_state(block);
-        if ((state == SP_BLOCK_FREE || state == SP_BLOCK_HOLE) != (block->tier != NULL))
-            return false;
-    }
-    return sp_rows_check(chain);
-}

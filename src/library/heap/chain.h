@@ -48,8 +48,4 @@ struct sp_block *sp_chain_extend(struct sp_chain *chain, uint64_t more);
 // has no fences. They are not the whole chain. Returns the rest of that block, or null.
 struct sp_block *sp_chain_shrink(struct sp_chain *chain, uint64_t less);
 
-// For checks: order, adjacency, the neighbours' agreement, the tables of units and of rows; no two
-// holes touch; and exactly the free blocks and the holes are in a tier.
-bool sp_chain_check(const struct sp_chain *chain);
-
 #endif

@@ -176,32 +176,3 @@ bool sp_rows_learn(struct sp_chain *chain, unsigned *looks) {
     *looks = search.looks;
     return whole;
 }
-
-// --------------------------------------------------------------------------------------- the check
-
-static uint8_t number_at(const struct sp_chain *chain, const struct sp_block *seam) {
-    size_t unit = sp_units_at(chain, seam->address);
-    return sp_units_leaf(chain, unit)->rows[unit & (SP_LEAF_UNITS - 1)];
-}
-
-static bool check_row(const struct sp_chain *chain, const struct sp_block *first) {
-    const struct sp_block *last = first;
-    uint8_t most = 0;
-    for (; sp_block_is_filed(last->next); last = last->next)
-        raise(&most, number_at(chain, last->next));
-    return last == first || most >= number_of(sp_block_end(last) - first->address);
-}
-
-bool sp_rows_check(const struct sp_chain *chain) {
-    for (const struct sp_block *block = chain->first; block; block = block->next) {
-        if (sp_block_is_filed(block) && !sp_block_is_filed(block->prev) && !check_row(chain, block))
-            return false;
-    }
-    for (size_t i = 0; i < sp_units_leaves(chain); i++) {
-        size_t units = sp_units_count(chain) - (i << SP_LEAF_SHIFT);
-        const struct sp_leaf *leaf = chain->leaves[i];
-        if (leaf && most_of(leaf, sp_min(units, SP_LEAF_UNITS)) > leaf->rows_most)
-            return false;
-    }
-    return true;
-}

@@ -68,7 +68,4 @@ bool sp_rows_find(struct sp_chain *chain, struct sp_rows_search *search);
 // `*looks` blocks and lowers the number by each. True when no such unit is left.
 bool sp_rows_learn(struct sp_chain *chain, unsigned *looks);
 
-// For checks: the rule above holds, and no unit has a larger number than its leaf says.
-bool sp_rows_check(const struct sp_chain *chain);
-
 #endif

@@ -160,7 +160,4 @@ static inline uint32_t sp_slab_return(struct sp_slab *slab, uint16_t index) {
 // owner's stream runs after it.
 void sp_slab_accept_returned(struct sp_slab *slab);
 
-// For checks: the sums above hold, and the lists have the blocks that they should.
-bool sp_slab_check(const struct sp_slab *slab);
-
 #endif

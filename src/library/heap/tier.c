@@ -6,8 +6,6 @@
 #include "base/number.h"
 #include "heap/rows.h"
 
-#include <string.h>
-
 static struct sp_block *block_of(const struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct sp_block, by_size) : NULL;
 }
@@ -214,45 +212,4 @@ struct sp_block *sp_tier_from(const struct sp_tier *tier, uint64_t size, uint64_
     struct place place = {size, address};
     struct sp_tree_node *found = sp_tree_lower_bound(&tree, &place, compare_place);
     return found ? block_of(found) : first_from(tier, bin + 1);
-}
-
-// --------------------------------------------------------------------------------------- the check
-
-static bool check_bin(const struct sp_tier *tier, unsigned bin) {
-    struct sp_tree tree = tree_at(tier, bin);
-    if (!tree.root || !sp_tree_check(&tree))
-        return false;
-    for (struct sp_tree_node *node = sp_tree_first(&tree); node; node = sp_tree_next(node)) {
-        if (bin_of(block_of(node)->size) != bin || block_of(node)->bin != bin)
-            return false;
-    }
-    return true;
-}
-
-// Checks the used bins, and that all others are empty. Some tests check a pool after each step, and
-// most bins are empty, so these are compared all at once.
-static bool check_used_bins(const struct sp_tier *tier) {
-    struct sp_tier rest = *tier;
-    for (unsigned i = 0; i < SP_TIER_BINS / 64; i++) {
-        for (uint64_t used = tier->used[i]; used; used &= used - 1) {
-            unsigned bin = i * 64 + sp_lowest_bit(used);
-            if (!check_bin(tier, bin))
-                return false;
-            rest.bins[bin] = NULL;
-        }
-    }
-    static struct sp_tree_node *const none[SP_TIER_BINS];
-    return memcmp(rest.bins, none, sizeof none) == 0;
-}
-
-bool sp_tier_check(const struct sp_tier *tier) {
-    uint64_t bytes = 0;
-    if (!check_used_bins(tier))
-        return false;
-    for (const struct sp_block *block = sp_tier_first(tier); block; block = sp_tier_next(block)) {
-        if (block->tier != tier || sp_block_state(block) != tier->state)
-            return false;
-        bytes += block->size;
-    }
-    return bytes == tier->bytes;
 }

@@ -64,7 +64,4 @@ struct sp_block *sp_tier_next(const struct sp_block *block);
 // The first block that doesn't stand before this size and address.
 struct sp_block *sp_tier_from(const struct sp_tier *tier, uint64_t size, uint64_t address);
 
-// For checks: the order, the bins and the sum of bytes are right, and the blocks are this tier's.
-bool sp_tier_check(const struct sp_tier *tier);
-
 #endif

@@ -77,8 +77,3 @@ struct sp_block *sp_units_find(const struct sp_chain *chain, uint64_t address) {
     }
     return *sp_units_entry(chain, unit);
 }
-
-bool sp_units_check(const struct sp_block *block) {
-    size_t unit = sp_units_at(block->chain, block->address);
-    return (*sp_units_entry(block->chain, unit) == block) == sp_units_is_first(block, unit);
-}

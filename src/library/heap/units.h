@@ -95,7 +95,4 @@ void sp_units_shrink(struct sp_chain *chain, uint64_t size);
 // The last block in the table that begins at an address of the chain or before it.
 struct sp_block *sp_units_find(const struct sp_chain *chain, uint64_t address);
 
-// For checks: the table has the block exactly if it is the first of its unit.
-bool sp_units_check(const struct sp_block *block);
-
 #endif

@@ -192,29 +192,3 @@ void sp_space_give_end(struct sp_space *space, CUdeviceptr address, size_t size)
     give_locked(space, address, size);
     sp_lock_release(&space->lock);
 }
-
-static bool check_locked(const struct sp_space *space) {
-    const struct sp_span *span = NULL;
-    while ((span = sp_spans_next(&space->free, span))) {
-        if (span->range != range_of(space, span->address))
-            return false;
-    }
-    return sp_spans_check(&space->free);
-}
-
-bool sp_space_check(struct sp_space *space) {
-    sp_lock_acquire(&space->lock);
-    bool in_order = check_locked(space);
-    sp_lock_release(&space->lock);
-    return in_order;
-}
-
-void sp_space_close(struct sp_space *space) {
-    struct sp_list *link;
-    while ((link = sp_list_pop_front(&space->ranges))) {
-        struct sp_span *range = sp_spans_at(link);
-        sp_driver->cuMemAddressFree(range->address, range->size);
-        free(range);
-    }
-    sp_spans_close(&space->free);
-}

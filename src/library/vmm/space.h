@@ -58,10 +58,4 @@ void sp_space_give(struct sp_space *space, CUdeviceptr address, size_t size);
 // Gives back bytes at the end of a span that stays. Nothing may be mapped there.
 void sp_space_give_end(struct sp_space *space, CUdeviceptr address, size_t size);
 
-// For checks: the free spans are in order, and each knows its range.
-bool sp_space_check(struct sp_space *space);
-
-// For tests: frees every range. All spans must have been given back.
-void sp_space_close(struct sp_space *space);
-
 #endif

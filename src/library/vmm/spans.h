@@ -36,9 +36,6 @@ struct sp_spans {
 
 void sp_spans_init(struct sp_spans *spans, size_t wide_least);
 
-// Frees all nodes, spare or not.
-void sp_spans_close(struct sp_spans *spans);
-
 // Makes one more spare node. False without host memory.
 bool sp_spans_add_spare(struct sp_spans *spans);
 
@@ -73,12 +70,6 @@ struct sp_span *sp_spans_largest(const struct sp_spans *spans);
 
 // The first span that does not begin before an address.
 struct sp_span *sp_spans_from(const struct sp_spans *spans, CUdeviceptr address);
-
-// The span behind another one by address; the first one where that is null.
-struct sp_span *sp_spans_next(const struct sp_spans *spans, const struct sp_span *span);
-
-// For checks: the trees are in order and agree, and no two spans overlap or touch in one range.
-bool sp_spans_check(const struct sp_spans *spans);
 
 // The span whose link this is.
 static inline struct sp_span *sp_spans_at(struct sp_list *link) {

@@ -8,12 +8,13 @@
 #include <pthread.h>
 
 #include "base/page_map.h"
+#include "inside/page_map.h"
 
 #define TIB ((uint64_t)1 << 40)
 
 static int clear(void **state) {
     (void)state;
-    sp_page_map_clear();
+    inside_page_map_clear();
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "base/tree.h"
+#include "inside/tree.h"
 
 #define ITEMS 512
 
@@ -75,7 +76,7 @@ static void an_empty_tree_has_no_nodes(void **state) {
     assert_null(sp_tree_first(&tree));
     assert_null(sp_tree_last(&tree));
     assert_null(sp_tree_lower_bound(&tree, &key, compare_key));
-    assert_true(sp_tree_check(&tree));
+    assert_true(inside_tree_check(&tree));
 }
 
 static void random_operations_agree_with_a_sorted_array(void **state) {
@@ -99,7 +100,7 @@ static void random_operations_agree_with_a_sorted_array(void **state) {
             sp_tree_insert(&tree, &items[key].node);
         }
         present[key] = !present[key];
-        assert_true(sp_tree_check(&tree));
+        assert_true(inside_tree_check(&tree));
         assert_key(sp_tree_first(&tree), scan(present, ITEMS, 0, 1));
         assert_key(sp_tree_last(&tree), scan(present, ITEMS, ITEMS - 1, -1));
     }
@@ -137,10 +138,10 @@ static void every_order_of_insertions_and_removals_keeps_the_tree_valid(void **s
         make_order(out, number % ORDERS);
         for (int i = 0; i < FEW; i++)
             sp_tree_insert(&tree, &items[in[i]].node);
-        assert_true(sp_tree_check(&tree));
+        assert_true(inside_tree_check(&tree));
         for (int i = 0; i < FEW; i++) {
             sp_tree_remove(&tree, &items[out[i]].node);
-            assert_true(sp_tree_check(&tree));
+            assert_true(inside_tree_check(&tree));
         }
         assert_true(sp_tree_empty(&tree));
     }
@@ -156,13 +157,13 @@ static void sorted_insertions_stay_balanced(void **state) {
     sp_tree_init(&tree, compare_nodes);
     for (int i = 0; i < COUNT; i++)
         sp_tree_insert(&tree, &items[i].node);
-    assert_true(sp_tree_check(&tree));
+    assert_true(inside_tree_check(&tree));
     assert_true(height(tree.root) <= HEIGHT);
 
     sp_tree_init(&tree, compare_nodes);
     for (int i = COUNT; i-- > 0;)
         sp_tree_insert(&tree, &items[i].node);
-    assert_true(sp_tree_check(&tree));
+    assert_true(inside_tree_check(&tree));
     assert_true(height(tree.root) <= HEIGHT);
 }
 
@@ -177,7 +178,7 @@ static void removals_from_one_end_stay_balanced(void **state) {
         sp_tree_insert(&tree, &items[i].node);
     for (int i = 0; i < COUNT - LEFT; i++)
         sp_tree_remove(&tree, sp_tree_first(&tree));
-    assert_true(sp_tree_check(&tree));
+    assert_true(inside_tree_check(&tree));
     assert_true(height(tree.root) <= HEIGHT);
 }
 
@@ -209,22 +210,22 @@ static void the_check_finds_a_wrong_order_a_wrong_parent_and_a_wrong_rank(void *
         sp_tree_insert(&tree, &items[i].node);
 
     swap(&items[2].key, &items[3].key);
-    assert_false(sp_tree_check(&tree));
+    assert_false(inside_tree_check(&tree));
     swap(&items[2].key, &items[3].key);
-    assert_true(sp_tree_check(&tree));
+    assert_true(inside_tree_check(&tree));
     for (int i = 0; i < FEW; i++) {
         struct sp_tree_node *node = &items[i].node;
         uintptr_t saved = node->parent_and_parity;
         node->parent_and_parity = (uintptr_t)node | (saved & 1);
-        assert_false(sp_tree_check(&tree));
+        assert_false(inside_tree_check(&tree));
         node->parent_and_parity = saved & 1;
         if (node != tree.root)
-            assert_false(sp_tree_check(&tree));
+            assert_false(inside_tree_check(&tree));
         node->parent_and_parity = saved ^ 1;
         if (!node->child[0] && !node->child[1]) // an inner node may be valid with another rank
-            assert_false(sp_tree_check(&tree));
+            assert_false(inside_tree_check(&tree));
         node->parent_and_parity = saved;
-        assert_true(sp_tree_check(&tree));
+        assert_true(inside_tree_check(&tree));
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "fault/host_memory.h"
 #include "heap/chain.h"
+#include "inside/chain.h"
 #include "unit/heap/random.h"
 
 #define BASE  ((uint64_t)1 << 40)
@@ -51,7 +52,7 @@ static void a_new_chain_is_one_block_in_no_index(void **state) {
     assert_ptr_equal(block->chain, &chain);
     assert_int_equal(sp_block_state(block), SP_BLOCK_BUSY);
     assert_true(sp_fence_set_empty(&block->fences));
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 static void a_split_gives_two_neighbours_of_the_same_state_and_fences(void **state) {
@@ -72,7 +73,7 @@ static void a_split_gives_two_neighbours_of_the_same_state_and_fences(void **sta
         assert_int_equal(sequence_of(block, slot), slot + 10);
         assert_int_equal(sequence_of(rest, slot), slot + 10);
     }
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 static void the_two_sides_of_a_split_share_no_fence_set(void **state) {
@@ -105,7 +106,7 @@ static void absorbing_joins_sizes_and_keeps_the_later_fence_of_each_stream(void 
     assert_int_equal(sequence_of(block, 2), 8);
     assert_int_equal(sequence_of(block, 3), 7);
     assert_int_equal(block->fences.count, 3);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 // The table of units: blocks that begin before a unit, in it, several in one, and none in many.
@@ -129,7 +130,7 @@ static void every_address_leads_to_its_block(void **state) {
         begin = cuts[i];
     }
     for (int joined = 0; joined < 2; joined++) {
-        assert_true(sp_chain_check(&large));
+        assert_true(inside_chain_check(&large));
         for (block = large.first; block; block = block->next) {
             assert_ptr_equal(sp_chain_find(&large, block->address), block);
             assert_ptr_equal(sp_chain_find(&large, block->address + block->size / 2), block);
@@ -141,7 +142,7 @@ static void every_address_leads_to_its_block(void **state) {
     while (large.first->next)
         assert_true(sp_block_absorb_next(large.first));
     assert_ptr_equal(sp_chain_find(&large, BASE + 20 * (uint64_t)UNIT), large.first);
-    assert_true(sp_chain_check(&large));
+    assert_true(inside_chain_check(&large));
     sp_chain_close(&large);
 }
 
@@ -164,7 +165,7 @@ static void a_range_of_terabytes_costs_what_begins_in_it(void **state) {
     }
     assert_ptr_equal(sp_chain_find(&device, hole->address), hole);
     assert_ptr_equal(sp_chain_find(&device, hole->address - 1), device.first);
-    assert_true(sp_chain_check(&device));
+    assert_true(inside_chain_check(&device));
     sp_chain_close(&device);
 }
 
@@ -226,7 +227,7 @@ static void a_chain_splits_with_what_it_has_at_hand_and_gives_back_the_rest(void
     assert_non_null(made[SPLITS - 1]);
     assert_int_equal(chain.spare_count, 0);
     assert_true(at_hand < SPLITS);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 static void a_closed_chain_gives_back_what_it_had_at_hand(void **state) {
@@ -268,7 +269,7 @@ static void assert_same(const struct model *model) {
         block = block->next;
     }
     assert_null(block);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 static size_t unit_of(const struct sp_block *block) {
@@ -357,7 +358,7 @@ static void a_split_without_host_memory_changes_nothing(void **state) {
     assert_int_equal(last->size, size);
     assert_null(last->next);
     assert_int_equal(count_blocks(), before);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 static void a_chain_without_host_memory_is_not_opened(void **state) {
@@ -385,7 +386,7 @@ static void a_split_that_can_not_copy_the_fences_changes_nothing(void **state) {
     assert_null(rest);
     assert_int_equal(chain.first->size, SIZE);
     assert_int_equal(chain.first->fences.count, 5);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 static void an_absorption_that_can_not_join_the_fences_changes_nothing(void **state) {
@@ -404,7 +405,7 @@ static void an_absorption_that_can_not_join_the_fences_changes_nothing(void **st
     assert_int_equal(sequence_of(chain.first, 2), 1);
     assert_int_equal(sequence_of(rest, 2), 5);
     assert_ptr_equal(chain.first->next, rest);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 #define MIB ((uint64_t)1 << 20)
@@ -418,7 +419,7 @@ static void extend(struct sp_chain *longer, uint64_t more) {
     assert_int_equal(added->address, end);
     assert_int_equal(added->size, more);
     assert_int_equal(sp_block_state(added), SP_BLOCK_BUSY);
-    assert_true(sp_chain_check(longer));
+    assert_true(inside_chain_check(longer));
 }
 
 // From a part of a unit over one leaf of the table to several, with a block in each step and one in
@@ -438,10 +439,10 @@ static void a_chain_becomes_longer_and_shorter_over_all_of_its_table(void **stat
         for (int i = 5; i >= 0; i--) {
             last = sp_chain_last(&longer);
             assert_null(sp_chain_shrink(&longer, last->size));
-            assert_true(sp_chain_check(&longer));
+            assert_true(inside_chain_check(&longer));
             last = sp_chain_last(&longer);
             assert_ptr_equal(sp_chain_shrink(&longer, last->size / 2), last);
-            assert_true(sp_chain_check(&longer));
+            assert_true(inside_chain_check(&longer));
             extend(&longer, 2500 * MIB); // and longer again
             assert_null(sp_chain_shrink(&longer, 2500 * MIB));
         }
@@ -464,7 +465,7 @@ static void a_chain_that_can_not_become_longer_is_what_it_was(void **state) {
             host_memory_leave(&failed);
             assert_int_equal(added == NULL, failed > 0);
             assert_int_equal(longer.size, 3 * MIB + (added ? sizes[i] : 0));
-            assert_true(sp_chain_check(&longer));
+            assert_true(inside_chain_check(&longer));
             extend(&longer, sizes[i]);
             sp_chain_close(&longer);
         }
@@ -477,34 +478,34 @@ static void the_check_finds_gaps_wrong_neighbours_and_adjacent_holes(void **stat
     struct sp_block *rest = sp_block_split(block, SP_ALIGNMENT);
 
     rest->address += SP_ALIGNMENT;
-    assert_false(sp_chain_check(&chain));
+    assert_false(inside_chain_check(&chain));
     rest->address -= SP_ALIGNMENT;
 
     rest->size -= SP_ALIGNMENT; // the end is not covered
-    assert_false(sp_chain_check(&chain));
+    assert_false(inside_chain_check(&chain));
     rest->size += SP_ALIGNMENT;
 
     rest->prev = NULL;
-    assert_false(sp_chain_check(&chain));
+    assert_false(inside_chain_check(&chain));
     rest->prev = block;
 
     block->prev = rest; // something before the first
-    assert_false(sp_chain_check(&chain));
+    assert_false(inside_chain_check(&chain));
     block->prev = NULL;
 
     struct sp_tier *const somewhere = (struct sp_tier *)(uintptr_t)8;
     sp_block_set_state(block, SP_BLOCK_FREE); // free, but in no tier
-    assert_false(sp_chain_check(&chain));
+    assert_false(inside_chain_check(&chain));
     block->tier = somewhere;
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
     sp_block_set_state(block, SP_BLOCK_LIVE); // in a tier, but live
-    assert_false(sp_chain_check(&chain));
+    assert_false(inside_chain_check(&chain));
 
     sp_block_set_state(block, SP_BLOCK_HOLE);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
     sp_block_set_state(rest, SP_BLOCK_HOLE);
     rest->tier = somewhere;
-    assert_false(sp_chain_check(&chain));
+    assert_false(inside_chain_check(&chain));
 }
 
 #define chain_test(function) cmocka_unit_test_setup_teardown(function, open_chain, close_chain)

@@ -7,6 +7,8 @@
 
 #include "heap/chain.h"
 #include "heap/tier.h"
+#include "inside/calendar.h"
+#include "inside/tier.h"
 #include "unit/heap/random.h"
 
 enum { BLOCKS = 200 };
@@ -62,8 +64,8 @@ static size_t count_in_tier(uint64_t upto) {
 }
 
 static void assert_in_order(void) {
-    assert_true(sp_tier_check(&tier));
-    assert_int_equal(sp_calendar_check(&calendar), count_in_tier(UINT64_MAX));
+    assert_true(inside_tier_check(&tier));
+    assert_int_equal(inside_calendar_check(&calendar), count_in_tier(UINT64_MAX));
 }
 
 static void exactly_what_is_over_is_found(void **state) {
@@ -172,7 +174,7 @@ static void what_is_left_of_a_block_takes_its_place(void **state) {
     put(0, 4);
     assert_non_null(sp_tier_take(blocks[0], UNIT));
     assert_in_order();
-    assert_int_equal(sp_calendar_check(&calendar), 1);
+    assert_int_equal(inside_calendar_check(&calendar), 1);
     assert_int_equal(take_over(4, &looks), 1);
 }
 

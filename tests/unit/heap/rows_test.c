@@ -7,6 +7,7 @@
 
 #include "heap/rows.h"
 #include "heap/tier.h"
+#include "inside/chain.h"
 #include "unit/heap/random.h"
 
 #define BASE   ((uint64_t)1 << 40)
@@ -117,7 +118,7 @@ static void neighbours_in_different_tiers_are_a_row_on_either_side(void **state)
     assert_int_equal(find(6 * BLOCK).bytes, 6 * BLOCK);
     put(6, 2, 1); // joins the one behind it, and so makes the row longer whose seams are all behind
     assert_int_equal(find(8 * BLOCK).bytes, 8 * BLOCK);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 static void rows_that_reach_over_units_and_leaves_are_found_once(void **state) {
@@ -130,7 +131,7 @@ static void rows_that_reach_over_units_and_leaves_are_found_once(void **state) {
     assert_found(BLOCK);
     assert_int_equal(find(4996 * BLOCK).rows, 1);
     assert_int_equal(find(4997 * BLOCK).rows, 0);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 // What is learned in one leaf of a row that goes on in the next is known there, too.
@@ -144,7 +145,7 @@ static void a_row_that_grows_in_one_leaf_is_known_in_the_other(void **state) {
     assert_int_equal(find(BLOCK).bytes, 50 * BLOCK);
     put(LEAF - 16, 10, 1);
     assert_true(sp_rows_learn(&chain, &looks));
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
     assert_int_equal(find(60 * BLOCK).rows, 1);
 }
 
@@ -161,7 +162,7 @@ static void whatever_happens_the_rows_that_are_large_enough_are_found(void **sta
         unsigned looks = (unsigned)random_below(&seed, 40);
         if (random_below(&seed, 8) == 0)
             sp_rows_learn(&chain, &looks);
-        assert_true(round % 16 != 0 || sp_chain_check(&chain));
+        assert_true(round % 16 != 0 || inside_chain_check(&chain));
     }
 }
 
@@ -226,7 +227,7 @@ static void a_search_that_has_no_looks_left_goes_on_at_the_next_one(void **state
         assert_true(whole || sum.bytes > before);
         assert_true(sum.bytes - before <= (LOOKS + 2 * SP_ROWS_LONG) * BLOCK);
         assert_true(whole || (search.looks == 0 && search.from > BASE));
-        assert_true(sp_chain_check(&chain));
+        assert_true(inside_chain_check(&chain));
     }
     assert_int_equal(sum.bytes, LONG * BLOCK);
     assert_true(searches >= LONG / (LOOKS + 2 * SP_ROWS_LONG));
@@ -243,7 +244,7 @@ static void what_is_learned_of_a_long_row_is_no_look_at_all_of_it(void **state) 
     looks = 100000;
     assert_true(sp_rows_learn(&chain, &looks));
     assert_true(looks > 100000 - 4 * SP_ROWS_LONG);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
     assert_int_equal(find((LONG + 1) * BLOCK).rows, 1);
 }
 
@@ -269,7 +270,7 @@ static void whatever_happens_long_rows_are_found(void **state) {
             sp_rows_find(&chain, &search);
         if (random_below(&seed, 16) == 0)
             assert_found(BLOCK << random_below(&seed, 12));
-        assert_true(round % 16 != 0 || sp_chain_check(&chain));
+        assert_true(round % 16 != 0 || inside_chain_check(&chain));
     }
 }
 
@@ -278,11 +279,11 @@ static void a_row_of_which_nothing_is_noted_is_out_of_order(void **state) {
     put(10, 2, 0);
     put(12, 2, 1);
     chain.leaves[0]->rows[1] = 0;
-    assert_false(sp_chain_check(&chain));
+    assert_false(inside_chain_check(&chain));
     chain.leaves[0]->rows[1] = SP_ROWS_UNKNOWN;
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
     chain.leaves[0]->rows_most = 0;
-    assert_false(sp_chain_check(&chain));
+    assert_false(inside_chain_check(&chain));
 }
 
 #define rows_test(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

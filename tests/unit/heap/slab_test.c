@@ -7,6 +7,7 @@
 
 #include "fault/host_memory.h"
 #include "heap/slab.h"
+#include "inside/slab.h"
 #include "unit/heap/random.h"
 
 #define BASE ((uint64_t)1 << 40)
@@ -31,7 +32,7 @@ static void a_new_slab_is_all_free_and_belongs_to_nobody(void **state) {
         assert_int_equal(slab->live, 0);
         assert_int_equal(slab->returned, 0);
         assert_true(sp_slab_has_free(slab));
-        assert_true(sp_slab_check(slab));
+        assert_true(inside_slab_check(slab));
         assert_null(slab->owner);
         assert_true(sp_list_empty(&slab->link));
         assert_true(sp_list_empty(&slab->returned_link));
@@ -57,7 +58,7 @@ static void a_slab_hands_out_each_of_its_blocks_once(void **state) {
         }
         assert_false(sp_slab_has_free(slab));
         assert_int_equal(slab->live, class->blocks);
-        assert_true(sp_slab_check(slab));
+        assert_true(inside_slab_check(slab));
         sp_slab_destroy(slab);
     }
 }
@@ -115,10 +116,10 @@ static void freeing_gives_back_the_bytes_that_were_asked_for(void **state) {
             uint16_t first = sp_slab_find(slab, sp_slab_take(slab, sizes[n]));
             uint16_t second = sp_slab_find(slab, sp_slab_take(slab, sizes[n]));
             assert_int_equal(sp_slab_requested(slab, first), sizes[n]);
-            assert_true(sp_slab_check(slab));
+            assert_true(inside_slab_check(slab));
             assert_int_equal(sp_slab_put(slab, first), sizes[n]);
             assert_int_equal(sp_slab_return(slab, second), sizes[n]);
-            assert_true(sp_slab_check(slab));
+            assert_true(inside_slab_check(slab));
             sp_slab_destroy(slab);
         }
     }
@@ -162,13 +163,13 @@ static void every_block_is_found_while_it_is_live_and_only_then(void **state) {
                                             : sp_slab_put(slab, found),
                                  sizes[round]);
                 assert_int_equal(sp_slab_find(slab, block_at(slab, index)), SP_SLAB_END);
-                assert_true(sp_slab_check(slab));
+                assert_true(inside_slab_check(slab));
             }
             sp_slab_accept_returned(slab);
             assert_int_equal(slab->live, 0);
             for (uint16_t n = 0; n < blocks; n++)
                 sp_slab_take(slab, sizes[(round + 1) % 3]);
-            assert_true(sp_slab_check(slab));
+            assert_true(inside_slab_check(slab));
         }
         sp_slab_destroy(slab);
     }
@@ -212,11 +213,11 @@ static void a_returned_block_is_not_free_before_it_is_accepted(void **state) {
     assert_false(sp_slab_has_free(slab));
     assert_int_equal(slab->live, 0);
     assert_int_equal(slab->returned, blocks);
-    assert_true(sp_slab_check(slab));
+    assert_true(inside_slab_check(slab));
     sp_slab_accept_returned(slab);
     assert_true(sp_slab_has_free(slab));
     assert_int_equal(slab->returned, 0);
-    assert_true(sp_slab_check(slab));
+    assert_true(inside_slab_check(slab));
     for (uint32_t n = 0; n < blocks; n++)
         sp_slab_take(slab, 1);
     assert_false(sp_slab_has_free(slab));
@@ -229,7 +230,7 @@ static void accepting_when_nothing_was_returned_changes_nothing(void **state) {
     uint64_t only = sp_slab_take(slab, 1);
     sp_slab_put(slab, sp_slab_find(slab, only));
     sp_slab_accept_returned(slab);
-    assert_true(sp_slab_check(slab));
+    assert_true(inside_slab_check(slab));
     assert_int_equal(sp_slab_take(slab, 1), only);
     sp_slab_destroy(slab);
 }
@@ -295,7 +296,7 @@ static void random_operations_on(unsigned class_index, uint64_t *seed) {
             accept_all(&model, slab);
         assert_int_equal(slab->live, model.count[LIVE]);
         assert_int_equal(slab->returned, model.count[RETURNED]);
-        assert_true(sp_slab_check(slab));
+        assert_true(inside_slab_check(slab));
     }
     sp_slab_destroy(slab);
 }
@@ -329,7 +330,7 @@ static void a_slab_used_again_remembers_nothing(void **state) {
     assert_int_equal(slab->live, 0);
     assert_int_equal(slab->last_sequence, 0);
     assert_true(sp_fence_set_empty(&slab->foreign));
-    assert_true(sp_slab_check(slab));
+    assert_true(inside_slab_check(slab));
     assert_int_equal(sp_slab_take(slab, 1), BASE);
     sp_slab_destroy(slab);
 }
@@ -353,35 +354,35 @@ static void the_check_finds_counts_and_lists_that_do_not_agree(void **state) {
     sp_slab_take(slab, 1);
     sp_slab_take(slab, 1);
     sp_slab_put(slab, 1);
-    assert_true(sp_slab_check(slab));
+    assert_true(inside_slab_check(slab));
 
     slab->live++;
-    assert_false(sp_slab_check(slab));
+    assert_false(inside_slab_check(slab));
     slab->live--;
     slab->returned++;
-    assert_false(sp_slab_check(slab));
+    assert_false(inside_slab_check(slab));
     slab->returned--;
     sp_slab_set_next(slab, 1, 1); // a circle
-    assert_false(sp_slab_check(slab));
+    assert_false(inside_slab_check(slab));
     sp_slab_set_next(slab, 1, 0); // a live block in the free list
-    assert_false(sp_slab_check(slab));
+    assert_false(inside_slab_check(slab));
     sp_slab_set_next(slab, 1, SP_SLAB_END - 1); // a block that there isn't
-    assert_false(sp_slab_check(slab));
+    assert_false(inside_slab_check(slab));
     sp_slab_set_next(slab, 1, SP_SLAB_END);
     sp_slab_set_next(slab, 0, SP_SLAB_END); // a live block that isn't
-    assert_false(sp_slab_check(slab));
+    assert_false(inside_slab_check(slab));
     slab->codes[0] = (uint16_t)sp_slab_class(slab)->block_size - 1;
-    assert_true(sp_slab_check(slab));
+    assert_true(inside_slab_check(slab));
     run.slab = NULL;
-    assert_false(sp_slab_check(slab));
+    assert_false(inside_slab_check(slab));
     run.slab = slab;
-    assert_true(sp_slab_check(slab));
+    assert_true(inside_slab_check(slab));
     sp_slab_destroy(slab);
 
     slab = slab_of(0);
     sp_slab_take(slab, 1);
     slab->codes[0] = (uint16_t)sp_slab_class(slab)->block_size; // asked for nothing
-    assert_false(sp_slab_check(slab));
+    assert_false(inside_slab_check(slab));
     sp_slab_destroy(slab);
 }
 

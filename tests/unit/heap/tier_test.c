@@ -8,6 +8,8 @@
 #include "fault/host_memory.h"
 #include "heap/chain.h"
 #include "heap/tier.h"
+#include "inside/chain.h"
+#include "inside/tier.h"
 #include "unit/heap/random.h"
 
 #define BASE  ((uint64_t)1 << 40)
@@ -47,7 +49,7 @@ static void an_empty_tier_fits_nothing(void **state) {
     assert_null(sp_tier_best_fit(&tiers[0], 0));
     assert_null(sp_tier_best_fit(&tiers[0], UINT64_MAX));
     assert_null(sp_tier_first(&tiers[0]));
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_tier_check(&tiers[0]));
 }
 
 static void
@@ -100,8 +102,8 @@ static void insertion_merges_with_neighbours_of_the_same_tier_on_both_sides(void
     assert_int_equal(tiers[0].bytes, 9 * UNIT);
     assert_ptr_equal(sp_tier_first(&tiers[0]), merged);
     assert_null(sp_tier_next(merged));
-    assert_true(sp_chain_check(&chain));
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_chain_check(&chain));
+    assert_true(inside_tier_check(&tiers[0]));
 }
 
 static void neighbours_of_different_tiers_stay_apart(void **state) {
@@ -114,7 +116,7 @@ static void neighbours_of_different_tiers_stay_apart(void **state) {
     sp_tier_insert(&tiers[2], blocks[2]);
     for (int i = 0; i < 3; i++)
         assert_ptr_equal(sp_tier_first(&tiers[i]), blocks[i]);
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
 }
 
 static void a_removed_block_is_in_no_tier_and_busy(void **state) {
@@ -125,7 +127,7 @@ static void a_removed_block_is_in_no_tier_and_busy(void **state) {
     assert_int_equal(sp_block_state(chain.first), SP_BLOCK_BUSY);
     assert_int_equal(tiers[0].bytes, 0);
     assert_null(sp_tier_first(&tiers[0]));
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_tier_check(&tiers[0]));
 }
 
 static void a_tier_of_holes_holds_holes(void **state) {
@@ -133,9 +135,9 @@ static void a_tier_of_holes_holds_holes(void **state) {
     sp_tier_init(&tiers[0], SP_BLOCK_HOLE);
     sp_tier_insert(&tiers[0], chain.first);
     assert_int_equal(sp_block_state(chain.first), SP_BLOCK_HOLE);
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_tier_check(&tiers[0]));
     sp_block_set_state(chain.first, SP_BLOCK_FREE);
-    assert_false(sp_tier_check(&tiers[0]));
+    assert_false(inside_tier_check(&tiers[0]));
 }
 
 static void blocks_whose_fences_can_not_be_joined_stay_apart_and_merge_later(void **state) {
@@ -158,15 +160,15 @@ static void blocks_whose_fences_can_not_be_joined_stay_apart_and_merge_later(voi
     assert_int_equal(tiers[0].bytes, 9 * UNIT);
     for (int i = 0; i < 3; i++)
         assert_int_equal(blocks[i]->fences.count, 2);
-    assert_true(sp_chain_check(&chain));
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_chain_check(&chain));
+    assert_true(inside_tier_check(&tiers[0]));
 
     sp_tier_remove(blocks[1]);
     inserted = sp_tier_insert(&tiers[0], blocks[1]);
     assert_ptr_equal(inserted, blocks[0]);
     assert_int_equal(inserted->size, 9 * UNIT);
     assert_int_equal(inserted->fences.count, 6);
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_tier_check(&tiers[0]));
 }
 
 static void a_block_is_taken_from_the_front_and_the_rest_stays(void **state) {
@@ -192,8 +194,8 @@ static void a_block_is_taken_from_the_front_and_the_rest_stays(void **state) {
         assert_int_equal(rest->size, left * UNIT);
         assert_int_equal(rest->fences.count, 1);
         assert_int_equal(tiers[0].bytes, left * UNIT);
-        assert_true(sp_chain_check(&chain));
-        assert_true(sp_tier_check(&tiers[0]));
+        assert_true(inside_chain_check(&chain));
+        assert_true(inside_tier_check(&tiers[0]));
     }
     struct sp_block *last = sp_tier_first(&tiers[0]);
     assert_ptr_equal(sp_tier_take(last, left * UNIT), last);
@@ -201,8 +203,8 @@ static void a_block_is_taken_from_the_front_and_the_rest_stays(void **state) {
     sp_tier_insert(&tiers[0], blocks[2]); // beside another one
     sp_tier_insert(&tiers[0], blocks[4]);
     assert_non_null(sp_tier_take(blocks[2], UNIT));
-    assert_true(sp_chain_check(&chain));
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_chain_check(&chain));
+    assert_true(inside_tier_check(&tiers[0]));
 }
 
 static void without_host_memory_for_the_rest_nothing_is_taken(void **state) {
@@ -221,8 +223,8 @@ static void without_host_memory_for_the_rest_nothing_is_taken(void **state) {
         assert_ptr_equal(sp_tier_first(&tiers[0]), chain.first);
         assert_int_equal(chain.first->size, UNITS * UNIT);
         assert_int_equal(tiers[0].bytes, UNITS * UNIT);
-        assert_true(sp_chain_check(&chain));
-        assert_true(sp_tier_check(&tiers[0]));
+        assert_true(inside_chain_check(&chain));
+        assert_true(inside_tier_check(&tiers[0]));
     }
 }
 
@@ -269,9 +271,9 @@ static uint64_t model_best_fit(const struct model *model, int tier, uint64_t siz
 
 static void assert_same(const struct model *model) {
     const struct sp_block *block = chain.first;
-    assert_true(sp_chain_check(&chain));
+    assert_true(inside_chain_check(&chain));
     for (int i = 0; i < TIERS; i++) {
-        assert_true(sp_tier_check(&tiers[i]));
+        assert_true(inside_tier_check(&tiers[i]));
         assert_int_equal(tiers[i].bytes, bytes_in(model, i));
     }
     for (size_t i = 0; i < UNITS; i++) {
@@ -341,12 +343,12 @@ static void the_check_finds_wrong_sums_and_strangers(void **state) {
     (void)state;
     sp_tier_insert(&tiers[0], chain.first);
     tiers[0].bytes += UNIT;
-    assert_false(sp_tier_check(&tiers[0]));
+    assert_false(inside_tier_check(&tiers[0]));
     tiers[0].bytes -= UNIT;
     chain.first->tier = &tiers[1];
-    assert_false(sp_tier_check(&tiers[0]));
+    assert_false(inside_tier_check(&tiers[0]));
     chain.first->tier = &tiers[0];
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_tier_check(&tiers[0]));
 }
 
 // Blocks of any size, as a pool of terabytes could have them: the walk and the best fit go by size
@@ -362,7 +364,7 @@ static void the_order_holds_over_all_sizes(void **state) {
                                       .size = (units ? units : 1) * UNIT};
         sp_tier_insert(&tiers[0], &blocks[i]);
     }
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_tier_check(&tiers[0]));
     const struct sp_block *before = NULL;
     int walked = 0;
     for (struct sp_block *b = sp_tier_first(&tiers[0]); b; b = sp_tier_next(b), walked++) {
@@ -388,22 +390,22 @@ static void the_order_holds_over_all_sizes(void **state) {
     while (sp_tier_first(&tiers[0]))
         sp_tier_remove(sp_tier_last(&tiers[0]));
     assert_null(sp_tier_last(&tiers[0]));
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_tier_check(&tiers[0]));
 }
 
 static void the_check_finds_blocks_in_a_wrong_bin(void **state) {
     (void)state;
     sp_tier_insert(&tiers[0], chain.first);
     chain.first->bin++;
-    assert_false(sp_tier_check(&tiers[0]));
+    assert_false(inside_tier_check(&tiers[0]));
     chain.first->bin--;
     uint64_t used = tiers[0].used[0];
     tiers[0].used[0] = used << 1;
-    assert_false(sp_tier_check(&tiers[0]));
+    assert_false(inside_tier_check(&tiers[0]));
     tiers[0].used[0] = 0;
-    assert_false(sp_tier_check(&tiers[0]));
+    assert_false(inside_tier_check(&tiers[0]));
     tiers[0].used[0] = used;
-    assert_true(sp_tier_check(&tiers[0]));
+    assert_true(inside_tier_check(&tiers[0]));
 }
 
 #define tier_test(function) cmocka_unit_test_setup_teardown(function, open_chain, close_chain)

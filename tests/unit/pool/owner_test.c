@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "inside/page_map.h"
 #include "region/owner.h"
 
 #define BASE ((uint64_t)1 << 40)
@@ -19,7 +20,7 @@ static int add_range(void **state) {
 
 static int clear(void **state) {
     (void)state;
-    sp_page_map_clear();
+    inside_page_map_clear();
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "inside/space.h"
 #include "region/segment.h"
 #include "unit/pool/fixture.h"
 
@@ -279,7 +280,7 @@ each_host_allocation_that_fails_when_a_segment_is_made_or_extended_changes_nothi
             assert_int_equal(fixture_used(pool), failed > 0 ? used : used + sizes[i]);
             assert_true(failed == 0 || fixture_reserved(pool) == reserved);
             fixture_check(pool);
-            assert_true(sp_space_check(&fixture_inside(pool)->device->space));
+            assert_true(inside_space_check(&fixture_inside(pool)->device->space));
         }
     }
 }
@@ -309,7 +310,7 @@ static void pools_that_hold_a_little_each_fill_the_device_and_not_the_address_sp
     }
     assert_true(reserved >= 800 * MIB(2) && reserved <= GIB(2));
     assert_true(space <= 4 * reserved);
-    assert_true(sp_space_check(&sp_device_next(NULL)->space));
+    assert_true(inside_space_check(&sp_device_next(NULL)->space));
 }
 
 #define segment_test(function) cmocka_unit_test_setup_teardown(function, setup, fixture_teardown)

@@ -7,6 +7,8 @@
 
 #include "base/page_map.h"
 #include "fault/host_memory.h"
+#include "inside/page_map.h"
+#include "inside/space.h"
 #include "unit/order/simulated.h"
 #include "unit/outcomes.h"
 #include "vmm/alias.h"
@@ -47,8 +49,8 @@ static int teardown(void **state) {
             return -1;
     }
     sp_view_close(&view);
-    sp_space_close(&space);
-    sp_page_map_clear();
+    inside_space_close(&space);
+    inside_page_map_clear();
     return simulated_teardown(state);
 }
 

@@ -7,6 +7,8 @@
 
 #include "base/page_map.h"
 #include "fault/host_memory.h"
+#include "inside/page_map.h"
+#include "inside/space.h"
 #include "unit/heap/random.h"
 #include "unit/outcomes.h"
 #include "unit/vmm/scripted_driver.h"
@@ -38,8 +40,8 @@ static int install(void **state) {
 
 static int close_space(void **state) {
     (void)state;
-    sp_space_close(&space);
-    sp_page_map_clear();
+    inside_space_close(&space);
+    inside_page_map_clear();
     return scripted.range_count == 0 && scripted.misuse == 0 ? 0 : -1;
 }
 
@@ -186,7 +188,7 @@ static void a_span_is_extended_by_what_is_free_behind_it_and_no_more(void **stat
     assert_int_equal(sp_space_extend(&space, end, 10 * GRANULE, 20 * GRANULE), 0);
     assert_int_equal(sp_space_extend(&space, end, 9 * GRANULE, 20 * GRANULE), 9 * GRANULE);
     assert_int_equal(sp_space_extend(&space, end + 9 * GRANULE, GRANULE, GRANULE), 0);
-    assert_true(sp_space_check(&space));
+    assert_true(inside_space_check(&space));
 }
 
 // Their mappings are no neighbours to the driver.
@@ -206,13 +208,13 @@ static void the_end_of_a_span_can_be_given_back(void **state) {
     struct span span = take(4 * GRANULE, 4 * GRANULE);
     struct span last = take(4 * GRANULE, 4 * GRANULE);
     sp_space_give_end(&space, span.address + GRANULE, 3 * GRANULE); // beside nothing free
-    assert_true(sp_space_check(&space));
+    assert_true(inside_space_check(&space));
     assert_int_equal(take(3 * GRANULE, 3 * GRANULE).address, span.address + GRANULE);
     give((struct span){span.address + GRANULE, 3 * GRANULE});
     give(last);
     span.size = GRANULE;
     give(span);
-    assert_true(sp_space_check(&space));
+    assert_true(inside_space_check(&space));
     assert_int_equal(take(8 * GRANULE, 8 * GRANULE).address, span.address);
 }
 
@@ -235,7 +237,7 @@ static void spans_lie_where_they_are_to_be(void **state) {
     give(low);
     assert_int_equal(take_at(SP_SPAN_HIGH, GRANULE).address, begin); // a gap is used before all
     assert_int_equal(take_at(SP_SPAN_LOW, 2 * GRANULE).address, begin + 2 * GRANULE);
-    assert_true(sp_space_check(&space));
+    assert_true(inside_space_check(&space));
 }
 
 // Beside a range that is small no half has room.
@@ -296,7 +298,7 @@ static void random_takes_and_gives_never_overlap_and_lose_nothing(void **state) 
             model.held[which] = model.held[--model.count];
         }
         assert_apart(&model);
-        assert_true(sp_space_check(&space));
+        assert_true(inside_space_check(&space));
     }
     assert_int_equal(scripted.misuse, 0);
     while (model.count > 0)

@@ -7,6 +7,8 @@
 
 #include "base/page_map.h"
 #include "fault/host_memory.h"
+#include "inside/page_map.h"
+#include "inside/space.h"
 #include "unit/outcomes.h"
 #include "unit/vmm/scripted_driver.h"
 #include "vmm/view.h"
@@ -43,8 +45,8 @@ static int close_view(void **state) {
     scripted.fail_nth = 0;
     unmap_all();
     sp_view_close(&view);
-    sp_space_close(&space);
-    sp_page_map_clear();
+    inside_space_close(&space);
+    inside_page_map_clear();
     return scripted.misuse == 0 && scripted_physical_bytes() == 0 && scripted.range_count == 0 ? 0
                                                                                                : -1;
 }
