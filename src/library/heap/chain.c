@@ -1,6 +1,5 @@
 #include "heap/chain.h"
 
-#include "heap/rows.h"
 #include "heap/units.h"
 
 bool sp_chain_open(struct sp_chain *chain, uint64_t address, uint64_t size) {
