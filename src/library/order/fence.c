@@ -1,7 +1,6 @@
 #include "order/fence.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static struct sp_fence *at(struct sp_fence_set *set, uint32_t index) {
     return index < SP_FENCE_INLINE ? &set->some[index] : &set->more[index - SP_FENCE_INLINE];
@@ -72,9 +71,4 @@ void sp_fence_set_prune_any(struct sp_fence_set *set, bool (*gone)(struct sp_fen
     }
     if (set->count == 0 && set->more)
         sp_fence_set_clear(set);
-}
-
-void sp_fence_set_move(struct sp_fence_set *to, struct sp_fence_set *from) {
-    *to = *from;
-    memset(from, 0, sizeof *from);
 }

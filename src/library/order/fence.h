@@ -107,7 +107,4 @@ static inline void sp_fence_set_prune(struct sp_fence_set *set,
         set->count = 0;
 }
 
-// Moves the contents of `from`, which is empty afterwards; `to` must be empty.
-void sp_fence_set_move(struct sp_fence_set *to, struct sp_fence_set *from);
-
 #endif

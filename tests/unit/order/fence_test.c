@@ -131,19 +131,6 @@ static void a_join_of_known_streams_needs_no_host_memory(void **state) {
     assert_int_equal(sequence_of(&set, 1), 8);
 }
 
-static void a_moved_set_leaves_an_empty_one_behind(void **state) {
-    (void)state;
-    struct sp_fence_set from = {0};
-    for (uint32_t slot = 0; slot < 5; slot++)
-        add(&from, slot, slot + 1);
-    sp_fence_set_move(&set, &from);
-    assert_true(sp_fence_set_empty(&from));
-    assert_null(from.more);
-    assert_int_equal(set.count, 5);
-    for (uint32_t slot = 0; slot < 5; slot++)
-        assert_int_equal(sequence_of(&set, slot), slot + 1);
-}
-
 static uint64_t completed[SLOTS];
 
 static bool is_complete(struct sp_fence fence) {
@@ -242,7 +229,6 @@ int main(void) {
         set_test(without_host_memory_nothing_is_added),
         set_test(a_known_stream_is_raised_without_host_memory),
         set_test(a_join_of_known_streams_needs_no_host_memory),
-        set_test(a_moved_set_leaves_an_empty_one_behind),
         set_test(pruning_everything_gives_the_room_back),
         set_test(room_for_one_more_outlasts_pruning),
         set_test(random_operations_agree_with_a_table),
