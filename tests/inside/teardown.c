@@ -3,14 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/page_map.h"
+#include "inside/order.h"
 #include "inside/page_map.h"
 #include "inside/space.h"
 #include "inside/worker.h"
-#include "order/context_wait.h"
-#include "order/event.h"
-#include "order/registry.h"
-#include "order/sentinel.h"
 #include "process/given_up.h"
 #include "process/reclaim.h"
 #include "process/runtime.h"
@@ -89,15 +85,15 @@ static void close_device(struct sp_device *device) {
 
 void inside_teardown(void) {
     inside_worker_stop();
-    sp_context_wait_end_all();
+    inside_order_end_context_waits();
     struct sp_device *device = NULL;
     while ((device = sp_device_next(device)))
         close_device(device);
-    sp_event_close_all();
-    sp_registry_close();
+    inside_order_forget_events();
+    inside_order_forget_streams();
     for (int ordinal = 0; ordinal < sp_device_count; ordinal++)
-        sp_primary_release(&sp_devices[ordinal].primary, ordinal);
-    sp_sentinel_close_all();
+        inside_order_release_primary(&sp_devices[ordinal].primary, ordinal);
+    inside_order_free_sentinels();
     inside_page_map_clear();
     sp_device_count = 0;
     atomic_store(&sp_reclaim_heard_synchronize, false);

@@ -2,10 +2,10 @@
 
 #include "base/condition.h"
 #include "base/fork.h"
-#include "base/list.h"
 #include "base/thread.h"
 #include "base/time.h"
 #include "order/closing.h"
+#include "order/context_wait_state.h"
 
 #include <stdlib.h>
 
@@ -23,14 +23,9 @@ struct wait {
     struct sp_outcome outcome;
 };
 
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t ended; // one of them; by the monotonic clock
-    bool is_ready;        // `ended` is made, and the handler at exit registered
-    struct sp_list under_way;
-} waits = {
+struct sp_context_waits sp_context_waits = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
-    .under_way = {&waits.under_way, &waits.under_way},
+    .under_way = {&sp_context_waits.under_way, &sp_context_waits.under_way},
 };
 
 static uint64_t time_in(uint64_t nanoseconds) {
@@ -80,13 +75,13 @@ static struct wait *new_wait(const struct sp_stream *stream) {
 static void *run(void *argument) {
     struct wait *wait = argument;
     struct sp_outcome outcome = synchronize_and_publish(wait);
-    pthread_mutex_lock(&waits.lock);
+    pthread_mutex_lock(&sp_context_waits.lock);
     bool is_left = wait->is_left;
     sp_list_remove(&wait->link);
     wait->outcome = outcome;
     wait->is_done = true;
-    pthread_cond_broadcast(&waits.ended);
-    pthread_mutex_unlock(&waits.lock);
+    pthread_cond_broadcast(&sp_context_waits.ended);
+    pthread_mutex_unlock(&sp_context_waits.lock);
     if (is_left)
         free_wait(wait);
     return NULL;
@@ -94,7 +89,7 @@ static void *run(void *argument) {
 
 // Waits for the end of a synchronise. False once the time is over.
 static bool await_end_of_one_locked(uint64_t end) {
-    return sp_condition_wait_until(&waits.ended, &waits.lock, end);
+    return sp_condition_wait_until(&sp_context_waits.ended, &sp_context_waits.lock, end);
 }
 
 // The driver's own end comes behind it.
@@ -102,16 +97,17 @@ static void wait_at_exit(void) {
     uint64_t end = time_in(PATIENCE_AT_EXIT);
     if (sp_fork_is_child())
         return;
-    pthread_mutex_lock(&waits.lock);
-    while (!sp_list_empty(&waits.under_way) && await_end_of_one_locked(end))
+    pthread_mutex_lock(&sp_context_waits.lock);
+    while (!sp_list_empty(&sp_context_waits.under_way) && await_end_of_one_locked(end))
         ;
-    pthread_mutex_unlock(&waits.lock);
+    pthread_mutex_unlock(&sp_context_waits.lock);
 }
 
 static bool make_ready_locked(void) {
-    if (!waits.is_ready)
-        waits.is_ready = sp_condition_init(&waits.ended) && atexit(wait_at_exit) == 0;
-    return waits.is_ready;
+    if (!sp_context_waits.is_ready)
+        sp_context_waits.is_ready =
+            sp_condition_init(&sp_context_waits.ended) && atexit(wait_at_exit) == 0;
+    return sp_context_waits.is_ready;
 }
 
 static bool start_locked(struct wait *wait) {
@@ -119,12 +115,12 @@ static bool start_locked(struct wait *wait) {
     if (!sp_thread_start(&thread, run, wait))
         return false;
     pthread_detach(thread);
-    sp_list_push_back(&waits.under_way, &wait->link);
+    sp_list_push_back(&sp_context_waits.under_way, &wait->link);
     return true;
 }
 
 static bool is_under_way_locked(const struct sp_stream *stream) {
-    SP_LIST_FOR_EACH(link, &waits.under_way) {
+    SP_LIST_FOR_EACH(link, &sp_context_waits.under_way) {
         const struct wait *wait = SP_CONTAINER_OF(link, struct wait, link);
         if (sp_stream_is_of(stream, wait->context, wait->context_id))
             return true;
@@ -162,10 +158,10 @@ static struct sp_outcome await_own_locked(const struct sp_stream *stream, uint64
 
 static struct sp_outcome await_by_thread(const struct sp_stream *stream, uint64_t nanoseconds) {
     uint64_t end = time_in(nanoseconds);
-    pthread_mutex_lock(&waits.lock);
+    pthread_mutex_lock(&sp_context_waits.lock);
     struct sp_outcome outcome =
         make_ready_locked() ? await_own_locked(stream, end) : sp_outcome_done();
-    pthread_mutex_unlock(&waits.lock);
+    pthread_mutex_unlock(&sp_context_waits.lock);
     return outcome;
 }
 
@@ -186,11 +182,4 @@ struct sp_outcome sp_context_wait_for(const struct sp_stream *stream, uint64_t n
     if (nanoseconds == 0)
         return sp_outcome_done();
     return sp_driver_is_scheduled() ? await_here(stream) : await_by_thread(stream, nanoseconds);
-}
-
-void sp_context_wait_end_all(void) {
-    pthread_mutex_lock(&waits.lock);
-    while (!sp_list_empty(&waits.under_way))
-        pthread_cond_wait(&waits.ended, &waits.lock);
-    pthread_mutex_unlock(&waits.lock);
 }

@@ -23,7 +23,4 @@ bool sp_context_wait_is_needed(void);
 // memory for it, is none. Nothing is done in no time.
 struct sp_outcome sp_context_wait_for(const struct sp_stream *stream, uint64_t nanoseconds);
 
-// For tests: waits until no such thread is left.
-void sp_context_wait_end_all(void);
-
 #endif

@@ -1,56 +1,42 @@
 #include "order/event.h"
 
 #include "order/context.h"
+#include "order/event_state.h"
 #include "order/learn.h"
 #include "order/poll.h"
 #include "order/resolve.h"
 
 #include <stdlib.h>
 
-enum { FIRST_BUCKETS = 1024, SWEPT_AT_ONCE = 16 };
+enum { SWEPT_AT_ONCE = 16 };
 
-struct entry {
-    struct entry *next;
-    CUevent event;
-    struct sp_stream *stream; // in which it was recorded
-    uint64_t name;            // the first word of its key: the slot may be another stream's by now
-    struct sp_mark *mark;     // null when there was nothing to mark
-};
+struct sp_events sp_events = {.bucket_count = SP_EVENTS_FIRST_BUCKETS, .buckets = sp_events.first};
 
-static struct {
-    struct sp_lock lock;
-    size_t count;
-    size_t swept; // buckets, since the beginning
-    size_t bucket_count;
-    struct entry **buckets;
-    struct entry *first[FIRST_BUCKETS]; // the buckets until there are more entries
-} table = {.bucket_count = FIRST_BUCKETS, .buckets = table.first};
-
-static struct entry **bucket_of(CUevent event) {
-    return &table.buckets[sp_hash((uintptr_t)event) % table.bucket_count];
+static struct sp_event_entry **bucket_of(CUevent event) {
+    return &sp_events.buckets[sp_hash((uintptr_t)event) % sp_events.bucket_count];
 }
 
-static struct entry **find_locked(CUevent event) {
-    struct entry **link = bucket_of(event);
+static struct sp_event_entry **find_locked(CUevent event) {
+    struct sp_event_entry **link = bucket_of(event);
     while (*link && (*link)->event != event)
         link = &(*link)->next;
     return link;
 }
 
 // Unlinks an entry and puts it in front of `dropped`.
-static void unlink_locked(struct entry **link, struct entry **dropped) {
-    struct entry *entry = *link;
+static void unlink_locked(struct sp_event_entry **link, struct sp_event_entry **dropped) {
+    struct sp_event_entry *entry = *link;
     *link = entry->next;
     entry->next = *dropped;
     *dropped = entry;
-    table.count--;
+    sp_events.count--;
 }
 
-static void link_locked(struct entry *entry) {
-    struct entry **bucket = bucket_of(entry->event);
+static void link_locked(struct sp_event_entry *entry) {
+    struct sp_event_entry **bucket = bucket_of(entry->event);
     entry->next = *bucket;
     *bucket = entry;
-    table.count++;
+    sp_events.count++;
 }
 
 // True when there is nothing to learn of the mark.
@@ -58,27 +44,27 @@ static bool is_over(const struct sp_mark *mark) {
     return !mark || sp_progress_is_past((struct sp_fence){mark->stream->slot, mark->sequence});
 }
 
-static void set_buckets(struct entry **buckets, size_t count) {
-    if (table.buckets != table.first)
-        free(table.buckets);
-    table.buckets = buckets;
-    table.bucket_count = count;
+static void set_buckets(struct sp_event_entry **buckets, size_t count) {
+    if (sp_events.buckets != sp_events.first)
+        free(sp_events.buckets);
+    sp_events.buckets = buckets;
+    sp_events.bucket_count = count;
 }
 
 // Doubles the buckets. Without host memory it stays at what there is.
 static void grow_locked(void) {
-    size_t count = table.bucket_count * 2;
-    struct entry **larger = calloc(count, sizeof *larger);
-    struct entry *entries = NULL;
+    size_t count = sp_events.bucket_count * 2;
+    struct sp_event_entry **larger = calloc(count, sizeof *larger);
+    struct sp_event_entry *entries = NULL;
     if (!larger)
         return;
-    for (size_t i = 0; i < table.bucket_count; i++) {
-        while (table.buckets[i])
-            unlink_locked(&table.buckets[i], &entries);
+    for (size_t i = 0; i < sp_events.bucket_count; i++) {
+        while (sp_events.buckets[i])
+            unlink_locked(&sp_events.buckets[i], &entries);
     }
     set_buckets(larger, count);
     while (entries) {
-        struct entry *next = entries->next;
+        struct sp_event_entry *next = entries->next;
         link_locked(entries);
         entries = next;
     }
@@ -86,9 +72,10 @@ static void grow_locked(void) {
 
 // Sweeps a few buckets at each call, all in turn: what is over doesn't stay for long, and no call
 // takes long.
-static void sweep_some_locked(struct entry **dropped) {
+static void sweep_some_locked(struct sp_event_entry **dropped) {
     for (int i = 0; i < SWEPT_AT_ONCE; i++) {
-        struct entry **link = &table.buckets[table.swept++ % table.bucket_count];
+        struct sp_event_entry **link =
+            &sp_events.buckets[sp_events.swept++ % sp_events.bucket_count];
         while (*link) {
             if (is_over((*link)->mark))
                 unlink_locked(link, dropped);
@@ -98,9 +85,9 @@ static void sweep_some_locked(struct entry **dropped) {
     }
 }
 
-static void release(struct entry *dropped) {
+static void release(struct sp_event_entry *dropped) {
     while (dropped) {
-        struct entry *next = dropped->next;
+        struct sp_event_entry *next = dropped->next;
         sp_mark_release(dropped->mark);
         free(dropped);
         dropped = next;
@@ -108,19 +95,19 @@ static void release(struct entry *dropped) {
 }
 
 static void forget(CUevent event) {
-    struct entry *dropped = NULL;
-    sp_lock_acquire(&table.lock);
-    struct entry **link = find_locked(event);
+    struct sp_event_entry *dropped = NULL;
+    sp_lock_acquire(&sp_events.lock);
+    struct sp_event_entry **link = find_locked(event);
     if (*link)
         unlink_locked(link, &dropped);
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_events.lock);
     release(dropped);
 }
 
 // Takes over the caller's reference. Without host memory the event is not remembered.
 static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *mark) {
-    struct entry *entry = malloc(sizeof *entry);
-    struct entry *dropped = NULL;
+    struct sp_event_entry *entry = malloc(sizeof *entry);
+    struct sp_event_entry *dropped = NULL;
     forget(event);
     if (!entry) {
         sp_mark_release(mark);
@@ -130,12 +117,12 @@ static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *ma
     entry->stream = stream;
     entry->name = sp_stream_word(stream, 0);
     entry->mark = mark;
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_events.lock);
     sweep_some_locked(&dropped);
-    if (table.count >= table.bucket_count)
+    if (sp_events.count >= sp_events.bucket_count)
         grow_locked();
     link_locked(entry);
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_events.lock);
     release(dropped);
 }
 
@@ -144,15 +131,15 @@ static void remember(CUevent event, struct sp_stream *stream, struct sp_mark *ma
 static struct sp_mark *recall(CUevent event, struct sp_stream **stream) {
     struct sp_mark *mark = NULL;
     *stream = NULL;
-    sp_lock_acquire(&table.lock);
-    struct entry *entry = *find_locked(event);
+    sp_lock_acquire(&sp_events.lock);
+    struct sp_event_entry *entry = *find_locked(event);
     if (entry) {
         *stream = sp_stream_word(entry->stream, 0) == entry->name ? entry->stream : NULL;
         mark = entry->mark;
     }
     if (mark)
         sp_mark_keep(mark);
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_events.lock);
     return mark;
 }
 
@@ -230,14 +217,4 @@ struct sp_outcome sp_event_destroy(CUevent event) {
     if (sp_is_done(outcome))
         forget(event);
     return outcome;
-}
-
-void sp_event_close_all(void) {
-    struct entry *dropped = NULL;
-    for (size_t i = 0; i < table.bucket_count; i++) {
-        while (table.buckets[i])
-            unlink_locked(&table.buckets[i], &dropped);
-    }
-    release(dropped);
-    set_buckets(table.first, FIRST_BUCKETS);
 }

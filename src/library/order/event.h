@@ -38,7 +38,4 @@ struct sp_outcome sp_event_query(CUevent event, struct sp_stream **stream, bool 
 // Destroys the event.
 struct sp_outcome sp_event_destroy(CUevent event);
 
-// For tests, with no other thread about: forgets all events.
-void sp_event_close_all(void);
-
 #endif

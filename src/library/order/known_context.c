@@ -61,9 +61,3 @@ struct sp_known_context *sp_known_context_next(void) {
     sp_list_push_back(&table.row, link);
     return SP_CONTAINER_OF(link, struct sp_known_context, link);
 }
-
-void sp_known_context_close_all(void) {
-    while (!sp_list_empty(&table.row))
-        sp_known_context_remove(
-            SP_CONTAINER_OF(sp_list_first(&table.row), struct sp_known_context, link));
-}

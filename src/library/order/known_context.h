@@ -35,7 +35,4 @@ void sp_known_context_remove(struct sp_known_context *context);
 // Puts the first context of the row behind all others, and returns it. There is one.
 struct sp_known_context *sp_known_context_next(void);
 
-// For tests, with no other thread about: forgets all contexts.
-void sp_known_context_close_all(void);
-
 #endif

@@ -103,12 +103,6 @@ void sp_mark_lose_events(struct sp_stream *stream) {
     for_each(spares, free_mark);
 }
 
-void sp_mark_close(struct sp_stream *stream) {
-    for (int i = 0; i < SP_STREAM_MARKS; i++)
-        sp_mark_release(stream->marks.kept[i]);
-    for_each(stream->marks.spares, destroy_mark);
-}
-
 static struct sp_outcome new_mark(struct sp_stream *stream, struct sp_mark **made) {
     struct sp_mark *mark = calloc(1, sizeof *mark);
     if (!mark)

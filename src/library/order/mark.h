@@ -76,7 +76,4 @@ void sp_mark_trim_spares(struct sp_stream *stream);
 // holds the registry's lock.
 void sp_mark_lose_events(struct sp_stream *stream);
 
-// For tests, with no other thread about: destroys the stream's marks with their events.
-void sp_mark_close(struct sp_stream *stream);
-
 #endif

@@ -50,11 +50,3 @@ struct sp_outcome sp_primary_make_current(struct sp_primary *primary, int ordina
     sp_capture_mode_restore(mode);
     return outcome;
 }
-
-void sp_primary_release(struct sp_primary *primary, int ordinal) {
-    CUdevice device;
-    if (is_retained_locked(primary) && sp_is_done(device_of(ordinal, &device)))
-        sp_driver->cuDevicePrimaryCtxRelease(device);
-    primary->context = NULL;
-    primary->id = 0;
-}

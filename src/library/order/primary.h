@@ -27,7 +27,4 @@ struct sp_primary {
 // one. After a failure nothing more is retained than before, or the context is and isn't current.
 struct sp_outcome sp_primary_make_current(struct sp_primary *primary, int ordinal);
 
-// For tests, with no other thread about: gives the context back.
-void sp_primary_release(struct sp_primary *primary, int ordinal);
-
 #endif

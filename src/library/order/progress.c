@@ -7,7 +7,7 @@ enum { LATEST = 1024, SLOT_BITS = 20 };
 static _Atomic uint64_t latest[LATEST];
 
 static _Atomic(void (*)(void)) awaiting;
-static _Atomic bool any_strict; // stream, since the process began
+_Atomic bool sp_progress_any_strict;
 
 // ------------------------------------------------------------------------------------------ fences
 
@@ -20,17 +20,13 @@ bool sp_progress_is_synchronized(struct sp_fence fence) {
 }
 
 bool sp_progress_is_past(struct sp_fence fence) {
-    return sp_load_relaxed(&any_strict) ? sp_progress_is_synchronized(fence)
-                                        : sp_progress_is_complete(fence);
+    return sp_load_relaxed(&sp_progress_any_strict) ? sp_progress_is_synchronized(fence)
+                                                    : sp_progress_is_complete(fence);
 }
 
 void sp_progress_set_strict(struct sp_stream *stream) {
-    sp_store_relaxed(&any_strict, true);
+    sp_store_relaxed(&sp_progress_any_strict, true);
     sp_store_relaxed(&stream->strict, true);
-}
-
-void sp_progress_forget_strict(void) {
-    atomic_store(&any_strict, false);
 }
 
 // -------------------------------------------------------------------------------------------- news

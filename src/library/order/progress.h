@@ -78,8 +78,8 @@ bool sp_progress_is_past(struct sp_fence fence);
 // Says that a pool that goes by synchronises alone has a lane for the stream.
 void sp_progress_set_strict(struct sp_stream *stream);
 
-// For tests, when all streams are forgotten: no stream is strict any more.
-void sp_progress_forget_strict(void);
+// Is true once a stream was said to be strict.
+extern __attribute__((visibility("hidden"))) _Atomic bool sp_progress_any_strict;
 
 // -------------------------------------------------------------------------------------- publishing
 

@@ -2,24 +2,14 @@
 
 #include "order/known_context.h"
 #include "order/mark.h"
-#include "order/turn.h"
+#include "order/registry_state.h"
 
-#include <string.h>
-
-enum { BUCKETS = 4096 };
-
-static struct {
-    struct sp_lock lock; // guards the known contexts, too
-    struct sp_stream *by_name[BUCKETS];
-    struct sp_stream *by_handle[BUCKETS]; // created ones that are neither gone nor ended
-    struct sp_slot_list ended[SP_SLOT_SORTS];
-    bool is_ready;
-} table;
+struct sp_registry sp_registry;
 
 static void make_ready_locked(void) {
-    if (!table.is_ready)
-        sp_slot_list_init(table.ended);
-    table.is_ready = true;
+    if (!sp_registry.is_ready)
+        sp_slot_list_init(sp_registry.ended);
+    sp_registry.is_ready = true;
 }
 
 // ------------------------------------------------------------------------------------------- names
@@ -30,7 +20,7 @@ static struct sp_stream_name name_of(const struct sp_stream *stream) {
 }
 
 static struct sp_stream **name_bucket(const struct sp_stream_name *name) {
-    return &table.by_name[sp_stream_name_hash(name) % BUCKETS];
+    return &sp_registry.by_name[sp_stream_name_hash(name) % SP_REGISTRY_BUCKETS];
 }
 
 static struct sp_stream *find_locked(const struct sp_stream_name *name) {
@@ -59,7 +49,7 @@ static void unlink_name(struct sp_stream *stream) {
 // ----------------------------------------------------------------------------------------- handles
 
 static struct sp_stream **handle_bucket(CUstream handle) {
-    return &table.by_handle[sp_hash((uintptr_t)handle) % BUCKETS];
+    return &sp_registry.by_handle[sp_hash((uintptr_t)handle) % SP_REGISTRY_BUCKETS];
 }
 
 static void link_handle(struct sp_stream *stream) {
@@ -80,11 +70,11 @@ static void unlink_handle(struct sp_stream *stream) {
 
 struct sp_stream *sp_registry_find_known_as(CUstream handle) {
     uintptr_t name = (uintptr_t)sp_stream_proper_handle(handle);
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_registry.lock);
     struct sp_stream *stream = *handle_bucket(handle);
     while (stream && sp_load_relaxed(&stream->known_as) != name)
         stream = stream->links.next_by_handle;
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_registry.lock);
     return stream;
 }
 
@@ -106,7 +96,7 @@ static void end_stream_locked(struct sp_stream *stream) {
     sp_list_remove(&stream->links.of_context);
     sp_list_remove(&stream->links.unused);
     if (!may_be_told_again(stream))
-        sp_list_push_back(&table.ended[sp_slot_sort_of(stream)].slots, &stream->links.unused);
+        sp_list_push_back(&sp_registry.ended[sp_slot_sort_of(stream)].slots, &stream->links.unused);
 }
 
 static void end_context_locked(struct sp_known_context *context) {
@@ -117,11 +107,11 @@ static void end_context_locked(struct sp_known_context *context) {
 }
 
 void sp_registry_end_context(const struct sp_registry_context *name) {
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_registry.lock);
     struct sp_known_context *context = sp_known_context_find(name->handle, name->id);
     if (context)
         end_context_locked(context);
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_registry.lock);
 }
 
 static void set_gone_locked(struct sp_stream *stream) {
@@ -131,23 +121,23 @@ static void set_gone_locked(struct sp_stream *stream) {
     if (sp_slot_sort_of(stream) == SP_SLOT_CREATED)
         unlink_handle(stream);
     struct sp_known_context *context = sp_known_context_find(stream->context, stream->context_id);
-    struct sp_slot_list *lists = context ? context->unused : table.ended;
+    struct sp_slot_list *lists = context ? context->unused : sp_registry.ended;
     if (sp_list_empty(&stream->links.unused))
         sp_list_push_back(&lists[sp_slot_sort_of(stream)].slots, &stream->links.unused);
 }
 
 void sp_registry_set_gone(struct sp_stream *stream, uint64_t word) {
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_registry.lock);
     if (sp_stream_word(stream, 0) == word)
         set_gone_locked(stream);
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_registry.lock);
 }
 
 void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream_name *name) {
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_registry.lock);
     if (sp_stream_has_name(stream, name))
         set_gone_locked(stream);
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_registry.lock);
 }
 
 // ------------------------------------------------------------------------------------- new streams
@@ -157,7 +147,7 @@ void sp_registry_set_threadless(struct sp_stream *stream, const struct sp_stream
 static struct sp_stream *used_slot(struct sp_known_context *context, enum sp_slot_sort sort) {
     struct sp_stream *stream = sp_slot_list_take(&context->unused[sort]);
     if (!stream)
-        stream = sp_slot_list_take(&table.ended[sort]);
+        stream = sp_slot_list_take(&sp_registry.ended[sort]);
     if (!stream)
         return NULL;
     unlink_name(stream);
@@ -210,10 +200,10 @@ static struct sp_stream *add_locked(const struct sp_slot_description *fresh) {
 }
 
 struct sp_stream *sp_registry_add(const struct sp_slot_description *fresh) {
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_registry.lock);
     make_ready_locked();
     struct sp_stream *stream = add_locked(fresh);
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_registry.lock);
     return stream;
 }
 
@@ -226,11 +216,11 @@ static void take_back_locked(struct sp_stream *stream) {
 }
 
 struct sp_stream *sp_registry_find(const struct sp_stream_name *name) {
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_registry.lock);
     struct sp_stream *stream = find_locked(name);
     if (stream)
         take_back_locked(stream);
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_registry.lock);
     return stream;
 }
 
@@ -251,28 +241,28 @@ static int find_pending_in(struct sp_list *slots, struct sp_stream **pending, in
 int sp_registry_find_pending(const struct sp_slot_description *fresh, struct sp_stream **pending,
                              int most) {
     int count = 0;
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_registry.lock);
     struct sp_known_context *context = sp_known_context_find(fresh->context, fresh->context_id);
     if (context)
         count = find_pending_in(&context->unused[sp_slot_sort_of_handle(fresh->handle)].slots,
                                 pending, most);
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_registry.lock);
     return count;
 }
 
 int sp_registry_device(const struct sp_slot_description *fresh) {
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_registry.lock);
     const struct sp_known_context *context =
         sp_known_context_find(fresh->context, fresh->context_id);
     int device = context ? context->device : -1;
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_registry.lock);
     return device;
 }
 
 uint32_t sp_registry_context_count(void) {
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_registry.lock);
     uint32_t count = sp_known_context_count();
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_registry.lock);
     return count;
 }
 
@@ -288,30 +278,13 @@ static bool has_pending_frees(const struct sp_known_context *context) {
 uint32_t sp_registry_name_contexts(struct sp_registry_context *names, uint32_t most,
                                    const struct sp_stream *alive, bool pending) {
     uint32_t count = 0;
-    sp_lock_acquire(&table.lock);
+    sp_lock_acquire(&sp_registry.lock);
     for (uint64_t left = sp_min(most, sp_known_context_count()); left > 0; left--) {
         const struct sp_known_context *context = sp_known_context_next();
         bool is_alive = alive && sp_stream_is_of(alive, context->handle, context->id);
         if (!is_alive && (!pending || has_pending_frees(context)))
             names[count++] = (struct sp_registry_context){context->handle, context->id};
     }
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_registry.lock);
     return count;
-}
-
-// --------------------------------------------------------------------------------------- for tests
-
-void sp_registry_close(void) {
-    sp_progress_forget_strict();
-    sp_turn_close_all();
-    uint32_t count = sp_stream_count();
-    for (uint32_t slot = 0; slot < count; slot++) {
-        sp_mark_close(sp_stream_at(slot));
-        sp_slot_close(sp_stream_at(slot));
-    }
-    sp_stream_close_slots();
-    sp_known_context_close_all();
-    memset(table.by_name, 0, sizeof table.by_name);
-    memset(table.by_handle, 0, sizeof table.by_handle);
-    table.is_ready = false;
 }

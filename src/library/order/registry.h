@@ -65,7 +65,4 @@ uint32_t sp_registry_name_contexts(struct sp_registry_context *names, uint32_t m
 // time.
 void sp_registry_end_context(const struct sp_registry_context *name);
 
-// For tests, with no other thread about: forgets all streams.
-void sp_registry_close(void);
-
 #endif

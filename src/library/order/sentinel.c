@@ -1,48 +1,31 @@
 #include "order/sentinel.h"
 
-#include "base/atomic.h"
 #include "base/hash.h"
-#include "base/lock.h"
 #include "order/capture_mode.h"
+#include "order/sentinel_state.h"
 
 #include <stdlib.h>
 
-enum { BUCKETS = 64, SIZE = 64 };
+enum { SIZE = 64 };
 
-// A sentinel is that of the latest context at a handle. It stays when the context is gone, until
-// another one takes its place.
-//
-// A reader may see the id of the one before with the memory of the next one. These two never belong
-// together, so what it concludes is that the context of that id is gone; and it is.
-struct sentinel {
-    struct sentinel *next;
-    CUcontext context;
-    void *_Atomic memory; // written before `id`
-    _Atomic uint64_t id;
-};
-
-// `lock` guards writing.
-static struct {
-    struct sp_lock lock;
-    struct sentinel *_Atomic buckets[BUCKETS];
-} table;
+struct sp_sentinels sp_sentinels;
 
 // --------------------------------------------------------------------------------------- the table
 
-static struct sentinel *_Atomic *bucket_of(CUcontext context) {
-    return &table.buckets[sp_hash((uintptr_t)context) % BUCKETS];
+static struct sp_sentinel *_Atomic *bucket_of(CUcontext context) {
+    return &sp_sentinels.buckets[sp_hash((uintptr_t)context) % SP_SENTINEL_BUCKETS];
 }
 
-static struct sentinel *find(CUcontext context) {
-    struct sentinel *sentinel = sp_load_acquire(bucket_of(context));
+static struct sp_sentinel *find(CUcontext context) {
+    struct sp_sentinel *sentinel = sp_load_acquire(bucket_of(context));
     while (sentinel && sentinel->context != context)
         sentinel = sentinel->next;
     return sentinel;
 }
 
 // Adds a sentinel with id 0 as yet. Null without host memory.
-static struct sentinel *add_locked(CUcontext context) {
-    struct sentinel *sentinel = calloc(1, sizeof *sentinel);
+static struct sp_sentinel *add_locked(CUcontext context) {
+    struct sp_sentinel *sentinel = calloc(1, sizeof *sentinel);
     if (!sentinel)
         return NULL;
     sentinel->context = context;
@@ -54,8 +37,8 @@ static struct sentinel *add_locked(CUcontext context) {
 // Puts the memory into the place of the sentinel with the id `before` (0: there was none). When
 // another thread was faster, its id is the context's, and the memory stays the caller's.
 static struct sp_outcome keep(CUcontext context, uint64_t before, void **memory, uint64_t *id) {
-    sp_lock_acquire(&table.lock);
-    struct sentinel *sentinel = find(context);
+    sp_lock_acquire(&sp_sentinels.lock);
+    struct sp_sentinel *sentinel = find(context);
     if (!sentinel)
         sentinel = add_locked(context);
     uint64_t now = sentinel ? sp_load_relaxed(&sentinel->id) : 0;
@@ -66,7 +49,7 @@ static struct sp_outcome keep(CUcontext context, uint64_t before, void **memory,
     } else {
         *id = now;
     }
-    sp_lock_release(&table.lock);
+    sp_lock_release(&sp_sentinels.lock);
     return sentinel ? sp_outcome_done() : sp_outcome_of(SP_NO_HOST_MEMORY);
 }
 
@@ -84,7 +67,7 @@ static struct sp_outcome ask(void *memory, uint64_t *id) {
 
 // Tells the id of the latest context that is known at a handle, 0 for none, and whether it is
 // alive.
-static struct sp_outcome look_at(const struct sentinel *sentinel, uint64_t *id, bool *alive) {
+static struct sp_outcome look_at(const struct sp_sentinel *sentinel, uint64_t *id, bool *alive) {
     uint64_t now = 0;
     *id = sentinel ? sp_load_acquire(&sentinel->id) : 0;
     *alive = *id != 0;
@@ -144,28 +127,4 @@ bool sp_sentinel_is_gone(CUcontext context, uint64_t id) {
     uint64_t latest;
     bool alive;
     return sp_is_done(look_at(find(context), &latest, &alive)) && (latest != id || !alive);
-}
-
-static void destroy(struct sentinel *sentinel) {
-    uint64_t id;
-    bool alive;
-    CUcontext popped;
-    if (sp_is_done(look_at(sentinel, &id, &alive)) && alive &&
-        sp_driver->cuCtxPushCurrent(sentinel->context) == CUDA_SUCCESS) {
-        sp_driver->cuMemFreeHost(sentinel->memory);
-        sp_driver->cuCtxPopCurrent(&popped);
-    }
-    free(sentinel);
-}
-
-void sp_sentinel_close_all(void) {
-    for (size_t i = 0; i < BUCKETS; i++) {
-        struct sentinel *sentinel = table.buckets[i];
-        while (sentinel) {
-            struct sentinel *next = sentinel->next;
-            destroy(sentinel);
-            sentinel = next;
-        }
-        table.buckets[i] = NULL;
-    }
 }

@@ -29,7 +29,4 @@ struct sp_outcome sp_sentinel_known_id(CUcontext context, uint64_t *id);
 // True when the context that had this id is gone. False when the driver doesn't say.
 bool sp_sentinel_is_gone(CUcontext context, uint64_t id);
 
-// For tests, with no other thread about: frees all sentinels.
-void sp_sentinel_close_all(void);
-
 #endif

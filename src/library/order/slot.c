@@ -1,7 +1,5 @@
 #include "order/slot.h"
 
-#include "order/private_event.h"
-
 // -------------------------------------------------------------------------------- acquired fences
 
 // The slot's next stream gets the lanes, so what their pools take for complete decides.
@@ -105,15 +103,6 @@ void sp_slot_end(struct sp_stream *stream) {
     stream->acquired.has_more = false;
     sp_lock_release(&stream->lock);
     sp_progress_publish(stream, sp_progress_close(stream), SP_SYNCHRONIZED);
-}
-
-void sp_slot_close(struct sp_stream *stream) {
-    if (stream->chain.event)
-        sp_private_event_destroy(stream->chain.event);
-    if (stream->action)
-        sp_private_event_destroy(stream->action);
-    sp_clock_clear(&stream->clock);
-    sp_clock_clear(&stream->acquired.clock);
 }
 
 // ------------------------------------------------------------------------- slots to be used again

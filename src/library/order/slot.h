@@ -59,9 +59,6 @@ void sp_slot_forget(struct sp_stream *stream);
 // Says that the stream's context was destroyed: its work has completed, and its events are gone.
 void sp_slot_end(struct sp_stream *stream);
 
-// For tests, with no other thread about: destroys the events that the slot itself has.
-void sp_slot_close(struct sp_stream *stream);
-
 // ------------------------------------------------------------------------- slots to be used again
 
 // The slots of streams that are gone, by links.unused. Those that were looked at longest ago come

@@ -5,7 +5,7 @@
 
 struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
 
-static _Atomic uint32_t slot_count; // published with release, as are the chunks
+_Atomic uint32_t sp_stream_slot_count;
 
 struct sp_outcome sp_stream_find_context(CUstream handle, CUcontext *context) {
     if (!sp_stream_is_default(handle))
@@ -20,7 +20,7 @@ struct sp_outcome sp_stream_find_context(CUstream handle, CUcontext *context) {
 // ------------------------------------------------------------------------------------------- slots
 
 uint32_t sp_stream_count(void) {
-    return sp_load_acquire(&slot_count);
+    return sp_load_acquire(&sp_stream_slot_count);
 }
 
 static bool make_chunk(uint32_t chunk) {
@@ -34,7 +34,7 @@ static bool make_chunk(uint32_t chunk) {
 }
 
 struct sp_stream *sp_stream_next_slot(void) {
-    uint32_t slot = sp_load_relaxed(&slot_count);
+    uint32_t slot = sp_load_relaxed(&sp_stream_slot_count);
     uint32_t chunk = slot >> SP_STREAM_CHUNK_SHIFT;
     if (chunk == SP_STREAM_CHUNKS)
         return NULL;
@@ -46,20 +46,6 @@ struct sp_stream *sp_stream_next_slot(void) {
 }
 
 void sp_stream_publish_slot(const struct sp_stream *stream) {
-    if (stream->slot == sp_load_relaxed(&slot_count))
-        sp_store_release(&slot_count, stream->slot + 1);
-}
-
-// Pointers from before find a name that no stream has.
-static void close_slot(struct sp_stream *stream) {
-    memset(stream, 0, sizeof *stream);
-    for (int i = 0; i < 3; i++)
-        sp_store_relaxed(&stream->key.word[i], UINT64_MAX);
-}
-
-void sp_stream_close_slots(void) {
-    uint32_t count = atomic_load(&slot_count);
-    for (uint32_t slot = 0; slot < count; slot++)
-        close_slot(sp_stream_at(slot));
-    atomic_store(&slot_count, 0);
+    if (stream->slot == sp_load_relaxed(&sp_stream_slot_count))
+        sp_store_release(&sp_stream_slot_count, stream->slot + 1);
 }

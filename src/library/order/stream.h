@@ -203,6 +203,7 @@ enum {
 };
 #define SP_STREAM_HIDDEN __attribute__((visibility("hidden")))
 extern SP_STREAM_HIDDEN struct sp_stream *_Atomic sp_stream_chunks[SP_STREAM_CHUNKS];
+extern SP_STREAM_HIDDEN _Atomic uint32_t sp_stream_slot_count; // published as the chunks are
 
 // The stream of a slot that a fence names.
 static inline struct sp_stream *sp_stream_at(uint32_t slot) {
@@ -220,8 +221,5 @@ struct sp_stream *sp_stream_next_slot(void);
 // Counts the slot once it has been described, since others walk the slots with no lock. A slot that
 // is counted already stays as it is. The caller holds the registry's lock.
 void sp_stream_publish_slot(const struct sp_stream *stream);
-
-// For tests, with no other thread about: there are no slots any more.
-void sp_stream_close_slots(void);
 
 #endif

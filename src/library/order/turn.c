@@ -46,8 +46,3 @@ void sp_turn_end(struct sp_stream *stream) {
     if (stays)
         push(stream);
 }
-
-void sp_turn_close_all(void) {
-    for (int i = 0; i < TURNS; i++)
-        turns[i].streams = (struct sp_list){NULL, NULL};
-}

@@ -27,7 +27,4 @@ struct sp_stream *sp_turn_next(uint64_t context_id);
 // pending any more.
 void sp_turn_end(struct sp_stream *stream);
 
-// For tests, when all streams are forgotten.
-void sp_turn_close_all(void);
-
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "fault/host_memory.h"
+#include "inside/order.h"
 #include "order/context_wait.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
@@ -33,7 +34,7 @@ static void close_gate(void) {
 
 static void open_gate(void) {
     sem_post(&gate);
-    sp_context_wait_end_all();
+    inside_order_end_context_waits();
 }
 
 static int setup_with(const char *settings) {

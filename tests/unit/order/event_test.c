@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "inside/order.h"
 #include "order/event.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
@@ -582,7 +583,7 @@ static void without_host_memory_an_event_is_recorded_and_nothing_is_lost(void **
 
 static int close_events(void **state) {
     sp_lock_set_hook(NULL);
-    sp_event_close_all();
+    inside_order_forget_events();
     return simulated_teardown(state);
 }
 

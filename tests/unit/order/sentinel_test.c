@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "fault/host_memory.h"
+#include "inside/order.h"
 #include "order/sentinel.h"
 #include "unit/order/known.h"
 #include "unit/outcomes.h"
@@ -104,7 +105,7 @@ static void without_host_memory_it_is_an_error_that_leaves_nothing(void **state)
     uint64_t id = 0;
     uint64_t failed = 0;
     id_of(simulated_context()); // so that the simulated driver has what it needs
-    sp_sentinel_close_all();
+    inside_order_free_sentinels();
     host_memory_enter(1, true);
     struct sp_outcome outcome = sp_sentinel_id(simulated_context(), &id);
     host_memory_leave(&failed);
@@ -165,7 +166,7 @@ static void threads_that_meet_a_context_at_once_agree_on_its_id(void **state) {
         for (int i = 0; i < THREADS; i++)
             assert_int_equal(ids[i], id_of(simulated_context()));
         assert_int_equal(live_sentinels(), 1);
-        sp_sentinel_close_all();
+        inside_order_free_sentinels();
         assert_int_equal(live_sentinels(), 0);
     }
 }
