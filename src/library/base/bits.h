@@ -11,12 +11,6 @@ static inline unsigned sp_log2_floor(uint64_t n) {
     return 63u - (unsigned)__builtin_clzll(n);
 }
 
-// The smallest k with 2^k >= n: 64 for n above 2^63.
-static inline unsigned sp_log2_ceil(uint64_t n) {
-    assert(n != 0);
-    return n == 1 ? 0 : sp_log2_floor(n - 1) + 1;
-}
-
 static inline unsigned sp_lowest_bit(uint64_t n) {
     assert(n != 0);
     return (unsigned)__builtin_ctzll(n);

@@ -24,11 +24,13 @@ void sp_lock_set_hook(void (*hook)(int contended)) {
     sp_store_release(&lock_hook, hook);
 }
 
+#ifdef SP_SCHEDULE_POINTS
 void sp_lock_schedule_point(void) {
     void (*hook)(int) = sp_load_acquire(&lock_hook);
     if (hook)
         hook(0);
 }
+#endif
 
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -35,7 +35,9 @@ void sp_lock_set_hook(void (*hook)(int contended));
 // These are the slow paths of the functions below, which alone call them.
 void sp_lock_acquire_contended(struct sp_lock *lock);
 void sp_lock_release_waited(struct sp_lock *lock, uint32_t state);
+#ifdef SP_SCHEDULE_POINTS
 void sp_lock_schedule_point(void);
+#endif
 
 // Passes the time between two looks of a thread that waits for something that a running thread is
 // about to do. `round` counts the looks from 0.
@@ -72,12 +74,5 @@ static inline void sp_lock_release(struct sp_lock *lock) {
 // Lets another thread have the lock in between, if one sleeps on it. A holder with much to do calls
 // it where its work may be interrupted.
 void sp_lock_give_way(struct sp_lock *lock);
-
-// Asserts in debug builds that some thread holds the lock. It can't tell which, as four bytes have
-// no room for an owner.
-static inline void sp_lock_assert_held(const struct sp_lock *lock) {
-    assert(sp_load_relaxed(&lock->state) != SP_LOCK_FREE);
-    (void)lock;
-}
 
 #endif

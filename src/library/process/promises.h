@@ -10,10 +10,6 @@
 // it asks the driver.
 extern _Atomic uint32_t sp_promises_pools;
 
-static inline bool sp_promises_any(void) {
-    return sp_load_relaxed(&sp_promises_pools) != 0;
-}
-
 // Sets what a pool is promised, and counts it. Nothing else follows: that is for the next two.
 void sp_promises_set(struct sp_pool *pool, int promises);
 

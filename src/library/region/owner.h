@@ -82,18 +82,6 @@ static inline uintptr_t sp_owner_of_freed(uint64_t address) {
     return owner;
 }
 
-// The pool that the live allocation at an address is of, by the address's word; null when none
-// begins there. In a slab, the pool of the slab. For a caller that holds the allocation.
-static inline struct sp_pool *sp_owner_pool(uintptr_t owner, uint64_t address) {
-    struct sp_slab *slab = sp_owner_slab(owner);
-    struct sp_block *block = sp_owner_block(owner);
-    if (slab)
-        return slab->owner->pool;
-    return block && block->address == address && sp_block_state(block) == SP_BLOCK_LIVE
-               ? sp_segment_of(block)->pool
-               : NULL;
-}
-
 static inline void sp_owner_set_block(struct sp_block *block) {
     sp_store_release(sp_page_map_find(block->address), (uintptr_t)block);
 }

@@ -7,10 +7,8 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include "base/lock.h"
-#include "unit/base/child.h"
 
 static struct sp_lock lock;
 static int guarded; // by lock
@@ -144,29 +142,6 @@ static void with_schedule_points_each_acquire_calls_the_hook_first(void **state)
     assert_int_equal(contended_calls, 0);
 }
 
-static void assert_held_of_free_lock(void *unused) {
-    (void)unused;
-    signal(SIGABRT, SIG_DFL);
-    struct sp_lock free_lock = {0};
-    sp_lock_assert_held(&free_lock);
-}
-
-static void debug_builds_stop_where_a_lock_should_be_held_and_is_not(void **state) {
-    (void)state;
-#ifdef NDEBUG
-    skip();
-#endif
-    static struct child_outcome outcome;
-    int unused;
-    assert_true(child_run(assert_held_of_free_lock, &unused, sizeof(unused), &outcome));
-    assert_true(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == SIGABRT);
-
-    sp_lock_init(&lock);
-    sp_lock_acquire(&lock);
-    sp_lock_assert_held(&lock);
-    sp_lock_release(&lock);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zeroed_memory_is_a_free_lock),
@@ -176,7 +151,6 @@ int main(void) {
         cmocka_unit_test(every_sleeper_is_woken_after_a_release),
         cmocka_unit_test(with_a_hook_a_contended_acquire_asks_it_until_the_lock_is_free),
         cmocka_unit_test(with_schedule_points_each_acquire_calls_the_hook_first),
-        cmocka_unit_test(debug_builds_stop_where_a_lock_should_be_held_and_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,7 +284,7 @@ a_malloc_from_the_current_pool_takes_nothing_of_the_next_one_in_its_struct(void 
         assert_int_equal(poolMallocAsync(&pointer, sizes[i], stream_of_next), poolSuccess);
         sp_lock_set_hook(NULL);
         assert_int_equal(fixture_used(next_pool), 0);
-        assert_ptr_equal(sp_owner_pool(sp_owner_of((uintptr_t)pointer), (uintptr_t)pointer),
+        assert_ptr_equal(sp_owner_lane(sp_owner_of((uintptr_t)pointer))->pool,
                          fixture_inside(default_pool()));
         fixture_free(pointer, stream_of_next);
         destroy(next_pool);
