@@ -225,6 +225,15 @@ static CUresult bind_entries(const struct source *source, struct sp_driver *driv
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+// A driver that tells the ids of streams alone, or those of contexts alone, is one that tells
+// neither: streams are told apart by both or in another way.
+static void pair_ids(struct sp_driver *driver) {
+    if (driver->cuStreamGetId && driver->cuCtxGetId)
+        return;
+    driver->cuStreamGetId = NULL;
+    driver->cuCtxGetId = NULL;
+}
+
 static int (*is_scheduled)(void);
 
 bool sp_driver_is_scheduled(void) {
@@ -266,6 +275,7 @@ static CUresult load_driver(struct sp_driver *driver) {
     if (error != CUDA_SUCCESS)
         goto close_library;
 
+    pair_ids(driver);
     driver->version = source.version;
     driver->api_version = source.api_version;
     driver->path = library_path();

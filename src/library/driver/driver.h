@@ -17,6 +17,8 @@
 
 #include <stdbool.h>
 
+// An entry point that the driver lacks is null. cuStreamGetId and cuCtxGetId are both there, or
+// both null.
 struct sp_driver {
 #define SP_DECLARE_ENTRY(name, symbol, version, need, parameters) CUresult(*name) parameters;
     SP_DRIVER_TABLE(SP_DECLARE_ENTRY)

@@ -17,6 +17,7 @@
 #include "driver/beside.h"
 #include "driver/driver.h"
 #include "fake_driver.h"
+#include "order/identity.h"
 #include "unit/base/child.h"
 
 #define MAX_ENTRIES 256
@@ -36,6 +37,7 @@ struct result {
     bool path_as_named;
     char path[PATH_MAX + 64];
     bool watches_for_forks;
+    bool identifies; // streams by the driver's ids
     int init_calls;
     int lock_events;
     enum origin origins[MAX_ENTRIES];
@@ -107,6 +109,7 @@ static void load(void *shared) {
     seen->api_version = driver->api_version;
     snprintf(seen->path, sizeof(seen->path), "%s", driver->path);
     seen->path_as_named = strcmp(driver->path, getenv("STREAMPOOL_DRIVER")) == 0;
+    seen->identifies = sp_identity_now() == &sp_identified;
     look_at_lock_hook(seen);
 }
 
@@ -247,6 +250,33 @@ static void a_cap_above_the_drivers_version_changes_nothing(void **state) {
     load_in_child(FAKE_COMPLETE, "11080", "13000");
     assert_loaded();
     assert_int_equal(result.api_version, 11080);
+}
+
+static enum origin origin_of_entry(const char *name) {
+    size_t i = 0;
+    while (strcmp(sp_driver_entries[i].name, name) != 0)
+        i++;
+    return result.origins[i];
+}
+
+static void load_ids(const char *library) {
+    load_in_child(library, "12080", NULL);
+    assert_loaded();
+    assert_int_equal(origin_of_entry("cuCtxRecordEvent"), ASKED);
+    assert_int_equal(origin_of_entry("cuStreamGetId"), origin_of_entry("cuCtxGetId"));
+}
+
+static void ids_of_streams_are_used_only_beside_ids_of_contexts(void **state) {
+    (void)state;
+    load_ids(FAKE_COMPLETE);
+    assert_int_equal(origin_of_entry("cuStreamGetId"), ASKED);
+    assert_true(result.identifies);
+    load_ids(FAKE_STREAM_IDS);
+    assert_int_equal(origin_of_entry("cuStreamGetId"), NOWHERE);
+    assert_false(result.identifies);
+    load_ids(FAKE_CONTEXT_IDS);
+    assert_int_equal(origin_of_entry("cuStreamGetId"), NOWHERE);
+    assert_false(result.identifies);
 }
 
 static void a_library_that_does_not_exist_is_named_with_the_reason(void **state) {
@@ -509,6 +539,7 @@ int main(void) {
         cmocka_unit_test(a_cap_hides_newer_entry_points_and_get_proc_address),
         cmocka_unit_test(a_cap_between_11_3_and_12_0_leaves_the_old_form),
         cmocka_unit_test(a_cap_above_the_drivers_version_changes_nothing),
+        cmocka_unit_test(ids_of_streams_are_used_only_beside_ids_of_contexts),
         cmocka_unit_test(a_library_that_does_not_exist_is_named_with_the_reason),
         cmocka_unit_test(a_word_for_a_driver_is_a_soname_like_any_other),
         cmocka_unit_test(sim_is_the_simulated_driver_beside_the_program),
