@@ -230,8 +230,7 @@ SP_APART poolError_t sp_free_finish(struct sp_lane *lane, uintptr_t owner, struc
     return poolSuccess;
 }
 
-// ------------------------------------------------------------------- by the lane's stream, once
-// more
+// ----------------------------------------------------------------- by the lane's stream, once more
 
 // Frees a block of an anonymous stream, whose free point was an event; or one that was live a
 // moment ago.
@@ -248,8 +247,7 @@ static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
                                    : sp_free_finish(lane, owner, stream, sequence, put);
 }
 
-// ------------------------------------------------------------------------- by another, or by
-// nobody
+// ------------------------------------------------------------------------ by another, or by nobody
 
 static poolError_t out_of_host_memory(void) {
     return sp_fail(poolErrorMemoryAllocation, "out of host memory");

@@ -143,8 +143,7 @@ static struct sp_outcome ask_and_climb(struct sp_request *request, struct sp_blo
     return outcome;
 }
 
-// --------------------------------------------------------------------------------- waits of the
-// host
+// ------------------------------------------------------------------------------- waits of the host
 
 // The events that are there are asked first: that costs least.
 static struct sp_outcome poll_and_climb(struct sp_request *request, struct sp_block **block) {

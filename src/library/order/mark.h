@@ -26,8 +26,7 @@ struct sp_mark {
     struct sp_mark *next_spare;
 };
 
-// ----------------------------------------------------------------------------------------
-// recording
+// --------------------------------------------------------------------------------------- recording
 
 // These are called only inside a call that was given the stream.
 

@@ -18,8 +18,7 @@
 #include "base/number.h"
 #include "order/stream.h"
 
-// --------------------------------------------------------------------------------- a stream's
-// numbers
+// ------------------------------------------------------------------------------ a stream's numbers
 
 static inline uint64_t sp_progress_completed(const struct sp_stream *stream) {
     return sp_load_acquire(&stream->completed);

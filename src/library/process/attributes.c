@@ -36,8 +36,7 @@ struct attribute {
     poolError_t (*write)(struct sp_pool *pool, uint64_t value);
 };
 
-// ------------------------------------------------------------------------------------------
-// reading
+// ----------------------------------------------------------------------------------------- reading
 
 static uint64_t reserved(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->reserved);
@@ -84,8 +83,7 @@ static uint64_t release_delay(const struct sp_pool *pool) {
     return sp_load_relaxed(&pool->keep.release_delay);
 }
 
-// ------------------------------------------------------------------------------------------
-// writing
+// ----------------------------------------------------------------------------------------- writing
 
 static poolError_t check_reset(uint64_t number) {
     return number == 0 ? poolSuccess
@@ -160,8 +158,7 @@ static poolError_t set_release_delay(struct sp_pool *pool, uint64_t synchronizes
     return poolSuccess;
 }
 
-// -------------------------------------------------------------------------------------------- the
-// table
+// --------------------------------------------------------------------------------------- the table
 
 #define KEPT(type, name) .field = (type), .offset = offsetof(struct sp_pool, name)
 
@@ -210,8 +207,7 @@ static const struct attribute *find(enum poolMemPoolAttr number) {
     return NULL;
 }
 
-// ------------------------------------------------------------------------------------------ the
-// field
+// --------------------------------------------------------------------------------------- the field
 
 static uint64_t load(const struct sp_pool *pool, const struct attribute *row) {
     const char *field = (const char *)pool + row->offset;

@@ -30,6 +30,7 @@ void sp_device_give_struct(struct sp_pool *pool) {
 }
 
 // --------------------------------------------------------------------------- the pools of a device
+
 // A pool is in the list of those that have memory from its first byte on. It is taken out when a
 // walk leaves it and finds that it has none; so no walk loses its place, and one pool in ten
 // thousand that has memory is found without a look at the others.

@@ -60,8 +60,7 @@ SP_APART unsigned sp_unfenced_count_late_locked(struct sp_lane *lane, uint64_t s
     return sp_load_acquire(&lane->pool->destroyed) ? left | SP_LEFT_REAP : left;
 }
 
-// ------------------------------------------------------------------------------------- sharing it
-// out
+// ---------------------------------------------------------------------------------- sharing it out
 
 // Memory that others can't see yet is little beside what there is.
 uint64_t sp_unfenced_max(const struct sp_pool *pool) {
