@@ -33,7 +33,7 @@ static bool check_block(const struct sp_block *block) {
 // -------------------------------------------------------------------------------------------- rows
 
 static unsigned number_of(uint64_t size) {
-    return (unsigned)sp_min(sp_size_bin(size) + 1, SP_ROWS_LARGE);
+    return (unsigned)sp_min(sp_size_class_bin(size) + 1, SP_ROWS_LARGE);
 }
 
 // Returns the number of the unit that a seam is in. The second block of the seam names it.

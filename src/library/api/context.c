@@ -19,7 +19,8 @@ static bool has_context(void) {
 
 struct sp_outcome sp_api_supply_context(struct sp_outcome outcome, CUstream handle,
                                         const struct sp_pool *pool) {
-    if (!sp_lacks_context(outcome) || !sp_stream_is_default(handle) || demands || has_context())
+    if (!sp_outcome_lacks_context(outcome) || !sp_stream_is_default(handle) || demands ||
+        has_context())
         return outcome;
     struct sp_device *device = pool ? pool->device : &sp_devices[0];
     return sp_primary_make_current(&device->primary, (int)(device - sp_devices));

@@ -25,13 +25,13 @@ const char *poolGetErrorString(poolError_t error) {
 }
 
 const char *poolGetLastErrorDetail(void) {
-    return sp_error_detail();
+    return sp_fail_detail();
 }
 
 poolError_t poolGetLastNativeError(int *result, const char **entryPoint) {
     CUresult error;
     const char *name;
-    sp_error_native(&error, &name);
+    sp_fail_native(&error, &name);
     if (result)
         *result = (int)error;
     if (entryPoint)

@@ -8,14 +8,14 @@
 #include "region/unfenced.h"
 
 static poolError_t refuse_capture(struct sp_outcome outcome) {
-    if (sp_captures(outcome))
+    if (sp_outcome_is_capture(outcome))
         return sp_fail(poolErrorStreamCaptureUnsupported, "the stream is capturing");
     return sp_fail_outcome(outcome, "asking whether the stream is capturing");
 }
 
 // In a capture only memory of the graph could be freed, and none of ours is.
 static poolError_t refuse_free_in_capture(struct sp_outcome outcome) {
-    if (sp_captures(outcome))
+    if (sp_outcome_is_capture(outcome))
         return sp_fail(poolErrorInvalidValue,
                        "the stream is capturing, and the memory is not the graph's");
     return refuse_capture(outcome);
@@ -232,10 +232,10 @@ static SP_HOT poolError_t put(void *pointer, uintptr_t owner, struct sp_stream *
     struct sp_put done = {.left = SP_LEFT_ALL};
     if (SP_UNLIKELY(!lane))
         return sp_free_other(pointer, owner, stream);
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     if (SP_LIKELY(lane->stream == stream))
         done = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     if (SP_LIKELY(!done.left))
         return poolSuccess;
     return done.left == SP_LEFT_ALL ? sp_free_other(pointer, owner, stream)

@@ -173,7 +173,7 @@ static poolError_t enter_memory_call(poolMemPool_t handle, const char *what,
         error = pin(handle, pool);
     if (error != poolSuccess)
         return error;
-    struct sp_outcome asked = sp_pool_ask_current_context(*pool);
+    struct sp_outcome asked = sp_ask_current_context(*pool);
     if (sp_is_done(asked))
         return poolSuccess;
     sp_pin_drop(*pool);

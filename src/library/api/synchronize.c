@@ -19,7 +19,7 @@ static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **st
     if (entered != poolSuccess)
         return entered;
     struct sp_outcome outcome = sp_resolve_capture(handle);
-    if (sp_lacks_context(outcome) && sp_stream_is_default(handle)) {
+    if (sp_outcome_lacks_context(outcome) && sp_stream_is_default(handle)) {
         outcome = sp_api_supply_context(outcome, handle, NULL);
         if (!sp_is_done(outcome))
             return sp_fail_outcome(outcome, "looking for a current context");
@@ -64,7 +64,7 @@ poolError_t poolDeviceSynchronize(void) {
     if (entered != poolSuccess)
         return entered;
     struct sp_outcome outcome = sp_synchronize_context();
-    if (sp_lacks_context(outcome))
+    if (sp_outcome_lacks_context(outcome))
         outcome = synchronize_again(outcome);
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "synchronising the context");

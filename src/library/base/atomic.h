@@ -25,7 +25,7 @@
     atomic_fetch_sub_explicit(variable, number, memory_order_relaxed)
 
 // Raises a number that is lower to `least`, with release order.
-static inline void sp_raise(_Atomic uint64_t *number, uint64_t least) {
+static inline void sp_atomic_raise(_Atomic uint64_t *number, uint64_t least) {
     uint64_t known = sp_load_relaxed(number);
     while (known < least && !atomic_compare_exchange_weak_explicit(
                                 number, &known, least, memory_order_release, memory_order_relaxed))

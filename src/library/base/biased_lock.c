@@ -87,7 +87,7 @@ static void begin_thread(void) {
         end_thread(owner);
 }
 
-bool sp_biased_locks_enable(void) {
+bool sp_biased_lock_enable_all(void) {
     if (sp_load_acquire(&enabled))
         return true;
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0 ||
@@ -116,7 +116,7 @@ static void end_ownership(struct sp_biased_lock *lock, const struct sp_lock_owne
         lock->patience++;
 }
 
-void sp_biased_acquire_shared(struct sp_biased_lock *lock) {
+void sp_biased_lock_acquire_shared(struct sp_biased_lock *lock) {
     if (sp_this_thread == &nobody && sp_load_acquire(&enabled))
         begin_thread();
     sp_lock_acquire(&lock->shared);
@@ -128,7 +128,7 @@ void sp_biased_acquire_shared(struct sp_biased_lock *lock) {
     lock->last = sp_this_thread;
 }
 
-void sp_biased_release_shared(struct sp_biased_lock *lock) {
+void sp_biased_lock_release_shared(struct sp_biased_lock *lock) {
     if (++lock->streak > STREAK_FIRST << lock->patience && lock->last != &nobody) {
         lock->streak = 0;
         sp_store_relaxed(&lock->owner, lock->last);

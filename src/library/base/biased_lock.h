@@ -51,7 +51,7 @@ struct sp_biased_lock {
 
 // Lets threads become owners from now on. False when the system can't do that. It may take
 // milliseconds in a process with threads, so it is called once, at the start.
-bool sp_biased_locks_enable(void);
+bool sp_biased_lock_enable_all(void);
 
 // The calling thread. Until it first takes a biased lock by `shared` this is a struct that owns
 // nothing.
@@ -70,11 +70,11 @@ const struct sp_biased_lock *sp_biased_held;
 #endif
 
 // These two are the slow paths of the functions below, which alone call them.
-void sp_biased_acquire_shared(struct sp_biased_lock *lock);
-void sp_biased_release_shared(struct sp_biased_lock *lock);
+void sp_biased_lock_acquire_shared(struct sp_biased_lock *lock);
+void sp_biased_lock_release_shared(struct sp_biased_lock *lock);
 
 // The owner goes inside by a plain store, and looks whether it is the owner still.
-static inline void sp_biased_acquire(struct sp_biased_lock *lock) {
+static inline void sp_biased_lock_acquire(struct sp_biased_lock *lock) {
     struct sp_lock_owner *me = sp_this_thread;
     bool inside = false;
 #ifdef SP_SCHEDULE_POINTS
@@ -92,11 +92,11 @@ static inline void sp_biased_acquire(struct sp_biased_lock *lock) {
             sp_store_release(&me->inside, NULL);
     }
     if (SP_UNLIKELY(!inside))
-        sp_biased_acquire_shared(lock);
+        sp_biased_lock_acquire_shared(lock);
     SP_BIASED_BEGIN();
 }
 
-static inline void sp_biased_release(struct sp_biased_lock *lock) {
+static inline void sp_biased_lock_release(struct sp_biased_lock *lock) {
     struct sp_lock_owner *me = sp_this_thread;
 #ifdef SP_SCHEDULE_POINTS
     sp_lock_schedule_point();
@@ -105,7 +105,7 @@ static inline void sp_biased_release(struct sp_biased_lock *lock) {
     if (SP_LIKELY(sp_load_relaxed(&me->inside) != NULL))
         sp_store_release(&me->inside, NULL);
     else
-        sp_biased_release_shared(lock);
+        sp_biased_lock_release_shared(lock);
 }
 
 #endif

@@ -161,8 +161,8 @@ static void wake_locked(void) {
 
 // ----------------------------------------------------------------------------------------- callers
 
-void sp_chore_init(struct sp_chore *chore,
-                   enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists)) {
+void sp_worker_chore_init(struct sp_chore *chore,
+                          enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists)) {
     sp_list_init(&chore->link);
     chore->visit = visit;
 }

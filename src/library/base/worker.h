@@ -34,8 +34,8 @@ struct sp_chore {
     enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists);
 };
 
-void sp_chore_init(struct sp_chore *chore,
-                   enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists));
+void sp_worker_chore_init(struct sp_chore *chore,
+                          enum sp_worker_result (*visit)(struct sp_chore *chore, bool insists));
 
 // Puts the chore into the queue, if it isn't there, and starts or wakes the worker. False when the
 // thread can't be started. A chore that is called for during its visit is visited again.

@@ -58,10 +58,10 @@ SP_COLD static poolError_t not_live(const void *pointer) {
 
 // A record that was counted and couldn't be made. The lane may be another pool's by now.
 SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_stream *stream) {
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     if (lane->stream == stream && sp_load_relaxed(&lane->records) > 0)
         sp_unfenced_count_records_locked(lane, (uint64_t)-1);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
 }
 
 // The free itself has been done, so a driver that fails here only delays reuse.
@@ -121,9 +121,9 @@ static struct sp_block *put_quick_locked(struct sp_lane *lane, struct sp_block *
 
 static void file_in_lane(struct sp_lane *lane, struct sp_block *block) {
     for (bool filed = false; !filed;) {
-        sp_biased_acquire(&lane->lock);
+        sp_biased_lock_acquire(&lane->lock);
         struct sp_block *out = put_quick_locked(lane, block, &filed);
-        sp_biased_release(&lane->lock);
+        sp_biased_lock_release(&lane->lock);
         sp_collect_file(lane->pool, out, sp_settle_insert_and_swallow);
     }
 }
@@ -189,12 +189,12 @@ static void finish(const struct release *release) {
 SP_COLD static void shorten_quick(struct sp_lane *lane, const struct sp_stream *stream) {
     struct sp_pool *pool = NULL;
     poolMemPool_t handle = NULL;
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     if (lane->stream == stream) {
         pool = lane->pool;
         handle = sp_load_relaxed(&pool->handle);
     }
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     if (!pool || !sp_pin_take(pool, handle))
         return;
     sp_collect_shorten(lane, pool, stream);
@@ -212,7 +212,7 @@ static void finish_with_pool(struct sp_lane *lane, uintptr_t owner, struct sp_st
                               .block = sp_owner_block(owner),
                               .requested = put.requested,
                               .left = put.left};
-    sp_raise(&stream->freed, sequence);
+    sp_atomic_raise(&stream->freed, sequence);
     finish(&release);
 }
 
@@ -237,12 +237,12 @@ SP_APART poolError_t sp_free_finish(struct sp_lane *lane, uintptr_t owner, struc
 static poolError_t put_own(void *pointer, uintptr_t owner, struct sp_lane *lane,
                            struct sp_stream *stream, uint64_t sequence) {
     struct sp_put put = {.left = SP_LEFT_ALL};
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     if (lane->stream == stream)
         put = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
     if (put.left != SP_LEFT_ALL && sp_identity_records_each_free(stream))
         sp_unfenced_count_records_locked(lane, 1);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     return put.left == SP_LEFT_ALL ? not_live(pointer)
                                    : sp_free_finish(lane, owner, stream, sequence, put);
 }
@@ -268,11 +268,11 @@ static void count(struct release *release, uint64_t bytes) {
     struct sp_lane *lane = release->lane;
     if (!lane)
         return;
-    sp_biased_acquire(&lane->lock);
-    release->left |= sp_lane_count_freed_locked(lane, release->sequence, bytes);
+    sp_biased_lock_acquire(&lane->lock);
+    release->left |= sp_at_hand_count_freed_locked(lane, release->sequence, bytes);
     if (sp_identity_records_each_free(release->stream))
         sp_unfenced_count_records_locked(lane, 1);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
 }
 
 // The block waits in its slab with the other streams' fences. False when there is no host memory
@@ -298,10 +298,10 @@ static poolError_t free_small_locked(uint64_t address, struct release *release, 
     if (index == SP_SLAB_END)
         return poolErrorInvalidValue;
     if (!release->stream)
-        release->requested = sp_slab_put_back_locked(release->account, slab, index);
+        release->requested = sp_at_hand_put_into_slab_locked(release->account, slab, index);
     else if (!return_locked(release, index))
         return poolErrorMemoryAllocation;
-    release->left = sp_slab_left_locked(release->account, slab);
+    release->left = sp_at_hand_slab_left_locked(release->account, slab);
     *counts = slab->live == 0 ? sp_slab_bytes(slab) : sp_slab_class(slab)->block_size;
     return poolSuccess;
 }
@@ -313,9 +313,9 @@ static poolError_t free_small(void *pointer, struct release *release) {
         return not_live(pointer);
     if (!find_lane(release))
         return out_of_host_memory();
-    sp_biased_acquire(&release->account->lock);
+    sp_biased_lock_acquire(&release->account->lock);
     poolError_t error = free_small_locked((uint64_t)(uintptr_t)pointer, release, &counts);
-    sp_biased_release(&release->account->lock);
+    sp_biased_lock_release(&release->account->lock);
     if (error != poolSuccess)
         return error == poolErrorInvalidValue ? not_live(pointer) : out_of_host_memory();
     count(release, counts);
@@ -327,19 +327,19 @@ static poolError_t free_small(void *pointer, struct release *release) {
 // another one meanwhile.
 static bool claim(struct release *release, uint64_t address) {
     struct sp_lane *account = release->account;
-    sp_biased_acquire(&account->lock);
+    sp_biased_lock_acquire(&account->lock);
     bool claimed =
-        sp_block_is_live_of(release->block, account) && release->block->address == address;
+        sp_owner_is_live_of(release->block, account) && release->block->address == address;
     if (claimed)
         sp_block_set_state(release->block, SP_BLOCK_BUSY);
-    sp_biased_release(&account->lock);
+    sp_biased_lock_release(&account->lock);
     return claimed;
 }
 
 static poolError_t free_large(void *pointer, struct release *release) {
     struct sp_block *block = release->block;
     uint64_t address = (uint64_t)(uintptr_t)pointer;
-    release->account = block->address == address ? sp_block_lane(block) : NULL;
+    release->account = block->address == address ? sp_owner_block_lane(block) : NULL;
     if (!release->account)
         return not_live(pointer);
     if (!find_lane(release))

@@ -112,7 +112,7 @@ static struct sp_outcome ask_current_context(struct sp_request *request) {
     uint64_t id;
     bool is_other = sp_is_done(sp_context_current(&context, &id)) && context &&
                     !sp_stream_is_of(request->lane->stream, context, id);
-    return is_other ? sp_pool_ask_current_context(request->pool) : sp_outcome_done();
+    return is_other ? sp_ask_current_context(request->pool) : sp_outcome_done();
 }
 
 // Where the program says that nothing in the context captures.
@@ -120,7 +120,7 @@ static struct sp_outcome ask_context(struct sp_request *request) {
     if (!sp_load_relaxed(&request->pool->attributes.context_fence))
         return sp_outcome_done();
     struct sp_outcome outcome = sp_silent_ask_context(request->lane->stream);
-    return sp_lacks_support(outcome) ? sp_outcome_done() : outcome;
+    return sp_outcome_lacks_support(outcome) ? sp_outcome_done() : outcome;
 }
 
 // The legacy stream comes first: the question to a blocking stream records an event there, which

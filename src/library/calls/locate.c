@@ -24,10 +24,10 @@ static struct sp_location in_slab(const struct sp_slab *slab, uint64_t address) 
     struct sp_location location = {.place = SP_PLACE_FREE};
     if (!lane)
         return location;
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     if (slab->owner == lane)
         location = in_slab_locked(slab, address);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     return location;
 }
 

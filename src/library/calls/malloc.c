@@ -26,29 +26,29 @@
 // Once more, for a lane that has just come to be, or another thread's free: counted.
 SP_COLD static uint64_t take_small_again(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                          unsigned int flags) {
-    sp_biased_acquire(&lane->lock);
-    uint64_t address = sp_take_small_locked(lane, size, flags, NULL);
+    sp_biased_lock_acquire(&lane->lock);
+    uint64_t address = sp_at_hand_take_small_locked(lane, size, flags, NULL);
     if (address)
-        sp_lane_count_hit_locked(lane);
-    sp_biased_release(&lane->lock);
+        sp_at_hand_count_hit_locked(lane);
+    sp_biased_lock_release(&lane->lock);
     if (address)
         sp_at_hand_use(pool, lane, size);
     return address;
 }
 
 static bool has_returned(struct sp_lane *lane, unsigned class_index) {
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     bool has = !sp_list_empty(&lane->returned_slabs[class_index]);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     return has;
 }
 
 // Takes a small block once something was learned, and counts it as `counts`.
 SP_COLD static uint64_t take_small_learned(struct sp_pool *pool, struct sp_lane *lane, size_t size,
                                            unsigned int flags, enum sp_statistic counts) {
-    sp_biased_acquire(&lane->lock);
-    uint64_t address = sp_take_small_locked(lane, size, flags, NULL);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
+    uint64_t address = sp_at_hand_take_small_locked(lane, size, flags, NULL);
+    sp_biased_lock_release(&lane->lock);
     if (address)
         sp_pool_count(pool, counts);
     return address;
@@ -101,12 +101,12 @@ SP_COLD static struct sp_outcome take_from_new_slab(struct sp_pool *pool, struct
     sp_slab_set_run(slab, run);
     slab->owner = lane;
     sp_owner_set_run(run, slab);
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     sp_at_hand_note_debt_locked(lane, slab, &run->fences);
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
     sp_list_push_back(&lane->slabs[class_index], &slab->link);
-    *address = sp_take_from_slab_locked(slab, size);
-    sp_biased_release(&lane->lock);
+    *address = sp_at_hand_take_from_slab_locked(slab, size);
+    sp_biased_lock_release(&lane->lock);
     return sp_outcome_done();
 }
 
@@ -139,11 +139,12 @@ static struct sp_outcome malloc_large_slowly(struct sp_pool *pool, struct sp_lan
     enum sp_region_kind kind = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
     sp_collect_quick(lane, sp_settle_insert_and_swallow);
     look_after_others(pool, lane);
-    struct sp_outcome outcome = climb(pool, lane, kind, sp_rounded_large(size), flags, &block);
+    struct sp_outcome outcome =
+        climb(pool, lane, kind, sp_at_hand_round_large(size), flags, &block);
     if (!sp_is_done(outcome))
         return outcome;
     sp_owner_set_block(block);
-    *address = sp_hand_out(lane, block, size);
+    *address = sp_at_hand_give_out(lane, block, size);
     return sp_outcome_done();
 }
 
@@ -166,9 +167,9 @@ static enum sp_debt debt_for(const struct sp_stream *stream, uint64_t address) {
         return SP_DEBT_NONE;
     uintptr_t owner = sp_owner_of(address);
     struct sp_lane *lane = sp_owner_lane(owner);
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     enum sp_debt debt = debt_locked(lane, owner);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     return debt;
 }
 
@@ -197,12 +198,12 @@ static bool is_small(size_t size, unsigned int flags) {
 
 static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned int flags,
                                     struct sp_outcome outcome) {
-    if (!sp_lacks_memory(outcome))
+    if (!sp_outcome_lacks_memory(outcome))
         return sp_fail_outcome(outcome, "allocating");
     enum sp_region_kind large = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
     return is_small(size, flags)
-               ? sp_refuse(lane, SP_REGION_PAGES, run_size(size), flags, size, outcome)
-               : sp_refuse(lane, large, sp_rounded_large(size), flags, size, outcome);
+               ? sp_refusal_tell(lane, SP_REGION_PAGES, run_size(size), flags, size, outcome)
+               : sp_refusal_tell(lane, large, sp_at_hand_round_large(size), flags, size, outcome);
 }
 
 // With the pool pinned.

@@ -24,17 +24,17 @@ static void count_near_locked(struct sp_lane *lane, const struct sp_block *block
     bool own = !sp_fence_set_empty(&block->fences) &&
                sp_fence_set_at(&block->fences, 0)->sequence >= lane->stream->first;
     if (own)
-        sp_lane_count_hit_locked(lane);
+        sp_at_hand_count_hit_locked(lane);
     else
         sp_pool_count(lane->pool, SP_STATISTIC_ReuseComplete);
 }
 
 // A block that the lane has in pieces, or the pool ready, counted; null when there is none.
 static struct sp_block *take_near_locked(struct sp_lane *lane, size_t size, bool *unfenced) {
-    struct sp_block *block = sp_take_near_locked(lane, sp_rounded_large(size), unfenced);
+    struct sp_block *block = sp_take_near_locked(lane, sp_at_hand_round_large(size), unfenced);
     if (!block)
         return NULL;
-    sp_hand_out(lane, block, size);
+    sp_at_hand_give_out(lane, block, size);
     sp_owner_set_block(block);
     count_near_locked(lane, block);
     sp_near_count_miss(lane);
@@ -52,14 +52,14 @@ static uint64_t take_near_once(struct sp_pool *pool, struct sp_lane *lane,
     *unfenced = false;
     do {
         again = false;
-        sp_biased_acquire(&lane->lock);
+        sp_biased_lock_acquire(&lane->lock);
         if (SP_LIKELY(sp_lane_is(lane, pool, stream) && !sp_near_is_turn_of_others(lane))) {
             block = take_near_locked(lane, size, unfenced);
             again = !block && lane->quick_used != 0;
         }
         if (block)
             covered = sp_at_hand_use_locked(lane, size);
-        sp_biased_release(&lane->lock);
+        sp_biased_lock_release(&lane->lock);
     } while (SP_UNLIKELY(again));
     if (SP_UNLIKELY(!covered))
         sp_figures_cover(pool, lane);

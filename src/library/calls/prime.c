@@ -36,7 +36,7 @@ static struct sp_outcome prime_after_trim(struct sp_pool *pool, uint64_t bytes) 
     if (bytes > pool->limit - sp_load_relaxed(&pool->reserved))
         return sp_outcome_of(SP_BEYOND_LIMIT);
     if (!sp_pool_is_deterministic(pool))
-        sp_pool_ask_current_context(pool);
+        sp_ask_current_context(pool);
     sp_reclaim_zombies(pool->device);
     sp_reclaim_until(pool->device, current_context_of(pool), bytes, 0);
     return sp_ahead_map(pool, bytes);
@@ -54,7 +54,7 @@ poolError_t sp_prime(struct sp_pool *pool, size_t bytes) {
                        "%zu bytes are more than the pool can ever hold (%zu)", bytes, most);
     sp_end_gone_contexts(NULL);
     struct sp_outcome outcome = sp_ahead_map(pool, rounded);
-    if (sp_lacks_memory(outcome))
+    if (sp_outcome_lacks_memory(outcome))
         outcome = prime_after_trim(pool, rounded);
     return describe(pool, rounded, outcome);
 }

@@ -296,7 +296,7 @@ static bool advise_not_fixed(const struct sp_shortage *shortage, struct sp_text 
         return false;
     if (here->other_row >= size)
         sp_text_add(text, "without poolMallocFixed a free piece of the pool is large enough");
-    else if (sp_room_stitched(here) >= size && sp_pool_remaps(shortage->request->pool))
+    else if (sp_shortage_stitched(here) >= size && sp_pool_remaps(shortage->request->pool))
         sp_text_add(text,
                     "without poolMallocFixed the pool could map its free pieces side by side");
     else
@@ -306,7 +306,7 @@ static bool advise_not_fixed(const struct sp_shortage *shortage, struct sp_text 
 
 static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text *text) {
     const struct sp_request *request = shortage->request;
-    uint64_t stitched = sp_room_stitched(&shortage->rooms[SP_HERE]);
+    uint64_t stitched = sp_shortage_stitched(&shortage->rooms[SP_HERE]);
     bool is_enough = request->kind == SP_REGION_LARGE && stitched >= request->size;
     if (is_enough && !sp_pool_remaps(request->pool))
         sp_text_add(text, "Defragmentation lets the pool map its free pieces side by side");
@@ -369,8 +369,8 @@ static enum sp_lack lack_of(struct sp_outcome lacking) {
     }
 }
 
-poolError_t sp_refuse(struct sp_lane *lane, enum sp_region_kind kind, uint64_t size, unsigned flags,
-                      size_t asked, struct sp_outcome lacking) {
+poolError_t sp_refusal_tell(struct sp_lane *lane, enum sp_region_kind kind, uint64_t size,
+                            unsigned flags, size_t asked, struct sp_outcome lacking) {
     struct sp_request request;
     sp_request_open(&request, lane->pool, lane, kind, size, flags);
     struct sp_shortage shortage = sp_shortage_look(&request, lack_of(lacking));

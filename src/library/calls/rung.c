@@ -114,7 +114,7 @@ static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmen
     if (request->kind != SP_REGION_LARGE || policy < (int)least)
         return sp_outcome_done();
     struct sp_outcome outcome = sp_remap(request, time_max, block);
-    return sp_lacks_memory(outcome) ? sp_outcome_done() : outcome;
+    return sp_outcome_lacks_memory(outcome) ? sp_outcome_done() : outcome;
 }
 
 struct sp_outcome sp_rung_remapped(struct sp_request *request, struct sp_block **block) {
@@ -211,7 +211,7 @@ static void set_short(struct sp_pool *pool, bool is_short) {
 // Grows. A growth that lacks memory is kept in mind, and no failure of the rung.
 static struct sp_outcome grow(struct sp_request *request, struct sp_block **block) {
     struct sp_outcome outcome = sp_grow(request, block);
-    if (!sp_lacks_memory(outcome))
+    if (!sp_outcome_lacks_memory(outcome))
         return outcome;
     request->growth = outcome;
     return sp_outcome_done();

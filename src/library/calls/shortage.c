@@ -311,7 +311,7 @@ static bool fits_beside_new(const struct sp_shortage *shortage, const struct sp_
     uint64_t size = shortage->request->size;
     uint64_t otherwise = least_growth(shortage, unused);
     uint64_t missing = in_granules(shortage, size - reached->whole_large - reached->tail);
-    uint64_t mapped = in_granules(shortage, size - sp_room_stitched(reached));
+    uint64_t mapped = in_granules(shortage, size - sp_shortage_stitched(reached));
     return sp_shortage_may_grow(shortage) && mapped <= sp_shortage_growth(shortage, 0) &&
            missing < otherwise - otherwise / SP_SAVING_SHARE;
 }
@@ -321,7 +321,8 @@ static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_ro
     const struct sp_request *request = shortage->request;
     if (request->kind != SP_REGION_LARGE || !sp_pool_remaps(request->pool))
         return false;
-    return sp_room_stitched(reached) >= request->size || fits_beside_new(shortage, reached, unused);
+    return sp_shortage_stitched(reached) >= request->size ||
+           fits_beside_new(shortage, reached, unused);
 }
 
 bool sp_shortage_fits(const struct sp_shortage *shortage, unsigned reach, unsigned unused,

@@ -89,7 +89,7 @@ bool sp_shortage_may_grow(const struct sp_shortage *shortage);
 // Returns what the pool could grow by, if other pools gave so many bytes back.
 uint64_t sp_shortage_growth(const struct sp_shortage *shortage, uint64_t given_back);
 
-static inline uint64_t sp_room_stitched(const struct sp_room *room) {
+static inline uint64_t sp_shortage_stitched(const struct sp_room *room) {
     return room->whole_large + room->tail + room->front;
 }
 

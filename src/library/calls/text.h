@@ -4,7 +4,7 @@
 #define STREAMPOOL_CALLS_TEXT_H
 
 #include "order/stream.h"
-#include "region/error.h"
+#include "region/fail.h"
 
 struct sp_text {
     char buffer[SP_ERROR_DETAIL];

@@ -1,7 +1,7 @@
 // Outcomes: a function that can fail returns why it failed, and who said so.
 //
 // An outcome goes up the stack unchanged, to the function that decides by it or that tells the
-// program (region/error.h). A failure of the driver has the driver's code and the entry point that
+// program (region/fail.h). A failure of the driver has the driver's code and the entry point that
 // returned it; every other one is a fact of our own and has neither. That a question found work
 // pending is no failure: the answer stands beside the outcome, in a bool.
 #ifndef STREAMPOOL_DRIVER_OUTCOME_H
@@ -68,21 +68,21 @@ static inline struct sp_outcome sp_outcome_first(struct sp_outcome first, struct
 }
 
 // True when memory is lacking: the device's, the host's, or what the pool may have.
-static inline bool sp_lacks_memory(struct sp_outcome outcome) {
+static inline bool sp_outcome_lacks_memory(struct sp_outcome outcome) {
     return outcome.code == CUDA_ERROR_OUT_OF_MEMORY || outcome.cause == SP_NO_HOST_MEMORY ||
            outcome.cause == SP_BEYOND_LIMIT || outcome.cause == SP_FORBIDDEN;
 }
 
 // True when this is so, whether the driver or we have said it.
-static inline bool sp_lacks_support(struct sp_outcome outcome) {
+static inline bool sp_outcome_lacks_support(struct sp_outcome outcome) {
     return outcome.code == CUDA_ERROR_NOT_SUPPORTED || outcome.cause == SP_NOT_SUPPORTED;
 }
 
-static inline bool sp_lacks_context(struct sp_outcome outcome) {
+static inline bool sp_outcome_lacks_context(struct sp_outcome outcome) {
     return outcome.code == CUDA_ERROR_INVALID_CONTEXT || outcome.cause == SP_NO_CONTEXT;
 }
 
-static inline bool sp_captures(struct sp_outcome outcome) {
+static inline bool sp_outcome_is_capture(struct sp_outcome outcome) {
     return outcome.code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || outcome.cause == SP_CAPTURES;
 }
 

@@ -15,7 +15,7 @@ struct walk {
 
 // Returns the number of a size, which is not 0. A larger size never has a smaller number.
 static uint8_t number_of(uint64_t size) {
-    unsigned bin = sp_size_bin(size);
+    unsigned bin = sp_size_class_bin(size);
     return (uint8_t)sp_min(bin + 1, SP_ROWS_LARGE);
 }
 

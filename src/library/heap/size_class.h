@@ -42,7 +42,7 @@ struct sp_size_class {
 extern const struct sp_size_class sp_size_classes[SP_CLASS_COUNT];
 
 // The bin of a size, of which there are eight to a doubling. A larger size is never in a lower bin.
-static inline unsigned sp_size_bin(uint64_t size) {
+static inline unsigned sp_size_class_bin(uint64_t size) {
     uint64_t units = size / SP_ALIGNMENT;
     if (units < 8)
         return (unsigned)units;

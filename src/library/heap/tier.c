@@ -33,7 +33,7 @@ static int compare_place(const void *key, const struct sp_tree_node *node) {
 // -------------------------------------------------------------------------------------------- bins
 
 static unsigned bin_of(uint64_t size) {
-    unsigned bin = sp_size_bin(size);
+    unsigned bin = sp_size_class_bin(size);
     return bin < SP_TIER_BINS ? bin : SP_TIER_BINS - 1;
 }
 

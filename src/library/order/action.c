@@ -80,7 +80,7 @@ static struct sp_outcome act_by_mark(struct sp_stream *stream, enum sp_debt debt
         return outcome;
     outcome = call_relaxed(sp_private_event_wait, stream, mark->event);
     if (sp_is_done(outcome))
-        sp_raise(&stream->acted, mark->sequence);
+        sp_atomic_raise(&stream->acted, mark->sequence);
     sp_mark_release(mark);
     return outcome;
 }
@@ -112,7 +112,7 @@ static struct sp_outcome act_by_record(struct sp_stream *stream) {
     uint64_t sequence = sp_progress_close(stream);
     outcome = call_relaxed(record, stream, event);
     if (sp_is_done(outcome))
-        sp_raise(&stream->acted, sequence);
+        sp_atomic_raise(&stream->acted, sequence);
     return outcome;
 }
 

@@ -124,7 +124,7 @@ static struct sp_outcome extend_chain(struct sp_stream *stream, uint64_t *closed
 static struct sp_outcome note_freed(struct sp_stream *stream, uint64_t *sequence) {
     struct sp_outcome outcome = extend_chain(stream, sequence);
     if (sp_is_done(outcome))
-        sp_raise(&stream->freed, *sequence);
+        sp_atomic_raise(&stream->freed, *sequence);
     return outcome;
 }
 
@@ -139,7 +139,7 @@ static struct sp_outcome before_reuse(struct sp_stream *stream) {
     outcome = is_pending ? sp_private_event_wait(stream->handle, chain.event) : sp_outcome_done();
     sp_capture_mode_restore(mode);
     if (sp_is_done(outcome))
-        sp_raise(&stream->acted, chain.sequence);
+        sp_atomic_raise(&stream->acted, chain.sequence);
     return outcome;
 }
 

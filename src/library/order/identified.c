@@ -90,7 +90,7 @@ static struct sp_outcome need_nothing(struct sp_stream *stream) {
 }
 
 static struct sp_outcome note_freed(struct sp_stream *stream, uint64_t *sequence) {
-    sp_raise(&stream->freed, *sequence);
+    sp_atomic_raise(&stream->freed, *sequence);
     return sp_outcome_done();
 }
 

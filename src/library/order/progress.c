@@ -71,9 +71,9 @@ void sp_progress_publish(struct sp_stream *stream, uint64_t sequence, enum sp_kn
     _Atomic uint64_t *slowest = how == SP_SYNCHRONIZED ? &stream->synchronized : &stream->completed;
     if (sequence <= sp_load_relaxed(slowest))
         return;
-    sp_raise(&stream->completed, sequence);
+    sp_atomic_raise(&stream->completed, sequence);
     if (how == SP_SYNCHRONIZED)
-        sp_raise(&stream->synchronized, sequence);
+        sp_atomic_raise(&stream->synchronized, sequence);
     bring_news(stream->slot);
 }
 

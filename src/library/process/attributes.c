@@ -5,7 +5,7 @@
 #include "process/given_up.h"
 #include "process/promises.h"
 #include "process/statistic.h"
-#include "region/error.h"
+#include "region/fail.h"
 #include "region/figures.h"
 #include "region/keep.h"
 #include "region/lane.h"

@@ -159,7 +159,7 @@ bool sp_life_destroy(struct sp_pool *pool, poolMemPool_t handle) {
     atomic_fetch_add(&device->given_up, 1);
     sp_open_lanes_close(pool);
     if (!sp_pool_is_deterministic(pool))
-        sp_pool_ask_current_context(pool); // a failure keeps no pool alive
+        sp_ask_current_context(pool); // a failure keeps no pool alive
     give_up(pool);
     sp_given_up_reap_pool(device, pool);
     if (sp_load_acquire(&device->given_up) > 0)

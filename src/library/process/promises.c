@@ -4,7 +4,7 @@
 
 #include "order/remember.h"
 #include "region/device.h"
-#include "region/error.h"
+#include "region/fail.h"
 #include "region/open_lanes.h"
 #include "region/unfenced.h"
 

@@ -86,5 +86,5 @@ static enum sp_worker_result visit(struct sp_chore *chore, bool insists) {
 }
 
 void sp_reaper_init(struct sp_pool *pool) {
-    sp_chore_init(&pool->later.chore, visit);
+    sp_worker_chore_init(&pool->later.chore, visit);
 }

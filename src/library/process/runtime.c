@@ -15,7 +15,7 @@ static struct sp_lock start_lock;
 static poolError_t describe_load_failure(CUresult result) {
     poolError_t code = result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_NOT_SUPPORTED
                            ? poolErrorInsufficientDriver
-                           : sp_error_of(result);
+                           : sp_fail_code(result);
     return sp_fail(code, "%s", sp_driver_problem());
 }
 
@@ -38,7 +38,7 @@ static poolError_t start_locked(void) {
         return sp_fail_outcome(outcome, "counting the devices");
     if (sp_device_count == 0)
         return sp_fail(poolErrorNoDevice, "the driver has no device");
-    sp_biased_locks_enable();
+    sp_biased_lock_enable_all();
     sp_fork_clear_in_child(&sp_runtime_started);
     sp_store_release(&sp_runtime_started, true);
     return poolSuccess;
@@ -58,7 +58,7 @@ poolError_t sp_runtime_start(void) {
 // ----------------------------------------------------------------------------------------- devices
 
 static poolError_t describe_open_failure(int ordinal, struct sp_outcome outcome) {
-    if (!sp_lacks_support(outcome))
+    if (!sp_outcome_lacks_support(outcome))
         return sp_fail_outcome(outcome, "opening the device");
     return sp_fail(poolErrorNotSupported,
                    "device %d has no virtual memory management "

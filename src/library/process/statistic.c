@@ -2,7 +2,7 @@
 #include "process/statistic.h"
 
 #include "process/gauge.h"
-#include "region/error.h"
+#include "region/fail.h"
 #include "region/figures.h"
 #include "region/lane.h"
 

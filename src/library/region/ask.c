@@ -21,7 +21,7 @@ static struct sp_stream *silent_stream(struct sp_pool *pool, CUcontext context, 
     return found;
 }
 
-struct sp_outcome sp_pool_ask_current_context(struct sp_pool *pool) {
+struct sp_outcome sp_ask_current_context(struct sp_pool *pool) {
     CUcontext context = NULL;
     uint64_t id;
     struct sp_outcome outcome = sp_poll_current_context();

@@ -8,15 +8,15 @@
 // ----------------------------------------------------------------------------------------- account
 
 void sp_at_hand_return(struct sp_lane *lane, uint64_t bytes) {
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     sp_at_hand_return_locked(lane, bytes);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
 }
 
 void sp_at_hand_use(struct sp_pool *pool, struct sp_lane *lane, uint64_t bytes) {
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     bool covered = sp_at_hand_use_locked(lane, bytes);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     if (!covered)
         sp_figures_cover(pool, lane);
 }
@@ -58,7 +58,7 @@ void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
         sp_action_debt_for(lane->stream, fences, sp_pool_measure(lane->pool)) == SP_DEBT_NONE)
         return;
     slab->last_sequence = sp_progress_number(lane->stream);
-    sp_raise(&lane->stream->freed, slab->last_sequence);
+    sp_atomic_raise(&lane->stream->freed, slab->last_sequence);
 }
 
 static void accept_locked(struct sp_lane *lane, struct sp_slab *slab) {

@@ -50,7 +50,7 @@ struct sp_slab *sp_at_hand_find_slab_locked(struct sp_lane *lane, unsigned class
 void sp_at_hand_note_debt_locked(struct sp_lane *lane, struct sp_slab *slab,
                                  const struct sp_fence_set *fences);
 
-static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t size) {
+static inline uint64_t sp_at_hand_take_from_slab_locked(struct sp_slab *slab, size_t size) {
     uint64_t address = sp_slab_take(slab, size);
     if (SP_UNLIKELY(!sp_slab_has_free(slab)))
         sp_list_remove(&slab->link);
@@ -59,8 +59,8 @@ static inline uint64_t sp_take_from_slab_locked(struct sp_slab *slab, size_t siz
 
 // `freed`, where the caller wants it, is the last number under which the lane's stream freed what
 // is taken.
-static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, unsigned int flags,
-                                            uint64_t *freed) {
+static SP_HOT uint64_t sp_at_hand_take_small_locked(struct sp_lane *lane, size_t size,
+                                                    unsigned int flags, uint64_t *freed) {
     unsigned class_index = sp_slab_class_of(size);
     struct sp_list *slabs = &lane->slabs[class_index];
     struct sp_slab *slab = SP_CONTAINER_OF(slabs->next, struct sp_slab, link);
@@ -70,14 +70,15 @@ static SP_HOT uint64_t sp_take_small_locked(struct sp_lane *lane, size_t size, u
         return 0;
     if (freed)
         *freed = slab->last_sequence;
-    return sp_take_from_slab_locked(slab, size);
+    return sp_at_hand_take_from_slab_locked(slab, size);
 }
 
-static inline uint64_t sp_rounded_large(size_t size) {
+static inline uint64_t sp_at_hand_round_large(size_t size) {
     return size < SP_PAGE_SIZE ? SP_PAGE_SIZE : sp_round_up(size, SP_ALIGNMENT);
 }
 
-static inline uint64_t sp_hand_out(struct sp_lane *lane, struct sp_block *block, size_t size) {
+static inline uint64_t sp_at_hand_give_out(struct sp_lane *lane, struct sp_block *block,
+                                           size_t size) {
     block->requested = size;
     sp_store_relaxed(&block->account, lane);
     sp_block_set_state(block, SP_BLOCK_LIVE);
@@ -86,18 +87,19 @@ static inline uint64_t sp_hand_out(struct sp_lane *lane, struct sp_block *block,
 
 // From the lane's quick list; 0 when there is none of the size. It may be one that can't even be
 // rounded.
-static inline uint64_t sp_take_quick_locked(struct sp_lane *lane, size_t size, uint64_t *freed) {
+static inline uint64_t sp_at_hand_take_quick_locked(struct sp_lane *lane, size_t size,
+                                                    uint64_t *freed) {
     if (SP_UNLIKELY(size > SIZE_MAX / 2))
         return 0;
-    struct sp_block *block = sp_quick_take(lane, sp_rounded_large(size));
+    struct sp_block *block = sp_quick_take(lane, sp_at_hand_round_large(size));
     if (!block)
         return 0;
     if (freed)
         *freed = sp_fence_set_at(&block->fences, 0)->sequence;
-    return sp_hand_out(lane, block, size);
+    return sp_at_hand_give_out(lane, block, size);
 }
 
-static inline void sp_lane_count_hit_locked(struct sp_lane *lane) {
+static inline void sp_at_hand_count_hit_locked(struct sp_lane *lane) {
     sp_store_relaxed(&lane->hits, sp_load_relaxed(&lane->hits) + 1);
 }
 
@@ -109,15 +111,15 @@ static SP_HOT uint64_t sp_at_hand_take(struct sp_pool *pool, const struct sp_str
     bool covered = true;
     if (SP_UNLIKELY(!lane))
         return 0;
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     if (SP_LIKELY(sp_lane_is(lane, pool, stream)))
-        address = size <= SP_SMALL_MAX ? sp_take_small_locked(lane, size, flags, freed)
-                                       : sp_take_quick_locked(lane, size, freed);
+        address = size <= SP_SMALL_MAX ? sp_at_hand_take_small_locked(lane, size, flags, freed)
+                                       : sp_at_hand_take_quick_locked(lane, size, freed);
     if (SP_LIKELY(address)) {
-        sp_lane_count_hit_locked(lane);
+        sp_at_hand_count_hit_locked(lane);
         covered = sp_at_hand_use_locked(lane, size);
     }
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     if (SP_UNLIKELY(!covered))
         sp_figures_cover(pool, lane);
     return address;
@@ -137,8 +139,8 @@ struct sp_put {
 };
 
 // Counts bytes that no event stands behind yet.
-static inline unsigned sp_lane_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
-                                                  uint64_t bytes) {
+static inline unsigned sp_at_hand_count_freed_locked(struct sp_lane *lane, uint64_t sequence,
+                                                     uint64_t bytes) {
     uint64_t unfenced = sp_load_relaxed(&lane->unfenced_bytes) + bytes;
     if (SP_UNLIKELY(sp_load_relaxed(&lane->unfenced_sequence) != sequence ||
                     unfenced > sp_load_relaxed(&lane->unfenced_most)))
@@ -149,7 +151,8 @@ static inline unsigned sp_lane_count_freed_locked(struct sp_lane *lane, uint64_t
 
 // Unlinks an empty slab whose class has another one to allocate from.
 bool sp_at_hand_give_up_locked(struct sp_slab *slab);
-static inline unsigned sp_slab_left_locked(const struct sp_lane *lane, struct sp_slab *slab) {
+static inline unsigned sp_at_hand_slab_left_locked(const struct sp_lane *lane,
+                                                   struct sp_slab *slab) {
     const struct sp_list *slabs = &lane->slabs[slab->class_index];
     if (slab->live != 0 || slabs->next == slabs->prev)
         return 0;
@@ -160,8 +163,8 @@ static inline unsigned sp_slab_left_locked(const struct sp_lane *lane, struct sp
 // again; one that is given up in any case, for its stream has it no more. Any other free counts the
 // block. Of two numbers that are equal in the bits that are kept one has long had an event behind
 // it.
-static inline uint32_t sp_slab_counts_locked(struct sp_slab *slab, unsigned left,
-                                             uint64_t sequence) {
+static inline uint32_t sp_at_hand_slab_counts_locked(struct sp_slab *slab, unsigned left,
+                                                     uint64_t sequence) {
     bool is_counted = slab->counted_under == (uint32_t)sequence;
     if (SP_LIKELY(slab->live != 0 || (!left && is_counted)))
         return sp_size_classes[slab->class_index].block_size;
@@ -170,34 +173,35 @@ static inline uint32_t sp_slab_counts_locked(struct sp_slab *slab, unsigned left
 }
 
 // Puts a live block back into its slab.
-static inline uint32_t sp_slab_put_back_locked(struct sp_lane *lane, struct sp_slab *slab,
-                                               uint16_t index) {
+static inline uint32_t sp_at_hand_put_into_slab_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                                       uint16_t index) {
     if (SP_UNLIKELY(!sp_slab_has_free(slab)))
         sp_list_push_front(&lane->slabs[slab->class_index], &slab->link); // it was full
     return sp_slab_put(slab, index);
 }
 
-static SP_HOT struct sp_put sp_put_small_locked(struct sp_lane *lane, struct sp_slab *slab,
-                                                uint64_t address, uint64_t sequence) {
+static SP_HOT struct sp_put sp_at_hand_put_small_locked(struct sp_lane *lane, struct sp_slab *slab,
+                                                        uint64_t address, uint64_t sequence) {
     uint16_t index = SP_LIKELY(slab->owner == lane) ? sp_slab_find(slab, address) : SP_SLAB_END;
     if (SP_UNLIKELY(index == SP_SLAB_END))
         return (struct sp_put){.left = SP_LEFT_ALL};
-    struct sp_put put = {.requested = sp_slab_put_back_locked(lane, slab, index)};
+    struct sp_put put = {.requested = sp_at_hand_put_into_slab_locked(lane, slab, index)};
     if (slab->last_sequence < sequence)
         slab->last_sequence = sequence; // a late caller may bring an older number
-    put.left = sp_slab_left_locked(lane, slab);
-    put.left |=
-        sp_lane_count_freed_locked(lane, sequence, sp_slab_counts_locked(slab, put.left, sequence));
+    put.left = sp_at_hand_slab_left_locked(lane, slab);
+    put.left |= sp_at_hand_count_freed_locked(
+        lane, sequence, sp_at_hand_slab_counts_locked(slab, put.left, sequence));
     return put;
 }
 
-static SP_HOT struct sp_put sp_put_large_locked(struct sp_lane *lane, struct sp_block *block,
-                                                uint64_t address, uint64_t sequence) {
+static SP_HOT struct sp_put sp_at_hand_put_large_locked(struct sp_lane *lane,
+                                                        struct sp_block *block, uint64_t address,
+                                                        uint64_t sequence) {
     uint32_t slot = lane->stream->slot;
-    if (SP_UNLIKELY(block->address != address || !sp_block_is_live_of(block, lane)))
+    if (SP_UNLIKELY(block->address != address || !sp_owner_is_live_of(block, lane)))
         return (struct sp_put){.left = SP_LEFT_ALL};
     struct sp_put put = {.requested = block->requested};
-    put.left = sp_lane_count_freed_locked(lane, sequence, block->size);
+    put.left = sp_at_hand_count_freed_locked(lane, sequence, block->size);
     if (SP_UNLIKELY(!sp_fence_set_is_of(&block->fences, slot) || !sp_quick_put(lane, block))) {
         sp_block_set_state(block, SP_BLOCK_BUSY);
         put.left |= SP_LEFT_FILE;
@@ -213,11 +217,11 @@ static SP_HOT struct sp_put sp_at_hand_put_locked(struct sp_lane *lane, uintptr_
                                                   uint64_t address, uint64_t sequence) {
     struct sp_slab *slab = sp_owner_slab(owner);
     struct sp_put put =
-        slab ? sp_put_small_locked(lane, slab, address, sequence)
-             : sp_put_large_locked(lane, (struct sp_block *)owner, address, sequence);
+        slab ? sp_at_hand_put_small_locked(lane, slab, address, sequence)
+             : sp_at_hand_put_large_locked(lane, (struct sp_block *)owner, address, sequence);
     if (SP_UNLIKELY(sp_load_relaxed(&lane->stream->freed) < sequence) &&
         !(put.left & (SP_LEFT_RECORD | SP_LEFT_ALL)))
-        sp_raise(&lane->stream->freed, sequence);
+        sp_atomic_raise(&lane->stream->freed, sequence);
     if (SP_LIKELY(!(put.left & (SP_LEFT_WITH_POOL | SP_LEFT_ALL))))
         sp_at_hand_return_locked(lane, put.requested);
     return put;

@@ -88,19 +88,19 @@ void sp_collect_shorten(struct sp_lane *lane, struct sp_pool *pool,
                         const struct sp_stream *stream) {
     struct sp_block *blocks;
     do {
-        sp_biased_acquire(&lane->lock);
+        sp_biased_lock_acquire(&lane->lock);
         blocks = sp_lane_is(lane, pool, stream) ? detach_surplus_locked(lane) : NULL;
-        sp_biased_release(&lane->lock);
+        sp_biased_lock_release(&lane->lock);
         sp_collect_file(pool, blocks, sp_settle_insert);
     } while (blocks);
 }
 
 // Blocks that are in no list are seen by nobody, so there are never many.
 static bool flush_part(struct sp_lane *lane, sp_settle_how *insert) {
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     struct sp_block *blocks = sp_collect_detach_locked(lane);
     bool whole = lane->quick_used == 0;
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     sp_collect_file(lane->pool, blocks, insert);
     return whole;
 }
@@ -126,13 +126,13 @@ static bool stamp_run(struct sp_lane *lane, struct sp_slab *slab) {
 }
 
 static void relink(struct sp_lane *lane, struct sp_slab *slab) {
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     sp_list_push_back(&lane->owned_slabs, &slab->owned_link);
     if (sp_slab_has_free(slab))
         sp_list_push_back(&lane->slabs[slab->class_index], &slab->link);
     if (slab->returned > 0)
         sp_list_push_back(&lane->returned_slabs[slab->class_index], &slab->returned_link);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
 }
 
 void sp_collect_slab(struct sp_pool *pool, struct sp_lane *lane, struct sp_slab *slab) {
@@ -168,9 +168,9 @@ static void detach_empty_slabs_locked(struct sp_lane *lane, struct sp_list *empt
 static void collect_slabs(struct sp_lane *lane) {
     struct sp_list empty;
     sp_list_init(&empty);
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     detach_empty_slabs_locked(lane, &empty);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     while (!sp_list_empty(&empty)) {
         struct sp_slab *slab =
             SP_CONTAINER_OF(sp_list_pop_front(&empty), struct sp_slab, owned_link);

@@ -46,9 +46,9 @@ uint64_t sp_figures_used_lately(struct sp_pool *pool) {
 }
 
 static bool is_used(struct sp_lane *lane) {
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     bool used = sp_load_relaxed(&lane->used) != 0;
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     return used;
 }
 
@@ -81,17 +81,17 @@ static uint64_t missing(const struct sp_lane *lane) {
 static uint64_t take_over(struct sp_lane *lane, uint64_t most) {
     if (unused(lane) == 0)
         return 0;
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     uint64_t taken = unused(lane) < most ? unused(lane) : most;
     sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) - taken);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     return taken;
 }
 
 static void allow(struct sp_lane *lane, uint64_t more) {
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
 }
 
 // How many lanes are looked at. Where a look at very many has found too little, others follow at a
@@ -124,13 +124,13 @@ static void take_over_missing_locked(struct sp_pool *pool, struct sp_lane *lane)
 }
 
 static void raise_high(struct sp_pool *pool, struct sp_lane *lane) {
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     uint64_t more = missing(lane);
     if (more > 0) {
         sp_add_relaxed(&pool->figures.used_high, more);
         sp_store_relaxed(&lane->allowance, sp_load_relaxed(&lane->allowance) + more);
     }
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
 }
 
 void sp_figures_cover(struct sp_pool *pool, struct sp_lane *lane) {

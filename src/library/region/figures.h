@@ -47,7 +47,7 @@ void sp_figures_reset_used_high(struct sp_pool *pool);
 // Both with the pool's lock held.
 static inline void sp_figures_reserved_add(struct sp_pool *pool, uint64_t bytes) {
     uint64_t before = sp_add_relaxed(&pool->reserved, bytes);
-    sp_raise(&pool->reserved_high, before + bytes);
+    sp_atomic_raise(&pool->reserved_high, before + bytes);
     if (before == 0)
         sp_device_note_memory(pool);
     sp_unfenced_share_again(pool);

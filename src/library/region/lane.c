@@ -25,11 +25,11 @@ static struct sp_lane *take_spare(void) {
 }
 
 static void give_spare(struct sp_lane *lane) {
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     lane->pool = NULL;
     lane->stream = NULL;
     sp_store_relaxed(&lane->puts, NULL);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     sp_lock_acquire(&spare.lock);
     sp_list_push_front(&spare.lanes, &lane->link);
     sp_lock_release(&spare.lock);
@@ -75,9 +75,9 @@ static struct sp_lane *new_lane(struct sp_pool *pool, struct sp_stream *stream) 
             return NULL;
         memset(lane, 0, sizeof *lane);
     }
-    sp_biased_acquire(&lane->lock);
+    sp_biased_lock_acquire(&lane->lock);
     init_locked(lane, pool, stream);
-    sp_biased_release(&lane->lock);
+    sp_biased_lock_release(&lane->lock);
     return lane;
 }
 

@@ -77,8 +77,8 @@ static void await_frees(const struct sp_pool *pool) {
         struct sp_lane *lane = sp_load_acquire(&table->lanes[slot]);
         if (!lane)
             continue;
-        sp_biased_acquire(&lane->lock);
-        sp_biased_release(&lane->lock);
+        sp_biased_lock_acquire(&lane->lock);
+        sp_biased_lock_release(&lane->lock);
     }
 }
 

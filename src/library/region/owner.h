@@ -33,17 +33,17 @@ static inline struct sp_block *sp_owner_block(uintptr_t owner) {
     return owner & SP_OWNER_SLAB ? NULL : (struct sp_block *)owner;
 }
 
-static inline bool sp_block_is_live_and_large(const struct sp_block *block) {
+static inline bool sp_owner_is_live_and_large(const struct sp_block *block) {
     return sp_load_acquire(&block->state) == SP_BLOCK_LIVE && !block->is_run;
 }
 
 // The lane that a large block was allocated on, or null: a block that isn't live has something else
 // in that place, so it is looked at before and behind.
-static inline struct sp_lane *sp_block_lane(const struct sp_block *block) {
-    if (!sp_block_is_live_and_large(block))
+static inline struct sp_lane *sp_owner_block_lane(const struct sp_block *block) {
+    if (!sp_owner_is_live_and_large(block))
         return NULL;
     struct sp_lane *lane = sp_load_acquire(&block->account);
-    return sp_block_is_live_and_large(block) ? lane : NULL;
+    return sp_owner_is_live_and_large(block) ? lane : NULL;
 }
 
 // The lane that a live allocation was made on, by the address's word; null where none begins there,
@@ -51,12 +51,12 @@ static inline struct sp_lane *sp_block_lane(const struct sp_block *block) {
 static inline struct sp_lane *sp_owner_lane(uintptr_t owner) {
     if (owner & SP_OWNER_SLAB)
         return ((const struct sp_slab *)(owner & ~SP_OWNER_TAG))->owner;
-    return owner ? sp_block_lane((const struct sp_block *)owner) : NULL;
+    return owner ? sp_owner_block_lane((const struct sp_block *)owner) : NULL;
 }
 
 // A live large block that was allocated on this lane: exact with the lane's lock held.
-static inline bool sp_block_is_live_of(const struct sp_block *block, const struct sp_lane *lane) {
-    return sp_block_is_live_and_large(block) && sp_load_relaxed(&block->account) == lane;
+static inline bool sp_owner_is_live_of(const struct sp_block *block, const struct sp_lane *lane) {
+    return sp_owner_is_live_and_large(block) && sp_load_relaxed(&block->account) == lane;
 }
 
 // A place in the cache line that has the code of the slab's block at an address; the slab is not

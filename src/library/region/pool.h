@@ -35,7 +35,7 @@
 #include "heap/slab.h"
 #include "heap/tier.h"
 #include "order/action.h"
-#include "region/error.h"
+#include "region/fail.h"
 #include "vmm/view.h"
 
 #include <streampool/lists.h>

@@ -38,7 +38,7 @@ static struct sp_outcome fill_up(struct sp_pool *pool, uint64_t bytes, struct sp
 static struct sp_outcome prime_mapping(struct sp_pool *pool, uint64_t bytes) {
     struct sp_outcome outcome =
         has_block(pool, bytes) ? sp_outcome_done() : sp_grow_ahead(pool, bytes);
-    if (sp_lacks_memory(outcome))
+    if (sp_outcome_lacks_memory(outcome))
         outcome = fill_up(pool, bytes, outcome);
     if (!sp_is_done(outcome))
         return outcome;

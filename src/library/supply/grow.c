@@ -54,7 +54,7 @@ static struct sp_outcome map_amount(struct sp_pool *pool, struct sp_plan *plan, 
 static struct sp_outcome map(struct sp_pool *pool, struct sp_plan *plan) {
     uint64_t mapped = 0;
     struct sp_outcome outcome = map_amount(pool, plan, &mapped);
-    if (mapped == 0 && sp_lacks_memory(outcome) && sp_plan_reduce(pool, plan))
+    if (mapped == 0 && sp_outcome_lacks_memory(outcome) && sp_plan_reduce(pool, plan))
         outcome = map_amount(pool, plan, &mapped);
     if (!sp_is_done(outcome) && mapped > 0)
         keep_mapped(pool, plan, mapped);

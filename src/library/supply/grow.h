@@ -9,8 +9,8 @@
 #include "region/request.h"
 
 // Takes memory by mapping new one, next to free memory where that saves some.
-// Memory is lacking (sp_lacks_memory) when the device, the host, the address space or the pool's
-// limit has no more; then nothing has changed.
+// Memory is lacking (sp_outcome_lacks_memory) when the device, the host, the address space or the
+// pool's limit has no more; then nothing has changed.
 struct sp_outcome sp_grow(struct sp_request *request, struct sp_block **block);
 
 // For a caller who holds the map lock. Maps what is missing to a free block of `bytes` in one

@@ -354,5 +354,5 @@ struct sp_outcome sp_remap_behind_waits(struct sp_request *request, struct sp_bl
     }
     free_plan(&plan);
     sp_later_bury(request->pool); // of views that are not kept for this one
-    return sp_lacks_memory(outcome) ? sp_outcome_done() : outcome;
+    return sp_outcome_lacks_memory(outcome) ? sp_outcome_done() : outcome;
 }

@@ -43,8 +43,8 @@ enum sp_span_place {
 void sp_space_init(struct sp_space *space, const struct sp_vmm_device *device, size_t range_size);
 
 // Takes a span of at least `least` bytes and at most `wanted`, as the largest free span or a new
-// range gives them. Both are multiples of the granule. Memory is lacking (sp_lacks_memory) when
-// there is no address space or host memory.
+// range gives them. Both are multiples of the granule. Memory is lacking (sp_outcome_lacks_memory)
+// when there is no address space or host memory.
 struct sp_outcome sp_space_take(struct sp_space *space, enum sp_span_place place, size_t least,
                                 size_t wanted, CUdeviceptr *address, size_t *size);
 

@@ -23,9 +23,9 @@ static void additions_and_subtractions_return_the_number_from_before(void **stat
 static void a_number_is_raised_and_never_lowered(void **state) {
     (void)state;
     sp_store_release(&number, 7);
-    sp_raise(&number, 6);
+    sp_atomic_raise(&number, 6);
     assert_int_equal(sp_load_acquire(&number), 7);
-    sp_raise(&number, UINT64_MAX);
+    sp_atomic_raise(&number, UINT64_MAX);
     assert_int_equal(sp_load_acquire(&number), UINT64_MAX);
 }
 
@@ -34,7 +34,7 @@ static void a_number_is_raised_and_never_lowered(void **state) {
 static void *raise_often(void *first) {
     uint64_t last = *(uint64_t *)first;
     for (uint64_t i = 0; i < ROUNDS; i++) {
-        sp_raise(&number, last);
+        sp_atomic_raise(&number, last);
         if (sp_load_acquire(&number) < last)
             return first;
         last += THREADS;

@@ -24,8 +24,8 @@ static struct sp_lock_owner *owner_of(struct sp_biased_lock *of) {
 
 static void take_in_a_row(struct sp_biased_lock *taken, int count) {
     for (int i = 0; i < count; i++) {
-        sp_biased_acquire(taken);
-        sp_biased_release(taken);
+        sp_biased_lock_acquire(taken);
+        sp_biased_lock_release(taken);
     }
 }
 
@@ -46,7 +46,7 @@ static void join(pthread_t thread) {
 
 static int enable(void **state) {
     (void)state;
-    if (!sp_biased_locks_enable()) {
+    if (!sp_biased_lock_enable_all()) {
         print_message("skipped: this system has no membarrier\n");
         skip();
     }
@@ -63,9 +63,9 @@ static void without_the_system_call_it_is_a_plain_lock(void **state) {
     struct sp_biased_lock zeroed = {0};
     take_in_a_row(&zeroed, OFTEN);
     assert_null(owner_of(&zeroed));
-    sp_biased_acquire(&zeroed);
+    sp_biased_lock_acquire(&zeroed);
     assert_false(sp_lock_try(&zeroed.shared));
-    sp_biased_release(&zeroed);
+    sp_biased_lock_release(&zeroed);
     assert_true(sp_lock_try(&zeroed.shared));
 }
 
@@ -74,10 +74,10 @@ static void who_takes_it_often_in_a_row_becomes_its_owner(void **state) {
     take_in_a_row(&lock, 1);
     assert_null(owner_of(&lock));
     own(&lock);
-    sp_biased_acquire(&lock);
+    sp_biased_lock_acquire(&lock);
     assert_ptr_equal(atomic_load(&sp_this_thread->inside), &lock);
     assert_int_equal(atomic_load(&lock.shared.state), SP_LOCK_FREE);
-    sp_biased_release(&lock);
+    sp_biased_lock_release(&lock);
     assert_null(atomic_load(&sp_this_thread->inside));
 }
 
@@ -140,10 +140,10 @@ static void count_up_slowly(void) {
 
 static void *take_once(void *unused) {
     (void)unused;
-    sp_biased_acquire(&lock);
+    sp_biased_lock_acquire(&lock);
     atomic_store(&had, true);
     count_up_slowly();
-    sp_biased_release(&lock);
+    sp_biased_lock_release(&lock);
     return NULL;
 }
 
@@ -177,7 +177,7 @@ static void another_thread_waits_until_the_owner_is_out(void **state) {
     pthread_t other;
     own(&lock);
     atomic_store(&had, false);
-    sp_biased_acquire(&lock);
+    sp_biased_lock_acquire(&lock);
     start(&other, take_once, NULL);
     while (owner_of(&lock))
         sched_yield();
@@ -185,7 +185,7 @@ static void another_thread_waits_until_the_owner_is_out(void **state) {
         sched_yield();
     assert_false(atomic_load(&had));
     assert_int_equal(guarded, 0);
-    sp_biased_release(&lock);
+    sp_biased_lock_release(&lock);
     join(other);
     assert_true(atomic_load(&had));
 }
@@ -227,10 +227,10 @@ static void *count_up_in_bursts(void *unused) {
     (void)unused;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < BURST; i++) {
-            sp_biased_acquire(&lock);
+            sp_biased_lock_acquire(&lock);
             count_up_slowly();
             lock.patience = 0; // or the lock would be a plain one after the first rounds
-            sp_biased_release(&lock);
+            sp_biased_lock_release(&lock);
         }
         sched_yield();
     }
@@ -268,10 +268,10 @@ static void an_owner_at_work_loses_nothing_to_another_thread(void **state) {
     atomic_store(&done, false);
     start(&other, take_now_and_then, &taken);
     for (int i = 0; i < OWN_ROUNDS; i++) {
-        sp_biased_acquire(&lock);
+        sp_biased_lock_acquire(&lock);
         count_up_slowly();
         lock.patience = 0;
-        sp_biased_release(&lock);
+        sp_biased_lock_release(&lock);
     }
     atomic_store(&done, true);
     join(other);
@@ -291,11 +291,11 @@ static struct {
 } way;
 
 static void *stay_inside(void *unused) {
-    sp_biased_acquire(&lock);
+    sp_biased_lock_acquire(&lock);
     atomic_store(&way.inside, true);
     while (!atomic_load(&way.may_leave))
         sched_yield();
-    sp_biased_release(&lock);
+    sp_biased_lock_release(&lock);
     return unused;
 }
 
@@ -324,9 +324,9 @@ static void an_owner_that_is_none_any_more_stays_outside(void **state) {
     own(&lock);
     way.points = 0;
     sp_lock_set_hook(interfere);
-    sp_biased_acquire(&lock);
+    sp_biased_lock_acquire(&lock);
     sp_lock_set_hook(NULL);
-    sp_biased_release(&lock);
+    sp_biased_lock_release(&lock);
     if (!way.contended)
         let_the_other_leave();
     assert_true(way.contended);

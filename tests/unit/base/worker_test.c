@@ -36,7 +36,7 @@ static void script(struct scripted *scripted, unsigned length, const enum sp_wor
     *scripted = (struct scripted){.length = length};
     for (unsigned i = 0; i < length; i++)
         scripted->script[i] = lines[i];
-    sp_chore_init(&scripted->chore, play);
+    sp_worker_chore_init(&scripted->chore, play);
 }
 
 #define SCRIPT(scripted, ...)                                                                      \

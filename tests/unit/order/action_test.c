@@ -96,7 +96,7 @@ static void an_action_is_owed_for_a_number_that_nothing_was_recorded_for(void **
     simulated_work(stream->handle);
     free_on(stream);
     uint64_t sequence = sp_progress_number(stream);
-    sp_raise(&stream->freed, sequence);
+    sp_atomic_raise(&stream->freed, sequence);
     assert_true(owes_for_own(stream, sequence));
     assert_done(sp_action_make(stream, SP_DEBT_OWN));
     assert_false(owes_for_own(stream, sequence));

@@ -74,9 +74,9 @@ static void a_default_stream_needs_a_current_context_and_a_users_stream_does_not
     struct sp_stream *stream = NULL;
     CUstream a = simulated_stream();
     assert_int_equal(sp_driver->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
-    assert_true(sp_lacks_context(sp_resolve_stream(NULL, &stream)));
-    assert_true(sp_lacks_context(sp_resolve_stream(CU_STREAM_LEGACY, &stream)));
-    assert_true(sp_lacks_context(sp_resolve_stream(CU_STREAM_PER_THREAD, &stream)));
+    assert_true(sp_outcome_lacks_context(sp_resolve_stream(NULL, &stream)));
+    assert_true(sp_outcome_lacks_context(sp_resolve_stream(CU_STREAM_LEGACY, &stream)));
+    assert_true(sp_outcome_lacks_context(sp_resolve_stream(CU_STREAM_PER_THREAD, &stream)));
     assert_ptr_equal(known(a)->context, simulated_context());
     free_on(known(a));
     assert_done(sp_mark_record(known(a)));

@@ -9,12 +9,12 @@
 #include <streampool/lists.h>
 #include <string.h>
 
-#include "region/error.h"
+#include "region/fail.h"
 
 static void assert_native(CUresult expected, const char *expected_name) {
     CUresult native = CUDA_ERROR_UNKNOWN;
     const char *name = NULL;
-    sp_error_native(&native, &name);
+    sp_fail_native(&native, &name);
     assert_int_equal(native, expected);
     assert_string_equal(name, expected_name);
 }
@@ -22,8 +22,8 @@ static void assert_native(CUresult expected, const char *expected_name) {
 static void *has_nothing_to_tell(void *answer) {
     CUresult native = CUDA_ERROR_UNKNOWN;
     const char *name = "?";
-    sp_error_native(&native, &name);
-    *(int *)answer = native == CUDA_SUCCESS && name[0] == '\0' && sp_error_detail()[0] == '\0';
+    sp_fail_native(&native, &name);
+    *(int *)answer = native == CUDA_SUCCESS && name[0] == '\0' && sp_fail_detail()[0] == '\0';
     return NULL;
 }
 
@@ -39,12 +39,12 @@ static void a_thread_that_failed_nothing_has_nothing_to_tell(void **state) {
 
 static void every_driver_error_keeps_its_number_or_is_unknown(void **state) {
     (void)state;
-#define IS_KEPT(name, number, text) assert_int_equal(sp_error_of((CUresult)(number)), name);
+#define IS_KEPT(name, number, text) assert_int_equal(sp_fail_code((CUresult)(number)), name);
     STREAMPOOL_ERRORS(IS_KEPT)
 #undef IS_KEPT
-    assert_int_equal(sp_error_of((CUresult)12345), poolErrorUnknown);
-    assert_int_equal(sp_error_of((CUresult)-1), poolErrorUnknown);
-    assert_int_equal(sp_error_of(CUDA_ERROR_STUB_LIBRARY), poolErrorInsufficientDriver);
+    assert_int_equal(sp_fail_code((CUresult)12345), poolErrorUnknown);
+    assert_int_equal(sp_fail_code((CUresult)-1), poolErrorUnknown);
+    assert_int_equal(sp_fail_code(CUDA_ERROR_STUB_LIBRARY), poolErrorInsufficientDriver);
 }
 
 static void a_failure_of_ours_says_its_sentence_and_blames_no_driver(void **state) {
@@ -52,7 +52,7 @@ static void a_failure_of_ours_says_its_sentence_and_blames_no_driver(void **stat
     sp_fail_outcome(sp_outcome_of_driver(CUDA_ERROR_UNKNOWN, "cuMemMap"), "testing");
     assert_int_equal(sp_fail(poolErrorInvalidValue, "%d is not %s", 7, "eight"),
                      poolErrorInvalidValue);
-    assert_string_equal(sp_error_detail(), "7 is not eight");
+    assert_string_equal(sp_fail_detail(), "7 is not eight");
     assert_native(CUDA_SUCCESS, "");
 }
 
@@ -60,8 +60,7 @@ static void a_failure_of_the_driver_names_the_entry_point_and_its_error(void **s
     (void)state;
     struct sp_outcome failed = sp_outcome_of_driver(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
     assert_int_equal(sp_fail_outcome(failed, "asking"), poolErrorLaunchFailure);
-    assert_string_equal(sp_error_detail(),
-                        "asking: cuEventQuery returned CUDA_ERROR_LAUNCH_FAILED");
+    assert_string_equal(sp_fail_detail(), "asking: cuEventQuery returned CUDA_ERROR_LAUNCH_FAILED");
     assert_native(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery");
 }
 
@@ -84,7 +83,7 @@ static void a_fact_of_ours_has_a_code_and_a_sentence_and_blames_no_driver(void *
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         sp_fail_outcome(sp_outcome_of_driver(CUDA_ERROR_LAUNCH_FAILED, "cuEventQuery"), "before");
         assert_int_equal(sp_fail_outcome(sp_outcome_of(facts[i].cause), "testing"), facts[i].error);
-        assert_string_equal(sp_error_detail(), facts[i].sentence);
+        assert_string_equal(sp_fail_detail(), facts[i].sentence);
         assert_native(CUDA_SUCCESS, "");
     }
 }
@@ -93,7 +92,7 @@ static void the_drivers_part_is_added_to_a_sentence_of_ours(void **state) {
     (void)state;
     sp_fail(poolErrorMemoryAllocation, "no room");
     sp_fail_of_driver(sp_outcome_of_driver(CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate"));
-    assert_string_equal(sp_error_detail(), "no room");
+    assert_string_equal(sp_fail_detail(), "no room");
     assert_native(CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate");
     sp_fail(poolErrorMemoryAllocation, "no room");
     sp_fail_of_driver(sp_outcome_of(SP_BEYOND_LIMIT));
@@ -106,9 +105,9 @@ static void a_sentence_that_is_too_long_is_cut_and_ended(void **state) {
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     sp_fail(poolErrorUnknown, "%s", text);
-    assert_int_equal(strlen(sp_error_detail()), SP_ERROR_DETAIL - 1);
+    assert_int_equal(strlen(sp_fail_detail()), SP_ERROR_DETAIL - 1);
     sp_fail_outcome(sp_outcome_of_driver(CUDA_ERROR_UNKNOWN, "cuMemMap"), text);
-    assert_int_equal(strlen(sp_error_detail()), SP_ERROR_DETAIL - 1);
+    assert_int_equal(strlen(sp_fail_detail()), SP_ERROR_DETAIL - 1);
 }
 
 int main(void) {

@@ -2,8 +2,8 @@
 // thread.
 //
 // Each failing call goes through exactly one of these; a call that succeeds touches nothing.
-#ifndef STREAMPOOL_REGION_ERROR_H
-#define STREAMPOOL_REGION_ERROR_H
+#ifndef STREAMPOOL_REGION_FAIL_H
+#define STREAMPOOL_REGION_FAIL_H
 
 #include "driver/driver.h"
 
@@ -25,9 +25,9 @@ poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what);
 void sp_fail_of_driver(struct sp_outcome outcome);
 
 // Our code for a driver's.
-poolError_t sp_error_of(CUresult error);
+poolError_t sp_fail_code(CUresult error);
 
-const char *sp_error_detail(void);
-void sp_error_native(CUresult *error, const char **entry_point);
+const char *sp_fail_detail(void);
+void sp_fail_native(CUresult *error, const char **entry_point);
 
 #endif

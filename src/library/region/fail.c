@@ -1,4 +1,4 @@
-#include "region/error.h"
+#include "region/fail.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@ static bool is_ours(int code) {
     }
 }
 
-poolError_t sp_error_of(CUresult error) {
+poolError_t sp_fail_code(CUresult error) {
     if (error == CUDA_ERROR_STUB_LIBRARY)
         return poolErrorInsufficientDriver;
     return is_ours((int)error) ? (poolError_t)error : poolErrorUnknown;
@@ -62,12 +62,12 @@ poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what) {
     CUresult code = code_of(outcome);
     const char *name = sp_driver_error_name(code);
     if (outcome.cause == SP_DRIVER_FAILED)
-        sp_fail(sp_error_of(code), "%s: %s returned %s", what, outcome.entry_point, name);
+        sp_fail(sp_fail_code(code), "%s: %s returned %s", what, outcome.entry_point, name);
     else
-        sp_fail(sp_error_of(code), "%s: %s", what,
+        sp_fail(sp_fail_code(code), "%s: %s", what,
                 outcome.cause == SP_NO_HOST_MEMORY ? "out of host memory" : name);
     sp_fail_of_driver(outcome);
-    return sp_error_of(code);
+    return sp_fail_code(code);
 }
 
 void sp_fail_of_driver(struct sp_outcome outcome) {
@@ -75,11 +75,11 @@ void sp_fail_of_driver(struct sp_outcome outcome) {
     last.entry_point = outcome.entry_point ? outcome.entry_point : "";
 }
 
-const char *sp_error_detail(void) {
+const char *sp_fail_detail(void) {
     return last.detail;
 }
 
-void sp_error_native(CUresult *error, const char **entry_point) {
+void sp_fail_native(CUresult *error, const char **entry_point) {
     *error = last.native;
     *entry_point = last.entry_point;
 }
