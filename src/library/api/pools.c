@@ -112,7 +112,7 @@ static poolError_t enter_attribute_call(poolMemPool_t handle, const void *value,
 }
 
 poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
-    struct sp_pool *pool;
+    struct sp_pool *pool = NULL;
     poolError_t error = enter_attribute_call(handle, value, &pool);
     if (error != poolSuccess)
         return error;
@@ -122,7 +122,7 @@ poolError_t poolMemPoolGetAttribute(poolMemPool_t handle, enum poolMemPoolAttr a
 }
 
 poolError_t poolMemPoolSetAttribute(poolMemPool_t handle, enum poolMemPoolAttr attr, void *value) {
-    struct sp_pool *pool;
+    struct sp_pool *pool = NULL;
     poolError_t error = enter_attribute_call(handle, value, &pool);
     if (error != poolSuccess)
         return error;

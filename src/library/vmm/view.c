@@ -83,8 +83,9 @@ void sp_view_close(struct sp_view *view) {
     }
     sp_log_warn("%zu MiB of address space are lost: the driver doesn't unmap what is there",
                 view->size >> 20);
-    while (!sp_list_empty(&view->stuck))
-        free(SP_CONTAINER_OF(sp_list_pop_front(&view->stuck), struct sp_extent, stuck));
+    struct sp_list *link;
+    while ((link = sp_list_pop_front(&view->stuck)))
+        free(SP_CONTAINER_OF(link, struct sp_extent, stuck));
 }
 
 // Creates the handle, maps it and sets the access. After a failure the extent is stuck, or nothing
