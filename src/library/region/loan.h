@@ -5,11 +5,12 @@
 // there is. A *stitched view* maps extents that are somewhere in the segments a second time
 // (vmm/alias.h), in an order in which free memory lies side by side:
 //
-//      home      |##......|........|..######|........|....####|      one extent between two bars, #
-//                is in use
-//                   `--1---'---2----'          `--3----'--4-'
-//      stitched       |...1....|...2....|...3....|..4.....|
-//                        '---- the new block -------'
+//      home      |##......|........|..######|........|....####|
+//                   `-1--' `--2---'          `--3---' `4-'
+//      stitched  |##......|........|........|....####|
+//                   '------- the new block -----'
+//
+// An extent lies between two bars, and # is memory in use.
 //
 // A block that lies in such a view *borrows* the home memory under it: for each extent that it
 // touches there is one block at home that is LENT as long as the stitched one is live or in a quick

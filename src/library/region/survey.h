@@ -1,11 +1,11 @@
 // A survey tells what could be made of free memory. In a row of neighbouring free blocks it tells
 // these parts apart:
 //
-//      row     ...##|====|--------|--------|==##...     - whole extents: can be released, or mapped
-//                    tail                   front         elsewhere
-//                                                       = the free end of an extent that is partly
-//                                                         in use: can begin a stitched view, or end
-//                                                         it; see supply/pieces.h
+//      row     ...##|====|--------|--------|==##...
+//                    tail                   front
+//
+// Whole extents (-) can be released, or mapped elsewhere. The free end (=) of an extent that is
+// partly in use can begin a stitched view, or end it (supply/pieces.h).
 //
 // An extent is whole if all of it is free, in however many blocks and whatever these wait for.
 #ifndef STREAMPOOL_REGION_SURVEY_H

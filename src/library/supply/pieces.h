@@ -2,10 +2,11 @@
 //
 // Only whole extents can be mapped once more, so of a row of free blocks these parts can be of use:
 //
-//      row     ...##|====|--------|--------|==##...     - whole extents: anywhere in the view
-//                    tail                   front       = the free end of an extent: `tail` at the
-//                                           view's begin, and
-//                                                         `front` at its end
+//      row     ...##|====|--------|--------|==##...
+//                    tail                   front
+//
+// Whole extents (-) go anywhere in the view. The free end of an extent (=) is a `tail`, which can
+// only stand at the view's begin, or a `front`, which can only stand at its end.
 //
 // A call costs about the same for each extent, so the largest go first, and the row that fits what
 // is left best goes last. The tail of one extent is only asked for where it doesn't go without.
