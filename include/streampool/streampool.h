@@ -59,6 +59,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /// The library has this version. Before 1.0 a minor version may break programs built with another.
 #define STREAMPOOL_VERSION_MAJOR 0
@@ -500,6 +501,15 @@ enum poolDefragmentation {
 /// Returns the name of a statistic by its number, without the prefix poolMemPoolStat, such as
 /// "ReuseOrdered" or "KeptViews"; null for any other number. Doesn't call the driver.
 STREAMPOOL_API const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr);
+
+/// Writes what a pool has done and how it stands, for a person to read: reserved and used bytes
+/// with their peaks, the time in the driver, and each statistic that isn't 0, a line each. The
+/// figures are read one after the other, while other threads go on. Doesn't call the driver, and
+/// waits for nobody but a slow `out`, which is flushed. (CUDA has no such call.)
+///
+/// - poolErrorInvalidValue: `pool` is not a pool; `out` is null.
+/// - poolErrorOperatingSystem: `out` takes no more.
+STREAMPOOL_API poolError_t poolMemPoolPrintStatistics(poolMemPool_t pool, FILE *out);
 
 /// Reads an attribute or a statistic into `value`, which points to an int or a uint64_t as the
 /// comment of the attribute says. Doesn't wait for work and doesn't call the driver.

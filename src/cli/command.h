@@ -11,7 +11,8 @@
 #define SP_COMMANDS(X)                                                                             \
     X(info, "show the driver, the devices, and what is missing for streampool to work")            \
     X(replay, "replay recorded traces of allocations and measure them")                            \
-    X(policies, "replay traces under every combination of the reuse policies and compare")
+    X(policies, "replay traces under every combination of the reuse policies and compare")         \
+    X(options, "show the environment variables that the library reads")
 
 #define SP_DECLARE_COMMAND(name, summary) int sp_command_##name(int argc, char **argv);
 SP_COMMANDS(SP_DECLARE_COMMAND)

@@ -33,8 +33,8 @@ static char *text_of(FILE *file) {
     return text;
 }
 
-_Noreturn static void become_program(FILE *output, FILE *errors, const char *const settings[],
-                                     const char *const arguments[]) {
+_Noreturn static void become_program(const char *program, FILE *output, FILE *errors,
+                                     const char *const settings[], const char *const arguments[]) {
     enum { ARGUMENTS_MAX = 32 };
     char *argv[ARGUMENTS_MAX + 2] = {(char[]){"streampool"}};
     for (size_t i = 0; arguments[i] && i < ARGUMENTS_MAX; i++)
@@ -42,18 +42,18 @@ _Noreturn static void become_program(FILE *output, FILE *errors, const char *con
     for (size_t i = 0; settings[i]; i++)
         putenv(strdup(settings[i]));
     if (dup2(fileno(output), STDOUT_FILENO) >= 0 && dup2(fileno(errors), STDERR_FILENO) >= 0)
-        execv(STREAMPOOL_PROGRAM, argv);
+        execv(program, argv);
     _exit(126);
 }
 
-static void run(struct outcome *outcome, FILE *errors, const char *const settings[],
-                const char *const arguments[]) {
+static void run(const char *program, struct outcome *outcome, FILE *errors,
+                const char *const settings[], const char *const arguments[]) {
     FILE *output = tmpfile();
     assert_non_null(output);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        become_program(output, errors, settings, arguments);
+        become_program(program, output, errors, settings, arguments);
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     outcome->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -61,20 +61,25 @@ static void run(struct outcome *outcome, FILE *errors, const char *const setting
     fclose(output);
 }
 
-void program_run(struct outcome *outcome, const char *const settings[],
-                 const char *const arguments[]) {
+void program_run_at(const char *program, struct outcome *outcome, const char *const settings[],
+                    const char *const arguments[]) {
     FILE *errors = tmpfile();
     assert_non_null(errors);
-    run(outcome, errors, settings, arguments);
+    run(program, outcome, errors, settings, arguments);
     outcome->errors = text_of(errors);
     fclose(errors);
+}
+
+void program_run(struct outcome *outcome, const char *const settings[],
+                 const char *const arguments[]) {
+    program_run_at(STREAMPOOL_PROGRAM, outcome, settings, arguments);
 }
 
 void program_run_on_terminal(struct outcome *outcome, const char *terminal,
                              const char *const arguments[]) {
     FILE *errors = fopen(terminal, "r+");
     assert_non_null(errors);
-    run(outcome, errors, NO_SETTINGS, arguments);
+    run(STREAMPOOL_PROGRAM, outcome, errors, NO_SETTINGS, arguments);
     outcome->errors = strdup("");
     fclose(errors);
 }

@@ -21,6 +21,10 @@ struct outcome {
 void program_run(struct outcome *outcome, const char *const settings[],
                  const char *const arguments[]);
 
+// Runs another program.
+void program_run_at(const char *program, struct outcome *outcome, const char *const settings[],
+                    const char *const arguments[]);
+
 // The same with a terminal as standard error; `errors` is empty then.
 void program_run_on_terminal(struct outcome *outcome, const char *terminal,
                              const char *const arguments[]);

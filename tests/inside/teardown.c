@@ -97,5 +97,6 @@ void inside_teardown(void) {
     inside_page_map_clear();
     sp_device_count = 0;
     atomic_store(&sp_reclaim_heard_synchronize, false);
+    atomic_store(&sp_runtime_plain, false);
     atomic_store(&sp_runtime_started, false);
 }

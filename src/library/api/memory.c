@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "calls/free.h"
 #include "calls/malloc.h"
+#include "observe/observe.h"
 #include "order/remember.h"
 #include "process/promises.h"
 #include "region/lane.h"
@@ -173,10 +174,74 @@ SP_COLD static poolError_t allocate(void **ptr, size_t size, struct named_pool f
                      : allocate_from_current(ptr, size, stream, flags);
 }
 
-poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
-    poolError_t error = sp_runtime_enter();
+// ------------------------------------------------------------------------------------- allocations
+
+// An allocation as the program asked for it. A null handle that was not `named` stands for the
+// current pool.
+struct wanted {
+    void **ptr;
+    size_t size;
+    poolMemPool_t handle;
+    bool named;
+    CUstream stream;
+    unsigned int flags;
+};
+
+enum {
+    ALL_FLAGS =
+        poolMallocSameStreamOnly | poolMallocNoInsertedWaits | poolMallocNoGrowth | poolMallocFixed
+};
+
+SP_COLD static poolError_t allocate_wanted(const struct wanted *wanted) {
+    struct named_pool from = {wanted->handle, NULL};
+    poolError_t error = poolSuccess;
+    if (!wanted->ptr)
+        return sp_fail(poolErrorInvalidValue, "ptr is null");
+    if (wanted->flags & ~(unsigned int)ALL_FLAGS)
+        return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolMallocFlags",
+                       wanted->flags);
+    if (wanted->named || wanted->handle)
+        error = sp_api_pool(wanted->handle, &from.pool);
+    return error == poolSuccess
+               ? allocate(wanted->ptr, wanted->size, from, wanted->stream, wanted->flags)
+               : error;
+}
+
+// Finds a stream to note it. Null for one that captures: asking who it is would end the capture.
+static struct sp_stream *stream_to_note(CUstream handle) {
+    struct sp_stream *stream = NULL;
+    if (sp_is_done(sp_resolve_capture(handle)) && sp_is_done(sp_resolve_stream(handle, &stream)))
+        return stream;
+    return NULL;
+}
+
+static void note_allocation(const struct wanted *wanted, poolError_t error, const void *caller) {
+    if (error == poolErrorMemoryAllocation)
+        sp_observe_refused(wanted->size, stream_to_note(wanted->stream));
+    if (error == poolSuccess && *wanted->ptr)
+        sp_observe_allocated(*wanted->ptr, wanted->size, stream_to_note(wanted->stream), caller);
+}
+
+// Allocates where the runtime isn't started, or somebody observes. `caller` is where the public
+// call returns to.
+SP_COLD static poolError_t allocate_aside(const struct wanted *wanted, const void *caller) {
+    poolError_t error = sp_runtime_start();
     if (error != poolSuccess)
         return error;
+    if (!sp_observe_is_on())
+        return allocate_wanted(wanted);
+    bool turn = sp_observe_take_turn();
+    error = allocate_wanted(wanted);
+    note_allocation(wanted, error, caller);
+    sp_observe_give_turn(turn);
+    return error;
+}
+
+#define CALLER __builtin_return_address(0)
+
+poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
+    if (SP_UNLIKELY(!sp_runtime_is_plain()))
+        return allocate_aside(&(struct wanted){ptr, size, NULL, false, stream, 0}, CALLER);
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
     return allocate_from_current(ptr, size, stream, poolMallocDefault);
@@ -185,9 +250,8 @@ poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
 poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handle,
                                     CUstream stream) {
     struct named_pool from = {handle, NULL};
-    poolError_t error = sp_runtime_enter();
-    if (error != poolSuccess)
-        return error;
+    if (SP_UNLIKELY(!sp_runtime_is_plain()))
+        return allocate_aside(&(struct wanted){ptr, size, handle, true, stream, 0}, CALLER);
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
     from.pool = sp_handle_pool(handle);
@@ -196,25 +260,13 @@ poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handl
     return allocate_from(ptr, size, from, stream, poolMallocDefault);
 }
 
-enum {
-    ALL_FLAGS =
-        poolMallocSameStreamOnly | poolMallocNoInsertedWaits | poolMallocNoGrowth | poolMallocFixed
-};
-
 poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
                                      unsigned int flags) {
-    struct named_pool from = {handle, NULL};
-    poolError_t error = sp_runtime_enter();
-    if (error != poolSuccess)
-        return error;
-    if (!ptr)
-        return sp_fail(poolErrorInvalidValue, "ptr is null");
-    if (flags & ~(unsigned int)ALL_FLAGS)
-        return sp_fail(poolErrorInvalidValue, "%#x is not a combination of poolMallocFlags", flags);
-    if (handle)
-        error = sp_api_pool(handle, &from.pool);
-    return error == poolSuccess ? allocate(ptr, size, from, stream, flags) : error;
+    struct wanted wanted = {ptr, size, handle, false, stream, flags};
+    return sp_runtime_is_plain() ? allocate_wanted(&wanted) : allocate_aside(&wanted, CALLER);
 }
+
+// ------------------------------------------------------------------------------------------- frees
 
 // Returns the promises of the pool that the pointer belongs to, or none.
 static inline int promises_of_owner(uintptr_t owner) {
@@ -224,10 +276,14 @@ static inline int promises_of_owner(uintptr_t owner) {
     return pool ? sp_pool_promises(pool) : poolPromiseNothing;
 }
 
-// On a stream whose capture state has been checked. `owner` is what the page map says of the
-// pointer.
-static SP_HOT poolError_t put(void *pointer, uintptr_t owner, struct sp_stream *stream) {
+static SP_HOT poolError_t free_in_order(void *pointer, CUstream handle) {
     uint64_t sequence;
+    poolError_t error = poolSuccess;
+    uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)pointer);
+    struct sp_stream *stream =
+        admit(handle, NULL, promises_of_owner(owner), refuse_free_in_capture, &error);
+    if (SP_UNLIKELY(!stream))
+        return error;
     struct sp_lane *lane = sp_at_hand_lane(owner, stream, &sequence);
     struct sp_put done = {.left = SP_LEFT_ALL};
     if (SP_UNLIKELY(!lane))
@@ -242,32 +298,58 @@ static SP_HOT poolError_t put(void *pointer, uintptr_t owner, struct sp_stream *
                                     : sp_free_finish(lane, owner, stream, sequence, done);
 }
 
-poolError_t poolFreeAsync(void *ptr, CUstream handle) {
-    poolError_t error = sp_runtime_enter();
-    if (SP_UNLIKELY(error != poolSuccess || !ptr))
-        return error;
-    uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
-    struct sp_stream *stream =
-        admit(handle, NULL, promises_of_owner(owner), refuse_free_in_capture, &error);
-    return SP_LIKELY(stream) ? put(ptr, owner, stream) : error;
-}
-
-static poolError_t free_in_no_order(void *ptr) {
+static poolError_t free_once(void *ptr) {
     return sp_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
 }
 
 // Memory that belongs to no pool goes to the driver, which needs a current context.
-poolError_t poolFree(void *ptr) {
-    poolError_t error = sp_runtime_enter();
-    if (error != poolSuccess || !ptr)
-        return error;
-    error = free_in_no_order(ptr);
+static poolError_t free_in_no_order(void *ptr) {
+    poolError_t error = free_once(ptr);
     if (error != poolErrorDeviceUninitialized)
         return error;
     struct sp_outcome supplied = sp_api_supply_context(sp_outcome_of(SP_NO_CONTEXT), NULL, NULL);
-    return sp_is_done(supplied) ? free_in_no_order(ptr)
+    return sp_is_done(supplied) ? free_once(ptr)
                                 : sp_fail_outcome(supplied, "looking for a current context");
 }
+
+// Frees and notes it, in the order of a stream, or of none where `handle` is null.
+static poolError_t free_and_note(void *ptr, const CUstream *handle) {
+    const struct sp_stream *stream = handle ? stream_to_note(*handle) : NULL;
+    struct sp_live_block *block = sp_observe_freeing(ptr);
+    poolError_t error = handle ? free_in_order(ptr, *handle) : free_in_no_order(ptr);
+    if (error == poolSuccess)
+        sp_observe_freed(block, stream);
+    else
+        sp_observe_not_freed(block);
+    return error;
+}
+
+// Frees where the runtime isn't started, or somebody observes.
+SP_COLD static poolError_t free_aside(void *ptr, const CUstream *handle) {
+    poolError_t error = sp_runtime_start();
+    if (error != poolSuccess || !ptr)
+        return error;
+    if (!sp_observe_is_on())
+        return handle ? free_in_order(ptr, *handle) : free_in_no_order(ptr);
+    bool turn = sp_observe_take_turn();
+    error = free_and_note(ptr, handle);
+    sp_observe_give_turn(turn);
+    return error;
+}
+
+poolError_t poolFreeAsync(void *ptr, CUstream handle) {
+    if (SP_UNLIKELY(!sp_runtime_is_plain()))
+        return free_aside(ptr, &(CUstream){handle});
+    return SP_LIKELY(ptr) ? free_in_order(ptr, handle) : poolSuccess;
+}
+
+poolError_t poolFree(void *ptr) {
+    if (!sp_runtime_is_plain())
+        return free_aside(ptr, NULL);
+    return ptr ? free_in_no_order(ptr) : poolSuccess;
+}
+
+// ------------------------------------------------------------------------------- _ptsz variants
 
 poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {
     return poolMallocAsync(ptr, size, sp_api_per_thread(stream));

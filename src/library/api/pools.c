@@ -1,14 +1,19 @@
 // The calls that create, destroy, set, trim and prime pools, and those about the pools of a device.
 #include "api/api.h"
 #include "calls/prime.h"
+#include "observe/observe.h"
 #include "process/attributes.h"
 #include "process/given_up.h"
 #include "process/life.h"
 #include "process/pin.h"
 #include "process/statistic.h"
+#include "process/summary.h"
 #include "region/ask.h"
 #include "supply/access.h"
 #include "supply/trim.h"
+
+#include <errno.h>
+#include <string.h>
 
 // A 64-bit process can address no more bytes than this.
 #define LARGEST_POOL ((size_t)1 << 57)
@@ -81,6 +86,14 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
     return error;
 }
 
+// Another thread may have destroyed the pool meanwhile, which has noted it then.
+static void note_destroyed(struct sp_pool *pool, poolMemPool_t handle) {
+    if (!sp_observe_is_on() || !sp_pin_take(pool, handle))
+        return;
+    sp_summary_note_destroyed(pool);
+    sp_pin_drop(pool);
+}
+
 poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
     struct sp_pool *pool;
     poolError_t error = sp_runtime_enter();
@@ -90,6 +103,7 @@ poolError_t poolMemPoolDestroy(poolMemPool_t handle) {
         return error;
     if (pool == pool->device->default_pool)
         return sp_fail(poolErrorInvalidValue, "a default pool can't be destroyed");
+    note_destroyed(pool, handle);
     return sp_life_destroy(pool, handle)
                ? poolSuccess
                : sp_fail(poolErrorInvalidValue, "the pool was destroyed meanwhile");
@@ -164,6 +178,23 @@ const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr) {
     return sp_statistic_name(attr);
 }
 
+poolError_t poolMemPoolPrintStatistics(poolMemPool_t handle, FILE *out) {
+    struct sp_pool *pool;
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess && !out)
+        return sp_fail(poolErrorInvalidValue, "out is null");
+    if (error == poolSuccess)
+        error = pin(handle, &pool);
+    if (error != poolSuccess)
+        return error;
+    bool printed = sp_summary_print(pool, out);
+    int reason = errno;
+    sp_pin_drop(pool);
+    return printed
+               ? poolSuccess
+               : sp_fail(poolErrorOperatingSystem, "writing the statistics: %s", strerror(reason));
+}
+
 // Finds and pins a pool, and asks the driver which frees have completed, so that their memory
 // counts as free. On success the caller unpins the pool.
 static poolError_t enter_memory_call(poolMemPool_t handle, const char *what,
@@ -187,7 +218,10 @@ poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
         return error;
     struct sp_outcome trimmed = sp_trim_for_program(pool, minBytesToKeep);
     sp_pin_drop(pool);
-    return sp_is_done(trimmed) ? poolSuccess : sp_fail_outcome(trimmed, "trimming");
+    if (!sp_is_done(trimmed))
+        return sp_fail_outcome(trimmed, "trimming");
+    sp_observe_act(SP_RECORD_TRIM, NULL, minBytesToKeep);
+    return poolSuccess;
 }
 
 poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {

@@ -1,6 +1,7 @@
 // The calls that synchronise, query, record and wait, and those that end a stream or an event.
 #include "order/synchronize.h"
 #include "api/api.h"
+#include "observe/observe.h"
 #include "order/end.h"
 #include "order/event.h"
 #include "process/reclaim.h"
@@ -37,6 +38,7 @@ poolError_t poolStreamSynchronize(CUstream handle) {
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "synchronising the stream");
     sp_reclaim_after_synchronize(stream);
+    sp_observe_act_on_stream(SP_RECORD_SYNCHRONIZE_STREAM, NULL, stream);
     return poolSuccess;
 }
 
@@ -50,6 +52,7 @@ poolError_t poolEventSynchronize(CUevent event) {
         return sp_fail_outcome(outcome, "synchronising the event");
     if (stream)
         sp_reclaim_after_synchronize(stream);
+    sp_observe_act(SP_RECORD_SYNCHRONIZE_EVENT, event, 0);
     return poolSuccess;
 }
 
@@ -69,6 +72,7 @@ poolError_t poolDeviceSynchronize(void) {
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "synchronising the context");
     sp_reclaim_after_synchronize(NULL);
+    sp_observe_act(SP_RECORD_SYNCHRONIZE_DEVICE, NULL, 0);
     return poolSuccess;
 }
 
@@ -85,6 +89,8 @@ poolError_t poolStreamQuery(CUstream handle) {
     if (entered != poolSuccess)
         return entered;
     struct sp_outcome outcome = sp_synchronize_query(stream, handle, &complete);
+    if (sp_is_done(outcome) && complete)
+        sp_observe_act_on_stream(SP_RECORD_QUERY_STREAM, NULL, stream);
     return answer(outcome, complete, "querying the stream");
 }
 
@@ -95,6 +101,8 @@ poolError_t poolEventQuery(CUevent event) {
     if (entered != poolSuccess)
         return entered;
     struct sp_outcome outcome = sp_event_query(event, &stream, &complete);
+    if (sp_is_done(outcome) && complete)
+        sp_observe_act(SP_RECORD_QUERY_EVENT, event, 0);
     return answer(outcome, complete, "querying the event");
 }
 
@@ -104,7 +112,10 @@ poolError_t poolEventRecord(CUevent event, CUstream handle) {
     if (entered != poolSuccess)
         return entered;
     struct sp_outcome outcome = sp_event_record(event, stream, handle);
-    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "recording the event");
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "recording the event");
+    sp_observe_act_on_stream(SP_RECORD_RECORD, event, stream);
+    return poolSuccess;
 }
 
 poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
@@ -113,7 +124,10 @@ poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int fla
     if (entered != poolSuccess)
         return entered;
     struct sp_outcome outcome = sp_event_wait(event, stream, handle, flags);
-    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "waiting for the event");
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "waiting for the event");
+    sp_observe_act_on_stream(SP_RECORD_WAIT, event, stream);
+    return poolSuccess;
 }
 
 poolError_t poolStreamDestroy(CUstream handle) {
@@ -121,8 +135,12 @@ poolError_t poolStreamDestroy(CUstream handle) {
     poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
+    uint64_t number = sp_observe_destroying(stream);
     struct sp_outcome outcome = sp_end_stream(stream, handle);
-    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "destroying the stream");
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "destroying the stream");
+    sp_observe_destroyed(number);
+    return poolSuccess;
 }
 
 poolError_t poolEventDestroy(CUevent event) {
@@ -130,7 +148,10 @@ poolError_t poolEventDestroy(CUevent event) {
     if (entered != poolSuccess)
         return entered;
     struct sp_outcome outcome = sp_event_destroy(event);
-    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, "destroying the event");
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "destroying the event");
+    sp_observe_act(SP_RECORD_DESTROY_EVENT, event, 0);
+    return poolSuccess;
 }
 
 poolError_t poolStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {

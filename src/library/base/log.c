@@ -35,7 +35,7 @@ static void report_ignored_options(void) {
 }
 
 // Reads the level from the options. A person who misspelt it wants a log, so it is that of
-// warnings, and the first line says so.
+// warnings, and the first line says so. Other values that make no sense are named at any level.
 static int choose_level(void) {
     const char *text = sp_options()->log;
     int level = text ? parse_level(text) : SP_LOG_OFF;
@@ -45,7 +45,7 @@ static int choose_level(void) {
     if (first && level == LEVEL_UNKNOWN)
         sp_log_write("STREAMPOOL_LOG=%s is not a level (error, warn, info, debug); using warn",
                      text);
-    if (first && effective >= SP_LOG_WARN)
+    if (first)
         report_ignored_options();
     return effective;
 }

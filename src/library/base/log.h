@@ -1,6 +1,6 @@
 // The log: whole lines on standard error, each with the prefix "streampool: ", for a person who
-// asks for them with STREAMPOOL_LOG=error|warn|info|debug. It is off unless asked for, and nothing
-// is ever printed at exit.
+// asks for them with STREAMPOOL_LOG=error|warn|info|debug. It is off unless asked for. What is
+// wrong with an option is written at any level, as are answers to what other options ask for.
 //
 // The functions are thread safe. A line is written by one write(2) without stdio or an allocation,
 // so it may be written from any place, and lines of several threads do not mix. A line longer than

@@ -8,7 +8,7 @@
 
 const struct sp_option_entry sp_option_entries[] = {
 #define SP_OPTION_ENTRY(name, environment, kind, initial, help)                                    \
-    {#name, environment, SP_OPTION_##kind, help, offsetof(struct sp_options, name)},
+    {#name, environment, SP_OPTION_##kind, #initial, help, offsetof(struct sp_options, name)},
     SP_OPTIONS(SP_OPTION_ENTRY)
 #undef SP_OPTION_ENTRY
 };
@@ -129,6 +129,11 @@ static void read_environment(void) {
 const struct sp_options *sp_options(void) {
     pthread_once(&read_once, read_environment);
     return &options;
+}
+
+bool sp_options_observe(void) {
+    const struct sp_options *asked = sp_options();
+    return asked->stats || asked->leaks || asked->trace;
 }
 
 const char *sp_options_ignored(size_t index) {

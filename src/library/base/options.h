@@ -5,7 +5,7 @@
 //   T), int or bool (1/0, true/false, yes/no, on/off).
 //
 // The environment is read at the first sp_options(), by one thread, and never again. An empty value
-// counts as not set. A value that can't be read is ignored, with a warning in the log. A program
+// counts as not set. A value that can't be read is ignored, and named on standard error. A program
 // that runs with raised privileges (setuid) reads nothing, as an option can name a library to load.
 #ifndef STREAMPOOL_BASE_OPTIONS_H
 #define STREAMPOOL_BASE_OPTIONS_H
@@ -19,7 +19,12 @@
     X(driver, "STREAMPOOL_DRIVER", string, NULL, "the driver library to load: a path or a soname, or sim for the simulated driver beside the library; libcuda.so.1 if not set") \
     X(driver_api, "STREAMPOOL_DRIVER_API", int, 0, "hide entry points of the driver newer than this version (10020 is 10.2); 0 hides none") \
     X(log, "STREAMPOOL_LOG", string, NULL, "write a log to standard error: error, warn, info or debug") \
-    X(address_space, "STREAMPOOL_ADDRESS_SPACE", size, 0, "bytes of address space to reserve for each device; 0 lets the library choose")
+    X(address_space, "STREAMPOOL_ADDRESS_SPACE", size, 0, "bytes of address space to reserve for each device; 0 lets the library choose") \
+    X(pool, "STREAMPOOL_POOL", string, NULL, "attributes of default pools, NAME=NUMBER with commas between them, such as ReleaseThreshold=max,ReleaseDelay=1") \
+    X(stats, "STREAMPOOL_STATS", bool, false, "print at exit what each pool did, and what was never freed, to standard error") \
+    X(leaks, "STREAMPOOL_LEAKS", bool, false, "list at exit each block that was never freed, to standard error") \
+    X(stacks, "STREAMPOOL_STACKS", int, 0, "so many frames of where each block was allocated, 0 to 64, for STREAMPOOL_LEAKS") \
+    X(trace, "STREAMPOOL_TRACE", string, NULL, "record into this file what streampool replay reads; %p in its name is the process, and .gz at its end has it gzipped")
 // clang-format on
 
 enum sp_option_kind { SP_OPTION_string, SP_OPTION_size, SP_OPTION_int, SP_OPTION_bool };
@@ -40,6 +45,7 @@ struct sp_option_entry {
     const char *name;
     const char *environment;
     enum sp_option_kind kind;
+    const char *initial; // as the table has it
     const char *help;
     size_t offset; // of the value in struct sp_options
 };
@@ -49,6 +55,9 @@ extern const size_t sp_option_count;
 
 // The options, which stay unchanged for the life of the process. Never null.
 const struct sp_options *sp_options(void);
+
+// True when the options ask for allocations and frees to be noted (observe/observe.h).
+bool sp_options_observe(void);
 
 // The value of an option, by its place in the table, that was ignored because it can't be read.
 // Null when none was. The log reports it when it chooses its level.

@@ -1,12 +1,15 @@
 #include "process/runtime.h"
 
 #include "base/options.h"
+#include "observe/observe.h"
 #include "order/registry.h"
 #include "process/given_up.h"
 #include "process/life.h"
+#include "process/preset.h"
 #include "process/reclaim.h"
 
 _Atomic bool sp_runtime_started;
+_Atomic bool sp_runtime_plain;
 
 static struct sp_lock start_lock;
 
@@ -39,8 +42,10 @@ static poolError_t start_locked(void) {
     if (sp_device_count == 0)
         return sp_fail(poolErrorNoDevice, "the driver has no device");
     sp_biased_lock_enable_all();
-    sp_fork_clear_in_child(&sp_runtime_started);
+    sp_observe_begin();
+    sp_fork_clear_in_child(&sp_runtime_plain);
     sp_store_release(&sp_runtime_started, true);
+    sp_store_release(&sp_runtime_plain, !sp_observe_is_on());
     return poolSuccess;
 }
 
@@ -49,6 +54,8 @@ poolError_t sp_runtime_start(void) {
         return sp_fail(
             poolErrorInitializationError,
             "this process was forked from one that uses the device, which a child can't do");
+    if (sp_load_acquire(&sp_runtime_started))
+        return poolSuccess;
     sp_lock_acquire(&start_lock);
     poolError_t error = start_locked();
     sp_lock_release(&start_lock);
@@ -71,9 +78,11 @@ static poolError_t make_default_pool(struct sp_device *device, int ordinal) {
     struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
                                      .location = {poolMemLocationTypeDevice, ordinal}};
     poolError_t error = sp_life_create(device, &props, &device->default_pool);
-    if (error == poolSuccess)
-        sp_store_release(&device->current, device->default_pool);
-    return error;
+    if (error != poolSuccess)
+        return error;
+    sp_preset_apply(device->default_pool);
+    sp_store_release(&device->current, device->default_pool);
+    return poolSuccess;
 }
 
 static poolError_t open_locked(struct sp_device *device, int ordinal) {

@@ -9,14 +9,20 @@
 #include "base/fork.h"
 #include "region/device.h"
 
-extern _Atomic bool sp_runtime_started; // never in a forked child
+extern _Atomic bool sp_runtime_started;
 
-// Loads the driver, counts the devices.
+// True once the runtime is started, in a process that nobody observes. Never in a forked child.
+extern _Atomic bool sp_runtime_plain;
+static inline bool sp_runtime_is_plain(void) {
+    return sp_load_acquire(&sp_runtime_plain);
+}
+
+// Loads the driver, counts the devices, begins to observe if the options ask for it.
 poolError_t sp_runtime_start(void);
 
 // To be called first by every API call that needs the driver.
 static inline poolError_t sp_runtime_enter(void) {
-    return SP_LIKELY(sp_load_acquire(&sp_runtime_started)) ? poolSuccess : sp_runtime_start();
+    return SP_LIKELY(sp_runtime_is_plain()) ? poolSuccess : sp_runtime_start();
 }
 
 // An open device. poolErrorInvalidValue for an ordinal that there isn't.

@@ -1,0 +1,77 @@
+// The command options: the environment variables that the library reads, from its own table.
+#include "base/options.h"
+
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_MARKDOWN = 256 };
+
+static const char *kind_text(enum sp_option_kind kind) {
+    switch (kind) {
+    case SP_OPTION_string:
+        return "text";
+    case SP_OPTION_size:
+        return "bytes";
+    case SP_OPTION_int:
+        return "number";
+    default:
+        return "0 or 1";
+    }
+}
+
+static const char *initial_text(const struct sp_option_entry *entry) {
+    if (strcmp(entry->initial, "NULL") == 0)
+        return "not set";
+    return entry->kind == SP_OPTION_bool ? "0" : entry->initial;
+}
+
+static void print_markdown(void) {
+    printf("| variable | value | default | effect |\n| --- | --- | --- | --- |\n");
+    for (size_t i = 0; i < sp_option_count; i++) {
+        const struct sp_option_entry *entry = &sp_option_entries[i];
+        printf("| `%s` | %s | %s | %s |\n", entry->environment, kind_text(entry->kind),
+               initial_text(entry), entry->help);
+    }
+}
+
+static void print_plain(void) {
+    for (size_t i = 0; i < sp_option_count; i++) {
+        const struct sp_option_entry *entry = &sp_option_entries[i];
+        const char *value = getenv(entry->environment);
+        printf("%s (%s; default: %s)\n    %s\n", entry->environment, kind_text(entry->kind),
+               initial_text(entry), entry->help);
+        if (value && *value)
+            printf("    is set now: %s%s\n", value,
+                   sp_options_ignored(i) ? " (ignored: not such a value)" : "");
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    (void)argument;
+    if (key != OPTION_MARKDOWN)
+        return ARGP_ERR_UNKNOWN;
+    *(bool *)state->input = true;
+    return 0;
+}
+
+int sp_command_options(int argc, char **argv) {
+    static const struct argp_option options[] = {
+        {"markdown", OPTION_MARKDOWN, NULL, 0, "Print a table in Markdown, as the docs have it", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .doc = "Shows the environment variables that the library reads, and what they are set to.",
+    };
+    bool markdown = false;
+    argp_parse(&argp, argc, argv, 0, NULL, &markdown);
+    if (markdown)
+        print_markdown();
+    else
+        print_plain();
+    return EXIT_SUCCESS;
+}

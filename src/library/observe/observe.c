@@ -1,0 +1,127 @@
+#include "observe/observe.h"
+
+#include "base/log.h"
+#include "base/options.h"
+#include "base/time.h"
+
+#include <execinfo.h>
+
+_Atomic bool sp_observe_on;
+
+static struct sp_lock turn;
+static int stack_depth; // written before the flag
+
+// ----------------------------------------------------------------------------------- begin and end
+
+static int depth_from_options(void) {
+    int depth = sp_options()->stacks;
+    if (depth >= 0 && depth <= SP_STACK_MOST)
+        return depth;
+    sp_log_write("STREAMPOOL_STACKS=%d is ignored: it is a number of frames, 0 to %d", depth,
+                 SP_STACK_MOST);
+    return 0;
+}
+
+// The first backtrace of a process loads a library, which is better done before the program has
+// anything at stake.
+static void begin_stacks(void) {
+    void *frame;
+    stack_depth = sp_options()->leaks ? depth_from_options() : 0;
+    if (stack_depth > 0)
+        (void)backtrace(&frame, 1);
+}
+
+void sp_observe_begin(void) {
+    if (!sp_options_observe())
+        return;
+    begin_stacks();
+    if (sp_options()->trace)
+        sp_recorder_begin(sp_options()->trace);
+    sp_store_release(&sp_observe_on, true);
+}
+
+void sp_observe_end(void) {
+    sp_store_relaxed(&sp_observe_on, false);
+    sp_recorder_end();
+}
+
+// ------------------------------------------------------------------------------------------- turns
+
+bool sp_observe_take_turn(void) {
+    if (!sp_recorder_is_on())
+        return false;
+    uint64_t end = sp_time_now() + SP_SECOND;
+    for (unsigned round = 0; !sp_lock_try(&turn); round++) {
+        if (sp_time_now() > end)
+            return false;
+        sp_lock_pause(round);
+    }
+    return true;
+}
+
+void sp_observe_give_turn(bool taken) {
+    if (taken)
+        sp_lock_release(&turn);
+}
+
+// --------------------------------------------------------------------------- allocations and frees
+
+static uint64_t number_of(const struct sp_stream *stream) {
+    return stream ? sp_recorder_number(stream) : 0;
+}
+
+void sp_observe_allocated(const void *pointer, uint64_t size, const struct sp_stream *stream,
+                          const void *caller) {
+    struct sp_live_block block = {
+        .address = (uint64_t)(uintptr_t)pointer,
+        .size = size,
+        .stream = number_of(stream),
+        .thread = sp_recorder_thread(),
+        .stack = sp_stack_here(caller, stack_depth),
+    };
+    sp_live_add(&block);
+    sp_recorder_write(SP_RECORD_ALLOCATE, block.address, size, block.stream);
+}
+
+void sp_observe_refused(uint64_t size, const struct sp_stream *stream) {
+    sp_recorder_write(SP_RECORD_FAILURE, 0, size, number_of(stream));
+}
+
+struct sp_live_block *sp_observe_freeing(const void *pointer) {
+    return sp_live_take((uint64_t)(uintptr_t)pointer);
+}
+
+void sp_observe_freed(struct sp_live_block *block, const struct sp_stream *stream) {
+    if (!block)
+        return;
+    sp_recorder_write(stream ? SP_RECORD_FREE : SP_RECORD_FREE_UNORDERED, block->address,
+                      block->size, number_of(stream));
+    sp_live_end(block);
+}
+
+void sp_observe_not_freed(struct sp_live_block *block) {
+    if (block)
+        sp_live_put_back(block);
+}
+
+// -------------------------------------------------------------------------------------- other acts
+
+void sp_observe_act_on_stream(enum sp_recorder_action action, const void *event,
+                              const struct sp_stream *stream) {
+    if (stream && sp_observe_is_on())
+        sp_recorder_write(action, (uint64_t)(uintptr_t)event, 0, sp_recorder_number(stream));
+}
+
+void sp_observe_act(enum sp_recorder_action action, const void *event, uint64_t bytes) {
+    if (sp_observe_is_on())
+        sp_recorder_write(action, (uint64_t)(uintptr_t)event, bytes, 0);
+}
+
+uint64_t sp_observe_destroying(const struct sp_stream *stream) {
+    return stream && sp_observe_is_on() ? sp_recorder_last_number(stream) : 0;
+}
+
+void sp_observe_destroyed(uint64_t number) {
+    if (number != 0 && sp_observe_is_on())
+        sp_recorder_write(SP_RECORD_DESTROY_STREAM, 0, 0, number);
+}

@@ -1,0 +1,57 @@
+// Observing a process: its allocations and frees are noted, for STREAMPOOL_STATS, STREAMPOOL_LEAKS
+// and STREAMPOOL_TRACE.
+//
+// A process that asked for none of these pays nothing: its calls find one flag set
+// (process/runtime.h), and go another way in a process that did. There, a block enters the table of
+// live blocks after the call that allocated it, and leaves it before the call that frees it, so
+// that no address stands there twice.
+//
+// *Turns.* While a trace is recorded, allocations and frees take turns, so that the lines stand in
+// the order in which the pool made them. A thread waits a second at most for its turn: the one
+// before it may wait for the device, and the device for this one.
+#ifndef STREAMPOOL_OBSERVE_OBSERVE_H
+#define STREAMPOOL_OBSERVE_OBSERVE_H
+
+#include "observe/live.h"
+#include "observe/recorder.h"
+
+// Begins to observe if the options ask for it. Called once, by one thread.
+void sp_observe_begin(void);
+
+// Ends it: nothing is noted any more, and the trace is whole.
+void sp_observe_end(void);
+
+// The flag is written by the two above.
+extern _Atomic bool sp_observe_on;
+static inline bool sp_observe_is_on(void) {
+    return sp_load_relaxed(&sp_observe_on);
+}
+
+// Returns true when the caller got its turn, which it then gives back.
+bool sp_observe_take_turn(void);
+void sp_observe_give_turn(bool taken);
+
+// The stream is null where the driver told none.
+void sp_observe_allocated(const void *pointer, uint64_t size, const struct sp_stream *stream,
+                          const void *caller);
+void sp_observe_refused(uint64_t size, const struct sp_stream *stream);
+
+// Takes the block of a free that is about to be made out of the table. Null for a pointer that
+// isn't known.
+struct sp_live_block *sp_observe_freeing(const void *pointer);
+
+// Notes that the free was made, in the order of a stream, or of none where that is null; or that it
+// failed.
+void sp_observe_freed(struct sp_live_block *block, const struct sp_stream *stream);
+void sp_observe_not_freed(struct sp_live_block *block);
+
+// Notes an act that has succeeded. Nothing is noted of a null stream, for it captures.
+void sp_observe_act_on_stream(enum sp_recorder_action action, const void *event,
+                              const struct sp_stream *stream);
+void sp_observe_act(enum sp_recorder_action action, const void *event, uint64_t bytes);
+
+// Returns the number of a stream that is about to be destroyed, for sp_observe_destroyed(), or 0.
+uint64_t sp_observe_destroying(const struct sp_stream *stream);
+void sp_observe_destroyed(uint64_t number);
+
+#endif

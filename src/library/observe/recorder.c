@@ -1,0 +1,171 @@
+#include "observe/recorder.h"
+
+#include "base/log.h"
+#include "base/time.h"
+#include "observe/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { BUFFER = 64 * 1024, LINE = 160 };
+
+// A slot's stream. The slot's next stream begins with another number of its own.
+struct numbered {
+    uint64_t first;  // of struct sp_stream
+    uint64_t number; // 0: none yet
+};
+
+static struct sp_lock lock; // guards all that follows
+static _Atomic bool on;     // written under the lock
+static struct sp_output output;
+static char buffer[BUFFER];
+static size_t filled;
+static uint64_t began;           // by sp_time_now()
+static struct numbered *streams; // by slot
+static size_t stream_room;
+static uint64_t numbers_given;
+
+bool sp_recorder_is_on(void) {
+    return sp_load_relaxed(&on);
+}
+
+uint64_t sp_recorder_thread(void) {
+    static _Thread_local uint64_t number;
+    if (number == 0)
+        number = (uint64_t)syscall(SYS_gettid);
+    return number;
+}
+
+// ------------------------------------------------------------------------------------------- lines
+
+static void give_up(void) {
+    sp_log_write("the trace ends here: it can't be written: %s", strerror(errno));
+    sp_store_relaxed(&on, false);
+    sp_output_close(&output);
+}
+
+static void write_out(bool to_the_system) {
+    bool written =
+        sp_output_write(&output, buffer, filled) && (!to_the_system || sp_output_flush(&output));
+    filled = 0;
+    if (!written)
+        give_up();
+}
+
+static void write_locked(const char *action, uint64_t pointer, uint64_t size, uint64_t stream) {
+    uint64_t microseconds = (sp_time_now() - began) / 1000;
+    if (!sp_load_relaxed(&on))
+        return;
+    int length = snprintf(buffer + filled, LINE,
+                          "%" PRIu64 ",%" PRIu64 ",%s,0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 "\n",
+                          sp_recorder_thread(), microseconds, action, pointer, size, stream);
+    filled += (size_t)length;
+    if (filled > BUFFER - LINE)
+        write_out(false);
+}
+
+void sp_recorder_write(enum sp_recorder_action action, uint64_t pointer, uint64_t size,
+                       uint64_t stream) {
+    static const char *const words[] = {
+#define WORDS(name, text) text,
+        SP_RECORDER_ACTIONS(WORDS)
+#undef WORDS
+    };
+    if (!sp_recorder_is_on())
+        return;
+    sp_lock_acquire(&lock);
+    write_locked(words[action], pointer, size, stream);
+    if (action == SP_RECORD_FAILURE && sp_load_relaxed(&on))
+        write_out(true);
+    sp_lock_release(&lock);
+}
+
+// ----------------------------------------------------------------------------------------- streams
+
+// Null without host memory.
+static struct numbered *entry_locked(uint32_t slot) {
+    if (slot >= stream_room) {
+        size_t room = 2 * (size_t)slot + 64;
+        struct numbered *larger = realloc(streams, room * sizeof *larger);
+        if (!larger)
+            return NULL;
+        memset(larger + stream_room, 0, (room - stream_room) * sizeof *larger);
+        streams = larger;
+        stream_room = room;
+    }
+    return &streams[slot];
+}
+
+static const char *kind_of(const struct sp_stream *stream) {
+    if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD)
+        return "per-thread stream";
+    switch (sp_stream_kind_of(stream)) {
+    case SP_STREAM_LEGACY:
+        return "legacy stream";
+    case SP_STREAM_BLOCKING:
+        return "blocking stream";
+    default:
+        return "non-blocking stream";
+    }
+}
+
+static uint64_t number_locked(const struct sp_stream *stream) {
+    struct numbered *entry = entry_locked(stream->slot);
+    if (!entry)
+        return 0;
+    if (entry->number == 0 || entry->first != stream->first) {
+        *entry = (struct numbered){stream->first, stream->identified ? sp_stream_word(stream, 0)
+                                                                     : ++numbers_given};
+        write_locked(kind_of(stream), 0, 0, entry->number);
+    }
+    return entry->number;
+}
+
+uint64_t sp_recorder_number(const struct sp_stream *stream) {
+    sp_lock_acquire(&lock);
+    uint64_t number = number_locked(stream);
+    sp_lock_release(&lock);
+    return number;
+}
+
+uint64_t sp_recorder_last_number(const struct sp_stream *stream) {
+    sp_lock_acquire(&lock);
+    uint64_t number = number_locked(stream);
+    struct numbered *entry = entry_locked(stream->slot);
+    if (entry)
+        entry->number = 0;
+    sp_lock_release(&lock);
+    return number;
+}
+
+// ------------------------------------------------------------------------------------ begin and
+// end
+
+void sp_recorder_begin(const char *name) {
+    static const char header[] = "Thread,Time,Action,Pointer,Size,Stream\n";
+    sp_lock_acquire(&lock);
+    began = sp_time_now();
+    if (sp_output_open(&output, name)) {
+        memcpy(buffer, header, sizeof header - 1);
+        filled = sizeof header - 1;
+        sp_store_relaxed(&on, true);
+    }
+    sp_lock_release(&lock);
+}
+
+void sp_recorder_end(void) {
+    sp_lock_acquire(&lock);
+    if (sp_load_relaxed(&on))
+        write_out(false);
+    if (sp_load_relaxed(&on)) {
+        sp_store_relaxed(&on, false);
+        if (!sp_output_close(&output))
+            sp_log_write("the trace is incomplete: %s", strerror(errno));
+    }
+    sp_lock_release(&lock);
+}

@@ -1,0 +1,57 @@
+// The recorder writes the program's calls as a trace: what `streampool replay` reads, in the format
+// of docs/replay.md.
+//
+// A line is held back until 64 KiB are together, an allocation fails, or the recorder ends. A file
+// that takes no more ends it early. One lock guards all; lines of several threads don't mix.
+#ifndef STREAMPOOL_OBSERVE_RECORDER_H
+#define STREAMPOOL_OBSERVE_RECORDER_H
+
+#include "order/stream.h"
+
+// X(name, action): the first word of an act, and the words that its line has.
+#define SP_RECORDER_ACTIONS(X)                                                                     \
+    X(ALLOCATE, "allocate")                                                                        \
+    X(FAILURE, "allocate failure")                                                                 \
+    X(FREE, "free")                                                                                \
+    X(FREE_UNORDERED, "free unordered")                                                            \
+    X(RECORD, "record")                                                                            \
+    X(WAIT, "wait")                                                                                \
+    X(SYNCHRONIZE_EVENT, "synchronize event")                                                      \
+    X(SYNCHRONIZE_STREAM, "synchronize stream")                                                    \
+    X(SYNCHRONIZE_DEVICE, "synchronize device")                                                    \
+    X(QUERY_EVENT, "query event")                                                                  \
+    X(QUERY_STREAM, "query stream")                                                                \
+    X(DESTROY_EVENT, "destroy event")                                                              \
+    X(DESTROY_STREAM, "destroy stream")                                                            \
+    X(TRIM, "trim")
+
+enum sp_recorder_action {
+#define SP_RECORDER_ENUMERATOR(name, action) SP_RECORD_##name,
+    SP_RECORDER_ACTIONS(SP_RECORDER_ENUMERATOR)
+#undef SP_RECORDER_ENUMERATOR
+};
+
+// Opens the file, and writes the header. Without a file the functions below do nothing.
+void sp_recorder_begin(const char *name);
+void sp_recorder_end(void);
+
+// True while lines are written.
+bool sp_recorder_is_on(void);
+
+// Returns the number that traces have for a stream: the driver's own id, or, where the driver has
+// none, a number that is given to no two streams. The first use writes which kind of stream it is.
+// The caller uses the stream, which lives.
+uint64_t sp_recorder_number(const struct sp_stream *stream);
+
+// Returns the number of a stream that is about to be destroyed: whatever has its slot next gets a
+// number of its own.
+uint64_t sp_recorder_last_number(const struct sp_stream *stream);
+
+// Writes a line of the calling thread.
+void sp_recorder_write(enum sp_recorder_action action, uint64_t pointer, uint64_t size,
+                       uint64_t stream);
+
+// The system's number of the calling thread.
+uint64_t sp_recorder_thread(void);
+
+#endif

@@ -1,0 +1,373 @@
+// What the library tells about a process whose environment asks for it. The processes are those of
+// observed.c.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/program.h"
+
+// What the processes are told. Each test takes some of it away.
+#define STATS  "STREAMPOOL_STATS=1"
+#define LEAKS  "STREAMPOOL_LEAKS=1"
+#define STACKS "STREAMPOOL_STACKS=8"
+
+static struct outcome outcome;
+
+static void observe(const char *scenario, const char *const settings[]) {
+    program_run(&outcome, settings, ARGUMENTS(scenario));
+    if (outcome.status != 0)
+        fputs(outcome.errors, stderr);
+    assert_int_equal(outcome.status, 0);
+}
+
+// A setting with a path behind it.
+static const char *setting(const char *name, const char *path) {
+    static char text[1024];
+    snprintf(text, sizeof text, "%s=%s", name, path);
+    return text;
+}
+
+static size_t count_of(const char *text, const char *part) {
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        count++;
+    return count;
+}
+
+#define assert_has(text, part)    assert_non_null(strstr(text, part))
+#define assert_has_no(text, part) assert_null(strstr(text, part))
+
+static int forget(void **state) {
+    (void)state;
+    program_forget(&outcome);
+    return 0;
+}
+
+// ----------------------------------------------------------------------------- statistics and
+// leaks
+
+static void a_process_that_asks_for_nothing_prints_nothing(void **state) {
+    (void)state;
+    observe("leak", NO_SETTINGS);
+    assert_string_equal(outcome.errors, "");
+}
+
+static void a_process_that_used_no_pool_prints_nothing(void **state) {
+    (void)state;
+    observe("nothing", SETTINGS(STATS, LEAKS));
+    assert_string_equal(outcome.errors, "");
+}
+
+static void the_summary_has_peaks_rules_and_what_was_never_freed(void **state) {
+    (void)state;
+    observe("leak", SETTINGS(STATS));
+    assert_has(outcome.errors, "default pool ");
+    assert_has(outcome.errors, "used: 2.00 MiB now, 6.00 MiB at most");
+    assert_has(outcome.errors, "driver time: growth ");
+    assert_has(outcome.errors, "3  Growths: allocations for which memory was mapped");
+    assert_has(outcome.errors,
+               "never freed: 2 blocks of 2.00 MiB together; 6.00 MiB at most at once");
+    assert_has_no(outcome.errors, "1000 bytes");
+}
+
+static void leaks_are_listed_with_size_and_stream_largest_first(void **state) {
+    (void)state;
+    observe("leak", SETTINGS(LEAKS));
+    const char *large = strstr(outcome.errors, ": 2097152 bytes, stream ");
+    const char *small = strstr(outcome.errors, ": 1000 bytes, stream ");
+    assert_non_null(large);
+    assert_non_null(small);
+    assert_true(large < small);
+    assert_int_equal(count_of(outcome.errors, " bytes, stream "), 2);
+    assert_has_no(outcome.errors, "default pool ");
+    assert_has_no(outcome.errors, "    at ");
+}
+
+static void leaks_have_the_stack_that_was_asked_for(void **state) {
+    (void)state;
+    observe("leak", SETTINGS(LEAKS, "STREAMPOOL_STACKS=2"));
+    assert_int_equal(count_of(outcome.errors, "    at "), 4);
+    assert_has(outcome.errors, "streampool_observed");
+    assert_has_no(outcome.errors, "libstreampool.so");
+}
+
+static void a_number_of_frames_that_makes_no_sense_is_named_and_ignored(void **state) {
+    (void)state;
+    observe("leak", SETTINGS(LEAKS, "STREAMPOOL_STACKS=65"));
+    assert_has(outcome.errors, "STREAMPOOL_STACKS=65 is ignored");
+    assert_has_no(outcome.errors, "    at ");
+    program_forget(&outcome);
+    observe("leak", SETTINGS(LEAKS, "STREAMPOOL_STACKS=-1"));
+    assert_has(outcome.errors, "STREAMPOOL_STACKS=-1 is ignored");
+}
+
+static void what_a_handler_of_atexit_frees_counts_as_freed(void **state) {
+    (void)state;
+    observe("free-late", SETTINGS(STATS, LEAKS));
+    assert_has(outcome.errors, "never freed: 0 blocks");
+}
+
+static void a_forked_child_writes_nothing(void **state) {
+    (void)state;
+    const char *trace = file_path("fork.csv");
+    observe("fork", SETTINGS(STATS, LEAKS, setting("STREAMPOOL_TRACE", trace)));
+    assert_int_equal(count_of(outcome.errors, "summary of process"), 1);
+    assert_has(outcome.errors, "never freed: 0 blocks");
+    char *text = file_read(trace);
+    assert_int_equal(count_of(text, ",free,"), 1);
+    assert_int_equal(count_of(text, "Thread,"), 1);
+    free(text);
+}
+
+static void a_free_that_failed_leaves_the_block_live(void **state) {
+    (void)state;
+    const char *trace = file_path("fail.csv");
+    observe("fail", SETTINGS(STATS, setting("STREAMPOOL_TRACE", trace)));
+    assert_has(outcome.errors, "never freed: 1 blocks of 1.00 MiB");
+    char *text = file_read(trace);
+    assert_int_equal(count_of(text, ",allocate,"), 1);
+    assert_int_equal(count_of(text, ",allocate failure,0x0,1125899906842624,"), 1);
+    assert_int_equal(count_of(text, ",free"), 0);
+    free(text);
+}
+
+static void destroyed_pools_are_in_a_sum(void **state) {
+    (void)state;
+    observe("destroy-pools", SETTINGS(STATS));
+    assert_has(outcome.errors, "3 destroyed pools");
+    assert_has(outcome.errors, "used: 8.00 MiB at most in one of them");
+    assert_has(outcome.errors, "3  Growths:");
+}
+
+static void a_pool_that_gave_all_back_is_in_the_summary(void **state) {
+    (void)state;
+    observe("act", SETTINGS(STATS));
+    assert_has(outcome.errors, "reserved: 0 bytes now, ");
+}
+
+static void a_pool_prints_its_statistics_when_asked(void **state) {
+    (void)state;
+    observe("print", NO_SETTINGS);
+    assert_has(outcome.output, "default pool ");
+    assert_has(outcome.output, "used: 0 bytes now, 1.00 MiB at most");
+    assert_has(outcome.output, "1  ReuseSameStream: ");
+    assert_has_no(outcome.output, "Failures");
+}
+
+// ----------------------------------------------------------------------------------------
+// attributes
+
+static void settings_reach_the_default_pool(void **state) {
+    (void)state;
+    observe("attributes", SETTINGS("STREAMPOOL_POOL= releasethreshold=max,,ReleaseDelay=3 ,"
+                                   "ReuseFollowEventDependencies=0"));
+    assert_string_equal(outcome.output, "18446744073709551615 3 0\n");
+    assert_string_equal(outcome.errors, "");
+}
+
+static void a_bad_setting_is_named_and_the_others_are_made(void **state) {
+    (void)state;
+    observe("attributes",
+            SETTINGS("STREAMPOOL_POOL=ReleaseThreshold=1M,Threshold=1,ReleaseDelay=two,"
+                     "Defragmentation=9,UsedMemCurrent=1,ReuseFollowEventDependencies=3000000000,"
+                     "nothing"));
+    assert_string_equal(outcome.output, "1048576 0 1\n");
+    assert_has(outcome.errors, "'Threshold=1' is ignored: no attribute has this name");
+    assert_has(outcome.errors, "'ReleaseDelay=two' is ignored: the value is a number");
+    assert_has(outcome.errors, "'Defragmentation=9' is ignored: 9 is not a policy");
+    assert_has(outcome.errors, "'UsedMemCurrent=1' is ignored: ");
+    assert_has(outcome.errors, "'ReuseFollowEventDependencies=3000000000' is ignored: the value");
+    assert_has(outcome.errors, "'nothing' is ignored: it is not NAME=NUMBER");
+    assert_int_equal(count_of(outcome.errors, "ignored"), 6);
+}
+
+// ---------------------------------------------------------------------------------------------
+// traces
+
+// Copies a trace without its threads and times, and with streams by the letters a, b, ... and
+// pointers by the letters A, B, ... in the order of their first line.
+static void reduce(const char *text, char *reduced, size_t room) {
+    char names[2][26][32];
+    size_t known[2] = {0}, length = 0;
+    const char *line = strchr(text, '\n') + 1;
+    for (; *line; line = strchr(line, '\n') + 1) {
+        char action[32], word[2][32];
+        unsigned long long size;
+        assert_int_equal(sscanf(line, "%*[^,],%*[^,],%31[^,],%31[^,],%llu,%31[^\n]", action,
+                                word[0], &size, word[1]),
+                         4);
+        char letter[2];
+        for (int kind = 0; kind < 2; kind++) {
+            size_t i = 0;
+            while (i < known[kind] && strcmp(names[kind][i], word[kind]) != 0)
+                i++;
+            assert_true(i < 26);
+            if (i == known[kind])
+                strcpy(names[kind][known[kind]++], word[kind]);
+            letter[kind] = (char)((kind == 0 ? 'A' : 'a') + (int)i);
+            if (strcmp(word[kind], kind == 0 ? "0x0" : "0") == 0)
+                letter[kind] = '-';
+        }
+        length += (size_t)snprintf(reduced + length, room - length, "%s %c %llu %c\n", action,
+                                   letter[0], size, letter[1]);
+        assert_true(length < room);
+    }
+}
+
+static void a_trace_has_all_that_passed_through_the_library(void **state) {
+    (void)state;
+    static const char expected[] =
+        "non-blocking stream - 0 a\n"
+        "allocate B 1048576 a\n"
+        "legacy stream - 0 b\n"
+        "allocate C 2097152 b\n"
+        "per-thread stream - 0 c\n"
+        "allocate D 3145728 c\n"
+        "record E 0 a\n"
+        "blocking stream - 0 d\n"
+        "wait E 0 d\n"
+        "free B 1048576 d\n"
+        "synchronize event E 0 -\n"
+        "query event E 0 -\n"
+        "synchronize stream - 0 d\n"
+        "query stream - 0 d\n"
+        "free unordered C 2097152 -\n"
+        "free D 3145728 c\n"
+        "synchronize device - 0 -\n"
+        "destroy event E 0 -\n"
+        "destroy stream - 0 a\n"
+        "trim - 4096 -\n";
+    char reduced[4096];
+    const char *trace = file_path("act.csv");
+    observe("act", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    char *text = file_read(trace);
+    assert_int_equal(strncmp(text, TRACE_HEADER, strlen(TRACE_HEADER)), 0);
+    reduce(text, reduced, sizeof reduced);
+    assert_string_equal(reduced, expected);
+    assert_string_equal(outcome.errors, "");
+    free(text);
+}
+
+static void streams_with_one_handle_after_the_other_have_numbers_of_their_own(void **state) {
+    (void)state;
+    const char *trace = file_path("renew.csv");
+    static const char *const levels[] = {"STREAMPOOL_DRIVER_API=13000",
+                                         "STREAMPOOL_DRIVER_API=10020"};
+    for (size_t i = 0; i < 2; i++) {
+        char reduced[4096];
+        observe("renew-streams", SETTINGS(setting("STREAMPOOL_TRACE", trace), levels[i]));
+        char *text = file_read(trace);
+        reduce(text, reduced, sizeof reduced);
+        assert_has(reduced, "destroy stream - 0 a\n");
+        assert_has(reduced, "destroy stream - 0 b\n");
+        assert_has(reduced, "destroy stream - 0 c\n");
+        free(text);
+        if (i == 0)
+            program_forget(&outcome);
+    }
+}
+
+static void a_name_that_ends_with_gz_is_gzipped(void **state) {
+    (void)state;
+    const char *trace = file_path("act.csv.gz");
+    observe("act", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    char *text = file_read(trace);
+    assert_int_equal((unsigned char)text[0], 0x1f);
+    assert_int_equal((unsigned char)text[1], 0x8b);
+    free(text);
+    struct outcome replay;
+    program_run_at(STREAMPOOL_REPLAY, &replay, NO_SETTINGS,
+                   ARGUMENTS("replay", "--device", "sim", trace));
+    assert_int_equal(replay.status, 0);
+    program_forget(&replay);
+}
+
+static void the_process_is_in_the_name(void **state) {
+    (void)state;
+    size_t before = file_count();
+    observe("leak", SETTINGS(setting("STREAMPOOL_TRACE", file_path("leak-%p-100%%.csv"))));
+    assert_int_equal(file_count(), before + 1);
+    char *text = file_read(file_path("leak-%p-100%%.csv"));
+    assert_null(text);
+}
+
+static void a_trace_that_cannot_be_written_is_named_and_the_program_goes_on(void **state) {
+    (void)state;
+    observe("leak", SETTINGS("STREAMPOOL_TRACE=/nowhere/at/all.csv"));
+    assert_has(outcome.errors, "/nowhere/at/all.csv can't be written: No such file");
+    program_forget(&outcome);
+    observe("leak", SETTINGS("STREAMPOOL_TRACE=/dev/full"));
+    assert_has(outcome.errors, "the trace ends here: it can't be written: No space left");
+}
+
+static void an_unknown_driver_is_an_error_as_ever(void **state) {
+    (void)state;
+    program_run(&outcome, SETTINGS(STATS, "STREAMPOOL_DRIVER=/nowhere/libcuda.so"),
+                ARGUMENTS("leak"));
+    assert_int_equal(outcome.status, 1);
+    assert_has_no(outcome.errors, "summary");
+}
+
+// ------------------------------------------------------------------------------------ run and
+// replay
+
+static unsigned long long column(const char *line, const char *key) {
+    const char *at = strstr(line, key);
+    assert_non_null(at);
+    return strtoull(at + strlen(key), NULL, 10);
+}
+
+static void a_run_with_four_threads_and_eight_streams_replays_with_the_same_peaks(void **state) {
+    (void)state;
+    unsigned long long used, reserved;
+    const char *trace = file_path("threads.csv.gz");
+    observe("threads",
+            SETTINGS(setting("STREAMPOOL_TRACE", trace), "STREAMPOOL_POOL=ReleaseThreshold=max"));
+    assert_int_equal(sscanf(outcome.output, "%llu %llu", &used, &reserved), 2);
+    struct outcome replay;
+    program_run_at(STREAMPOOL_REPLAY, &replay, NO_SETTINGS,
+                   ARGUMENTS("replay", "--device", "sim", "--json", "-", trace));
+    assert_int_equal(replay.status, 0);
+    assert_int_equal(column(replay.output, "\"errors\":"), 0);
+    assert_int_equal(column(replay.output, "\"live_peak_bytes\":"), used);
+    assert_int_equal(column(replay.output, "\"reserved_peak_bytes\":"), reserved);
+    program_forget(&replay);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_process_that_asks_for_nothing_prints_nothing, forget),
+        cmocka_unit_test_teardown(a_process_that_used_no_pool_prints_nothing, forget),
+        cmocka_unit_test_teardown(the_summary_has_peaks_rules_and_what_was_never_freed, forget),
+        cmocka_unit_test_teardown(leaks_are_listed_with_size_and_stream_largest_first, forget),
+        cmocka_unit_test_teardown(leaks_have_the_stack_that_was_asked_for, forget),
+        cmocka_unit_test_teardown(a_number_of_frames_that_makes_no_sense_is_named_and_ignored,
+                                  forget),
+        cmocka_unit_test_teardown(what_a_handler_of_atexit_frees_counts_as_freed, forget),
+        cmocka_unit_test_teardown(a_forked_child_writes_nothing, forget),
+        cmocka_unit_test_teardown(a_free_that_failed_leaves_the_block_live, forget),
+        cmocka_unit_test_teardown(destroyed_pools_are_in_a_sum, forget),
+        cmocka_unit_test_teardown(a_pool_that_gave_all_back_is_in_the_summary, forget),
+        cmocka_unit_test_teardown(a_pool_prints_its_statistics_when_asked, forget),
+        cmocka_unit_test_teardown(settings_reach_the_default_pool, forget),
+        cmocka_unit_test_teardown(a_bad_setting_is_named_and_the_others_are_made, forget),
+        cmocka_unit_test_teardown(a_trace_has_all_that_passed_through_the_library, forget),
+        cmocka_unit_test_teardown(streams_with_one_handle_after_the_other_have_numbers_of_their_own,
+                                  forget),
+        cmocka_unit_test_teardown(a_name_that_ends_with_gz_is_gzipped, forget),
+        cmocka_unit_test_teardown(the_process_is_in_the_name, forget),
+        cmocka_unit_test_teardown(a_trace_that_cannot_be_written_is_named_and_the_program_goes_on,
+                                  forget),
+        cmocka_unit_test_teardown(an_unknown_driver_is_an_error_as_ever, forget),
+        cmocka_unit_test_teardown(
+            a_run_with_four_threads_and_eight_streams_replays_with_the_same_peaks, forget),
+    };
+    return cmocka_run_group_tests(tests, files_begin, files_end);
+}

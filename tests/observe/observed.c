@@ -1,0 +1,276 @@
+// A program that uses the pools, for tests of what the library tells about a process: the argument
+// names what it does. It is linked with the shared library, as a user's program is.
+#include "driver/driver.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <streampool/streampool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MIB(n) ((size_t)(n) << 20)
+
+static const struct sp_driver *driver;
+
+static void require(int good, const char *what) {
+    if (good)
+        return;
+    fprintf(stderr, "FAILED: %s: %s\n", what, poolGetLastErrorDetail());
+    exit(1);
+}
+
+#define REQUIRE(call) require((call) == 0, #call)
+
+static void begin(void) {
+    CUcontext context;
+    REQUIRE(sp_driver_load(&driver));
+    REQUIRE(driver->cuInit(0));
+    REQUIRE(driver->cuDevicePrimaryCtxRetain(&context, 0));
+    REQUIRE(driver->cuCtxSetCurrent(context));
+}
+
+static CUstream new_stream(unsigned int flags) {
+    CUstream stream;
+    REQUIRE(driver->cuStreamCreate(&stream, flags));
+    return stream;
+}
+
+static CUevent new_event(void) {
+    CUevent event;
+    REQUIRE(driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    return event;
+}
+
+__attribute__((noinline)) static void *allocate(size_t size, CUstream stream) {
+    void *memory;
+    REQUIRE(poolMallocAsync(&memory, size, stream));
+    return memory;
+}
+
+// -------------------------------------------------------------------------------------- scenarios
+
+static void do_nothing(void) {
+}
+
+// Of three blocks one is freed.
+static void leak(void) {
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    void *freed = allocate(MIB(4), stream);
+    allocate(1000, stream);
+    allocate(MIB(2), stream);
+    REQUIRE(poolFreeAsync(freed, stream));
+    REQUIRE(poolStreamSynchronize(stream));
+}
+
+static void *freed_at_exit;
+static void free_at_exit(void) {
+    REQUIRE(poolFree(freed_at_exit));
+}
+
+// The handler was registered before the library did anything.
+static void free_late(void) {
+    require(atexit(free_at_exit) == 0, "atexit");
+    freed_at_exit = allocate(MIB(1), new_stream(CU_STREAM_NON_BLOCKING));
+}
+
+static void fork_child(void) {
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    void *memory = allocate(MIB(1), stream);
+    fflush(NULL);
+    pid_t child = fork();
+    require(child >= 0, "fork");
+    if (child == 0) {
+        require(poolFreeAsync(memory, stream) == poolErrorInitializationError, "the child's free");
+        exit(0);
+    }
+    int status;
+    require(waitpid(child, &status, 0) == child && status == 0, "the child's end");
+    REQUIRE(poolFreeAsync(memory, stream));
+}
+
+// A free that fails leaves the block live; so does one of a pointer that nobody knows.
+static void fail(void) {
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    char *memory = allocate(MIB(1), stream);
+    void *none;
+    require(poolFreeAsync(memory + 512, stream) == poolErrorInvalidValue, "an interior pointer");
+    require(poolMallocAsync(&none, (size_t)1 << 50, stream) == poolErrorMemoryAllocation,
+            "too large an allocation");
+    REQUIRE(driver->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    require(poolFreeAsync(memory, stream) == poolErrorInvalidValue, "a free in a capture");
+    CUgraph graph;
+    REQUIRE(driver->cuStreamEndCapture(stream, &graph));
+    require(graph != NULL, "the capture is still whole");
+}
+
+static void destroy_pools(void) {
+    struct poolMemPoolProps props = {.allocType = poolMemAllocationTypePinned,
+                                     .location = {poolMemLocationTypeDevice, 0}};
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < 3; i++) {
+        poolMemPool_t pool;
+        void *memory;
+        REQUIRE(poolMemPoolCreate(&pool, &props));
+        REQUIRE(poolMallocFromPoolAsync(&memory, MIB(8), pool, stream));
+        REQUIRE(poolFreeAsync(memory, stream));
+        REQUIRE(poolMemPoolDestroy(pool));
+    }
+}
+
+static void print_attributes(void) {
+    poolMemPool_t pool;
+    uint64_t threshold, delay;
+    int follow;
+    REQUIRE(poolDeviceGetDefaultMemPool(&pool, 0));
+    REQUIRE(poolMemPoolGetAttribute(pool, poolMemPoolAttrReleaseThreshold, &threshold));
+    REQUIRE(poolMemPoolGetAttribute(pool, poolMemPoolAttrReleaseDelay, &delay));
+    REQUIRE(poolMemPoolGetAttribute(pool, poolMemPoolReuseFollowEventDependencies, &follow));
+    printf("%llu %llu %d\n", (unsigned long long)threshold, (unsigned long long)delay, follow);
+}
+
+// All acts that a trace tells, one after the other.
+static void act(void) {
+    CUstream first = new_stream(CU_STREAM_NON_BLOCKING), second = new_stream(0);
+    CUevent event = new_event();
+    void *a = allocate(MIB(1), first), *b = allocate(MIB(2), NULL);
+    void *c = allocate(MIB(3), CU_STREAM_PER_THREAD);
+    REQUIRE(poolEventRecord(event, first));
+    REQUIRE(poolStreamWaitEvent(second, event, 0));
+    REQUIRE(poolFreeAsync(a, second));
+    REQUIRE(poolEventSynchronize(event));
+    REQUIRE(poolEventQuery(event));
+    REQUIRE(poolStreamSynchronize(second));
+    REQUIRE(poolStreamQuery(second));
+    REQUIRE(poolFree(b));
+    REQUIRE(poolFreeAsync(c, CU_STREAM_PER_THREAD));
+    REQUIRE(poolDeviceSynchronize());
+    REQUIRE(poolEventDestroy(event));
+    REQUIRE(poolStreamDestroy(first));
+    poolMemPool_t pool;
+    REQUIRE(poolDeviceGetDefaultMemPool(&pool, 0));
+    REQUIRE(poolMemPoolTrimTo(pool, 4096));
+}
+
+// A stream that is made where another one was destroyed often has its handle.
+static void renew_streams(void) {
+    for (int i = 0; i < 3; i++) {
+        CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+        REQUIRE(poolFreeAsync(allocate(MIB(1), stream), stream));
+        REQUIRE(poolStreamDestroy(stream));
+    }
+}
+
+static void print_statistics(void) {
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    poolMemPool_t pool;
+    REQUIRE(poolFreeAsync(allocate(MIB(1), stream), stream));
+    REQUIRE(poolFreeAsync(allocate(MIB(1), stream), stream));
+    REQUIRE(poolDeviceGetDefaultMemPool(&pool, 0));
+    REQUIRE(poolMemPoolPrintStatistics(pool, stdout));
+    require(poolMemPoolPrintStatistics(pool, NULL) == poolErrorInvalidValue, "no file");
+    require(poolMemPoolPrintStatistics(NULL, stdout) == poolErrorInvalidValue, "no pool");
+    FILE *full = fopen("/dev/full", "w");
+    require(full != NULL, "/dev/full");
+    require(poolMemPoolPrintStatistics(pool, full) == poolErrorOperatingSystem, "a full disk");
+}
+
+// ---------------------------------------------------------------------------- threads and streams
+
+enum { THREADS = 4, STREAMS = 8, ROUNDS = 50, BLOCKS = 6 };
+
+// Each thread has streams of its own, a ring in which each thread frees what the one before it has
+// allocated, and events that order the two.
+static CUstream streams[STREAMS];
+static struct {
+    void *block;
+    CUevent ready;
+} handed[THREADS];
+static pthread_barrier_t barrier;
+
+static size_t size_of(int thread, int round, int block) {
+    return (size_t)(1 + (thread * 7 + round * 13 + block * 29) % 61) << (8 + (round + block) % 9);
+}
+
+static void play_round(int thread, int round) {
+    CUstream mine[2] = {streams[2 * thread], streams[2 * thread + 1]};
+    void *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = allocate(size_of(thread, round, i), mine[i % 2]);
+    handed[thread].block = allocate(size_of(thread, round, BLOCKS), mine[0]);
+    REQUIRE(poolEventRecord(handed[thread].ready, mine[0]));
+    pthread_barrier_wait(&barrier);
+    int before = (thread + THREADS - 1) % THREADS;
+    REQUIRE(poolStreamWaitEvent(mine[1], handed[before].ready, 0));
+    REQUIRE(poolFreeAsync(handed[before].block, mine[1]));
+    for (int i = 0; i < BLOCKS; i++)
+        REQUIRE(poolFreeAsync(blocks[i], mine[i % 2]));
+    if (round % 10 == 9)
+        REQUIRE(poolStreamSynchronize(mine[round / 10 % 2]));
+    pthread_barrier_wait(&barrier);
+}
+
+static void *play(void *argument) {
+    int thread = *(const int *)argument;
+    CUcontext context;
+    REQUIRE(driver->cuDevicePrimaryCtxRetain(&context, 0));
+    REQUIRE(driver->cuCtxSetCurrent(context));
+    for (int round = 0; round < ROUNDS; round++)
+        play_round(thread, round);
+    return NULL;
+}
+
+// Prints the pool's peaks.
+static void play_threads(void) {
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    uint64_t used, reserved;
+    poolMemPool_t pool;
+    require(pthread_barrier_init(&barrier, NULL, THREADS) == 0, "pthread_barrier_init");
+    for (int i = 0; i < STREAMS; i++)
+        streams[i] = new_stream(i % 2 ? 0 : CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        handed[i].ready = new_event();
+    }
+    for (int i = 0; i < THREADS; i++)
+        require(pthread_create(&threads[i], NULL, play, &numbers[i]) == 0, "pthread_create");
+    for (int i = 0; i < THREADS; i++)
+        require(pthread_join(threads[i], NULL) == 0, "pthread_join");
+    REQUIRE(poolDeviceGetDefaultMemPool(&pool, 0));
+    REQUIRE(poolMemPoolGetAttribute(pool, poolMemPoolAttrUsedMemHigh, &used));
+    REQUIRE(poolMemPoolGetAttribute(pool, poolMemPoolAttrReservedMemHigh, &reserved));
+    printf("%llu %llu\n", (unsigned long long)used, (unsigned long long)reserved);
+}
+
+// ------------------------------------------------------------------------------------ the program
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} scenarios[] = {
+    {"nothing", do_nothing},
+    {"leak", leak},
+    {"free-late", free_late},
+    {"fork", fork_child},
+    {"fail", fail},
+    {"destroy-pools", destroy_pools},
+    {"attributes", print_attributes},
+    {"act", act},
+    {"renew-streams", renew_streams},
+    {"print", print_statistics},
+    {"threads", play_threads},
+};
+
+int main(int argc, char **argv) {
+    for (size_t i = 0; argc == 2 && i < sizeof scenarios / sizeof scenarios[0]; i++) {
+        if (strcmp(scenarios[i].name, argv[1]) == 0) {
+            begin();
+            scenarios[i].run();
+            return 0;
+        }
+    }
+    fprintf(stderr, "usage: observed SCENARIO\n");
+    return 64;
+}
