@@ -5,10 +5,15 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/options.h"
@@ -206,6 +211,61 @@ static void a_malformed_value_is_named_when_no_log_is_wanted_too(void **state) {
     assert_non_null(strstr(outcome.errors, "streampool: STREAMPOOL_DRIVER_API=10.2 is ignored"));
 }
 
+// ------------------------------------------------------------------------------ raised privileges
+
+#define LOOK "--look"
+
+enum { LOOK_SECURE = 10, LOOK_READS = 11, LOOK_IS_PLAIN = 12 };
+
+// The program as one with raised privileges: tells by its status what it sees.
+static int look_with_privileges(void) {
+    if (getauxval(AT_SECURE) == 0)
+        return LOOK_IS_PLAIN;
+    return sp_options()->log || sp_options()->stats ? LOOK_READS : LOOK_SECURE;
+}
+
+// Copies this program, for another user and with the set-uid bit. False where that can't be done.
+static bool copy_set_uid(const char *path) {
+    char bytes[65536];
+    int from = open("/proc/self/exe", O_RDONLY), to = open(path, O_WRONLY);
+    ssize_t count = -1;
+    while (from >= 0 && to >= 0 && (count = read(from, bytes, sizeof bytes)) > 0)
+        if (write(to, bytes, (size_t)count) != count)
+            break;
+    bool copied = count == 0 && fchown(to, 65534, 65534) == 0 && fchmod(to, 04755) == 0;
+    close(from);
+    close(to);
+    return copied;
+}
+
+static int run_and_wait(const char *path) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        execl(path, path, LOOK, (char *)NULL);
+        _exit(LOOK_IS_PLAIN);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status);
+}
+
+static void a_program_with_raised_privileges_reads_nothing(void **state) {
+    (void)state;
+    char path[] = "/tmp/streampool_options_XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    clear_environment();
+    setenv("STREAMPOOL_LOG", "debug", 1);
+    setenv("STREAMPOOL_STATS", "1", 1);
+    int status = copy_set_uid(path) ? run_and_wait(path) : LOOK_IS_PLAIN;
+    unlink(path);
+    if (status == LOOK_IS_PLAIN)
+        skip(); // only root can make such a program, and not in a folder mounted with nosuid
+    assert_int_equal(status, LOOK_SECURE);
+}
+
 static void *read_in_thread(void *result) {
     *(const struct sp_options **)result = sp_options();
     return NULL;
@@ -249,7 +309,9 @@ static void every_option_has_its_own_name_and_a_help_text(void **state) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], LOOK) == 0)
+        return look_with_privileges();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_read_with_their_suffix),
         cmocka_unit_test(texts_that_are_no_size_are_refused_and_write_nothing),
@@ -259,6 +321,7 @@ int main(void) {
         cmocka_unit_test(an_empty_value_counts_as_not_set),
         cmocka_unit_test(the_environment_is_read_once),
         cmocka_unit_test(a_malformed_value_is_ignored_with_one_warning),
+        cmocka_unit_test(a_program_with_raised_privileges_reads_nothing),
         cmocka_unit_test(a_malformed_value_is_named_when_no_log_is_wanted_too),
         cmocka_unit_test(threads_that_come_first_together_read_the_same),
         cmocka_unit_test(every_option_has_its_own_name_and_a_help_text),
