@@ -120,7 +120,9 @@
       "waited on the host") \
     X(LegacyFences, 1124, "waits for all that the blocking streams of a context had been given") \
     X(ContextWaits, 1125, \
-      "allocations that waited on the host for all that a context had been given")
+      "allocations that waited on the host for all that a context had been given") \
+    X(BytesTrimmed, 1126, "bytes that calls gave back to the device") \
+    X(TrimTime, 1127, "nanoseconds that calls spent on giving them back")
 
 /// A row X(name, number, text) stands for each statistic that tells how a pool stands at the
 /// moment. The name is that of the enumerator without its prefix poolMemPoolStat. The text is what

@@ -445,6 +445,11 @@ enum poolMemPoolAttr {
     poolMemPoolStatLegacyFences = 1124,
     /// Counts allocations that waited on the host for all that a context had been given.
     poolMemPoolStatContextWaits = 1125,
+    /// Counts the bytes that calls gave back to the device: at a synchronise, for
+    /// poolMemPoolTrimTo, or for an allocation that the device had no room for.
+    poolMemPoolStatBytesTrimmed = 1126,
+    /// Counts the nanoseconds that calls spent on giving them back.
+    poolMemPoolStatTrimTime = 1127,
 
     // How a pool stands at this moment: each is a uint64_t, and read only. Reading one looks
     // through what the pool has free, and may take as long as there are free blocks.

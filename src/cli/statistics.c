@@ -18,6 +18,8 @@ enum sp_unit sp_statistics_unit(size_t statistic) {
         [SP_STATISTIC_GrowthTime] = SP_UNIT_NANOSECONDS,
         [SP_STATISTIC_BytesReleasedByReaper] = SP_UNIT_BYTES,
         [SP_STATISTIC_ReaperTime] = SP_UNIT_NANOSECONDS,
+        [SP_STATISTIC_BytesTrimmed] = SP_UNIT_BYTES,
+        [SP_STATISTIC_TrimTime] = SP_UNIT_NANOSECONDS,
         [SP_STATISTIC_AddressSpace] = SP_UNIT_BYTES,
         [SP_STATISTIC_LargestFree] = SP_UNIT_BYTES,
         [SP_STATISTIC_LargestRemapped] = SP_UNIT_BYTES,

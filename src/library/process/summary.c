@@ -93,9 +93,10 @@ static void print_rows(const struct figures *figures, FILE *out) {
 }
 
 static void print_time(const struct figures *figures, FILE *out) {
-    fprintf(out, "  driver time: growth %s, remapping %s, the library's thread %s\n",
+    fprintf(out, "  driver time: growth %s, remapping %s, trims %s, the library's thread %s\n",
             nanoseconds(figure(figures, poolMemPoolStatGrowthTime)).text,
             nanoseconds(figure(figures, poolMemPoolStatRemapTime)).text,
+            nanoseconds(figure(figures, poolMemPoolStatTrimTime)).text,
             nanoseconds(figure(figures, poolMemPoolStatReaperTime)).text);
 }
 

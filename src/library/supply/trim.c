@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "base/time.h"
 #include "order/end.h"
 #include "region/collect.h"
 #include "region/device.h"
@@ -126,7 +127,11 @@ static void make_ready(struct sp_pool *pool) {
 // Trims with the map lock taken. `keep` is as in trim_mapping().
 static struct sp_outcome release_down_to(struct sp_pool *pool, const size_t *keep) {
     sp_pool_begin_mapping(pool);
+    uint64_t begin = sp_time_now();
+    uint64_t before = sp_load_relaxed(&pool->reserved);
     struct sp_outcome outcome = trim_mapping(pool, keep, sp_victims_choose_all);
+    sp_pool_add(pool, SP_STATISTIC_BytesTrimmed, before - sp_load_relaxed(&pool->reserved));
+    sp_pool_add(pool, SP_STATISTIC_TrimTime, sp_time_now() - begin);
     sp_pool_end_mapping(pool);
     sp_later_bury(pool); // views that have no memory any more
     return outcome;

@@ -47,6 +47,23 @@ static void a_trim_leaves_pending_memory_alone_until_it_is_complete(void **state
     assert_int_equal(fixture_reserved(pool), 0);
 }
 
+static void bytes_that_calls_give_back_are_counted_with_their_time(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    freed(pool, (size_t[]){MIB(32), MIB(64)}, 2, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesTrimmed), 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatTrimTime), 0);
+    uint64_t reserved = fixture_reserved(pool);
+    fixture_trim(pool, MIB(32));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesTrimmed), reserved - MIB(32));
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesTrimmed), reserved);
+    assert_true(fixture_attribute(pool, poolMemPoolStatTrimTime) > 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatBytesReleasedByReaper), 0);
+}
+
 static void memory_that_another_stream_overlooked_is_trimmed_too(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
@@ -351,6 +368,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         trim_test(a_trim_to_0_gives_everything_back_that_is_complete),
         trim_test(a_trim_leaves_pending_memory_alone_until_it_is_complete),
+        trim_test(bytes_that_calls_give_back_are_counted_with_their_time),
         trim_test(memory_that_another_stream_overlooked_is_trimmed_too),
         trim_test(a_trim_keeps_what_it_is_told_to_rounded_up_to_the_granule),
         trim_test(live_memory_is_never_trimmed),
