@@ -261,12 +261,15 @@ poolError_t poolFree(void *ptr) {
     poolError_t error = sp_runtime_enter();
     if (error != poolSuccess || !ptr)
         return error;
+    poolError_t unread = sp_fail_unread();
     error = free_in_no_order(ptr);
     if (error != poolErrorDeviceUninitialized)
         return error;
     struct sp_outcome supplied = sp_api_supply_context(sp_outcome_of(SP_NO_CONTEXT), NULL, NULL);
-    return sp_is_done(supplied) ? free_in_no_order(ptr)
-                                : sp_fail_outcome(supplied, "looking for a current context");
+    if (!sp_is_done(supplied))
+        return sp_fail_outcome(supplied, "looking for a current context");
+    sp_fail_set_unread(unread); // the first attempt is made good
+    return free_in_no_order(ptr);
 }
 
 poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {
