@@ -31,7 +31,7 @@ grep -oE '^#define cuda[A-Za-z]+' "$checkout/include/streampool/cuda_compat.h" |
 grep -oE '\bpool[A-Z][A-Za-z]*\(' "$checkout/include/streampool/streampool.h" | sed 's/^pool/cuda/; s/($//' | sort -u |
     grep -vE '^cuda(GetErrorName|GetErrorString|RuntimeGetVersion|DriverGetVersion)$' | comm -12 - "$work/runtime" > "$work/counterparts"
 
-test "$(wc -l < "$work/about_pools")" -gt 15 || { echo "the toolkit's functions about pools were not found"; exit 1; }
+test "$(wc -l < "$work/about_pools")" -gt 10 || { echo "the toolkit's functions about pools were not found"; exit 1; }
 none "takes a pool, and cuda_compat.h doesn't replace it" < <(comm -23 "$work/about_pools" "$work/replaced")
 none "has a counterpart, and cuda_compat.h doesn't replace it" < <(comm -23 "$work/counterparts" "$work/replaced")
 if grep -q cudaMemGetMemPool "$work/runtime"; then  # the newest functions that are replaced

@@ -48,7 +48,7 @@ static void make_elsewhere(void) {
     cudaMemPool_t pool = NULL;
     memset(&props, 0, sizeof props);
     props.allocType = cudaMemAllocationTypePinned;
-    props.location.type = cudaMemLocationTypeHost;
+    props.location.type = (enum cudaMemLocationType)2; // the host, by its name from CUDA 12.2 on
     print("make a pool of host memory", cudaMemPoolCreate(&pool, &props));
 }
 
