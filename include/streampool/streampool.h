@@ -183,6 +183,24 @@ STREAMPOOL_API const char *poolGetErrorName(poolError_t error);
 /// null. Doesn't call the driver. (cudaGetErrorString)
 STREAMPOOL_API const char *poolGetErrorString(poolError_t error);
 
+/// Returns the error of the last call of this thread that failed, and poolSuccess from then on
+/// until another one fails. A call that succeeds doesn't change it. poolErrorNotReady, the answer
+/// of poolStreamQuery and poolEventQuery, is no failure here: CUDA's programming guide says under
+/// "Error Checking" that cudaGetLastError doesn't report it either. An error of the context, such
+/// as poolErrorIllegalAddress, is returned by this call once like any other; but each later call
+/// that needs the driver fails with it again. Doesn't call the driver. (cudaGetLastError)
+STREAMPOOL_API poolError_t poolGetLastError(void);
+
+/// Returns what poolGetLastError would, and changes nothing. Doesn't call the driver.
+/// (cudaPeekAtLastError)
+STREAMPOOL_API poolError_t poolPeekAtLastError(void);
+
+/// Makes `error` the last error of this thread, with the sentence `detail`, as if a call had failed
+/// so; a null `detail` is "". poolSuccess and poolErrorNotReady change nothing. Returns `error`. It
+/// is for code that stands before the library and refuses a call itself, as
+/// streampool/cuda_compat.h does. Doesn't call the driver. (CUDA has no such call.)
+STREAMPOOL_API poolError_t poolSetLastError(poolError_t error, const char *detail);
+
 /// Returns what the last failed call of this thread ran into, as one sentence: the missing driver
 /// library and what was tried, every missing entry point, or the bad parameter. For an allocation
 /// that found no memory it says why, how much of the pool is free and for whom, and what would

@@ -3,7 +3,7 @@
 # the driver if its folder may.
 #
 # An include in quotes names a path from src/ or src/library/. The system's headers are free to all, but not those of a CUDA
-# toolkit. A public header includes the system's headers only.
+# toolkit. A public header includes no file by quotes.
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$1"

@@ -1,4 +1,4 @@
-// The calls that return errors as text, and the versions.
+// The calls about errors: as text, and the last one; and the versions.
 #include "api/api.h"
 
 #include <streampool/lists.h>
@@ -22,6 +22,21 @@ const char *poolGetErrorString(poolError_t error) {
 #undef TEXT
     }
     return "unrecognized error code";
+}
+
+poolError_t poolPeekAtLastError(void) {
+    return sp_fail_unread();
+}
+
+poolError_t poolGetLastError(void) {
+    poolError_t error = sp_fail_unread();
+    sp_fail_set_unread(poolSuccess);
+    return error;
+}
+
+poolError_t poolSetLastError(poolError_t error, const char *detail) {
+    bool fails = error != poolSuccess && error != poolErrorNotReady;
+    return fails ? sp_fail(error, "%s", detail ? detail : "") : error;
 }
 
 const char *poolGetLastErrorDetail(void) {

@@ -304,12 +304,15 @@ static poolError_t free_once(void *ptr) {
 
 // Memory that belongs to no pool goes to the driver, which needs a current context.
 static poolError_t free_in_no_order(void *ptr) {
+    poolError_t unread = sp_fail_unread();
     poolError_t error = free_once(ptr);
     if (error != poolErrorDeviceUninitialized)
         return error;
     struct sp_outcome supplied = sp_api_supply_context(sp_outcome_of(SP_NO_CONTEXT), NULL, NULL);
-    return sp_is_done(supplied) ? free_once(ptr)
-                                : sp_fail_outcome(supplied, "looking for a current context");
+    if (!sp_is_done(supplied))
+        return sp_fail_outcome(supplied, "looking for a current context");
+    sp_fail_set_unread(unread); // the first attempt is made good
+    return free_once(ptr);
 }
 
 // Frees and notes it, in the order of a stream, or of none where `handle` is null.

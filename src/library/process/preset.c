@@ -63,8 +63,10 @@ static bool parse_value(const char *text, struct preset *preset) {
 static void set(struct sp_pool *pool, const struct preset *preset, const char *setting) {
     int narrow = (int)preset->value;
     const void *value = preset->is_int ? (const void *)&narrow : (const void *)&preset->value;
+    poolError_t unread = sp_fail_unread();
     if (sp_attributes_set(pool, preset->attribute, value) != poolSuccess)
         ignore(setting, sp_fail_detail());
+    sp_fail_set_unread(unread); // the program's call doesn't fail
 }
 
 // `setting` is NAME=NUMBER.

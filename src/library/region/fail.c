@@ -7,9 +7,10 @@
 
 static _Thread_local struct {
     char detail[SP_ERROR_DETAIL];
+    poolError_t unread; // of the last failure, until the program reads it
     CUresult native;
     const char *entry_point;
-} last = {"", CUDA_SUCCESS, ""};
+} last = {"", poolSuccess, CUDA_SUCCESS, ""};
 
 static bool is_ours(int code) {
     switch (code) {
@@ -33,6 +34,8 @@ poolError_t sp_fail(poolError_t error, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(last.detail, sizeof last.detail, format, arguments);
     va_end(arguments);
+    if (error != poolErrorNotReady) // an answer, which no program takes for a failure
+        last.unread = error;
     last.native = CUDA_SUCCESS;
     last.entry_point = "";
     return error;
@@ -73,6 +76,14 @@ poolError_t sp_fail_outcome(struct sp_outcome outcome, const char *what) {
 void sp_fail_of_driver(struct sp_outcome outcome) {
     last.native = outcome.code;
     last.entry_point = outcome.entry_point ? outcome.entry_point : "";
+}
+
+poolError_t sp_fail_unread(void) {
+    return last.unread;
+}
+
+void sp_fail_set_unread(poolError_t error) {
+    last.unread = error;
 }
 
 const char *sp_fail_detail(void) {

@@ -27,6 +27,12 @@ void sp_fail_of_driver(struct sp_outcome outcome);
 // Our code for a driver's.
 poolError_t sp_fail_code(CUresult error);
 
+// The error of the thread's last failure, until the program reads it: then it is set to
+// poolSuccess. A failure that is made good within a call is taken back by setting what was there
+// before. That work isn't ready yet is no failure.
+poolError_t sp_fail_unread(void);
+void sp_fail_set_unread(poolError_t error);
+
 const char *sp_fail_detail(void);
 void sp_fail_native(CUresult *error, const char **entry_point);
 

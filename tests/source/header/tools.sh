@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# tools.sh CHECKOUT CC CXX: people and tools find everything in the text of the public headers, with no preprocessor.
+# tools.sh CHECKOUT CC CXX [CUDA_INCLUDE]: people and tools find everything in the text of the public headers, with no preprocessor.
 #
-# - Each header compiles alone, as C99, C11 and C++11.
+# - Each header compiles alone, as C99, C11 and C++11: the one that includes the toolkit's only where that is, and also with
+#   per-thread default streams and as C++20.
 # - Each type, field, enumerator and function has a comment of its own, in the lines before it that begin with three
 #   slashes. An enumerator stands there with its number. An attribute's comment has at most four lines.
 # - The lists have the names and the numbers of the enumerators. None is missing on either side.
@@ -9,6 +10,7 @@ set -eu
 cd "$1"
 read -ra cc <<< "$2"  # a compiler may have words in front of it, such as ccache
 read -ra cxx <<< "$3"
+cuda=${4:-}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -23,8 +25,16 @@ compile_alone() {  # HEADER LANGUAGE STANDARD COMPILER...
     local header=$1 language=$2 standard=$3
     shift 3
     printf '#include <%s>\n' "$header" > "$work/alone"
-    "$@" -x "$language" -std="$standard" -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude "$work/alone" ||
+    "$@" -x "$language" -std="$standard" -Wall -Wextra -Wpedantic -Wconversion -Werror -fsyntax-only -Iinclude "$work/alone" ||
         fail "$header does not compile alone as $standard"
+}
+
+compile_with_toolkit() {  # HEADER
+    if [ ! -e "$cuda/cuda_runtime.h" ]; then return 0; fi
+    compile_alone "$1" c c99 "${cc[@]}" -isystem "$cuda"
+    compile_alone "$1" c c11 "${cc[@]}" -isystem "$cuda" -DCUDA_API_PER_THREAD_DEFAULT_STREAM
+    compile_alone "$1" c++ c++11 "${cxx[@]}" -isystem "$cuda" -Wold-style-cast
+    compile_alone "$1" c++ c++20 "${cxx[@]}" -isystem "$cuda" -DCUDA_API_PER_THREAD_DEFAULT_STREAM
 }
 
 # Prints "ENUM NAME NUMBER" for each enumerator of a header, and complains of what tools would miss.
@@ -71,6 +81,10 @@ compare() {  # ENUM HEADER LIST[:PREFIX]...
 }
 
 for header in $(cd include && echo streampool/*.h); do
+    if grep -q '^#include <cuda' "include/$header"; then
+        compile_with_toolkit "$header"
+        continue
+    fi
     compile_alone "$header" c c99 "${cc[@]}"
     compile_alone "$header" c c11 "${cc[@]}"
     compile_alone "$header" c++ c++11 "${cxx[@]}"
