@@ -5,6 +5,8 @@
 #include "base/time.h"
 
 #include <execinfo.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 _Atomic bool sp_observe_on;
 
@@ -76,7 +78,7 @@ void sp_observe_allocated(const void *pointer, uint64_t size, const struct sp_st
         .address = (uint64_t)(uintptr_t)pointer,
         .size = size,
         .stream = number_of(stream),
-        .thread = sp_recorder_thread(),
+        .thread = (uint64_t)syscall(SYS_gettid),
         .stack = sp_stack_here(caller, stack_depth),
     };
     sp_live_add(&block);

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { BUFFER = 64 * 1024, LINE = 160 };
 
@@ -29,15 +27,18 @@ static uint64_t began;           // by sp_time_now()
 static struct numbered *streams; // by slot
 static size_t stream_room;
 static uint64_t numbers_given;
+static uint64_t first_context; // of which a default stream was seen; 0: none yet
 
 bool sp_recorder_is_on(void) {
     return sp_load_relaxed(&on);
 }
 
-uint64_t sp_recorder_thread(void) {
+// The system gives the number of a thread that has ended to another one; a trace does not.
+static uint64_t thread_number(void) {
+    static _Atomic uint64_t last;
     static _Thread_local uint64_t number;
     if (number == 0)
-        number = (uint64_t)syscall(SYS_gettid);
+        number = atomic_fetch_add(&last, 1) + 1;
     return number;
 }
 
@@ -63,7 +64,7 @@ static void write_locked(const char *action, uint64_t pointer, uint64_t size, ui
         return;
     int length = snprintf(buffer + filled, LINE,
                           "%" PRIu64 ",%" PRIu64 ",%s,0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 "\n",
-                          sp_recorder_thread(), microseconds, action, pointer, size, stream);
+                          thread_number(), microseconds, action, pointer, size, stream);
     filled += (size_t)length;
     if (filled > BUFFER - LINE)
         write_out(false);
@@ -101,7 +102,17 @@ static struct numbered *entry_locked(uint32_t slot) {
     return &streams[slot];
 }
 
-static const char *kind_of(const struct sp_stream *stream) {
+// A replay has one context, so the default streams of others are streams like any other there.
+static bool is_of_first_context_locked(const struct sp_stream *stream) {
+    uint64_t id = sp_load_relaxed(&stream->context_id);
+    if (first_context == 0)
+        first_context = id;
+    return id == first_context;
+}
+
+static const char *kind_locked(const struct sp_stream *stream) {
+    if (stream->is_default && !is_of_first_context_locked(stream))
+        return "non-blocking stream";
     if (sp_stream_handle_now(stream) == CU_STREAM_PER_THREAD)
         return "per-thread stream";
     switch (sp_stream_kind_of(stream)) {
@@ -121,7 +132,7 @@ static uint64_t number_locked(const struct sp_stream *stream) {
     if (entry->number == 0 || entry->first != stream->first) {
         *entry = (struct numbered){stream->first, stream->identified ? sp_stream_word(stream, 0)
                                                                      : ++numbers_given};
-        write_locked(kind_of(stream), 0, 0, entry->number);
+        write_locked(kind_locked(stream), 0, 0, entry->number);
     }
     return entry->number;
 }

@@ -51,7 +51,4 @@ uint64_t sp_recorder_last_number(const struct sp_stream *stream);
 void sp_recorder_write(enum sp_recorder_action action, uint64_t pointer, uint64_t size,
                        uint64_t stream);
 
-// The system's number of the calling thread.
-uint64_t sp_recorder_thread(void);
-
 #endif
