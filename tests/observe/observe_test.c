@@ -289,6 +289,23 @@ static void a_name_that_ends_with_gz_is_gzipped(void **state) {
     program_forget(&replay);
 }
 
+static void default_streams_of_many_threads_and_two_contexts_replay(void **state) {
+    (void)state;
+    const char *trace = file_path("default.csv");
+    observe("default-streams", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    char *text = file_read(trace);
+    assert_int_equal(count_of(text, ",legacy stream,"), 1);
+    assert_int_equal(count_of(text, ",per-thread stream,"), 2);
+    assert_int_equal(count_of(text, ",non-blocking stream,"), 4);
+    free(text);
+    struct outcome replay;
+    program_run_at(STREAMPOOL_REPLAY, &replay, NO_SETTINGS,
+                   ARGUMENTS("replay", "--device", "sim", "--threads", trace));
+    assert_string_equal(replay.errors, "");
+    assert_int_equal(replay.status, 0);
+    program_forget(&replay);
+}
+
 static void the_process_is_in_the_name(void **state) {
     (void)state;
     size_t before = file_count();
@@ -329,7 +346,7 @@ static void a_run_with_four_threads_and_eight_streams_replays_with_the_same_peak
     unsigned long long used, reserved;
     const char *trace = file_path("threads.csv.gz");
     observe("threads",
-            SETTINGS(setting("STREAMPOOL_TRACE", trace), "STREAMPOOL_POOL=ReleaseThreshold=max"));
+            SETTINGS(setting("STREAMPOOL_TRACE", trace), "STREAMPOOL_POOL=ReleaseThreshold=max,Reaper=0"));
     assert_int_equal(sscanf(outcome.output, "%llu %llu", &used, &reserved), 2);
     struct outcome replay;
     program_run_at(STREAMPOOL_REPLAY, &replay, NO_SETTINGS,
@@ -362,6 +379,7 @@ int main(void) {
         cmocka_unit_test_teardown(streams_with_one_handle_after_the_other_have_numbers_of_their_own,
                                   forget),
         cmocka_unit_test_teardown(a_name_that_ends_with_gz_is_gzipped, forget),
+        cmocka_unit_test_teardown(default_streams_of_many_threads_and_two_contexts_replay, forget),
         cmocka_unit_test_teardown(the_process_is_in_the_name, forget),
         cmocka_unit_test_teardown(a_trace_that_cannot_be_written_is_named_and_the_program_goes_on,
                                   forget),

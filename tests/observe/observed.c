@@ -162,6 +162,28 @@ static void renew_streams(void) {
     }
 }
 
+// Default streams of two contexts, and of threads that come one after the other.
+static void *use_own_stream(void *context) {
+    REQUIRE(driver->cuCtxSetCurrent(context));
+    REQUIRE(poolFreeAsync(allocate(MIB(1), CU_STREAM_PER_THREAD), CU_STREAM_PER_THREAD));
+    return NULL;
+}
+
+static void use_default_streams(void) {
+    CUcontext first, second;
+    REQUIRE(driver->cuCtxGetCurrent(&first));
+    REQUIRE(poolFreeAsync(allocate(MIB(1), NULL), NULL));
+    REQUIRE(driver->cuCtxCreate(&second, 0, 0));
+    REQUIRE(poolFreeAsync(allocate(MIB(1), NULL), NULL));
+    REQUIRE(poolFreeAsync(allocate(MIB(1), CU_STREAM_PER_THREAD), CU_STREAM_PER_THREAD));
+    for (int i = 0; i < 4; i++) {
+        pthread_t thread;
+        require(pthread_create(&thread, NULL, use_own_stream, i % 2 ? first : second) == 0,
+                "pthread_create");
+        require(pthread_join(thread, NULL) == 0, "pthread_join");
+    }
+}
+
 static void print_statistics(void) {
     CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
     poolMemPool_t pool;
@@ -259,6 +281,7 @@ static const struct {
     {"attributes", print_attributes},
     {"act", act},
     {"renew-streams", renew_streams},
+    {"default-streams", use_default_streams},
     {"print", print_statistics},
     {"threads", play_threads},
 };

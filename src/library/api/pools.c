@@ -216,12 +216,13 @@ poolError_t poolMemPoolTrimTo(poolMemPool_t handle, size_t minBytesToKeep) {
     poolError_t error = enter_memory_call(handle, "trimming", &pool);
     if (error != poolSuccess)
         return error;
+    bool turn = sp_observe_take_turn();
     struct sp_outcome trimmed = sp_trim_for_program(pool, minBytesToKeep);
+    if (sp_is_done(trimmed))
+        sp_observe_act(SP_RECORD_TRIM, NULL, minBytesToKeep);
+    sp_observe_give_turn(turn);
     sp_pin_drop(pool);
-    if (!sp_is_done(trimmed))
-        return sp_fail_outcome(trimmed, "trimming");
-    sp_observe_act(SP_RECORD_TRIM, NULL, minBytesToKeep);
-    return poolSuccess;
+    return sp_is_done(trimmed) ? poolSuccess : sp_fail_outcome(trimmed, "trimming");
 }
 
 poolError_t poolMemPoolPrime(poolMemPool_t handle, size_t bytes) {

@@ -29,17 +29,23 @@ static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **st
     return sp_is_done(outcome) ? sp_api_stream(handle, NULL, stream) : poolSuccess;
 }
 
+static poolError_t finish(struct sp_outcome outcome, const char *what) {
+    return sp_is_done(outcome) ? poolSuccess : sp_fail_outcome(outcome, what);
+}
+
 poolError_t poolStreamSynchronize(CUstream handle) {
     struct sp_stream *stream;
     poolError_t entered = enter_with_stream(handle, &stream);
     if (entered != poolSuccess)
         return entered;
+    bool turn = sp_observe_take_turn_behind_stream(handle);
     struct sp_outcome outcome = sp_synchronize_stream(stream, handle);
-    if (!sp_is_done(outcome))
-        return sp_fail_outcome(outcome, "synchronising the stream");
-    sp_reclaim_after_synchronize(stream);
-    sp_observe_act_on_stream(SP_RECORD_SYNCHRONIZE_STREAM, NULL, stream);
-    return poolSuccess;
+    if (sp_is_done(outcome)) {
+        sp_reclaim_after_synchronize(stream);
+        sp_observe_act_on_stream(SP_RECORD_SYNCHRONIZE_STREAM, NULL, stream);
+    }
+    sp_observe_give_turn(turn);
+    return finish(outcome, "synchronising the stream");
 }
 
 poolError_t poolEventSynchronize(CUevent event) {
@@ -47,13 +53,15 @@ poolError_t poolEventSynchronize(CUevent event) {
     if (entered != poolSuccess)
         return entered;
     struct sp_stream *stream = NULL;
+    bool turn = sp_observe_take_turn_behind_event(event);
     struct sp_outcome outcome = sp_event_synchronize(event, &stream);
-    if (!sp_is_done(outcome))
-        return sp_fail_outcome(outcome, "synchronising the event");
-    if (stream)
-        sp_reclaim_after_synchronize(stream);
-    sp_observe_act(SP_RECORD_SYNCHRONIZE_EVENT, event, 0);
-    return poolSuccess;
+    if (sp_is_done(outcome)) {
+        if (stream)
+            sp_reclaim_after_synchronize(stream);
+        sp_observe_act(SP_RECORD_SYNCHRONIZE_EVENT, event, 0);
+    }
+    sp_observe_give_turn(turn);
+    return finish(outcome, "synchronising the event");
 }
 
 // Synchronises after a call without a current context, which is supplied as on a default stream.
@@ -66,14 +74,16 @@ poolError_t poolDeviceSynchronize(void) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
         return entered;
+    bool turn = sp_observe_take_turn_behind_context();
     struct sp_outcome outcome = sp_synchronize_context();
     if (sp_outcome_lacks_context(outcome))
         outcome = synchronize_again(outcome);
-    if (!sp_is_done(outcome))
-        return sp_fail_outcome(outcome, "synchronising the context");
-    sp_reclaim_after_synchronize(NULL);
-    sp_observe_act(SP_RECORD_SYNCHRONIZE_DEVICE, NULL, 0);
-    return poolSuccess;
+    if (sp_is_done(outcome)) {
+        sp_reclaim_after_synchronize(NULL);
+        sp_observe_act(SP_RECORD_SYNCHRONIZE_DEVICE, NULL, 0);
+    }
+    sp_observe_give_turn(turn);
+    return finish(outcome, "synchronising the context");
 }
 
 static poolError_t answer(struct sp_outcome outcome, bool complete, const char *what) {
@@ -88,9 +98,11 @@ poolError_t poolStreamQuery(CUstream handle) {
     poolError_t entered = enter_with_stream(handle, &stream);
     if (entered != poolSuccess)
         return entered;
+    bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_synchronize_query(stream, handle, &complete);
     if (sp_is_done(outcome) && complete)
         sp_observe_act_on_stream(SP_RECORD_QUERY_STREAM, NULL, stream);
+    sp_observe_give_turn(turn);
     return answer(outcome, complete, "querying the stream");
 }
 
@@ -100,9 +112,11 @@ poolError_t poolEventQuery(CUevent event) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
         return entered;
+    bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_event_query(event, &stream, &complete);
     if (sp_is_done(outcome) && complete)
         sp_observe_act(SP_RECORD_QUERY_EVENT, event, 0);
+    sp_observe_give_turn(turn);
     return answer(outcome, complete, "querying the event");
 }
 
@@ -111,11 +125,12 @@ poolError_t poolEventRecord(CUevent event, CUstream handle) {
     poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
+    bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_event_record(event, stream, handle);
-    if (!sp_is_done(outcome))
-        return sp_fail_outcome(outcome, "recording the event");
-    sp_observe_act_on_stream(SP_RECORD_RECORD, event, stream);
-    return poolSuccess;
+    if (sp_is_done(outcome))
+        sp_observe_act_on_stream(SP_RECORD_RECORD, event, stream);
+    sp_observe_give_turn(turn);
+    return finish(outcome, "recording the event");
 }
 
 poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
@@ -123,11 +138,12 @@ poolError_t poolStreamWaitEvent(CUstream handle, CUevent event, unsigned int fla
     poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
+    bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_event_wait(event, stream, handle, flags);
-    if (!sp_is_done(outcome))
-        return sp_fail_outcome(outcome, "waiting for the event");
-    sp_observe_act_on_stream(SP_RECORD_WAIT, event, stream);
-    return poolSuccess;
+    if (sp_is_done(outcome))
+        sp_observe_act_on_stream(SP_RECORD_WAIT, event, stream);
+    sp_observe_give_turn(turn);
+    return finish(outcome, "waiting for the event");
 }
 
 poolError_t poolStreamDestroy(CUstream handle) {
@@ -135,23 +151,25 @@ poolError_t poolStreamDestroy(CUstream handle) {
     poolError_t entered = enter_unless_capturing(handle, &stream);
     if (entered != poolSuccess)
         return entered;
+    bool turn = sp_observe_take_turn();
     uint64_t number = sp_observe_destroying(stream);
     struct sp_outcome outcome = sp_end_stream(stream, handle);
-    if (!sp_is_done(outcome))
-        return sp_fail_outcome(outcome, "destroying the stream");
-    sp_observe_destroyed(number);
-    return poolSuccess;
+    if (sp_is_done(outcome))
+        sp_observe_destroyed(number);
+    sp_observe_give_turn(turn);
+    return finish(outcome, "destroying the stream");
 }
 
 poolError_t poolEventDestroy(CUevent event) {
     poolError_t entered = sp_runtime_enter();
     if (entered != poolSuccess)
         return entered;
+    bool turn = sp_observe_take_turn();
     struct sp_outcome outcome = sp_event_destroy(event);
-    if (!sp_is_done(outcome))
-        return sp_fail_outcome(outcome, "destroying the event");
-    sp_observe_act(SP_RECORD_DESTROY_EVENT, event, 0);
-    return poolSuccess;
+    if (sp_is_done(outcome))
+        sp_observe_act(SP_RECORD_DESTROY_EVENT, event, 0);
+    sp_observe_give_turn(turn);
+    return finish(outcome, "destroying the event");
 }
 
 poolError_t poolStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {

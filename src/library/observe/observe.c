@@ -49,9 +49,7 @@ void sp_observe_end(void) {
 
 // ------------------------------------------------------------------------------------------- turns
 
-bool sp_observe_take_turn(void) {
-    if (!sp_recorder_is_on())
-        return false;
+bool sp_observe_wait_for_turn(void) {
     uint64_t end = sp_time_now() + SP_SECOND;
     for (unsigned round = 0; !sp_lock_try(&turn); round++) {
         if (sp_time_now() > end)
@@ -64,6 +62,27 @@ bool sp_observe_take_turn(void) {
 void sp_observe_give_turn(bool taken) {
     if (taken)
         sp_lock_release(&turn);
+}
+
+bool sp_observe_take_turn_behind_stream(CUstream handle) {
+    if (!sp_recorder_is_on())
+        return false;
+    sp_driver->cuStreamSynchronize(handle);
+    return sp_observe_wait_for_turn();
+}
+
+bool sp_observe_take_turn_behind_event(CUevent event) {
+    if (!sp_recorder_is_on())
+        return false;
+    sp_driver->cuEventSynchronize(event);
+    return sp_observe_wait_for_turn();
+}
+
+bool sp_observe_take_turn_behind_context(void) {
+    if (!sp_recorder_is_on())
+        return false;
+    sp_driver->cuCtxSynchronize();
+    return sp_observe_wait_for_turn();
 }
 
 // --------------------------------------------------------------------------- allocations and frees

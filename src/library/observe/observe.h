@@ -6,9 +6,9 @@
 // live blocks after the call that allocated it, and leaves it before the call that frees it, so
 // that no address stands there twice.
 //
-// *Turns.* While a trace is recorded, allocations and frees take turns, so that the lines stand in
-// the order in which the pool made them. A thread waits a second at most for its turn: the one
-// before it may wait for the device, and the device for this one.
+// *Turns.* While a trace is recorded, allocations, frees and all acts that pools learn from take
+// turns, so that the lines stand in the order in which the pools were told. A thread waits a second
+// at most for its turn: the one before it may wait for the device, and the device for this one.
 #ifndef STREAMPOOL_OBSERVE_OBSERVE_H
 #define STREAMPOOL_OBSERVE_OBSERVE_H
 
@@ -28,8 +28,17 @@ static inline bool sp_observe_is_on(void) {
 }
 
 // Returns true when the caller got its turn, which it then gives back.
-bool sp_observe_take_turn(void);
+bool sp_observe_wait_for_turn(void);
+static inline bool sp_observe_take_turn(void) {
+    return sp_recorder_is_on() && sp_observe_wait_for_turn();
+}
 void sp_observe_give_turn(bool taken);
+
+// Take a turn for a call that waits for work. They wait for it first, so that the call holds up
+// nobody in its turn. An error is left for the call to report.
+bool sp_observe_take_turn_behind_stream(CUstream handle);
+bool sp_observe_take_turn_behind_event(CUevent event);
+bool sp_observe_take_turn_behind_context(void);
 
 // The stream is null where the driver told none.
 void sp_observe_allocated(const void *pointer, uint64_t size, const struct sp_stream *stream,

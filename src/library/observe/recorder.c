@@ -18,8 +18,9 @@ struct numbered {
     uint64_t number; // 0: none yet
 };
 
+_Atomic bool sp_recorder_on; // written under the lock
+
 static struct sp_lock lock; // guards all that follows
-static _Atomic bool on;     // written under the lock
 static struct sp_output output;
 static char buffer[BUFFER];
 static size_t filled;
@@ -28,10 +29,6 @@ static struct numbered *streams; // by slot
 static size_t stream_room;
 static uint64_t numbers_given;
 static uint64_t first_context; // of which a default stream was seen; 0: none yet
-
-bool sp_recorder_is_on(void) {
-    return sp_load_relaxed(&on);
-}
 
 // The system gives the number of a thread that has ended to another one; a trace does not.
 static uint64_t thread_number(void) {
@@ -46,7 +43,7 @@ static uint64_t thread_number(void) {
 
 static void give_up(void) {
     sp_log_write("the trace ends here: it can't be written: %s", strerror(errno));
-    sp_store_relaxed(&on, false);
+    sp_store_relaxed(&sp_recorder_on, false);
     sp_output_close(&output);
 }
 
@@ -60,7 +57,7 @@ static void write_out(bool to_the_system) {
 
 static void write_locked(const char *action, uint64_t pointer, uint64_t size, uint64_t stream) {
     uint64_t microseconds = (sp_time_now() - began) / 1000;
-    if (!sp_load_relaxed(&on))
+    if (!sp_load_relaxed(&sp_recorder_on))
         return;
     int length = snprintf(buffer + filled, LINE,
                           "%" PRIu64 ",%" PRIu64 ",%s,0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 "\n",
@@ -81,7 +78,7 @@ void sp_recorder_write(enum sp_recorder_action action, uint64_t pointer, uint64_
         return;
     sp_lock_acquire(&lock);
     write_locked(words[action], pointer, size, stream);
-    if (action == SP_RECORD_FAILURE && sp_load_relaxed(&on))
+    if (action == SP_RECORD_FAILURE && sp_load_relaxed(&sp_recorder_on))
         write_out(true);
     sp_lock_release(&lock);
 }
@@ -164,17 +161,17 @@ void sp_recorder_begin(const char *name) {
     if (sp_output_open(&output, name)) {
         memcpy(buffer, header, sizeof header - 1);
         filled = sizeof header - 1;
-        sp_store_relaxed(&on, true);
+        sp_store_relaxed(&sp_recorder_on, true);
     }
     sp_lock_release(&lock);
 }
 
 void sp_recorder_end(void) {
     sp_lock_acquire(&lock);
-    if (sp_load_relaxed(&on))
+    if (sp_load_relaxed(&sp_recorder_on))
         write_out(false);
-    if (sp_load_relaxed(&on)) {
-        sp_store_relaxed(&on, false);
+    if (sp_load_relaxed(&sp_recorder_on)) {
+        sp_store_relaxed(&sp_recorder_on, false);
         if (!sp_output_close(&output))
             sp_log_write("the trace is incomplete: %s", strerror(errno));
     }

@@ -36,7 +36,10 @@ void sp_recorder_begin(const char *name);
 void sp_recorder_end(void);
 
 // True while lines are written.
-bool sp_recorder_is_on(void);
+extern _Atomic bool sp_recorder_on;
+static inline bool sp_recorder_is_on(void) {
+    return sp_load_relaxed(&sp_recorder_on);
+}
 
 // Returns the number that traces have for a stream: the driver's own id, or, where the driver has
 // none, a number that is given to no two streams. The first use writes which kind of stream it is.

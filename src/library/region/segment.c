@@ -71,13 +71,20 @@ struct wish {
     uint64_t size;
 };
 
+// A device's default pool, and the one that the program made current in its place, are those that a
+// program allocates from when it names none.
+static bool is_main(const struct sp_pool *pool) {
+    const struct sp_device *device = pool->device;
+    return pool == device->default_pool || pool == sp_load_relaxed(&device->current);
+}
+
 static struct wish wish_for(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes) {
     const struct sp_region *region = &pool->regions[kind];
     bool is_first = sp_list_empty(&region->segments);
     if (kind == SP_REGION_FIXED)
         return (struct wish){SP_SPAN_LOW, bytes};
     uint64_t size = sp_max(bytes, sp_max(least_size(pool), region->mapped));
-    bool is_small = is_first && size <= SP_SEGMENT_SMALL && pool != pool->device->default_pool;
+    bool is_small = is_first && size <= SP_SEGMENT_SMALL && !is_main(pool);
     return (struct wish){is_small ? SP_SPAN_LOW : SP_SPAN_ROOMY, size};
 }
 

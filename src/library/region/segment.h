@@ -4,9 +4,9 @@
 // one segment joins, that of two doesn't. The first segment of a region is small and lies among
 // other small ones, so that a hundred thousand pools are cheap. It is extended while nothing lies
 // behind it. The next segment is put where there is much room behind it, and is extended by
-// doubling, up to the device's memory; so is the default pool's first. Where a segment can't be
-// extended, another is added, as large as all that the region has. Segments for fixed blocks have
-// one block's size, for good.
+// doubling, up to the device's memory; so is the first of the default pool and of a current one.
+// Where a segment can't be extended, another is added, as large as all that the region has.
+// Segments for fixed blocks have one block's size, for good.
 //
 // What is given back by a trim, or wasn't needed after all, is given back here as well: a segment
 // without memory goes, and one with a long hole at its end becomes shorter. So a pool has at most
