@@ -7,6 +7,7 @@
 #define STREAMPOOL_CLI_ALLOCATOR_H
 
 #include "cli/device.h"
+#include "cli/figures.h"
 #include "cli/statistics.h"
 
 #include <stdbool.h>
@@ -53,6 +54,11 @@ struct sp_allocator {
     void (*at_peak)(struct sp_stage *stage);
     bool (*reserved_peak)(struct sp_stage *stage, uint64_t *bytes);
     bool (*statistics)(struct sp_stage *stage, struct sp_statistics *statistics);
+    // The player calls these for a plot, outside the timing: the first after each operation, the
+    // second more rarely. They add figures that are known, call no driver's stream or clock, and
+    // move nothing in the pool.
+    void (*look)(struct sp_stage *stage, struct sp_figures *figures);
+    void (*look_through)(struct sp_stage *stage, struct sp_figures *figures);
     // The calls of these two are timed.
     int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
     int (*free)(struct sp_stage *stage, uint64_t pointer, CUstream stream);
@@ -84,6 +90,9 @@ int sp_driver_wait(struct sp_stage *stage, CUstream stream, CUevent event);
 int sp_driver_destroy_stream(struct sp_stage *stage, CUstream stream);
 int sp_driver_destroy_event(struct sp_stage *stage, CUevent event);
 const char *sp_driver_status_name(int status);
+
+// Adds no figure.
+void sp_look_at_nothing(struct sp_stage *stage, struct sp_figures *figures);
 
 // Says that the allocator keeps no statistics. Returns true.
 bool sp_no_statistics(struct sp_stage *stage, struct sp_statistics *statistics);

@@ -75,6 +75,22 @@ static bool pool_statistics(struct sp_stage *stage, struct sp_statistics *statis
     return error == poolSuccess || fail(stage, error);
 }
 
+static void pool_look(struct sp_stage *stage, struct sp_figures *figures) {
+    uint64_t now, high;
+    if (poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemCurrent, &now) ==
+            poolSuccess &&
+        poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, &high) == poolSuccess)
+        sp_figures_note(figures, SP_FIGURE_RESERVED, now, high);
+}
+
+static void pool_look_through(struct sp_stage *stage, struct sp_figures *figures) {
+    uint64_t bytes;
+    if (poolMemPoolGetAttribute(stage->pool, poolMemPoolStatPendingBytes, &bytes) == poolSuccess)
+        sp_figures_note(figures, SP_FIGURE_PENDING, bytes, 0);
+    if (poolMemPoolGetAttribute(stage->pool, poolMemPoolStatPinnedBytes, &bytes) == poolSuccess)
+        sp_figures_note(figures, SP_FIGURE_PINNED, bytes, 0);
+}
+
 static int pool_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream) {
     (void)stage;
     void *address = NULL;
@@ -119,8 +135,9 @@ static const char *pool_error_name(int status) {
 
 #define POOL_CALLS                                                                                 \
     .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                   \
-    .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .allocate = pool_allocate, \
-    .free = pool_free, .synchronize = pool_synchronize, .record = pool_record, .wait = pool_wait,  \
+    .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .look = pool_look,         \
+    .look_through = pool_look_through, .allocate = pool_allocate, .free = pool_free,               \
+    .synchronize = pool_synchronize, .record = pool_record, .wait = pool_wait,                     \
     .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event,                    \
     .error_name = pool_error_name
 

@@ -15,6 +15,11 @@ enum sp_device_choice sp_device_choice_of(const char *text, const struct argp_st
     return SP_DEVICE_AUTO;
 }
 
+void sp_check_outputs(const char *json, const char *plot, const struct argp_state *state) {
+    if (json && plot && strcmp(json, plot) == 0)
+        argp_error(state, "--json and --plot can't both be written to '%s'", json);
+}
+
 uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint64_t most,
                       const struct argp_state *state) {
     char *end;

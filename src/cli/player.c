@@ -1,4 +1,5 @@
 #include "cli/part.h"
+#include "cli/sample.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -225,6 +226,7 @@ static void play_part(struct sp_part *part) {
     for (size_t step = 0; step < part->operation_count; step++) {
         size_t i = part->operations ? part->operations[step] : step;
         play_in_turn(part, i);
+        sp_sample_take(part->player, i);
         if (i == trace->live_peak_operation)
             play_of->allocator->at_peak(play_of->stage);
         if (i + 1 - drawn >= PROGRESS_STEP)
@@ -369,11 +371,13 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
         .streams = play_of->trace->stream_count,
     };
     begin_pass(player);
+    sp_sample_begin_pass(player, pass);
     if (!play_all(player) || !finish_work(player))
         return false;
     result->end_to_end_ns = now(player) - player->begin;
     bool known = play_of->allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes) &&
                  play_of->allocator->statistics(play_of->stage, &result->statistics);
+    sp_sample_end_pass(player, result);
     free_what_is_alive(player);
     sum_up(player, result);
     return synchronize(player) && known;

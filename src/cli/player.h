@@ -15,6 +15,7 @@
 #include "cli/lead.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
+#include "cli/series.h"
 #include "cli/shares.h"
 #include "cli/times.h"
 #include "cli/trace.h"
@@ -61,6 +62,7 @@ struct sp_play {
     unsigned start;
     uint64_t held_bytes; // of a block on the first stream, held while the player is open; 0: none
     struct sp_progress *progress;
+    struct sp_series *series; // the figures go there; null: nobody draws them
 };
 
 struct sp_part;

@@ -1,7 +1,9 @@
 // streampool replay: reads all traces, plays each through each allocator, then prints.
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/output.h"
 #include "cli/perturb.h"
+#include "cli/replay_plot.h"
 #include "cli/report.h"
 #include "cli/settings.h"
 #include "cli/traces.h"
@@ -13,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES_MAX = 1000, OPTION_THREADS = 256, OPTION_STATISTICS };
+enum { PASSES_MAX = 1000, OPTION_THREADS = 256, OPTION_STATISTICS, OPTION_PLOT };
 
 struct request {
     enum sp_device_choice choice;
@@ -27,6 +29,7 @@ struct request {
     struct sp_perturbation perturbation;
     bool statistics; // are printed below the table
     const char *json;
+    const char *plot;
     char **paths;
     size_t path_count;
 };
@@ -39,6 +42,7 @@ struct replay {
     struct sp_progress progress;
     struct sp_result *results;
     size_t result_count;
+    struct sp_drawn *drawn; // for each trace and allocator; null: no plot is asked for
     char unavailable[SP_ALLOCATOR_COUNT][512]; // why an allocator can't be used; "" when it can
 };
 
@@ -100,6 +104,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'j':
         request->json = argument;
         return 0;
+    case OPTION_PLOT:
+        request->plot = argument;
+        return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->settings;
         state->child_inputs[1] = &request->plan;
@@ -111,6 +118,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "no trace is named");
+        return 0;
+    case ARGP_KEY_END:
+        sp_check_outputs(request->json, request->plot, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -128,6 +138,8 @@ static const struct argp_option options[] = {
     {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {"plot", OPTION_PLOT, "FILE", 0,
+     "Draw memory over the trace, as SVG; with '-', to standard output and no table", 0},
     {.doc = "Allocators:"},
 #define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},
     SP_ALLOCATORS(ALLOCATOR_HELP)
@@ -168,7 +180,8 @@ static bool play_passes(struct replay *replay, struct sp_player *player) {
 }
 
 static bool play_trace(struct replay *replay, const struct sp_trace *trace, struct sp_stage *stage,
-                       const struct sp_allocator *allocator, unsigned start) {
+                       const struct sp_allocator *allocator, unsigned start,
+                       struct sp_drawn *drawn) {
     const struct request *request = replay->request;
     struct sp_play play = {
         .trace = trace,
@@ -180,6 +193,7 @@ static bool play_trace(struct replay *replay, const struct sp_trace *trace, stru
         .start = start,
         .held_bytes = sp_perturbation_bytes(&request->perturbation, trace, start),
         .progress = &replay->progress,
+        .series = drawn ? &drawn->series : NULL,
     };
     struct sp_player player;
     if (!sp_player_open(&player, &play))
@@ -189,10 +203,19 @@ static bool play_trace(struct replay *replay, const struct sp_trace *trace, stru
     return good;
 }
 
+// Null where no plot is asked for.
+static struct sp_drawn *drawn_of(const struct replay *replay, const struct sp_trace *trace,
+                                 size_t index) {
+    size_t trace_index = (size_t)(trace - replay->traces.list);
+    return replay->drawn ? &replay->drawn[trace_index * replay->request->allocator_count + index]
+                         : NULL;
+}
+
 // False only when nothing more can be replayed; an allocator that can't be opened is noted.
 static bool play_start(struct replay *replay, const struct sp_trace *trace, size_t index,
                        unsigned start) {
     const struct sp_allocator *allocator = replay->request->allocators[index];
+    struct sp_drawn *drawn = drawn_of(replay, trace, index);
     struct sp_stage stage = {.device = &replay->device,
                              .threshold = replay->request->threshold,
                              .limit = replay->request->settings.limit};
@@ -203,7 +226,9 @@ static bool play_start(struct replay *replay, const struct sp_trace *trace, size
         return true;
     }
     bool good = sp_settings_apply(&replay->request->settings, &stage) &&
-                play_trace(replay, trace, &stage, allocator, start);
+                play_trace(replay, trace, &stage, allocator, start, drawn);
+    if (drawn)
+        drawn->allocator = allocator->name;
     allocator->close(&stage);
     if (good)
         return true;
@@ -237,6 +262,10 @@ static bool play_all(struct replay *replay) {
 }
 
 // ------------------------------------------------------------------------------------- the results
+
+static size_t drawn_count(const struct replay *replay) {
+    return replay->traces.count * replay->request->allocator_count;
+}
 
 static bool is_perturbed(const struct request *request) {
     return request->perturbation.starts > 0;
@@ -285,15 +314,25 @@ static bool write_json(const struct replay *replay, const struct sp_summaries *s
     return sp_json_write(replay->request->json, &list);
 }
 
+static bool write_plot(const struct replay *replay) {
+    const struct request *request = replay->request;
+    struct sp_replay_plot plot = {.device = &replay->device,
+                                  .starts = sp_perturbation_starts(&request->perturbation),
+                                  .list = replay->drawn,
+                                  .count = drawn_count(replay)};
+    return sp_replay_plot_write(request->plot, &plot);
+}
+
+// What goes to standard output takes the place of the table.
 static bool print_all(const struct replay *replay, const struct sp_summaries *summaries) {
-    const char *json = replay->request->json;
-    if (!json)
-        return print_table(replay, summaries);
-    if (strcmp(json, "-") == 0)
+    const struct request *request = replay->request;
+    if (sp_output_is_standard(request->json) || sp_output_is_standard(request->plot))
         print_unavailable(replay, stderr);
     else if (!print_table(replay, summaries))
         return false;
-    return write_json(replay, summaries);
+    if (request->json && !write_json(replay, summaries))
+        return false;
+    return !request->plot || write_plot(replay);
 }
 
 static bool print_results(const struct replay *replay) {
@@ -321,6 +360,28 @@ static bool play_with_work(struct replay *replay) {
     return problem ? sp_complain("simulated driver: %s", problem) : good;
 }
 
+static bool open_drawn(struct replay *replay) {
+    const struct request *request = replay->request;
+    if (!request->plot)
+        return true;
+    replay->drawn = calloc(drawn_count(replay), sizeof *replay->drawn);
+    if (!replay->drawn)
+        return sp_complain("out of host memory");
+    for (size_t i = 0; i < drawn_count(replay); i++) {
+        const struct sp_trace *trace = &replay->traces.list[i / request->allocator_count];
+        replay->drawn[i].trace = trace->name;
+        sp_series_open(&replay->drawn[i].series, trace->operation_count, request->passes,
+                       SP_SERIES_COLUMNS);
+    }
+    return true;
+}
+
+static void release_drawn(struct replay *replay) {
+    for (size_t i = 0; replay->drawn && i < drawn_count(replay); i++)
+        sp_series_close(&replay->drawn[i].series);
+    free(replay->drawn);
+}
+
 static bool replay_on_device(struct replay *replay) {
     const struct request *request = replay->request;
     const struct sp_driver *driver;
@@ -328,10 +389,12 @@ static bool replay_on_device(struct replay *replay) {
         return false;
     replay->results = calloc(replay->traces.count * runs_of(request), sizeof *replay->results);
     bool good = replay->results || sp_complain("out of host memory");
+    good = good && open_drawn(replay);
     if (good && sp_plan_has_work(&request->plan))
         good = play_with_work(replay);
     else
         good = good && play_all(replay) && print_results(replay);
+    release_drawn(replay);
     free(replay->results);
     sp_device_close(&replay->device);
     return good;
