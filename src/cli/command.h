@@ -28,6 +28,11 @@ SP_COMMANDS(SP_DECLARE_COMMAND)
             0                                                                                      \
     }
 
+// This parser has the option -h, which is --help. It is a child of a command's own parser.
+extern const struct argp sp_help_argp;
+#define SP_HELP_CHILD                                                                              \
+    { &sp_help_argp, 0, NULL, 0 }
+
 // Reads a number of an option from `least` to `most`; ends the program with a message when it is
 // none.
 uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint64_t most,

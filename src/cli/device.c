@@ -172,6 +172,13 @@ bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **dri
     return true;
 }
 
+int sp_device_failure(enum sp_device_choice choice, const struct sp_driver *driver) {
+    bool simulated = simulated_is_named() || (driver && sp_device_is_simulated(driver));
+    if (choice == SP_DEVICE_SIM || (choice == SP_DEVICE_AUTO && simulated))
+        return EXIT_FAILURE;
+    return SP_EXIT_NO_GPU;
+}
+
 // -------------------------------------------------------------------------------------- the device
 
 bool sp_device_open(struct sp_device *device, const struct sp_driver *driver) {
@@ -196,4 +203,11 @@ bool sp_device_open(struct sp_device *device, const struct sp_driver *driver) {
 void sp_device_close(struct sp_device *device) {
     device->driver->cuCtxSetCurrent(NULL);
     device->driver->cuDevicePrimaryCtxRelease(device->handle);
+}
+
+int sp_device_take(struct sp_device *device, enum sp_device_choice choice) {
+    const struct sp_driver *driver = NULL;
+    if (!sp_device_choose(choice, &driver))
+        return sp_device_failure(choice, NULL);
+    return sp_device_open(device, driver) ? EXIT_SUCCESS : sp_device_failure(choice, driver);
 }

@@ -83,6 +83,7 @@ static const struct argp_option options[] = {
 static const struct argp_child children[] = {
     {&sp_settings_argp, 0, "The pool:", 1},
     {&sp_plan_argp, 0, "Work and order beside the trace (default: --work 0.9):", 2},
+    SP_HELP_CHILD,
     {0},
 };
 
@@ -260,18 +261,17 @@ static void release_series(struct comparison *comparison) {
     free(comparison->series);
 }
 
-static bool compare_on_device(struct comparison *comparison) {
-    const struct request *request = comparison->request;
-    const struct sp_driver *driver;
-    if (!sp_device_choose(request->choice, &driver) || !sp_device_open(&comparison->device, driver))
-        return false;
+static int compare_on_device(struct comparison *comparison) {
+    int status = sp_device_take(&comparison->device, comparison->request->choice);
+    if (status != EXIT_SUCCESS)
+        return status;
     comparison->results = calloc(result_most(comparison), sizeof *comparison->results);
     bool memory = comparison->results && open_series(comparison);
     bool good = memory ? compare(comparison) : sp_complain("out of host memory");
     release_series(comparison);
     free(comparison->results);
     sp_device_close(&comparison->device);
-    return good;
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int sp_command_policies(int argc, char **argv) {
@@ -280,8 +280,9 @@ int sp_command_policies(int argc, char **argv) {
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
     struct comparison comparison = {.request = &request};
-    bool good = sp_traces_read(&comparison.traces, request.paths, request.path_count) &&
-                compare_on_device(&comparison);
+    int status = EXIT_FAILURE;
+    if (sp_traces_read(&comparison.traces, request.paths, request.path_count))
+        status = compare_on_device(&comparison);
     sp_traces_release(&comparison.traces);
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

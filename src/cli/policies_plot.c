@@ -104,6 +104,9 @@ static void draw_row(struct sp_svg *svg, const struct sp_policy_result *results,
     for (size_t i = 0; i < BAR_COUNT; i++)
         draw_bar(svg, &bars[i], &result->replay, most_of(&bars[i], results),
                  BARS_LEFT + BAR_STEP * (double)i, y);
+    if (result->replay.errors > 0)
+        sp_svg_text(svg, "small", BARS_LEFT, y + 22, "calls that failed: %" PRIu64,
+                    result->replay.errors);
     sp_svg_end_group(svg);
 }
 

@@ -151,6 +151,7 @@ static const struct argp_child children[] = {
     {&sp_settings_argp, 0, "The pool, with the allocators pool and promised:", 1},
     {&sp_plan_argp, 0, "Work and order beside the trace:", 2},
     {&sp_perturbation_argp, 0, "Several starts:", 3},
+    SP_HELP_CHILD,
     {0},
 };
 
@@ -172,10 +173,14 @@ static const struct argp argp = {
 
 // ------------------------------------------------------------------------------------- the replays
 
-static bool play_passes(struct replay *replay, struct sp_player *player) {
-    for (unsigned pass = 1; pass <= replay->request->passes; pass++)
-        if (!sp_player_run(player, pass, &replay->results[replay->result_count++]))
+static bool play_passes(struct replay *replay, struct sp_player *player, struct sp_drawn *drawn) {
+    for (unsigned pass = 1; pass <= replay->request->passes; pass++) {
+        struct sp_result *result = &replay->results[replay->result_count++];
+        if (!sp_player_run(player, pass, result))
             return false;
+        if (drawn)
+            drawn->errors += result->errors;
+    }
     return true;
 }
 
@@ -198,7 +203,7 @@ static bool play_trace(struct replay *replay, const struct sp_trace *trace, stru
     struct sp_player player;
     if (!sp_player_open(&player, &play))
         return false;
-    bool good = play_passes(replay, &player);
+    bool good = play_passes(replay, &player, drawn);
     sp_player_close(&player);
     return good;
 }
@@ -382,11 +387,11 @@ static void release_drawn(struct replay *replay) {
     free(replay->drawn);
 }
 
-static bool replay_on_device(struct replay *replay) {
+static int replay_on_device(struct replay *replay) {
     const struct request *request = replay->request;
-    const struct sp_driver *driver;
-    if (!sp_device_choose(request->choice, &driver) || !sp_device_open(&replay->device, driver))
-        return false;
+    int status = sp_device_take(&replay->device, request->choice);
+    if (status != EXIT_SUCCESS)
+        return status;
     replay->results = calloc(replay->traces.count * runs_of(request), sizeof *replay->results);
     bool good = replay->results || sp_complain("out of host memory");
     good = good && open_drawn(replay);
@@ -397,7 +402,7 @@ static bool replay_on_device(struct replay *replay) {
     release_drawn(replay);
     free(replay->results);
     sp_device_close(&replay->device);
-    return good;
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int sp_command_replay(int argc, char **argv) {
@@ -413,8 +418,9 @@ int sp_command_replay(int argc, char **argv) {
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
     struct replay replay = {.request = &request};
-    bool good = sp_traces_read(&replay.traces, request.paths, request.path_count) &&
-                replay_on_device(&replay);
+    int status = EXIT_FAILURE;
+    if (sp_traces_read(&replay.traces, request.paths, request.path_count))
+        status = replay_on_device(&replay);
     sp_traces_release(&replay.traces);
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

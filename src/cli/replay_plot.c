@@ -90,6 +90,9 @@ static void draw_panel(struct sp_svg *svg, const struct sp_replay_plot *plot,
                            {"trace", drawn->trace}, {"allocator", drawn->allocator}, {NULL, NULL}});
     sp_svg_text(svg, "heading", 20, y + 18, "%s, %s", sp_plot_name(drawn->trace, name),
                 drawn->allocator);
+    if (drawn->errors > 0)
+        sp_svg_text(svg, "small right", LEFT + SP_SERIES_COLUMNS, y + 18,
+                    "calls that failed: %" PRIu64, drawn->errors);
     sp_plot_legend(svg, &drawn->series, LEFT, y + 40);
     struct sp_panel panel =
         draw_figures(svg, plot, drawn, SP_FIGURE_LIVE, y + PANEL_HEAD, USE_HEIGHT);

@@ -10,6 +10,7 @@ struct sp_drawn {
     struct sp_series series;
     const char *trace;
     const char *allocator; // null: it could not be replayed
+    uint64_t errors;       // calls that failed
 };
 
 struct sp_replay_plot {
