@@ -29,9 +29,8 @@ bool sp_device_is_simulated(const struct sp_driver *driver);
 enum { SP_EXIT_NO_GPU = 3 };
 
 // Returns the exit status of a program that was to use this choice and can't: SP_EXIT_NO_GPU, or
-// EXIT_FAILURE where the choice or the environment asked for the simulated driver. The driver is
-// null when none could be loaded.
-int sp_device_failure(enum sp_device_choice choice, const struct sp_driver *driver);
+// EXIT_FAILURE where the choice or the environment asked for the simulated driver.
+int sp_device_failure(enum sp_device_choice choice);
 
 // Takes device 0, with its primary context. Says on standard error why it could not.
 bool sp_device_open(struct sp_device *device, const struct sp_driver *driver);

@@ -148,7 +148,7 @@ static int status_of(const struct request *request, const struct sp_facts *facts
     if (facts->working > 0)
         return EXIT_SUCCESS;
     sp_complain("the library works on none of the devices");
-    return sp_device_failure(request->choice, facts->driver);
+    return sp_device_failure(request->choice);
 }
 
 int sp_command_info(int argc, char **argv) {
@@ -158,7 +158,7 @@ int sp_command_info(int argc, char **argv) {
 
     const struct sp_driver *driver;
     if (!sp_device_choose(request.choice, &driver))
-        return sp_device_failure(request.choice, NULL);
+        return sp_device_failure(request.choice);
     struct sp_facts facts;
     if (!sp_facts_gather(&facts, driver)) {
         sp_complain("out of host memory");

@@ -93,6 +93,7 @@ static error_t parse_help(int key, char *argument, struct argp_state *state) {
     return 0;
 }
 
+// Both are shown by the parser that has the options, and never come back from it.
 static int run_help(int argc, char **argv) {
     static const struct argp help = {
         .children = children,
@@ -101,12 +102,13 @@ static int run_help(int argc, char **argv) {
         .doc = "Shows what a command does, and its options; without one, what commands there are.",
     };
     const struct command *command = NULL;
+    char *arguments[] = {(char[]){"streampool"}, (char[]){"--help"}, NULL};
     if (argp_parse(&help, argc, argv, 0, NULL, &command) != 0)
         return EXIT_FAILURE;
-    if (command)
-        return command->run(2, (char *[]){command->full_name, (char[]){"--help"}, NULL});
-    argp_help(&argp, stdout, ARGP_HELP_STD_HELP, (char[]){"streampool"});
-    return EXIT_SUCCESS;
+    if (!command)
+        return argp_parse(&argp, 2, arguments, 0, NULL, NULL);
+    arguments[0] = command->full_name;
+    return command->run(2, arguments);
 }
 
 int main(int argc, char **argv) {

@@ -78,7 +78,7 @@ static double right_of(const struct sp_box *box) {
     return box->left + box->width;
 }
 
-void sp_plot_bytes_axis(struct sp_svg *svg, const struct sp_panel *panel) {
+static void draw_bytes_axis(struct sp_svg *svg, const struct sp_panel *panel) {
     const struct sp_box *box = &panel->box;
     uint64_t step = bytes_step(panel->top, box->height), bytes = 0;
     for (uint64_t tick = 0; tick <= panel->top / step; tick++, bytes += step) {
@@ -211,7 +211,7 @@ static void draw_line(struct sp_svg *svg, const struct sp_panel *panel, enum sp_
     }
 }
 
-void sp_plot_lines(struct sp_svg *svg, const struct sp_panel *panel) {
+static void draw_lines(struct sp_svg *svg, const struct sp_panel *panel) {
     for (enum sp_figure figure = panel->first; figure <= panel->last; figure++) {
         const struct sp_line *line = &panel->series->lines[figure];
         char peak[SP_QUANTITY_TEXT], text[SP_QUANTITY_TEXT];
@@ -230,6 +230,20 @@ void sp_plot_lines(struct sp_svg *svg, const struct sp_panel *panel) {
 
 // ---------------------------------------------------------------------------------------- the
 // legend
+
+void sp_plot_panel(struct sp_svg *svg, const struct sp_panel *panel) {
+    char top[32], bottom[32], height[32];
+    snprintf(top, sizeof top, "%" PRIu64, panel->top);
+    snprintf(bottom, sizeof bottom, "%.0f", bottom_of(&panel->box));
+    snprintf(height, sizeof height, "%.0f", panel->box.height);
+    sp_svg_begin_group(
+        svg, "lines",
+        (const char *const[][2]){
+            {"top-bytes", top}, {"bottom", bottom}, {"height", height}, {NULL, NULL}});
+    draw_bytes_axis(svg, panel);
+    draw_lines(svg, panel);
+    sp_svg_end_group(svg);
+}
 
 void sp_plot_swatch(struct sp_svg *svg, enum sp_figure figure, double x, double y) {
     char class[32];

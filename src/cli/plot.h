@@ -16,16 +16,15 @@ struct sp_panel {
 // step of its ticks. Panels that are to be compared get the same one.
 uint64_t sp_plot_top(uint64_t peak, double height);
 
-// Draw the frame, the grid, and the ticks with their units: for bytes, and for operations.
-void sp_plot_bytes_axis(struct sp_svg *svg, const struct sp_panel *panel);
+// Draws the frame, the grid with the units of its ticks, and what is known of the panel's figures:
+// a band from the least to the most of each column, an area with that band at its top, or points.
+void sp_plot_panel(struct sp_svg *svg, const struct sp_panel *panel);
+
+// Draws the ticks of operations under a panel.
 void sp_plot_operations_axis(struct sp_svg *svg, const struct sp_panel *panel);
 
 // Draws a dashed line where each pass but the first begins, with its number.
 void sp_plot_passes(struct sp_svg *svg, const struct sp_panel *panel);
-
-// Draws what is known of the panel's figures: a band from the least to the most of each column, an
-// area with that band at its top, or points.
-void sp_plot_lines(struct sp_svg *svg, const struct sp_panel *panel);
 
 // Writes a legend from here to the right: each figure with its peak, and what isn't known.
 void sp_plot_legend(struct sp_svg *svg, const struct sp_series *series, double x, double y);

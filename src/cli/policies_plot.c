@@ -89,18 +89,13 @@ static double most_of(const struct bar *bar, const struct sp_policy_result *resu
 static void draw_row(struct sp_svg *svg, const struct sp_policy_result *results, size_t row,
                      const struct sp_panel *panel) {
     const struct sp_policy_result *result = &results[row];
-    char combination[32], top[32], bottom[32];
+    char combination[32];
     double y = panel->box.top + panel->box.height / 2;
     snprintf(combination, sizeof combination, "%u", result->combination);
-    snprintf(top, sizeof top, "%" PRIu64, panel->top);
-    snprintf(bottom, sizeof bottom, "%.0f", panel->box.top + panel->box.height);
-    sp_svg_begin_group(
-        svg, "lines",
-        (const char *const[][2]){
-            {"combination", combination}, {"top-bytes", top}, {"bottom", bottom}, {NULL, NULL}});
+    sp_svg_begin_group(svg, "row",
+                       (const char *const[][2]){{"combination", combination}, {NULL, NULL}});
     draw_policies(svg, result->combination, y);
-    sp_plot_bytes_axis(svg, panel);
-    sp_plot_lines(svg, panel);
+    sp_plot_panel(svg, panel);
     for (size_t i = 0; i < BAR_COUNT; i++)
         draw_bar(svg, &bars[i], &result->replay, most_of(&bars[i], results),
                  BARS_LEFT + BAR_STEP * (double)i, y);

@@ -63,7 +63,6 @@ static struct sp_panel draw_figures(struct sp_svg *svg, const struct sp_replay_p
                                     double height) {
     enum sp_figure last = first + 1;
     uint64_t peak = peak_of_trace(plot, drawn->trace, first, last);
-    char top[32], bottom[32];
     struct sp_panel panel = {
         .series = &drawn->series,
         .first = first,
@@ -71,14 +70,7 @@ static struct sp_panel draw_figures(struct sp_svg *svg, const struct sp_replay_p
         .box = {LEFT, y, SP_SERIES_COLUMNS, height},
         .top = sp_plot_top(peak, height),
     };
-    snprintf(top, sizeof top, "%" PRIu64, panel.top);
-    snprintf(bottom, sizeof bottom, "%.0f", y + height);
-    sp_svg_begin_group(
-        svg, "lines",
-        (const char *const[][2]){{"top-bytes", top}, {"bottom", bottom}, {NULL, NULL}});
-    sp_plot_bytes_axis(svg, &panel);
-    sp_plot_lines(svg, &panel);
-    sp_svg_end_group(svg);
+    sp_plot_panel(svg, &panel);
     return panel;
 }
 
