@@ -1,4 +1,5 @@
-// What `streampool info` tells of a driver and its devices, gathered before anything is printed.
+// Facts are all that `streampool info` tells of a driver and its devices, gathered before it
+// prints.
 #ifndef STREAMPOOL_CLI_FACTS_H
 #define STREAMPOOL_CLI_FACTS_H
 

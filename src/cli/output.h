@@ -1,4 +1,4 @@
-// What the program writes for other programs goes to files that are whole or not there.
+// Files that the program writes for other programs are whole, or not there.
 #ifndef STREAMPOOL_CLI_OUTPUT_H
 #define STREAMPOOL_CLI_OUTPUT_H
 

@@ -278,18 +278,15 @@ void sp_plot_legend(struct sp_svg *svg, const struct sp_series *series, double x
     }
 }
 
-// Cut between characters of UTF-8: a byte 10xxxxxx continues one.
+// Cuts between characters of UTF-8: a byte 10xxxxxx continues one.
 const char *sp_plot_name(const char *name, char text[SP_PLOT_NAME]) {
     static const char dots[] = "…";
     size_t length = strlen(name);
-    if (length < SP_PLOT_NAME) {
-        memcpy(text, name, length + 1);
-        return text;
-    }
-    length = SP_PLOT_NAME - sizeof dots;
-    while (length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80)
+    bool whole = length < SP_PLOT_NAME;
+    if (!whole)
+        length = SP_PLOT_NAME - sizeof dots;
+    while (!whole && length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80)
         length--;
-    memcpy(text, name, length);
-    memcpy(text + length, dots, sizeof dots);
+    snprintf(text, SP_PLOT_NAME, "%.*s%s", (int)length, name, whole ? "" : dots);
     return text;
 }

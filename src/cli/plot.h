@@ -1,4 +1,4 @@
-// What plots have in common: a panel shows a series as lines over the operations of its trace.
+// All plots are made of panels: one shows a series as lines over the operations of its trace.
 #ifndef STREAMPOOL_CLI_PLOT_H
 #define STREAMPOOL_CLI_PLOT_H
 

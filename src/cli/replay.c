@@ -42,7 +42,7 @@ struct replay {
     struct sp_progress progress;
     struct sp_result *results;
     size_t result_count;
-    struct sp_drawn *drawn; // for each trace and allocator; null: no plot is asked for
+    struct sp_replay_plot plot;                // empty: none is asked for
     char unavailable[SP_ALLOCATOR_COUNT][512]; // why an allocator can't be used; "" when it can
 };
 
@@ -166,9 +166,8 @@ static const struct argp argp = {
         "what "
         "each call cost and how much memory was reserved. docs/replay.md explains the figures.\v"
         "An allocator that the device lacks is named below the table, and the others run. A trace "
-        "that can't "
-        "be "
-        "read ends the program before anything is replayed.",
+        "that can't be read ends the program before anything is replayed. The exit status is 3 "
+        "when no GPU can be used, though no simulation was asked for.",
 };
 
 // ------------------------------------------------------------------------------------- the replays
@@ -208,19 +207,11 @@ static bool play_trace(struct replay *replay, const struct sp_trace *trace, stru
     return good;
 }
 
-// Null where no plot is asked for.
-static struct sp_drawn *drawn_of(const struct replay *replay, const struct sp_trace *trace,
-                                 size_t index) {
-    size_t trace_index = (size_t)(trace - replay->traces.list);
-    return replay->drawn ? &replay->drawn[trace_index * replay->request->allocator_count + index]
-                         : NULL;
-}
-
 // False only when nothing more can be replayed; an allocator that can't be opened is noted.
 static bool play_start(struct replay *replay, const struct sp_trace *trace, size_t index,
                        unsigned start) {
     const struct sp_allocator *allocator = replay->request->allocators[index];
-    struct sp_drawn *drawn = drawn_of(replay, trace, index);
+    struct sp_drawn *drawn = sp_replay_plot_at(&replay->plot, trace->name, index);
     struct sp_stage stage = {.device = &replay->device,
                              .threshold = replay->request->threshold,
                              .limit = replay->request->settings.limit};
@@ -267,10 +258,6 @@ static bool play_all(struct replay *replay) {
 }
 
 // ------------------------------------------------------------------------------------- the results
-
-static size_t drawn_count(const struct replay *replay) {
-    return replay->traces.count * replay->request->allocator_count;
-}
 
 static bool is_perturbed(const struct request *request) {
     return request->perturbation.starts > 0;
@@ -319,16 +306,7 @@ static bool write_json(const struct replay *replay, const struct sp_summaries *s
     return sp_json_write(replay->request->json, &list);
 }
 
-static bool write_plot(const struct replay *replay) {
-    const struct request *request = replay->request;
-    struct sp_replay_plot plot = {.device = &replay->device,
-                                  .starts = sp_perturbation_starts(&request->perturbation),
-                                  .list = replay->drawn,
-                                  .count = drawn_count(replay)};
-    return sp_replay_plot_write(request->plot, &plot);
-}
-
-// What goes to standard output takes the place of the table.
+// A picture or JSON on standard output takes the place of the table.
 static bool print_all(const struct replay *replay, const struct sp_summaries *summaries) {
     const struct request *request = replay->request;
     if (sp_output_is_standard(request->json) || sp_output_is_standard(request->plot))
@@ -337,7 +315,7 @@ static bool print_all(const struct replay *replay, const struct sp_summaries *su
         return false;
     if (request->json && !write_json(replay, summaries))
         return false;
-    return !request->plot || write_plot(replay);
+    return !request->plot || sp_replay_plot_write(request->plot, &replay->plot);
 }
 
 static bool print_results(const struct replay *replay) {
@@ -365,26 +343,15 @@ static bool play_with_work(struct replay *replay) {
     return problem ? sp_complain("simulated driver: %s", problem) : good;
 }
 
-static bool open_drawn(struct replay *replay) {
+static bool open_plot(struct replay *replay) {
     const struct request *request = replay->request;
-    if (!request->plot)
-        return true;
-    replay->drawn = calloc(drawn_count(replay), sizeof *replay->drawn);
-    if (!replay->drawn)
-        return sp_complain("out of host memory");
-    for (size_t i = 0; i < drawn_count(replay); i++) {
-        const struct sp_trace *trace = &replay->traces.list[i / request->allocator_count];
-        replay->drawn[i].trace = trace->name;
-        sp_series_open(&replay->drawn[i].series, trace->operation_count, request->passes,
-                       SP_SERIES_COLUMNS);
-    }
-    return true;
-}
-
-static void release_drawn(struct replay *replay) {
-    for (size_t i = 0; replay->drawn && i < drawn_count(replay); i++)
-        sp_series_close(&replay->drawn[i].series);
-    free(replay->drawn);
+    replay->plot = (struct sp_replay_plot){
+        .device = &replay->device,
+        .starts = sp_perturbation_starts(&request->perturbation),
+        .passes = request->passes,
+        .allocator_count = request->allocator_count,
+    };
+    return !request->plot || sp_replay_plot_open(&replay->plot, &replay->traces);
 }
 
 static int replay_on_device(struct replay *replay) {
@@ -394,12 +361,12 @@ static int replay_on_device(struct replay *replay) {
         return status;
     replay->results = calloc(replay->traces.count * runs_of(request), sizeof *replay->results);
     bool good = replay->results || sp_complain("out of host memory");
-    good = good && open_drawn(replay);
+    good = good && open_plot(replay);
     if (good && sp_plan_has_work(&request->plan))
         good = play_with_work(replay);
     else
         good = good && play_all(replay) && print_results(replay);
-    release_drawn(replay);
+    sp_replay_plot_release(&replay->plot);
     free(replay->results);
     sp_device_close(&replay->device);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -4,6 +4,7 @@
 #include "cli/plot.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum {
     WIDTH = 840,
@@ -16,6 +17,38 @@ enum {
     AXIS_HEIGHT = 56,
     FOOT_HEIGHT = 66,
 };
+
+// ---------------------------------------------------------------------------------- what is drawn
+
+bool sp_replay_plot_open(struct sp_replay_plot *plot, const struct sp_traces *traces) {
+    plot->count = traces->count * plot->allocator_count;
+    plot->list = calloc(plot->count, sizeof *plot->list);
+    if (!plot->list)
+        return sp_complain("out of host memory");
+    for (size_t i = 0; i < plot->count; i++) {
+        const struct sp_trace *trace = &traces->list[i / plot->allocator_count];
+        plot->list[i].trace = trace->name;
+        sp_series_open(&plot->list[i].series, trace->operation_count, plot->passes,
+                       SP_SERIES_COLUMNS);
+    }
+    return true;
+}
+
+void sp_replay_plot_release(struct sp_replay_plot *plot) {
+    for (size_t i = 0; plot->list && i < plot->count; i++)
+        sp_series_close(&plot->list[i].series);
+    free(plot->list);
+}
+
+struct sp_drawn *sp_replay_plot_at(const struct sp_replay_plot *plot, const char *trace,
+                                   size_t allocator) {
+    for (size_t i = allocator; plot->list && i < plot->count; i += plot->allocator_count)
+        if (plot->list[i].trace == trace)
+            return &plot->list[i];
+    return NULL;
+}
+
+// -------------------------------------------------------------------------------------- the panels
 
 static bool is_drawn(const struct sp_drawn *drawn) {
     return drawn->allocator != NULL;

@@ -5,6 +5,7 @@
 
 #include "cli/device.h"
 #include "cli/series.h"
+#include "cli/traces.h"
 
 struct sp_drawn {
     struct sp_series series;
@@ -16,9 +17,21 @@ struct sp_drawn {
 struct sp_replay_plot {
     const struct sp_device *device;
     unsigned starts;
-    struct sp_drawn *list; // those of a trace stand side by side
+    unsigned passes;
+    size_t allocator_count;
+    struct sp_drawn *list; // for each trace the allocators; null: nothing is drawn
     size_t count;
 };
+
+// Makes a series for each trace and allocator; the fields before the list are the caller's. False
+// without host memory, which it says on standard error; then there is nothing to release.
+bool sp_replay_plot_open(struct sp_replay_plot *plot, const struct sp_traces *traces);
+void sp_replay_plot_release(struct sp_replay_plot *plot);
+
+// Returns what is drawn of a trace, by its name's address, with the allocator of this index; null
+// where nothing is.
+struct sp_drawn *sp_replay_plot_at(const struct sp_replay_plot *plot, const char *trace,
+                                   size_t allocator);
 
 // Writes the picture to a file as sp_output_write() does. False when that fails; standard error
 // says why.

@@ -26,7 +26,7 @@ void sp_sample_take(struct sp_player *player, size_t operation) {
     sp_series_add(play->series, operation, &figures);
 }
 
-// What an allocator's memory is compared with is known when most is alive, and not before.
+// An allocator that tells nothing is known by its peak, which is that of when most was alive.
 void sp_sample_end_pass(const struct sp_player *player, const struct sp_result *result) {
     const struct sp_play *play = &player->play;
     const struct sp_trace *trace = play->trace;

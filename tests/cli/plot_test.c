@@ -275,9 +275,9 @@ static void what_an_allocator_does_not_tell_is_named_and_not_drawn(void **state)
 static void calls_that_failed_are_told(void **state) {
     (void)state;
     struct drawing drawing;
-    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--limit", "32M",
-                             file_write("large.csv", TRACE_HEADER
-                                        "1,0,allocate,0x1000000,50331648,0\n")));
+    draw(&drawing,
+         ARGUMENTS("replay", "--device", "sim", "--limit", "32M",
+                   file_write("large.csv", TRACE_HEADER "1,0,allocate,0x1000000,50331648,0\n")));
     const struct svg_element *panel = panel_of(drawing.svg, "large", "pool");
     assert_int_equal(number_at(cJSON_GetArrayItem(drawing.json, 0), "errors"), 1);
     assert_non_null(svg_find_text(drawing.svg, panel, "calls that failed: 1"));

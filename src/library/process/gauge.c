@@ -195,7 +195,7 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
     }
 }
 
-// What the lanes hold free is free, and so is what has completed since the last look.
+// Memory that lanes hold free is free, and so is memory whose work has completed.
 static bool needs_all_in_tiers(enum poolMemPoolAttr attribute) {
     return attribute == poolMemPoolStatLargestFree || attribute == poolMemPoolStatLargestRemapped;
 }
