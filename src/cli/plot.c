@@ -268,7 +268,7 @@ static void write_known(struct sp_svg *svg, const struct sp_line *line, enum sp_
 
 void sp_plot_legend(struct sp_svg *svg, const struct sp_series *series, double x, double y) {
     enum { ITEM_WIDTH = 158, POINTS_WIDTH = 280 };
-    for (int figure = 0; figure < SP_FIGURE_COUNT; figure++) {
+    for (enum sp_figure figure = 0; figure < SP_FIGURE_COUNT; figure++) {
         const struct sp_line *line = &series->lines[figure];
         if (line->kind == SP_LINE_UNKNOWN)
             sp_svg_text(svg, "small", x, y, "%s: not known", names[figure]);

@@ -175,6 +175,20 @@ static void a_peak_of_one_operation_is_drawn(void **state) {
     drawing_forget(&drawing);
 }
 
+// A request that had failed when the trace was recorded is freed at once if it succeeds.
+static void a_peak_within_one_operation_is_drawn(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim",
+                             file_write("within.csv",
+                                        TRACE_HEADER "1,0,allocate,0x1000000,1048576,0\n"
+                                                     "1,1,allocate failure,(nil),67108864,0\n")));
+    const struct svg_element *panel = panel_of(drawing.svg, "within", "pool");
+    assert_drawn(drawing.svg, panel, "live", 68157440);
+    assert_peaks(drawing.svg, panel, cJSON_GetArrayItem(drawing.json, 0));
+    drawing_forget(&drawing);
+}
+
 static const char *const measured[] = {
     "replay", "--device", "sim", "--allocator",   "pool,direct", "--passes",     "2",  "--work",
     "0.9",    "--events", "5",   "--synchronize", "7",           "--statistics", NULL,
@@ -489,6 +503,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peaks_that_are_drawn_are_those_of_the_table),
         cmocka_unit_test(a_peak_of_one_operation_is_drawn),
+        cmocka_unit_test(a_peak_within_one_operation_is_drawn),
         cmocka_unit_test(a_replay_that_is_drawn_does_what_it_would_have_done),
         cmocka_unit_test(what_is_freed_behind_work_is_pending_until_a_synchronise),
         cmocka_unit_test(free_memory_beside_a_block_in_use_is_pinned),
