@@ -135,7 +135,8 @@
     X(LargestFree, 1204, \
       "the largest block that any stream could be given without mapping anything") \
     X(LargestRemapped, 1205, "the largest block that any stream could be given with remapping") \
-    X(PinnedBytes, 1206, "free bytes in extents that are partly in use")
+    X(PinnedBytes, 1206, "free bytes in extents that are partly in use") \
+    X(PendingBytes, 1207, "free bytes that pending work may still use, as far as the pool knows")
 
 /// A row X(name, number, text) stands for each poolStreamPromise. The text is what is promised.
 #define STREAMPOOL_STREAM_PROMISES(X) \

@@ -485,8 +485,13 @@ enum poolMemPoolAttr {
     poolMemPoolStatLargestFree = 1204,
     /// Tells the bytes of the largest block that any stream could be given with remapping.
     poolMemPoolStatLargestRemapped = 1205,
-    /// Tells the free bytes in extents that are partly in use.
-    poolMemPoolStatPinnedBytes = 1206
+    /// Tells the free bytes in extents that are partly in use. Reading it moves nothing in the
+    /// pool: no later allocation is served in another way.
+    poolMemPoolStatPinnedBytes = 1206,
+    /// Tells the free bytes of blocks whose free isn't complete, as far as the pool knows: it asks
+    /// the driver nothing for this. Small blocks in slabs don't count. Reading it moves nothing
+    /// in the pool.
+    poolMemPoolStatPendingBytes = 1207
 };
 
 /// Says what a program promises of its streams: the values of poolMemPoolAttrStreamPromises, which

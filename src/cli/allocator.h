@@ -7,6 +7,7 @@
 #define STREAMPOOL_CLI_ALLOCATOR_H
 
 #include "cli/device.h"
+#include "cli/figures.h"
 #include "cli/statistics.h"
 #include "cli/trace.h"
 
@@ -57,6 +58,11 @@ struct sp_allocator {
     void (*at_peak)(struct sp_stage *stage);
     bool (*reserved_peak)(struct sp_stage *stage, uint64_t *bytes);
     bool (*statistics)(struct sp_stage *stage, struct sp_statistics *statistics);
+    // The player calls these for a plot, outside the timing: the first after each operation, the
+    // second more rarely. They add figures that are known, call no driver's stream or clock, and
+    // move nothing in the pool.
+    void (*look)(struct sp_stage *stage, struct sp_figures *figures);
+    void (*look_through)(struct sp_stage *stage, struct sp_figures *figures);
     // The calls of these two are timed.
     int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
     int (*free)(struct sp_stage *stage, uint64_t pointer, CUstream stream);
@@ -109,6 +115,9 @@ const char *sp_driver_status_name(int status);
     .query_event = sp_driver_query_event, .record = sp_driver_record, .wait = sp_driver_wait,      \
     .destroy_stream = sp_driver_destroy_stream, .destroy_event = sp_driver_destroy_event,          \
     .error_name = sp_driver_status_name
+
+// Adds no figure.
+void sp_look_at_nothing(struct sp_stage *stage, struct sp_figures *figures);
 
 // Says that the allocator keeps no statistics. Returns true.
 bool sp_no_statistics(struct sp_stage *stage, struct sp_statistics *statistics);

@@ -64,6 +64,16 @@ static bool driver_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
     return result == CUDA_SUCCESS || fail(stage, "cuMemPoolGetAttribute", result);
 }
 
+static void driver_look(struct sp_stage *stage, struct sp_figures *figures) {
+    const struct sp_driver *driver = driver_of(stage);
+    uint64_t now, high;
+    if (driver->cuMemPoolGetAttribute(stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+                                      &now) == CUDA_SUCCESS &&
+        driver->cuMemPoolGetAttribute(stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+                                      &high) == CUDA_SUCCESS)
+        sp_figures_note(figures, SP_FIGURE_RESERVED, now, high);
+}
+
 static int driver_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
                            CUstream stream) {
     CUdeviceptr address = 0;
@@ -95,6 +105,8 @@ const struct sp_allocator sp_allocator_driver = {
     .at_peak = driver_at_peak,
     .reserved_peak = driver_reserved_peak,
     .statistics = sp_no_statistics,
+    .look = driver_look,
+    .look_through = sp_look_at_nothing,
     .allocate = driver_allocate,
     .free = driver_free,
     .free_unordered = driver_free_unordered,

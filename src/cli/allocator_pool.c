@@ -94,8 +94,24 @@ static bool pool_reserved_peak(struct sp_stage *stage, uint64_t *bytes) {
 
 static bool pool_statistics(struct sp_stage *stage, struct sp_statistics *statistics) {
     *statistics = stage->at_peak;
-    poolError_t error = sp_statistics_read_counters(stage->pool, statistics);
+    poolError_t error = sp_statistics_read_at_end(stage->pool, statistics);
     return error == poolSuccess || fail(stage, error);
+}
+
+static void pool_look(struct sp_stage *stage, struct sp_figures *figures) {
+    uint64_t now, high;
+    if (poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemCurrent, &now) ==
+            poolSuccess &&
+        poolMemPoolGetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, &high) == poolSuccess)
+        sp_figures_note(figures, SP_FIGURE_RESERVED, now, high);
+}
+
+static void pool_look_through(struct sp_stage *stage, struct sp_figures *figures) {
+    uint64_t bytes;
+    if (poolMemPoolGetAttribute(stage->pool, poolMemPoolStatPendingBytes, &bytes) == poolSuccess)
+        sp_figures_note(figures, SP_FIGURE_PENDING, bytes, 0);
+    if (poolMemPoolGetAttribute(stage->pool, poolMemPoolStatPinnedBytes, &bytes) == poolSuccess)
+        sp_figures_note(figures, SP_FIGURE_PINNED, bytes, 0);
 }
 
 static int pool_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream) {
@@ -171,12 +187,12 @@ static const char *pool_error_name(int status) {
 
 #define POOL_CALLS                                                                                 \
     .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                   \
-    .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .allocate = pool_allocate, \
-    .free = pool_free, .free_unordered = pool_free_unordered, .trim = pool_trim,                   \
-    .synchronize = pool_synchronize, .synchronize_event = pool_synchronize_event,                  \
-    .synchronize_device = pool_synchronize_device, .query = pool_query,                            \
-    .query_event = pool_query_event, .record = pool_record, .wait = pool_wait,                     \
-    .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event,                    \
+    .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .look = pool_look,         \
+    .look_through = pool_look_through, .allocate = pool_allocate, .free = pool_free,               \
+    .free_unordered = pool_free_unordered, .trim = pool_trim, .synchronize = pool_synchronize,     \
+    .synchronize_event = pool_synchronize_event, .synchronize_device = pool_synchronize_device,    \
+    .query = pool_query, .query_event = pool_query_event, .record = pool_record,                   \
+    .wait = pool_wait, .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event, \
     .error_name = pool_error_name
 
 const struct sp_allocator sp_allocator_pool = {.name = "pool", .open = pool_open, POOL_CALLS};

@@ -15,6 +15,26 @@ enum sp_device_choice sp_device_choice_of(const char *text, const struct argp_st
     return SP_DEVICE_AUTO;
 }
 
+void sp_check_outputs(const char *json, const char *plot, const struct argp_state *state) {
+    if (json && plot && strcmp(json, plot) == 0)
+        argp_error(state, "--json and --plot can't both be written to '%s'", json);
+}
+
+static error_t parse_help(int key, char *argument, struct argp_state *state) {
+    (void)argument;
+    if (key != 'h')
+        return ARGP_ERR_UNKNOWN;
+    argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
+    return 0;
+}
+
+static const struct argp_option help_options[] = {
+    {.key = 'h', .flags = OPTION_HIDDEN, .doc = "--help"},
+    {0},
+};
+
+const struct argp sp_help_argp = {.options = help_options, .parser = parse_help};
+
 uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint64_t most,
                       const struct argp_state *state) {
     char *end;

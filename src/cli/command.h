@@ -29,10 +29,18 @@ SP_COMMANDS(SP_DECLARE_COMMAND)
             0                                                                                      \
     }
 
+// This parser has the option -h, which is --help. It is a child of a command's own parser.
+extern const struct argp sp_help_argp;
+#define SP_HELP_CHILD                                                                              \
+    { &sp_help_argp, 0, NULL, 0 }
+
 // Reads a number of an option from `least` to `most`; ends the program with a message when it is
 // none.
 uint64_t sp_number_of(const char *option, const char *text, uint64_t least, uint64_t most,
                       const struct argp_state *state);
+
+// Ends the program with a message when both are to be written to the same place. Null: to none.
+void sp_check_outputs(const char *json, const char *plot, const struct argp_state *state);
 
 // Reads its value; ends the program with a message when it is none of the three.
 enum sp_device_choice sp_device_choice_of(const char *text, const struct argp_state *state);

@@ -28,13 +28,17 @@ int sp_device_attribute(const struct sp_driver *driver, CUdevice device,
 }
 
 // By a function that only the simulated driver exports: a name can be a link, or changed.
-bool sp_device_is_simulated(const struct sp_driver *driver) {
-    void *library = dlopen(driver->path, RTLD_LAZY | RTLD_NOLOAD);
+static bool is_simulated(const char *path, int flags) {
+    void *library = dlopen(path, RTLD_LAZY | flags);
     if (!library)
         return false;
     bool simulated = dlsym(library, "simcudaNow") != NULL;
     dlclose(library);
     return simulated;
+}
+
+bool sp_device_is_simulated(const struct sp_driver *driver) {
+    return is_simulated(driver->path, RTLD_NOLOAD);
 }
 
 // --------------------------------------------------------------------------- where the drivers are
@@ -172,6 +176,15 @@ bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **dri
     return true;
 }
 
+// Also where the driver that is named can be opened and then fails.
+int sp_device_failure(enum sp_device_choice choice) {
+    const char *named = getenv(driver_variable);
+    bool simulated = simulated_is_named() || (named && *named && is_simulated(named, 0));
+    if (choice == SP_DEVICE_SIM || (choice == SP_DEVICE_AUTO && simulated))
+        return EXIT_FAILURE;
+    return SP_EXIT_NO_GPU;
+}
+
 // -------------------------------------------------------------------------------------- the device
 
 bool sp_device_open(struct sp_device *device, const struct sp_driver *driver) {
@@ -196,4 +209,10 @@ bool sp_device_open(struct sp_device *device, const struct sp_driver *driver) {
 void sp_device_close(struct sp_device *device) {
     device->driver->cuCtxSetCurrent(NULL);
     device->driver->cuDevicePrimaryCtxRelease(device->handle);
+}
+
+int sp_device_take(struct sp_device *device, enum sp_device_choice choice) {
+    const struct sp_driver *driver;
+    bool taken = sp_device_choose(choice, &driver) && sp_device_open(device, driver);
+    return taken ? EXIT_SUCCESS : sp_device_failure(choice);
 }

@@ -25,9 +25,20 @@ bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **dri
 
 bool sp_device_is_simulated(const struct sp_driver *driver);
 
+// The exit status when no GPU can be used, though no simulation was asked for.
+enum { SP_EXIT_NO_GPU = 3 };
+
+// Returns the exit status of a program that was to use this choice and can't: SP_EXIT_NO_GPU, or
+// EXIT_FAILURE where the choice or the environment asked for the simulated driver.
+int sp_device_failure(enum sp_device_choice choice);
+
 // Takes device 0, with its primary context. Says on standard error why it could not.
 bool sp_device_open(struct sp_device *device, const struct sp_driver *driver);
 void sp_device_close(struct sp_device *device);
+
+// Makes the choice, loads the driver and takes the device. Returns the exit status for the program
+// when that fails, and standard error says why; else EXIT_SUCCESS.
+int sp_device_take(struct sp_device *device, enum sp_device_choice choice);
 
 int sp_device_attribute(const struct sp_driver *driver, CUdevice device,
                         CUdevice_attribute attribute);

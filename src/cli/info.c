@@ -2,135 +2,98 @@
 #include "cli/absence.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/facts.h"
+#include "cli/output.h"
 #include "cli/quantity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <streampool/streampool.h>
+
+struct request {
+    enum sp_device_choice choice;
+    const char *json;
+};
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    enum sp_device_choice *choice = state->input;
-    if (key != 'd')
+    struct request *request = state->input;
+    switch (key) {
+    case 'd':
+        request->choice = sp_device_choice_of(argument, state);
+        return 0;
+    case 'j':
+        request->json = argument;
+        return 0;
+    default:
         return ARGP_ERR_UNKNOWN;
-    *choice = sp_device_choice_of(argument, state);
-    return 0;
+    }
 }
+
+// ---------------------------------------------------------------------------------------- the text
 
 static void print_line(const char *what, const char *value) {
     printf("%-20s  %s\n", what, value);
 }
 
-static void print_driver(const struct sp_driver *driver) {
+static void print_of_device(const char *what, const char *value) {
+    printf("  %-18s  %s\n", what, value);
+}
+
+static void print_driver(const struct sp_facts *facts) {
+    const struct sp_driver *driver = facts->driver;
     char version[SP_VERSION_TEXT];
     print_line("driver", driver->path);
     print_line("CUDA version", sp_version_text(driver->version, version));
     if (driver->api_version != driver->version)
         print_line("entry points up to", sp_version_text(driver->api_version, version));
-    if (sp_device_is_simulated(driver))
+    if (facts->simulated)
         print_line("kind", "simulated: no GPU, and times mean nothing");
 }
 
-// ------------------------------------------------------------------------------------- the devices
-
-static void print_attribute(const struct sp_driver *driver, CUdevice device, const char *what,
-                            CUdevice_attribute attribute) {
-    print_line(what, sp_device_attribute(driver, device, attribute) ? "yes" : "no");
-}
-
-static void print_capability(const struct sp_driver *driver, CUdevice device) {
-    int major = sp_device_attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-    int minor = sp_device_attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-    printf("%-20s  %d.%d\n", "  compute capability", major, minor);
-}
-
-// Free memory is known only inside a context, which costs a moment and some of that memory.
-static void print_free_memory(const struct sp_driver *driver, CUdevice device) {
-    CUcontext context;
-    CUresult result = driver->cuDevicePrimaryCtxRetain(&context, device);
-    if (result != CUDA_SUCCESS) {
-        printf("%-20s  no context: %s\n", "  free memory", sp_driver_error_name(result));
-        return;
-    }
-    size_t free = 0, total = 0;
+static void print_fact(const char *what, const struct sp_fact *fact) {
     char text[SP_QUANTITY_TEXT];
-    result = driver->cuCtxPushCurrent(context);
-    if (result == CUDA_SUCCESS) {
-        result = driver->cuMemGetInfo(&free, &total);
-        driver->cuCtxPopCurrent(&context);
-    }
-    print_line("  free memory",
-               result == CUDA_SUCCESS ? sp_bytes_text(free, text) : sp_driver_error_name(result));
-    driver->cuDevicePrimaryCtxRelease(device);
+    print_of_device(what, fact->result == CUDA_SUCCESS ? sp_bytes_text(fact->bytes, text)
+                                                       : sp_driver_error_name(fact->result));
 }
 
-static void print_memory(const struct sp_driver *driver, CUdevice device) {
-    size_t total = 0;
-    char text[SP_QUANTITY_TEXT];
-    CUresult result = driver->cuDeviceTotalMem(&total, device);
-    print_line("  memory",
-               result == CUDA_SUCCESS ? sp_bytes_text(total, text) : sp_driver_error_name(result));
-}
-
-static void print_granule(const struct sp_driver *driver, int ordinal) {
-    CUmemAllocationProp prop = {
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal},
-    };
-    size_t granule = 0;
-    char text[SP_QUANTITY_TEXT];
-    CUresult result =
-        driver->cuMemGetAllocationGranularity(&granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    print_line("  granule", result == CUDA_SUCCESS ? sp_bytes_text(granule, text)
-                                                   : sp_driver_error_name(result));
-}
-
-// The library's own word on it, since a device can claim what it then refuses.
-static bool print_verdict(int ordinal) {
-    poolMemPool_t pool;
-    poolError_t error = poolDeviceGetDefaultMemPool(&pool, ordinal);
-    if (error == poolSuccess)
-        print_line("  streampool", "works");
+static void print_free_memory(const struct sp_device_facts *facts) {
+    if (facts->context == CUDA_SUCCESS)
+        print_fact("free memory", &facts->free_memory);
     else
-        printf("%-20s  does not work: %s: %s\n", "  streampool", poolGetErrorName(error),
-               poolGetLastErrorDetail());
-    return error == poolSuccess;
+        printf("  %-18s  no context: %s\n", "free memory", sp_driver_error_name(facts->context));
 }
 
-static bool print_device(const struct sp_driver *driver, int ordinal) {
-    CUdevice device;
-    char name[256];
-    CUresult result = driver->cuDeviceGet(&device, ordinal);
-    if (result == CUDA_SUCCESS)
-        result = driver->cuDeviceGetName(name, sizeof name, device);
-    printf("\ndevice %-13d  %s\n", ordinal,
-           result == CUDA_SUCCESS ? name : sp_driver_error_name(result));
-    if (result != CUDA_SUCCESS)
-        return false;
-    print_memory(driver, device);
-    print_free_memory(driver, device);
-    print_capability(driver, device);
-    print_granule(driver, ordinal);
-    print_attribute(driver, device, "  virtual memory",
-                    CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
-    print_attribute(driver, device, "  file descriptors",
-                    CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
-    print_attribute(driver, device, "  CUDA's own pools",
-                    CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
-    return print_verdict(ordinal);
+static void print_verdict(const struct sp_device_facts *facts) {
+    if (facts->verdict == poolSuccess)
+        print_of_device("streampool", "works");
+    else
+        printf("  %-18s  does not work: %s\n", "streampool", facts->verdict_detail);
 }
 
-// How many devices the library works on.
-static int print_devices(const struct sp_driver *driver) {
-    int count = 0, working = 0;
-    CUresult result = driver->cuDeviceGetCount(&count);
-    if (result != CUDA_SUCCESS || count == 0)
-        print_line("devices", result == CUDA_SUCCESS ? "none" : sp_driver_error_name(result));
-    for (int ordinal = 0; ordinal < count; ordinal++)
-        working += print_device(driver, ordinal);
-    return working;
+static void print_device(const struct sp_device_facts *facts) {
+    bool found = facts->found == CUDA_SUCCESS;
+    printf("\ndevice %-13d  %s\n", facts->ordinal,
+           found ? facts->name : sp_driver_error_name(facts->found));
+    if (!found)
+        return;
+    print_fact("memory", &facts->memory);
+    print_free_memory(facts);
+    printf("  %-18s  %d.%d\n", "compute capability", facts->capability_major,
+           facts->capability_minor);
+    print_fact("granule", &facts->granule);
+#define ABILITY(name, text, attribute) print_of_device(text, facts->name ? "yes" : "no");
+    SP_DEVICE_ABILITIES(ABILITY)
+#undef ABILITY
+    print_verdict(facts);
 }
 
-// --------------------------------------------------------------------------------- what is missing
+static void print_devices(const struct sp_facts *facts) {
+    if (facts->counted != CUDA_SUCCESS)
+        print_line("devices", sp_driver_error_name(facts->counted));
+    else if (facts->device_count == 0)
+        print_line("devices", "none");
+    for (int i = 0; i < facts->device_count; i++)
+        print_device(&facts->devices[i]);
+}
 
 static void print_missing(const struct sp_driver *driver) {
     char version[SP_VERSION_TEXT];
@@ -148,32 +111,60 @@ static void print_missing(const struct sp_driver *driver) {
         puts("\nmissing entry points  none");
 }
 
+static bool print_all(const struct sp_facts *facts) {
+    print_driver(facts);
+    print_devices(facts);
+    print_missing(facts->driver);
+    return fflush(stdout) == 0 || sp_complain("standard output can't be written");
+}
+
+// ------------------------------------------------------------------------------------- the command
+
+static const struct argp_option options[] = {
+    SP_DEVICE_OPTION,
+    {"json", 'j', "FILE", 0, "Write it as JSON too; with '-', to standard output and no text", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {SP_HELP_CHILD, {0}};
+
+static const struct argp argp = {
+    .options = options,
+    .children = children,
+    .parser = parse,
+    .doc =
+        "Shows the driver and the devices, every entry point that the driver lacks and what "
+        "that means. The exit status is 0 when the library works on a device; 3 when no GPU can "
+        "be used, though no simulation was asked for; else 1.",
+};
+
+static bool show(const struct request *request, const struct sp_facts *facts) {
+    if (!sp_output_is_standard(request->json) && !print_all(facts))
+        return false;
+    return !request->json || sp_facts_write(request->json, facts);
+}
+
+static int status_of(const struct request *request, const struct sp_facts *facts) {
+    if (facts->working > 0)
+        return EXIT_SUCCESS;
+    sp_complain("the library works on none of the devices");
+    return sp_device_failure(request->choice);
+}
+
 int sp_command_info(int argc, char **argv) {
-    static const struct argp_option options[] = {SP_DEVICE_OPTION, {0}};
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc =
-            "Shows the driver and the devices, every entry point that the driver lacks and what "
-            "that means. "
-            "The "
-            "exit status is 0 when the library works on a device, else 1.",
-    };
-    enum sp_device_choice choice = SP_DEVICE_AUTO;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &choice) != 0)
+    struct request request = {.choice = SP_DEVICE_AUTO};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
 
     const struct sp_driver *driver;
-    if (!sp_device_choose(choice, &driver))
+    if (!sp_device_choose(request.choice, &driver))
+        return sp_device_failure(request.choice);
+    struct sp_facts facts;
+    if (!sp_facts_gather(&facts, driver)) {
+        sp_complain("out of host memory");
         return EXIT_FAILURE;
-    print_driver(driver);
-    int working = print_devices(driver);
-    print_missing(driver);
-    if (fflush(stdout) != 0)
-        sp_complain("standard output can't be written");
-    else if (working > 0)
-        return EXIT_SUCCESS;
-    else
-        sp_complain("the library works on none of the devices");
-    return EXIT_FAILURE;
+    }
+    int status = show(&request, &facts) ? status_of(&request, &facts) : EXIT_FAILURE;
+    sp_facts_release(&facts);
+    return status;
 }

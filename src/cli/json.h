@@ -1,4 +1,4 @@
-// Results are written for programs as lists in JSON.
+// Results are written for programs in JSON.
 #ifndef STREAMPOOL_CLI_JSON_H
 #define STREAMPOOL_CLI_JSON_H
 
@@ -15,10 +15,11 @@ struct sp_json_list {
     const void *items;
 };
 
-// Writes the list to a file, or to standard output for the path "-". A regular file is written
-// beside its place and then renamed, so there is never half of one; anything else (a pipe, a
-// device) is written to directly. False when that fails; standard error says why.
+// Write the list, or one object, to a file as sp_output_write() does. False when that fails;
+// standard error says why.
 bool sp_json_write(const char *path, const struct sp_json_list *list);
+bool sp_json_write_object(const char *path, bool (*fill)(cJSON *object, const void *item),
+                          const void *item);
 
 // Functions that fill an object add its keys by these. They return false without host memory. Bytes
 // of a text that are not UTF-8 become U+FFFD.

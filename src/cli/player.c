@@ -2,6 +2,7 @@
 #include "cli/player_lines.h"
 #include "cli/player_plan.h"
 #include "cli/player_streams.h"
+#include "cli/sample.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -170,6 +171,7 @@ static void play_part(struct sp_part *part) {
     for (size_t step = 0; step < part->operation_count; step++) {
         size_t i = part->operations ? part->operations[step] : step;
         play_in_turn(part, i);
+        sp_sample_take(part->player, i);
         if (i == trace->live_peak_operation)
             play_of->allocator->at_peak(play_of->stage);
         if (i + 1 - drawn >= PROGRESS_STEP)
@@ -309,11 +311,13 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     if (!sp_player_streams_create(player))
         return false;
     begin_pass(player);
+    sp_sample_begin_pass(player, pass);
     if (!play_all(player) || !sp_player_streams_finish(player))
         return false;
     result->end_to_end_ns = now(player) - player->begin;
     bool known = play_of->allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes) &&
                  play_of->allocator->statistics(play_of->stage, &result->statistics);
+    sp_sample_end_pass(player, result);
     free_what_is_alive(player);
     sum_up(player, result);
     return sp_player_streams_synchronize(player) && known;

@@ -16,6 +16,7 @@
 #include "cli/lead.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
+#include "cli/series.h"
 #include "cli/shares.h"
 #include "cli/times.h"
 #include "cli/trace.h"
@@ -62,6 +63,7 @@ struct sp_play {
     unsigned start;
     uint64_t held_bytes; // of a block on the first stream, held while the player is open; 0: none
     struct sp_progress *progress;
+    struct sp_series *series; // the figures go there; null: nobody draws them
 };
 
 struct sp_part;

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/output.h"
 #include "cli/report.h"
 #include "cli/settings.h"
 #include "cli/traces.h"
@@ -17,6 +18,7 @@ struct request {
     struct sp_settings settings;
     struct sp_plan plan;
     const char *json;
+    const char *plot;
     char **paths;
     size_t path_count;
 };
@@ -29,9 +31,12 @@ struct comparison {
     struct sp_progress progress;
     struct sp_policy_result *results;
     size_t result_count;
+    struct sp_series *series; // for each result; null: no plot is asked for
 };
 
 // ----------------------------------------------------------------------------------- the arguments
+
+enum { OPTION_PLOT = 256 };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct request *request = state->input;
@@ -41,6 +46,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case 'j':
         request->json = argument;
+        return 0;
+    case OPTION_PLOT:
+        request->plot = argument;
         return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->settings;
@@ -53,6 +61,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "no trace is named");
         return 0;
+    case ARGP_KEY_END:
+        sp_check_outputs(request->json, request->plot, state);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -63,12 +74,16 @@ static const struct argp_option options[] = {
      "The simulated driver (the default), the real one, or either", 0},
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {"plot", OPTION_PLOT, "FILE", 0,
+     "Draw the combinations beside each other, as SVG; with '-', to standard output and no table",
+     0},
     {0},
 };
 
 static const struct argp_child children[] = {
     {&sp_settings_argp, 0, "The pool:", 1},
     {&sp_plan_argp, 0, "Work and order beside the trace (default: --work 0.9):", 2},
+    SP_HELP_CHILD,
     {0},
 };
 
@@ -120,7 +135,8 @@ static bool read_statistics(struct sp_stage *stage,
 }
 
 static bool play(struct comparison *comparison, const struct sp_trace *trace,
-                 struct sp_stage *stage, struct sp_policy_result *result) {
+                 struct sp_stage *stage, struct sp_policy_result *result,
+                 struct sp_series *series) {
     struct sp_play play = {
         .trace = trace,
         .allocator = &sp_allocator_pool,
@@ -129,6 +145,7 @@ static bool play(struct comparison *comparison, const struct sp_trace *trace,
         .work = &comparison->work,
         .parts = SP_ONE_PART,
         .progress = &comparison->progress,
+        .series = series,
     };
     struct sp_player player;
     if (!set_policies(stage, result->combination) ||
@@ -142,14 +159,15 @@ static bool play(struct comparison *comparison, const struct sp_trace *trace,
 }
 
 static bool play_combination(struct comparison *comparison, const struct sp_trace *trace,
-                             unsigned combination, struct sp_policy_result *result) {
+                             unsigned combination, struct sp_policy_result *result,
+                             struct sp_series *series) {
     struct sp_stage stage = {.device = &comparison->device,
                              .threshold = UINT64_MAX,
                              .limit = comparison->request->settings.limit};
     result->combination = combination;
     bool good = sp_allocator_pool.open(&stage);
     if (good) {
-        good = play(comparison, trace, &stage, result);
+        good = play(comparison, trace, &stage, result, series);
         sp_allocator_pool.close(&stage);
     }
     if (good)
@@ -163,12 +181,14 @@ static bool play_combination(struct comparison *comparison, const struct sp_trac
 // for the first combination.
 static bool play_trace(struct comparison *comparison, const struct sp_trace *trace) {
     struct sp_policy_result warm_up;
-    if (!play_combination(comparison, trace, 0, &warm_up))
+    if (!play_combination(comparison, trace, 0, &warm_up, NULL))
         return false;
-    for (unsigned combination = 0; combination < SP_POLICY_COMBINATIONS; combination++)
-        if (!play_combination(comparison, trace, combination,
-                              &comparison->results[comparison->result_count++]))
+    for (unsigned combination = 0; combination < SP_POLICY_COMBINATIONS; combination++) {
+        size_t i = comparison->result_count++;
+        struct sp_series *series = comparison->series ? &comparison->series[i] : NULL;
+        if (!play_combination(comparison, trace, combination, &comparison->results[i], series))
             return false;
+    }
     return true;
 }
 
@@ -194,11 +214,16 @@ static bool print_table(const struct comparison *comparison) {
 }
 
 static bool print_results(const struct comparison *comparison) {
-    const char *json = comparison->request->json;
-    if (!(json && strcmp(json, "-") == 0) && !print_table(comparison))
+    const struct request *request = comparison->request;
+    bool shown = !sp_output_is_standard(request->json) && !sp_output_is_standard(request->plot);
+    if (shown && !print_table(comparison))
         return false;
     struct sp_json_list list = sp_policies_list(comparison->results, comparison->result_count);
-    return !json || sp_json_write(json, &list);
+    if (request->json && !sp_json_write(request->json, &list))
+        return false;
+    return !request->plot ||
+           sp_policies_plot(request->plot, &comparison->device, comparison->results,
+                            comparison->series, comparison->result_count);
 }
 
 static bool compare(struct comparison *comparison) {
@@ -212,17 +237,41 @@ static bool compare(struct comparison *comparison) {
     return good;
 }
 
-static bool compare_on_device(struct comparison *comparison) {
-    const struct request *request = comparison->request;
-    const struct sp_driver *driver;
-    if (!sp_device_choose(request->choice, &driver) || !sp_device_open(&comparison->device, driver))
+static size_t result_most(const struct comparison *comparison) {
+    return comparison->traces.count * SP_POLICY_COMBINATIONS;
+}
+
+static bool open_series(struct comparison *comparison) {
+    enum { COLUMNS = 400 };
+    if (!comparison->request->plot)
+        return true;
+    comparison->series = calloc(result_most(comparison), sizeof *comparison->series);
+    if (!comparison->series)
         return false;
-    comparison->results =
-        calloc(comparison->traces.count * SP_POLICY_COMBINATIONS, sizeof *comparison->results);
-    bool good = comparison->results ? compare(comparison) : sp_complain("out of host memory");
+    for (size_t i = 0; i < result_most(comparison); i++)
+        sp_series_open(&comparison->series[i],
+                       comparison->traces.list[i / SP_POLICY_COMBINATIONS].operation_count, 1,
+                       COLUMNS);
+    return true;
+}
+
+static void release_series(struct comparison *comparison) {
+    for (size_t i = 0; comparison->series && i < result_most(comparison); i++)
+        sp_series_close(&comparison->series[i]);
+    free(comparison->series);
+}
+
+static int compare_on_device(struct comparison *comparison) {
+    int status = sp_device_take(&comparison->device, comparison->request->choice);
+    if (status != EXIT_SUCCESS)
+        return status;
+    comparison->results = calloc(result_most(comparison), sizeof *comparison->results);
+    bool memory = comparison->results && open_series(comparison);
+    bool good = memory ? compare(comparison) : sp_complain("out of host memory");
+    release_series(comparison);
     free(comparison->results);
     sp_device_close(&comparison->device);
-    return good;
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int sp_command_policies(int argc, char **argv) {
@@ -231,8 +280,9 @@ int sp_command_policies(int argc, char **argv) {
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
     struct comparison comparison = {.request = &request};
-    bool good = sp_traces_read(&comparison.traces, request.paths, request.path_count) &&
-                compare_on_device(&comparison);
+    int status = EXIT_FAILURE;
+    if (sp_traces_read(&comparison.traces, request.paths, request.path_count))
+        status = compare_on_device(&comparison);
     sp_traces_release(&comparison.traces);
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

@@ -52,6 +52,12 @@ struct sp_policy_result {
 // Prints the table, and a line for each combination that had errors. False without host memory.
 bool sp_policies_print(FILE *out, const struct sp_policy_result *results, size_t count);
 
+// Writes a picture of the results, which are those of whole traces, to a file as sp_output_write()
+// does. There is a series for each. False when that fails; standard error says why.
+bool sp_policies_plot(const char *path, const struct sp_device *device,
+                      const struct sp_policy_result *results, const struct sp_series *series,
+                      size_t count);
+
 // Returns the results as a list for JSON, with an object for each. docs/stream-order.md has the
 // keys.
 struct sp_json_list sp_policies_list(const struct sp_policy_result *results, size_t count);

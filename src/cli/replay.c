@@ -1,7 +1,9 @@
 // streampool replay: reads all traces, plays each through each allocator, then prints.
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/output.h"
 #include "cli/perturb.h"
+#include "cli/replay_plot.h"
 #include "cli/report.h"
 #include "cli/settings.h"
 #include "cli/traces.h"
@@ -13,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES_MAX = 1000, REASON_MAX = 256, OPTION_THREADS = 256, OPTION_STATISTICS };
+enum { PASSES_MAX = 1000, REASON_MAX = 256, OPTION_THREADS = 256, OPTION_STATISTICS, OPTION_PLOT };
 
 struct request {
     enum sp_device_choice choice;
@@ -27,6 +29,7 @@ struct request {
     struct sp_perturbation perturbation;
     bool statistics; // are printed below the table
     const char *json;
+    const char *plot;
     char **paths;
     size_t path_count;
 };
@@ -39,6 +42,7 @@ struct replay {
     struct sp_progress progress;
     struct sp_result *results;
     size_t result_count;
+    struct sp_replay_plot plot;                // empty: none is asked for
     char unavailable[SP_ALLOCATOR_COUNT][512]; // why an allocator can't be used; "" when it can
 };
 
@@ -100,6 +104,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'j':
         request->json = argument;
         return 0;
+    case OPTION_PLOT:
+        request->plot = argument;
+        return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->settings;
         state->child_inputs[1] = &request->plan;
@@ -111,6 +118,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "no trace is named");
+        return 0;
+    case ARGP_KEY_END:
+        sp_check_outputs(request->json, request->plot, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -128,6 +138,8 @@ static const struct argp_option options[] = {
     {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},
+    {"plot", OPTION_PLOT, "FILE", 0,
+     "Draw memory over the trace, as SVG; with '-', to standard output and no table", 0},
     {.doc = "Allocators:"},
 #define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},
     SP_ALLOCATORS(ALLOCATOR_HELP)
@@ -139,6 +151,7 @@ static const struct argp_child children[] = {
     {&sp_settings_argp, 0, "The pool, with the allocators pool and promised:", 1},
     {&sp_plan_argp, 0, "Work and order beside the trace:", 2},
     {&sp_perturbation_argp, 0, "Several starts:", 3},
+    SP_HELP_CHILD,
     {0},
 };
 
@@ -153,22 +166,26 @@ static const struct argp argp = {
         "what "
         "each call cost and how much memory was reserved. docs/replay.md explains the figures.\v"
         "An allocator that the device lacks is named below the table, and the others run. A trace "
-        "that can't "
-        "be "
-        "read ends the program before anything is replayed.",
+        "that can't be read ends the program before anything is replayed. The exit status is 3 "
+        "when no GPU can be used, though no simulation was asked for.",
 };
 
 // ------------------------------------------------------------------------------------- the replays
 
-static bool play_passes(struct replay *replay, struct sp_player *player) {
-    for (unsigned pass = 1; pass <= replay->request->passes; pass++)
-        if (!sp_player_run(player, pass, &replay->results[replay->result_count++]))
+static bool play_passes(struct replay *replay, struct sp_player *player, struct sp_drawn *drawn) {
+    for (unsigned pass = 1; pass <= replay->request->passes; pass++) {
+        struct sp_result *result = &replay->results[replay->result_count++];
+        if (!sp_player_run(player, pass, result))
             return false;
+        if (drawn)
+            drawn->errors += result->errors;
+    }
     return true;
 }
 
 static bool play_trace(struct replay *replay, const struct sp_trace *trace, struct sp_stage *stage,
-                       const struct sp_allocator *allocator, unsigned start) {
+                       const struct sp_allocator *allocator, unsigned start,
+                       struct sp_drawn *drawn) {
     const struct request *request = replay->request;
     struct sp_play play = {
         .trace = trace,
@@ -180,11 +197,12 @@ static bool play_trace(struct replay *replay, const struct sp_trace *trace, stru
         .start = start,
         .held_bytes = sp_perturbation_bytes(&request->perturbation, trace, start),
         .progress = &replay->progress,
+        .series = drawn ? &drawn->series : NULL,
     };
     struct sp_player player;
     if (!sp_player_open(&player, &play))
         return false;
-    bool good = play_passes(replay, &player);
+    bool good = play_passes(replay, &player, drawn);
     sp_player_close(&player);
     return good;
 }
@@ -193,6 +211,7 @@ static bool play_trace(struct replay *replay, const struct sp_trace *trace, stru
 static bool play_start(struct replay *replay, const struct sp_trace *trace, size_t index,
                        unsigned start) {
     const struct sp_allocator *allocator = replay->request->allocators[index];
+    struct sp_drawn *drawn = sp_replay_plot_at(&replay->plot, trace->name, index);
     struct sp_stage stage = {.device = &replay->device,
                              .threshold = replay->request->threshold,
                              .limit = replay->request->settings.limit};
@@ -203,7 +222,9 @@ static bool play_start(struct replay *replay, const struct sp_trace *trace, size
         return true;
     }
     bool good = sp_settings_apply(&replay->request->settings, &stage) &&
-                play_trace(replay, trace, &stage, allocator, start);
+                play_trace(replay, trace, &stage, allocator, start, drawn);
+    if (drawn)
+        drawn->allocator = allocator->name;
     allocator->close(&stage);
     if (good)
         return true;
@@ -307,15 +328,16 @@ static bool write_json(const struct replay *replay, const struct sp_summaries *s
     return sp_json_write(replay->request->json, &list);
 }
 
+// A picture or JSON on standard output takes the place of the table.
 static bool print_all(const struct replay *replay, const struct sp_summaries *summaries) {
-    const char *json = replay->request->json;
-    if (!json)
-        return print_table(replay, summaries);
-    if (strcmp(json, "-") == 0)
+    const struct request *request = replay->request;
+    if (sp_output_is_standard(request->json) || sp_output_is_standard(request->plot))
         print_unavailable(replay, stderr);
     else if (!print_table(replay, summaries))
         return false;
-    return write_json(replay, summaries);
+    if (request->json && !write_json(replay, summaries))
+        return false;
+    return !request->plot || sp_replay_plot_write(request->plot, &replay->plot);
 }
 
 static bool print_results(const struct replay *replay) {
@@ -343,20 +365,33 @@ static bool play_with_work(struct replay *replay) {
     return problem ? sp_complain("simulated driver: %s", problem) : good;
 }
 
-static bool replay_on_device(struct replay *replay) {
+static bool open_plot(struct replay *replay) {
     const struct request *request = replay->request;
-    const struct sp_driver *driver;
-    if (!sp_device_choose(request->choice, &driver) || !sp_device_open(&replay->device, driver))
-        return false;
+    replay->plot = (struct sp_replay_plot){
+        .device = &replay->device,
+        .starts = sp_perturbation_starts(&request->perturbation),
+        .passes = request->passes,
+        .allocator_count = request->allocator_count,
+    };
+    return !request->plot || sp_replay_plot_open(&replay->plot, &replay->traces);
+}
+
+static int replay_on_device(struct replay *replay) {
+    const struct request *request = replay->request;
+    int status = sp_device_take(&replay->device, request->choice);
+    if (status != EXIT_SUCCESS)
+        return status;
     replay->results = calloc(replay->traces.count * runs_of(request), sizeof *replay->results);
     bool good = replay->results || sp_complain("out of host memory");
+    good = good && open_plot(replay);
     if (good && sp_plan_has_work(&request->plan))
         good = play_with_work(replay);
     else
         good = good && play_all(replay) && print_results(replay);
+    sp_replay_plot_release(&replay->plot);
     free(replay->results);
     sp_device_close(&replay->device);
-    return good;
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int sp_command_replay(int argc, char **argv) {
@@ -372,8 +407,9 @@ int sp_command_replay(int argc, char **argv) {
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_FAILURE;
     struct replay replay = {.request = &request};
-    bool good = sp_traces_read(&replay.traces, request.paths, request.path_count) &&
-                replay_on_device(&replay);
+    int status = EXIT_FAILURE;
+    if (sp_traces_read(&replay.traces, request.paths, request.path_count))
+        status = replay_on_device(&replay);
     sp_traces_release(&replay.traces);
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

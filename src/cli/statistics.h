@@ -32,10 +32,10 @@ enum sp_unit sp_statistics_unit(size_t statistic);
 // Makes all counters count anew.
 void sp_statistics_reset(poolMemPool_t pool);
 
-// Reads the counters, and notes whether all of them are known.
-poolError_t sp_statistics_read_counters(poolMemPool_t pool, struct sp_statistics *statistics);
-
-// Reads the gauges.
+// Reads the gauges that can be read in the midst of a replay: all but those of the largest blocks.
 poolError_t sp_statistics_read_gauges(poolMemPool_t pool, struct sp_statistics *statistics);
+
+// Reads the counters and the gauges of the largest blocks, and notes whether all are known.
+poolError_t sp_statistics_read_at_end(poolMemPool_t pool, struct sp_statistics *statistics);
 
 #endif

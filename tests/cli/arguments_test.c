@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -59,6 +60,41 @@ static void each_command_has_help_under_its_own_name(void **state) {
     assert_good(ARGUMENTS("policies", "--help"), "--limit=BYTES");
 }
 
+static char *output_of(const char *const arguments[]) {
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS, arguments);
+    assert_int_equal(outcome.status, 0);
+    assert_string_equal(outcome.errors, "");
+    free(outcome.errors);
+    return outcome.output;
+}
+
+static void assert_same_output(const char *const arguments[], const char *const others[]) {
+    char *output = output_of(arguments), *other = output_of(others);
+    assert_string_equal(other, output);
+    free(output);
+    free(other);
+}
+
+static void help_is_had_in_every_form(void **state) {
+    (void)state;
+    static const char *const commands[] = {"info", "replay", "policies", "help"};
+    assert_same_output(ARGUMENTS("--help"), ARGUMENTS("-h"));
+    assert_same_output(ARGUMENTS("--help"), ARGUMENTS("-?"));
+    assert_same_output(ARGUMENTS("--help"), ARGUMENTS("help"));
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        assert_same_output(ARGUMENTS(commands[i], "--help"), ARGUMENTS(commands[i], "-h"));
+        assert_same_output(ARGUMENTS(commands[i], "--help"), ARGUMENTS("help", commands[i]));
+    }
+}
+
+static void help_is_for_one_command_that_there_is(void **state) {
+    (void)state;
+    assert_usage_error(ARGUMENTS("help", "repaly"),
+                       "streampool help: unknown command 'repaly': the commands are info, ");
+    assert_usage_error(ARGUMENTS("help", "info", "replay"), "Too many arguments");
+}
+
 // A heading ends with a colon, and the lines under it follow at once.
 static void assert_no_empty_heading(const char *const arguments[]) {
     struct outcome outcome;
@@ -80,7 +116,9 @@ static void no_heading_of_a_help_text_is_empty(void **state) {
 static void a_command_is_needed_and_must_be_known(void **state) {
     (void)state;
     assert_usage_error(ARGUMENTS(NULL), "Usage: streampool");
-    assert_usage_error(ARGUMENTS("repaly"), "unknown command 'repaly'");
+    assert_usage_error(ARGUMENTS("repaly"),
+                       "streampool: unknown command 'repaly': the commands are info, ");
+    assert_usage_error(ARGUMENTS("-x"), "invalid option");
 }
 
 static void replay_and_policies_need_a_trace(void **state) {
@@ -210,6 +248,8 @@ int main(void) {
         cmocka_unit_test(the_version_is_the_projects),
         cmocka_unit_test(help_names_every_command),
         cmocka_unit_test(each_command_has_help_under_its_own_name),
+        cmocka_unit_test(help_is_had_in_every_form),
+        cmocka_unit_test(help_is_for_one_command_that_there_is),
         cmocka_unit_test(no_heading_of_a_help_text_is_empty),
         cmocka_unit_test(a_command_is_needed_and_must_be_known),
         cmocka_unit_test(replay_and_policies_need_a_trace),

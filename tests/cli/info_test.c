@@ -3,11 +3,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include <cjson/cJSON.h>
+
 #include "program.h"
+
+enum { NO_GPU = 3 };
 
 static void assert_says(const char *text, const char *part) {
     if (!strstr(text, part))
@@ -102,7 +107,7 @@ static void a_driver_that_is_not_there_is_named(void **state) {
     (void)state;
     struct outcome outcome;
     program_run(&outcome, SETTINGS("STREAMPOOL_DRIVER=/nonexistent"), ARGUMENTS("info"));
-    assert_int_equal(outcome.status, 1);
+    assert_int_equal(outcome.status, NO_GPU);
     assert_string_equal(outcome.output, "");
     assert_memory_equal(outcome.errors, "streampool: ", strlen("streampool: "));
     assert_says(outcome.errors, "/nonexistent");
@@ -130,6 +135,127 @@ static void a_driver_older_than_10_2_is_refused_with_what_it_lacks(void **state)
     program_forget(&outcome);
 }
 
+// A simulation that fails was asked for: no GPU would have helped.
+static void without_a_gpu_the_status_is_3_unless_a_simulation_was_asked_for(void **state) {
+    (void)state;
+    static const struct {
+        const char *device;
+        const char *driver;
+        int status;
+    } cases[] = {
+        {"gpu", "STREAMPOOL_DRIVER=sim", NO_GPU},
+        {"gpu", "STREAMPOOL_DRIVER=/nonexistent", NO_GPU},
+        {"auto", "STREAMPOOL_DRIVER=/nonexistent", NO_GPU},
+        {"auto", "STREAMPOOL_DRIVER=sim", 1},
+        {"auto", "STREAMPOOL_DRIVER=" STREAMPOOL_SIMULATED, 1},
+        {"sim", "STREAMPOOL_DRIVER=/nonexistent", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct outcome outcome;
+        program_run(&outcome, SETTINGS(cases[i].driver, "STREAMPOOL_SIMCUDA=devices=0"),
+                    ARGUMENTS("info", "--device", cases[i].device));
+        if (outcome.status != cases[i].status)
+            fail_msg("--device %s, %s: status %d", cases[i].device, cases[i].driver,
+                     outcome.status);
+        assert_string_equal(outcome.output, "");
+        program_forget(&outcome);
+    }
+}
+
+// -------------------------------------------------------------------------------------------- JSON
+
+static cJSON *json_of(const char *const settings[]) {
+    struct outcome outcome;
+    program_run(&outcome, settings, ARGUMENTS("info", "--device", "sim", "--json", "-"));
+    cJSON *object = cJSON_Parse(outcome.output);
+    if (!object)
+        fail_msg("no JSON: %s%s", outcome.output, outcome.errors);
+    program_forget(&outcome);
+    return object;
+}
+
+static const cJSON *at(const cJSON *object, const char *key) {
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!value)
+        fail_msg("no key %s", key);
+    return value;
+}
+
+static void assert_text(const cJSON *object, const char *key, const char *text) {
+    assert_string_equal(cJSON_GetStringValue(at(object, key)), text);
+}
+
+static void assert_flag(const cJSON *object, const char *key, int flag) {
+    assert_true(cJSON_IsBool(at(object, key)));
+    assert_int_equal(cJSON_IsTrue(at(object, key)), flag);
+}
+
+static void the_facts_are_had_as_json(void **state) {
+    (void)state;
+    cJSON *object =
+        json_of(SETTINGS("STREAMPOOL_SIMCUDA=devices=2,memory.1=3G,granule=64K,api=12030"));
+    assert_text(object, "streampool", STREAMPOOL_VERSION);
+    assert_text(object, "cuda_version", "12.3");
+    assert_text(object, "entry_points_up_to", "12.3");
+    assert_says(cJSON_GetStringValue(at(object, "driver")), "libstreampool_simcuda.so");
+    assert_flag(object, "simulated", 1);
+    assert_int_equal(cJSON_GetArraySize(at(object, "devices")), 2);
+    const cJSON *device = cJSON_GetArrayItem(at(object, "devices"), 1);
+    assert_int_equal(at(device, "ordinal")->valueint, 1);
+    assert_text(device, "name", "Simulated GPU");
+    assert_true(at(device, "memory_bytes")->valuedouble == (double)(3ull << 30));
+    assert_true(at(device, "free_memory_bytes")->valuedouble == (double)(3ull << 30));
+    assert_true(at(device, "granule_bytes")->valuedouble == 65536);
+    assert_text(device, "compute_capability", "9.0");
+    assert_flag(device, "virtual_memory", 1);
+    assert_flag(device, "file_descriptors", 1);
+    assert_flag(device, "cuda_pools", 0);
+    assert_flag(device, "works", 1);
+    assert_null(cJSON_GetObjectItemCaseSensitive(device, "problem"));
+    cJSON_Delete(object);
+}
+
+static void what_is_missing_and_what_does_not_work_stands_in_json(void **state) {
+    (void)state;
+    cJSON *object =
+        json_of(SETTINGS("STREAMPOOL_SIMCUDA=vmm=missing", "STREAMPOOL_DRIVER_API=10020"));
+    const cJSON *device = cJSON_GetArrayItem(at(object, "devices"), 0), *missing;
+    assert_flag(device, "virtual_memory", 0);
+    assert_flag(device, "works", 0);
+    assert_says(cJSON_GetStringValue(at(device, "problem")), "poolErrorNotSupported: ");
+    assert_text(object, "entry_points_up_to", "10.2");
+    int found = 0;
+    cJSON_ArrayForEach(missing, at(object, "missing_entry_points")) {
+        if (strcmp(cJSON_GetStringValue(at(missing, "name")), "cuStreamGetId") != 0)
+            continue;
+        found++;
+        assert_text(missing, "need", "optional");
+        assert_text(missing, "cuda_version", "12.0");
+        assert_says(cJSON_GetStringValue(at(missing, "meaning")), "every free records an event");
+    }
+    assert_int_equal(found, 1);
+    cJSON_Delete(object);
+}
+
+static void json_in_a_file_stands_beside_the_text(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *path = file_path("info.json");
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("info", "--device", "sim", "--json", path));
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.output, "  streampool          works\n");
+    char *text = file_read(path);
+    cJSON *object = cJSON_Parse(text);
+    assert_flag(object, "simulated", 1);
+    cJSON_Delete(object);
+    free(text);
+    program_forget(&outcome);
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("info", "--device", "sim", "--json", "/dev/full"));
+    assert_int_equal(outcome.status, 1);
+    assert_string_equal(outcome.errors, "streampool: /dev/full: No space left on device\n");
+    program_forget(&outcome);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_working_device_is_shown_and_the_status_is_0),
@@ -141,6 +267,10 @@ int main(void) {
         cmocka_unit_test(a_driver_that_is_not_there_is_named),
         cmocka_unit_test(a_driver_without_a_device_is_named_as_such),
         cmocka_unit_test(a_driver_older_than_10_2_is_refused_with_what_it_lacks),
+        cmocka_unit_test(without_a_gpu_the_status_is_3_unless_a_simulation_was_asked_for),
+        cmocka_unit_test(the_facts_are_had_as_json),
+        cmocka_unit_test(what_is_missing_and_what_does_not_work_stands_in_json),
+        cmocka_unit_test(json_in_a_file_stands_beside_the_text),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, files_begin, files_end);
 }

@@ -593,24 +593,30 @@ static void without_virtual_memory_the_pool_is_named_as_missing(void **state) {
     program_forget(&outcome);
 }
 
+enum { NO_GPU = 3 };
+
 static void a_gpu_is_insisted_on_when_it_is_asked_for(void **state) {
     (void)state;
     const char *path = file_write("small.csv", small);
     struct outcome outcome;
     program_run(&outcome, SETTINGS("STREAMPOOL_DRIVER=/nonexistent/libcuda.so.1"),
                 ARGUMENTS("replay", "--device", "gpu", path));
-    assert_int_equal(outcome.status, 1);
+    assert_int_equal(outcome.status, NO_GPU);
     assert_string_equal(outcome.output, "");
     assert_says(outcome.errors, "streampool: no usable GPU: ");
     assert_says(outcome.errors, "/nonexistent/libcuda.so.1");
     program_forget(&outcome);
 
     program_run(&outcome, NO_SETTINGS, ARGUMENTS("replay", "--device", "gpu", path));
-    assert_int_equal(outcome.status, 1);
+    assert_int_equal(outcome.status, NO_GPU);
     assert_string_equal(outcome.output, "");
     assert_string_equal(
         outcome.errors,
         "streampool: no usable GPU: STREAMPOOL_DRIVER names the simulated driver\n");
+    program_forget(&outcome);
+
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("policies", "--device", "gpu", path));
+    assert_int_equal(outcome.status, NO_GPU);
     program_forget(&outcome);
 }
 
@@ -619,7 +625,7 @@ static void auto_takes_the_driver_that_the_environment_names(void **state) {
     struct outcome outcome;
     program_run(&outcome, SETTINGS("STREAMPOOL_DRIVER=/nonexistent/libcuda.so.1"),
                 ARGUMENTS("replay", "--device", "auto", file_write("small.csv", small)));
-    assert_int_equal(outcome.status, 1);
+    assert_int_equal(outcome.status, NO_GPU);
     assert_string_equal(outcome.output, "");
     assert_says(outcome.errors, "/nonexistent/libcuda.so.1");
     program_forget(&outcome);

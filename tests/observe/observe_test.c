@@ -345,8 +345,8 @@ static void a_run_with_four_threads_and_eight_streams_replays_with_the_same_peak
     (void)state;
     unsigned long long used, reserved;
     const char *trace = file_path("threads.csv.gz");
-    observe("threads",
-            SETTINGS(setting("STREAMPOOL_TRACE", trace), "STREAMPOOL_POOL=ReleaseThreshold=max,Reaper=0"));
+    observe("threads", SETTINGS(setting("STREAMPOOL_TRACE", trace),
+                                "STREAMPOOL_POOL=ReleaseThreshold=max,Reaper=0"));
     assert_int_equal(sscanf(outcome.output, "%llu %llu", &used, &reserved), 2);
     struct outcome replay;
     program_run_at(STREAMPOOL_REPLAY, &replay, NO_SETTINGS,

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
-#include "observe/output.h"
+#include "observe/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@ struct numbered {
 _Atomic bool sp_recorder_on; // written under the lock
 
 static struct sp_lock lock; // guards all that follows
-static struct sp_output output;
+static struct sp_file file;
 static char buffer[BUFFER];
 static size_t filled;
 static uint64_t began;           // by sp_time_now()
@@ -44,12 +44,11 @@ static uint64_t thread_number(void) {
 static void give_up(void) {
     sp_log_write("the trace ends here: it can't be written: %s", strerror(errno));
     sp_store_relaxed(&sp_recorder_on, false);
-    sp_output_close(&output);
+    sp_file_close(&file);
 }
 
 static void write_out(bool to_the_system) {
-    bool written =
-        sp_output_write(&output, buffer, filled) && (!to_the_system || sp_output_flush(&output));
+    bool written = sp_file_write(&file, buffer, filled) && (!to_the_system || sp_file_flush(&file));
     filled = 0;
     if (!written)
         give_up();
@@ -158,7 +157,7 @@ void sp_recorder_begin(const char *name) {
     static const char header[] = "Thread,Time,Action,Pointer,Size,Stream\n";
     sp_lock_acquire(&lock);
     began = sp_time_now();
-    if (sp_output_open(&output, name)) {
+    if (sp_file_open(&file, name)) {
         memcpy(buffer, header, sizeof header - 1);
         filled = sizeof header - 1;
         sp_store_relaxed(&sp_recorder_on, true);
@@ -172,7 +171,7 @@ void sp_recorder_end(void) {
         write_out(false);
     if (sp_load_relaxed(&sp_recorder_on)) {
         sp_store_relaxed(&sp_recorder_on, false);
-        if (!sp_output_close(&output))
+        if (!sp_file_close(&file))
             sp_log_write("the trace is incomplete: %s", strerror(errno));
     }
     sp_lock_release(&lock);

@@ -1,5 +1,6 @@
 #include "process/gauge.h"
 
+#include "base/bits.h"
 #include "base/number.h"
 #include "region/collect.h"
 #include "region/lane.h"
@@ -24,19 +25,6 @@ static uint64_t address_space(const struct sp_pool *pool) {
     return sum;
 }
 
-static uint64_t free_bytes(const struct sp_pool *pool) {
-    uint64_t sum = 0;
-    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
-        const struct sp_region *region = &pool->regions[kind];
-        sum += region->ready.bytes + region->waiting.bytes + region->unfenced.bytes;
-        SP_LIST_FOR_EACH(link, &pool->lanes.list) {
-            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
-            sum += lane->tiers[kind].bytes + lane->unfenced[kind].bytes;
-        }
-    }
-    return sum;
-}
-
 // A visit of an extent. A region has fewer extents than it can have blocks.
 typedef void extent_visit(void *context, const struct sp_chain *chain,
                           const struct sp_extent *extent);
@@ -55,19 +43,31 @@ static uint64_t end_of(const struct sp_extent *extent) {
     return extent->address + extent->size;
 }
 
-static void add_if_free(void *sum, const struct sp_chain *chain, const struct sp_extent *extent) {
-    const struct sp_block *block = sp_chain_find(chain, extent->address);
-    while (sp_survey_is_free(block) && sp_block_end(block) < end_of(extent))
-        block = block->next;
-    *(uint64_t *)sum += sp_survey_is_free(block) ? extent->size : 0;
+// Memory in a quick list is free, though to its chain it is taken.
+static bool is_unused(const struct sp_block *block) {
+    return sp_survey_is_free(block) || sp_block_state(block) == SP_BLOCK_CACHED;
+}
+
+static uint64_t bytes_within(const struct sp_block *block, const struct sp_extent *extent) {
+    uint64_t begin = sp_max(block->address, extent->address);
+    uint64_t end = sp_min(sp_block_end(block), end_of(extent));
+    return end - begin;
 }
 
 // Pieces that different streams hold back may share an extent that nobody uses any more.
+static void add_if_pinned(void *sum, const struct sp_chain *chain, const struct sp_extent *extent) {
+    uint64_t unused = 0;
+    const struct sp_block *block = sp_chain_find(chain, extent->address);
+    for (; block && block->address < end_of(extent); block = block->next)
+        unused += is_unused(block) ? bytes_within(block, extent) : 0;
+    *(uint64_t *)sum += unused < extent->size ? unused : 0;
+}
+
 static uint64_t pinned(const struct sp_pool *pool) {
-    uint64_t whole = 0;
+    uint64_t sum = 0;
     for (int kind = 0; kind < SP_REGION_COUNT; kind++)
-        for_each_extent(pool, kind, add_if_free, &whole);
-    return free_bytes(pool) - whole;
+        for_each_extent(pool, kind, add_if_pinned, &sum);
+    return sum;
 }
 
 static uint64_t largest_ready(const struct sp_pool *pool) {
@@ -107,6 +107,60 @@ static uint64_t largest_remapped(const struct sp_pool *pool) {
     return sp_max(sum, largest);
 }
 
+// ----------------------------------------------------------------------------------- pending
+// memory
+
+static bool is_pending(const struct sp_pool *pool, const struct sp_block *block) {
+    uint32_t i = 0;
+    while (i < block->fences.count && sp_pool_knows(pool, *sp_fence_set_at(&block->fences, i)))
+        i++;
+    return i < block->fences.count;
+}
+
+static uint64_t pending_in_tier(const struct sp_pool *pool, const struct sp_tier *tier) {
+    uint64_t sum = 0;
+    for (const struct sp_block *block = sp_tier_first(tier); block; block = sp_tier_next(block))
+        sum += is_pending(pool, block) ? block->size : 0;
+    return sum;
+}
+
+static uint64_t pending_in_tiers(struct sp_pool *pool) {
+    uint64_t sum = 0;
+    sp_lock_acquire(&pool->lock);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++) {
+        const struct sp_region *region = &pool->regions[kind];
+        sum += pending_in_tier(pool, &region->waiting) + pending_in_tier(pool, &region->unfenced);
+        SP_LIST_FOR_EACH(link, &pool->lanes.list) {
+            const struct sp_lane *lane = SP_CONTAINER_OF(link, struct sp_lane, link);
+            sum += pending_in_tier(pool, &lane->tiers[kind]) +
+                   pending_in_tier(pool, &lane->unfenced[kind]);
+        }
+    }
+    sp_lock_release(&pool->lock);
+    return sum;
+}
+
+static uint64_t pending_in_quick_lists(struct sp_lane *lane) {
+    uint64_t sum = 0;
+    sp_biased_lock_acquire(&lane->lock);
+    for (uint32_t used = lane->quick_used; used; used &= used - 1) {
+        const struct sp_block *block = lane->quick[sp_lowest_bit(used)].head;
+        for (; block; block = block->quick_next)
+            sum += is_pending(lane->pool, block) ? block->size : 0;
+    }
+    sp_biased_lock_release(&lane->lock);
+    return sum;
+}
+
+// A lane's lock is taken before the pool's, so the two sums are not of one moment when other
+// threads use the pool.
+static uint64_t pending(struct sp_pool *pool) {
+    uint64_t sum = pending_in_tiers(pool);
+    for (struct sp_lane *lane = sp_lane_next(pool, NULL); lane; lane = sp_lane_next(pool, lane))
+        sum += pending_in_quick_lists(lane);
+    return sum;
+}
+
 // ------------------------------------------------------------------------------------------ gauges
 
 static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribute,
@@ -141,14 +195,26 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
     }
 }
 
+// Memory that lanes hold free is free, and so is memory whose work has completed.
+static bool needs_all_in_tiers(enum poolMemPoolAttr attribute) {
+    return attribute == poolMemPoolStatLargestFree || attribute == poolMemPoolStatLargestRemapped;
+}
+
+// Reading a gauge that needs no such look moves nothing, so a program may do it often and still be
+// served what it would have been.
 bool sp_gauge_read(struct sp_pool *pool, enum poolMemPoolAttr attribute, uint64_t *value) {
     if (!sp_gauge_name(attribute))
         return false;
-    if (attribute >= poolMemPoolStatLargestFree)
-        sp_collect_all(pool); // what the lanes hold free is free
+    if (attribute == poolMemPoolStatPendingBytes) {
+        *value = pending(pool);
+        return true;
+    }
+    if (needs_all_in_tiers(attribute))
+        sp_collect_all(pool);
     sp_lock_acquire(&pool->map_lock);
     sp_lock_acquire(&pool->lock);
-    sp_settle_all(pool);
+    if (needs_all_in_tiers(attribute))
+        sp_settle_all(pool);
     bool read = read_locked(pool, attribute, value);
     sp_lock_release(&pool->lock);
     sp_lock_release(&pool->map_lock);

@@ -178,20 +178,9 @@ static void collect_slabs(struct sp_lane *lane) {
     }
 }
 
-// Lanes are only ever added at the end, and freed with the pool, so the walk needs the lock for
-// each step alone.
-static struct sp_lane *next_lane(struct sp_pool *pool, const struct sp_lane *lane) {
-    sp_lock_acquire(&pool->lock);
-    const struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
-    struct sp_lane *found =
-        next == &pool->lanes.list ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
-    sp_lock_release(&pool->lock);
-    return found;
-}
-
 bool sp_collect_part(struct sp_pool *pool, struct sp_lane **at) {
-    struct sp_lane *lane = *at ? *at : next_lane(pool, NULL);
-    for (; lane; lane = next_lane(pool, lane)) {
+    struct sp_lane *lane = *at ? *at : sp_lane_next(pool, NULL);
+    for (; lane; lane = sp_lane_next(pool, lane)) {
         *at = lane;
         if (!flush_part(lane, sp_settle_insert))
             return false;

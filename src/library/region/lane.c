@@ -133,6 +133,15 @@ struct sp_lane *sp_lane_make(struct sp_pool *pool, struct sp_stream *stream) {
     return lane;
 }
 
+struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane) {
+    sp_lock_acquire(&pool->lock);
+    const struct sp_list *next = lane ? lane->link.next : pool->lanes.list.next;
+    struct sp_lane *found =
+        next == &pool->lanes.list ? NULL : SP_CONTAINER_OF(next, struct sp_lane, link);
+    sp_lock_release(&pool->lock);
+    return found;
+}
+
 void sp_lane_free_all(struct sp_pool *pool) {
     struct sp_lane_table *table = sp_load_relaxed(&pool->lane_table);
     for (; table; table = table->smaller) {

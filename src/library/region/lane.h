@@ -80,6 +80,11 @@ static inline struct sp_lane *sp_lane_of(struct sp_pool *pool, struct sp_stream 
     return lane ? lane : sp_lane_make(pool, stream);
 }
 
+// Returns the lane behind this one, at first null, and null behind the last one. Lanes are only
+// ever added at the end, and freed with the pool, so a walk needs the pool's lock for each step
+// alone.
+struct sp_lane *sp_lane_next(struct sp_pool *pool, const struct sp_lane *lane);
+
 // Takes the lanes away from a pool that has no memory left.
 void sp_lane_free_all(struct sp_pool *pool);
 

@@ -227,7 +227,7 @@ static void gauges_tell_how_the_pool_stands(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombies), 0);
     assert_string_equal(poolMemPoolGetStatisticName(poolMemPoolStatKeptViews), "KeptViews");
-    assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr)1207));
+    assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr)1208));
 }
 
 // Its blocks lie in the stream's tier until somebody looks.
@@ -241,6 +241,45 @@ static void memory_known_to_be_complete_is_told_as_free_whoever_freed_it(void **
     fixture_synchronize(a);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestFree), MIB(16));
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), MIB(16));
+}
+
+// In a quick list, in a tier, and in what several streams have used.
+static void memory_is_pending_until_the_pool_knows_of_its_completion(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream(), b = simulated_stream();
+    void *blocks[] = {fixture_malloc(pool, MIB(16), a), fixture_malloc(pool, MIB(32), b)};
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPendingBytes), 0);
+    simulated_work(a);
+    simulated_work(b);
+    fixture_free(blocks[0], a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPendingBytes), MIB(16));
+    fixture_free(blocks[1], b);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPendingBytes), MIB(48));
+    fixture_attribute(pool, poolMemPoolStatLargestFree); // which takes them to the tiers
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPendingBytes), MIB(48));
+    fixture_synchronize(a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPendingBytes), MIB(32));
+    fixture_malloc(pool, MIB(32), b);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPendingBytes), 0);
+}
+
+// A block comes back from its quick list with no look at the tiers, which LargestFree would have
+// taken it to.
+static void reading_what_is_pinned_or_pending_moves_nothing(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    fixture_set(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    void *low = fixture_malloc(pool, MIB(1), a), *high = fixture_malloc(pool, MIB(1), a);
+    fixture_malloc(pool, MIB(1), a); // keeps the extent in use
+    uint64_t pinned = fixture_attribute(pool, poolMemPoolStatPinnedBytes);
+    fixture_free(low, a);
+    fixture_free(high, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinnedBytes), pinned + MIB(2));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatPendingBytes), MIB(2));
+    assert_ptr_equal(fixture_malloc(pool, MIB(1), a), high);
+    assert_ptr_equal(fixture_malloc(pool, MIB(1), a), low);
 }
 
 static void what_is_read_only_can_not_be_written(void **state) {
@@ -257,7 +296,7 @@ static void an_attribute_that_there_is_not_is_invalid(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     const int numbers[] = {
-        0, -1, 15, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1207};
+        0, -1, 15, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1208};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         uint64_t value = 77;
         assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)numbers[i], &value),
@@ -353,6 +392,8 @@ int main(void) {
         attribute_test(every_promise_can_be_made_and_nothing_else_is_one),
         attribute_test(gauges_tell_how_the_pool_stands),
         attribute_test(memory_known_to_be_complete_is_told_as_free_whoever_freed_it),
+        attribute_test(memory_is_pending_until_the_pool_knows_of_its_completion),
+        attribute_test(reading_what_is_pinned_or_pending_moves_nothing),
         attribute_test(what_is_read_only_can_not_be_written),
         attribute_test(an_attribute_that_there_is_not_is_invalid),
         attribute_test(every_statistic_has_the_name_of_its_attribute_and_starts_at_0),

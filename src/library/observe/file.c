@@ -1,4 +1,4 @@
-#include "observe/output.h"
+#include "observe/file.h"
 
 #include "base/log.h"
 
@@ -48,11 +48,11 @@ static bool wants_gzip(const char *name) {
     return length >= 3 && strcmp(name + length - 3, ".gz") == 0;
 }
 
-static void open_gzip(struct sp_output *output, const char *path) {
+static void open_gzip(struct sp_file *file, const char *path) {
     pthread_once(&zlib_once, load_zlib);
     if (zlib.close)
-        output->gzip = zlib.open(output->descriptor, "wb1");
-    if (!output->gzip)
+        file->gzip = zlib.open(file->descriptor, "wb1");
+    if (!file->gzip)
         sp_log_write("%s is written as plain text: libz.so.1 can't be used", path);
 }
 
@@ -90,20 +90,20 @@ static bool claim(int descriptor, const char *path) {
     return true;
 }
 
-bool sp_output_open(struct sp_output *output, const char *name) {
+bool sp_file_open(struct sp_file *file, const char *name) {
     char path[PATH_MAX];
-    *output = (struct sp_output){.descriptor = -1};
+    *file = (struct sp_file){.descriptor = -1};
     if (!expand(name, path))
         return refuse(name, strerror(ENAMETOOLONG));
-    output->descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (output->descriptor < 0)
+    file->descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file->descriptor < 0)
         return refuse(path, strerror(errno));
-    if (!claim(output->descriptor, path)) {
-        close(output->descriptor);
+    if (!claim(file->descriptor, path)) {
+        close(file->descriptor);
         return false;
     }
     if (wants_gzip(path))
-        open_gzip(output, path);
+        open_gzip(file, path);
     return true;
 }
 
@@ -123,16 +123,16 @@ static bool write_plain(int descriptor, const char *bytes, size_t count) {
     return true;
 }
 
-bool sp_output_write(struct sp_output *output, const void *bytes, size_t count) {
-    if (!output->gzip)
-        return write_plain(output->descriptor, bytes, count);
-    return count == 0 || zlib.write(output->gzip, bytes, (unsigned)count) == (int)count;
+bool sp_file_write(struct sp_file *file, const void *bytes, size_t count) {
+    if (!file->gzip)
+        return write_plain(file->descriptor, bytes, count);
+    return count == 0 || zlib.write(file->gzip, bytes, (unsigned)count) == (int)count;
 }
 
-bool sp_output_flush(struct sp_output *output) {
-    return !output->gzip || zlib.flush(output->gzip, SYNC_FLUSH) == 0;
+bool sp_file_flush(struct sp_file *file) {
+    return !file->gzip || zlib.flush(file->gzip, SYNC_FLUSH) == 0;
 }
 
-bool sp_output_close(struct sp_output *output) {
-    return output->gzip ? zlib.close(output->gzip) == 0 : close(output->descriptor) == 0;
+bool sp_file_close(struct sp_file *file) {
+    return file->gzip ? zlib.close(file->gzip) == 0 : close(file->descriptor) == 0;
 }

@@ -1,0 +1,527 @@
+// Pictures of replays: they are read again, and what they draw is compared with the figures in
+// JSON.
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <cjson/cJSON.h>
+
+#include "program.h"
+#include "svg.h"
+
+// Two streams; 8 MiB are alive at most; the last block is never freed.
+static const char small[] = TRACE_HEADER
+    "1,0,allocate,0x1000000,4194304,0\n"
+    "1,10,allocate,0x2000000,4194304,7\n"
+    "1,20,free,0x1000000,4194304,0\n"
+    "1,30,allocate,0x1000000,1024,0\n"
+    "1,40,free,0x2000000,4194304,7\n";
+
+static struct svg *parse_file(const char *path) {
+    char *text = file_read(path);
+    assert_non_null(text);
+    struct svg *svg = svg_parse(text);
+    free(text);
+    return svg;
+}
+
+static void run(struct outcome *outcome, const char *const arguments[]) {
+    program_run(outcome, NO_SETTINGS, arguments);
+    if (outcome->status != 0)
+        fail_msg("status %d: %s", outcome->status, outcome->errors);
+}
+
+static const struct svg_element *panel_of(const struct svg *svg, const char *trace,
+                                          const char *allocator) {
+    const struct svg_element *panel = NULL;
+    while ((panel = svg_find(svg, svg->list, panel, "data-trace", trace)))
+        if (strcmp(svg_value(panel, "data-allocator"), allocator) == 0)
+            return panel;
+    fail_msg("no panel for %s, %s", trace, allocator);
+    return NULL;
+}
+
+static uint64_t count_of(const struct svg_element *element, const char *name) {
+    const char *value = svg_value(element, name);
+    assert_non_null(value);
+    return strtoull(value, NULL, 10);
+}
+
+// The group of lines that a line stands in has the scale. Coordinates are tenths of a pixel.
+static void assert_drawn(const struct svg *svg, const struct svg_element *within,
+                         const char *figure, uint64_t bytes) {
+    const struct svg_element *lines = NULL, *line = NULL;
+    while (!line && (lines = svg_find(svg, within, lines, "class", "lines")))
+        line = svg_find(svg, lines, NULL, "data-figure", figure);
+    if (!line) {
+        fail_msg("%s is not drawn", figure);
+        return;
+    }
+    assert_int_equal(count_of(line, "data-peak-bytes"), bytes);
+    double pixel =
+        (double)count_of(lines, "data-top-bytes") / (double)count_of(lines, "data-height");
+    double drawn = ((double)count_of(lines, "data-bottom") - svg_extent_of(svg, line).top) * pixel;
+    if (fabs(drawn - (double)bytes) > 0.06 * pixel)
+        fail_msg("%s: %.0f bytes are drawn for %" PRIu64, figure, drawn, bytes);
+}
+
+static const struct svg_element *line_of(const struct svg *svg, const struct svg_element *panel,
+                                         const char *figure) {
+    const struct svg_element *line = svg_find(svg, panel, NULL, "data-figure", figure);
+    assert_non_null(line);
+    return line;
+}
+
+static bool has_line(const struct svg *svg, const struct svg_element *panel, const char *figure) {
+    return svg_find(svg, panel, NULL, "data-figure", figure) != NULL;
+}
+
+// ------------------------------------------------------------------------------------ with its
+// JSON
+
+struct drawing {
+    struct svg *svg;
+    cJSON *json;
+    struct outcome outcome;
+};
+
+// Runs a command with --plot and --json to files, beside these arguments.
+static void draw(struct drawing *drawing, const char *const arguments[]) {
+    const char *all[24] = {NULL}, *plot = file_path("drawn.svg"), *json = file_path("drawn.json");
+    size_t count = 0;
+    while (arguments[count]) {
+        all[count] = arguments[count];
+        count++;
+    }
+    all[count++] = "--plot";
+    all[count++] = plot;
+    all[count++] = "--json";
+    all[count++] = json;
+    run(&drawing->outcome, all);
+    drawing->svg = parse_file(plot);
+    char *text = file_read(json);
+    drawing->json = cJSON_Parse(text);
+    assert_non_null(drawing->json);
+    free(text);
+}
+
+static void drawing_forget(struct drawing *drawing) {
+    svg_forget(drawing->svg);
+    cJSON_Delete(drawing->json);
+    program_forget(&drawing->outcome);
+}
+
+static const char *text_at(const cJSON *object, const char *key) {
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    assert_non_null(text);
+    return text;
+}
+
+static uint64_t number_at(const cJSON *object, const char *key) {
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
+    assert_true(cJSON_IsNumber(number));
+    return (uint64_t)number->valuedouble;
+}
+
+static void assert_peaks(const struct svg *svg, const struct svg_element *within,
+                         const cJSON *result) {
+    assert_drawn(svg, within, "live", number_at(result, "live_peak_bytes"));
+    assert_drawn(svg, within, "reserved", number_at(result, "reserved_peak_bytes"));
+}
+
+static void the_peaks_that_are_drawn_are_those_of_the_table(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing,
+         ARGUMENTS("replay", "--device", "sim", "--allocator", "pool,promised,direct",
+                   file_write("first.csv", small), file_write_gzipped("second.csv.gz", small)));
+    assert_int_equal(cJSON_GetArraySize(drawing.json), 6);
+    const cJSON *result;
+    cJSON_ArrayForEach(result, drawing.json) {
+        const struct svg_element *panel =
+            panel_of(drawing.svg, text_at(result, "trace"), text_at(result, "allocator"));
+        assert_peaks(drawing.svg, panel, result);
+    }
+    drawing_forget(&drawing);
+}
+
+// 20,000 pairs, and one of them is large: far more operations than columns.
+static void a_peak_of_one_operation_is_drawn(void **state) {
+    (void)state;
+    enum { PAIRS = 20000, LARGE = 12345 };
+    char *text = malloc(sizeof TRACE_HEADER + (size_t)PAIRS * 100);
+    assert_non_null(text);
+    size_t length = (size_t)sprintf(text, TRACE_HEADER);
+    for (int i = 0; i < PAIRS; i++) {
+        unsigned long size = i == LARGE ? 512ul << 20 : 1ul << 20;
+        length += (size_t)sprintf(text + length,
+                                  "1,0,allocate,0x1000,%lu,0\n1,0,free,0x1000,%lu,0\n", size, size);
+    }
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", file_write_gzipped("peak.csv", text)));
+    free(text);
+    const struct svg_element *panel = panel_of(drawing.svg, "peak", "pool");
+    assert_drawn(drawing.svg, panel, "live", 512u << 20);
+    assert_peaks(drawing.svg, panel, cJSON_GetArrayItem(drawing.json, 0));
+    drawing_forget(&drawing);
+}
+
+// A request that had failed when the trace was recorded is freed at once if it succeeds.
+static void a_peak_within_one_operation_is_drawn(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim",
+                             file_write("within.csv",
+                                        TRACE_HEADER "1,0,allocate,0x1000000,1048576,0\n"
+                                                     "1,1,allocate failure,(nil),67108864,0\n")));
+    const struct svg_element *panel = panel_of(drawing.svg, "within", "pool");
+    assert_drawn(drawing.svg, panel, "live", 68157440);
+    assert_peaks(drawing.svg, panel, cJSON_GetArrayItem(drawing.json, 0));
+    drawing_forget(&drawing);
+}
+
+static const char *const measured[] = {
+    "replay", "--device", "sim", "--allocator",   "pool,direct", "--passes",     "2",  "--work",
+    "0.9",    "--events", "5",   "--synchronize", "7",           "--statistics", NULL,
+};
+
+// The statistics that are measured by the host's clock differ from run to run.
+static void blank_host_times(char *text) {
+    static const char *const names[] = {"GrowthTime", "RemapTime", "ReaperTime"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        for (char *at = text; (at = strstr(at, names[i]));) {
+            size_t length = strcspn(at, "\n");
+            memset(at, ' ', length);
+        }
+}
+
+// Without the blanks, for a column is as wide as its widest figure.
+static void squeeze(char *text) {
+    size_t length = 0;
+    for (const char *c = text; *c; c++)
+        if (*c != ' ')
+            text[length++] = *c;
+    text[length] = '\0';
+}
+
+// With work all times are those of the virtual clock, so any driver call more would be seen.
+static void a_replay_that_is_drawn_does_what_it_would_have_done(void **state) {
+    (void)state;
+    const char *trace = file_write("small.csv", small), *with[20] = {NULL};
+    size_t count = 0;
+    for (; measured[count]; count++)
+        with[count] = measured[count];
+    with[count] = trace;
+    struct outcome plain, drawn;
+    run(&plain, with);
+    with[count + 1] = "--plot";
+    with[count + 2] = file_path("drawn.svg");
+    run(&drawn, with);
+    blank_host_times(plain.output);
+    blank_host_times(drawn.output);
+    squeeze(plain.output);
+    squeeze(drawn.output);
+    assert_string_equal(drawn.output, plain.output);
+    program_forget(&plain);
+    program_forget(&drawn);
+}
+
+// ------------------------------------------------------------------------------- which line is
+// which
+
+// The free of the second stream's block is behind its work; a synchronise then ends that of both.
+static void what_is_freed_behind_work_is_pending_until_a_synchronise(void **state) {
+    (void)state;
+    const char *trace = file_write("pending.csv", TRACE_HEADER
+                                   "1,0,allocate,0x1000000,16777216,7\n"
+                                   "1,10,free,0x1000000,16777216,7\n"
+                                   "1,20,allocate,0x3000000,1048576,7\n");
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--work-ns", "5000", trace));
+    assert_drawn(drawing.svg, panel_of(drawing.svg, "pending", "pool"), "pending", 16777216);
+    drawing_forget(&drawing);
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--work-ns", "5000", "--synchronize", "1",
+                             "--allocator", "pool", trace));
+    assert_false(svg_find_text(drawing.svg, drawing.svg->list, "pending 0 B") == NULL);
+    drawing_forget(&drawing);
+}
+
+// Half of an extent is freed beside the other half.
+static void free_memory_beside_a_block_in_use_is_pinned(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing,
+         ARGUMENTS("replay", "--device", "sim",
+                   file_write("pinned.csv", TRACE_HEADER "1,0,allocate,0x1000000,2097152,0\n"
+                                                         "1,10,allocate,0x2000000,2097152,0\n"
+                                                         "1,20,free,0x1000000,2097152,0\n")));
+    const struct svg_element *panel = panel_of(drawing.svg, "pinned", "pool");
+    const cJSON *result = cJSON_GetArrayItem(drawing.json, 0);
+    uint64_t rest = number_at(result, "reserved_peak_bytes") - 2097152;
+    assert_drawn(drawing.svg, panel, "pinned", rest);
+    drawing_forget(&drawing);
+}
+
+static void what_an_allocator_does_not_tell_is_named_and_not_drawn(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--allocator", "direct",
+                             file_write("small.csv", small)));
+    const struct svg_element *panel = panel_of(drawing.svg, "small", "direct");
+    assert_false(has_line(drawing.svg, panel, "pinned"));
+    assert_non_null(svg_find_text(drawing.svg, panel, "pinned: not known"));
+    assert_non_null(svg_find_text(drawing.svg, panel, "reserved 8.0 MiB when most was live"));
+    assert_non_null(
+        svg_find(drawing.svg, line_of(drawing.svg, panel, "reserved"), NULL, "class", "reserved"));
+    drawing_forget(&drawing);
+}
+
+// The pool may not have as much.
+static void calls_that_failed_are_told(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing,
+         ARGUMENTS("replay", "--device", "sim", "--limit", "32M",
+                   file_write("large.csv", TRACE_HEADER "1,0,allocate,0x1000000,50331648,0\n")));
+    const struct svg_element *panel = panel_of(drawing.svg, "large", "pool");
+    assert_int_equal(number_at(cJSON_GetArrayItem(drawing.json, 0), "errors"), 1);
+    assert_non_null(svg_find_text(drawing.svg, panel, "calls that failed: 1"));
+    drawing_forget(&drawing);
+}
+
+static void an_allocator_that_is_missing_has_no_panel(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--allocator", "driver,pool",
+                             file_write("small.csv", small)));
+    assert_null(svg_find(drawing.svg, drawing.svg->list, NULL, "data-allocator", "driver"));
+    assert_peaks(drawing.svg, panel_of(drawing.svg, "small", "pool"),
+                 cJSON_GetArrayItem(drawing.json, 0));
+    drawing_forget(&drawing);
+}
+
+// ----------------------------------------------------------------------- passes, starts and
+// threads
+
+// In the second pass the pool has kept what it reserved in the first.
+static void passes_follow_each_other(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--allocator", "direct", "--passes", "2",
+                             file_write("small.csv", small)));
+    const struct svg_element *panel = panel_of(drawing.svg, "small", "direct");
+    const struct svg_element *begin = svg_find_text(drawing.svg, panel, "pass 2");
+    struct svg_extent points = svg_extent_of(drawing.svg, line_of(drawing.svg, panel, "reserved"));
+    assert_non_null(begin);
+    assert_true(points.left < atof(svg_value(begin, "x")));
+    assert_true(points.right > atof(svg_value(begin, "x")));
+    assert_null(svg_find_text(drawing.svg, panel, "pass 3"));
+    drawing_forget(&drawing);
+}
+
+static uint64_t most_of_starts(const cJSON *result, const char *key) {
+    uint64_t most = 0;
+    const cJSON *start;
+    cJSON_ArrayForEach(start, cJSON_GetObjectItemCaseSensitive(result, "starts")) {
+        uint64_t value = number_at(start, key);
+        most = value > most ? value : most;
+    }
+    return most;
+}
+
+static void starts_lie_over_each_other(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", "--perturb", "4", "--passes", "2",
+                             file_write("small.csv", small)));
+    const struct svg_element *panel = panel_of(drawing.svg, "small", "pool");
+    const cJSON *result = cJSON_GetArrayItem(drawing.json, 0);
+    assert_drawn(drawing.svg, panel, "live", most_of_starts(result, "live_peak_bytes"));
+    assert_drawn(drawing.svg, panel, "reserved", most_of_starts(result, "reserved_peak_bytes"));
+    drawing_forget(&drawing);
+}
+
+static void threads_are_drawn_too(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing,
+         ARGUMENTS("replay", "--device", "sim", "--threads",
+                   file_write("threads.csv", TRACE_HEADER "1,0,allocate,0x1000,4194304,1\n"
+                                                          "2,1,allocate,0x2000,2097152,2\n"
+                                                          "2,2,free,0x1000,4194304,2\n"
+                                                          "1,3,free,0x2000,2097152,1\n")));
+    assert_peaks(drawing.svg, panel_of(drawing.svg, "threads", "pool"),
+                 cJSON_GetArrayItem(drawing.json, 0));
+    drawing_forget(&drawing);
+}
+
+static void a_trace_of_nothing_has_an_empty_panel(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim",
+                             file_write("nil.csv", TRACE_HEADER "1,0,allocate,(nil),0,0\n")));
+    assert_drawn(drawing.svg, panel_of(drawing.svg, "nil", "pool"), "live", 0);
+    drawing_forget(&drawing);
+}
+
+// --------------------------------------------------------------------------------- names and
+// places
+
+static void assert_name_is_drawn(const char *file, const char *expected) {
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", file_write(file, small)));
+    panel_of(drawing.svg, expected, "pool");
+    drawing_forget(&drawing);
+}
+
+static void names_are_escaped_and_made_what_xml_can_have(void **state) {
+    (void)state;
+    assert_name_is_drawn("<a>&\"b'.csv", "<a>&\"b'");
+    assert_name_is_drawn("caf\xe9\x01.csv", "caf\xef\xbf\xbd\xef\xbf\xbd");
+    assert_name_is_drawn("caf\xc3\xa9\xef\xbf\xbe.csv", "caf\xc3\xa9\xef\xbf\xbd");
+}
+
+static void a_long_name_is_cut_in_the_heading_alone(void **state) {
+    (void)state;
+    char name[160], file[170];
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = '\0';
+    memcpy(name + 75, "\xc3\xa9", 2); // where it is cut
+    snprintf(file, sizeof file, "%s.csv", name);
+    struct drawing drawing;
+    draw(&drawing, ARGUMENTS("replay", "--device", "sim", file_write(file, small)));
+    const struct svg_element *panel = panel_of(drawing.svg, name, "pool");
+    const char *heading = svg_find(drawing.svg, panel, NULL, "class", "heading")->text;
+    assert_memory_equal(heading, name, 75);
+    assert_string_equal(heading + 75, "\xe2\x80\xa6, pool");
+    drawing_forget(&drawing);
+}
+
+static void a_dash_is_standard_output_and_leaves_out_the_table(void **state) {
+    (void)state;
+    static const char *const commands[] = {"replay", "policies"};
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome outcome;
+        run(&outcome, ARGUMENTS(commands[i], "--device", "sim", "--plot", "-",
+                                file_write("small.csv", small)));
+        svg_forget(svg_parse(outcome.output));
+        assert_string_equal(outcome.errors, "");
+        program_forget(&outcome);
+    }
+}
+
+static void assert_same_place_is_refused(const char *command, const char *place) {
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS(command, "--device", "sim", "--plot", place, "--json", place,
+                          file_write("small.csv", small)));
+    assert_int_equal(outcome.status, 64);
+    assert_non_null(strstr(outcome.errors, "--json and --plot can't both be written to '"));
+    assert_string_equal(outcome.output, "");
+    program_forget(&outcome);
+}
+
+static void the_picture_and_the_results_go_to_different_places(void **state) {
+    (void)state;
+    assert_same_place_is_refused("replay", "-");
+    assert_same_place_is_refused("replay", "both");
+    assert_same_place_is_refused("policies", "-");
+}
+
+static void an_older_file_is_replaced_and_nothing_else_is_left(void **state) {
+    (void)state;
+    const char *path = file_write("old.svg", "old\n"), *trace = file_write("small.csv", small);
+    size_t files = file_count();
+    struct outcome outcome;
+    run(&outcome, ARGUMENTS("replay", "--device", "sim", "--plot", path, trace));
+    assert_non_null(strstr(outcome.output, "small"));
+    svg_forget(parse_file(path));
+    assert_int_equal(file_count(), files);
+    program_forget(&outcome);
+}
+
+static void a_place_that_can_not_be_written_is_an_error(void **state) {
+    (void)state;
+    static const char *const commands[] = {"replay", "policies"};
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome outcome;
+        program_run(&outcome, NO_SETTINGS,
+                    ARGUMENTS(commands[i], "--device", "sim", "--plot", "/dev/full",
+                              file_write("small.csv", small)));
+        assert_int_equal(outcome.status, 1);
+        assert_string_equal(outcome.errors, "streampool: /dev/full: No space left on device\n");
+        program_forget(&outcome);
+    }
+}
+
+// ---------------------------------------------------------------------------------------- policies
+
+static void each_combination_has_its_row(void **state) {
+    (void)state;
+    struct drawing drawing;
+    draw(&drawing,
+         ARGUMENTS("policies", file_write("first.csv", small), file_write("second.csv", small)));
+    assert_int_equal(cJSON_GetArraySize(drawing.json), 16);
+    for (int i = 0; i < 16; i++) {
+        const cJSON *result = cJSON_GetArrayItem(drawing.json, i);
+        char combination[8], ratio[32];
+        const struct svg_element *panel =
+            svg_find(drawing.svg, drawing.svg->list, NULL, "data-trace", text_at(result, "trace"));
+        snprintf(combination, sizeof combination, "%d", i % 8);
+        const struct svg_element *row =
+            svg_find(drawing.svg, panel, NULL, "data-combination", combination);
+        assert_peaks(drawing.svg, row, result);
+        snprintf(ratio, sizeof ratio, "%.3f",
+                 (double)number_at(result, "reserved_peak_bytes") /
+                     (double)number_at(result, "live_peak_bytes"));
+        assert_non_null(svg_find_text(drawing.svg, row, ratio));
+    }
+    drawing_forget(&drawing);
+}
+
+static void policies_that_are_drawn_give_the_same_table(void **state) {
+    (void)state;
+    struct outcome plain, drawn;
+    const char *trace = file_write("small.csv", small);
+    run(&plain, ARGUMENTS("policies", trace));
+    run(&drawn, ARGUMENTS("policies", "--plot", file_path("drawn.svg"), trace));
+    assert_string_equal(drawn.output, plain.output);
+    program_forget(&plain);
+    program_forget(&drawn);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_peaks_that_are_drawn_are_those_of_the_table),
+        cmocka_unit_test(a_peak_of_one_operation_is_drawn),
+        cmocka_unit_test(a_peak_within_one_operation_is_drawn),
+        cmocka_unit_test(a_replay_that_is_drawn_does_what_it_would_have_done),
+        cmocka_unit_test(what_is_freed_behind_work_is_pending_until_a_synchronise),
+        cmocka_unit_test(free_memory_beside_a_block_in_use_is_pinned),
+        cmocka_unit_test(what_an_allocator_does_not_tell_is_named_and_not_drawn),
+        cmocka_unit_test(calls_that_failed_are_told),
+        cmocka_unit_test(an_allocator_that_is_missing_has_no_panel),
+        cmocka_unit_test(passes_follow_each_other),
+        cmocka_unit_test(starts_lie_over_each_other),
+        cmocka_unit_test(threads_are_drawn_too),
+        cmocka_unit_test(a_trace_of_nothing_has_an_empty_panel),
+        cmocka_unit_test(names_are_escaped_and_made_what_xml_can_have),
+        cmocka_unit_test(a_long_name_is_cut_in_the_heading_alone),
+        cmocka_unit_test(a_dash_is_standard_output_and_leaves_out_the_table),
+        cmocka_unit_test(the_picture_and_the_results_go_to_different_places),
+        cmocka_unit_test(an_older_file_is_replaced_and_nothing_else_is_left),
+        cmocka_unit_test(a_place_that_can_not_be_written_is_an_error),
+        cmocka_unit_test(each_combination_has_its_row),
+        cmocka_unit_test(policies_that_are_drawn_give_the_same_table),
+    };
+    return cmocka_run_group_tests(tests, files_begin, files_end);
+}
