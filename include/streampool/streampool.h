@@ -4,7 +4,8 @@
 /// The calls are those of the CUDA runtime's stream-ordered allocator with `pool` in the place of
 /// `cuda`: cudaMallocAsync is poolMallocAsync, cudaMemPoolTrimTo is poolMemPoolTrimTo. Parameters,
 /// attributes, enumerator values and error numbers are the runtime's, so renaming a prefix ports a
-/// program. Where a call differs from CUDA's, its comment says so.
+/// program. Where a call differs from CUDA's, its comment says so. In C++, streampool/overloads.h
+/// adds typed pointers and defaults, and streampool/streampool.hpp has classes.
 ///
 /// The library makes two promises. docs/promises.md tells them in full, with what follows from
 /// them for contexts, for the legacy default stream, and for a device that is full:
@@ -863,6 +864,9 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size
 
 #ifdef __cplusplus
 }
+
+// The typed pointers and the defaults that cuda_runtime.h has for C++ programs.
+#include <streampool/overloads.h>
 #endif
 
 #endif

@@ -93,7 +93,7 @@ by_pkg_config() {
     if [ "$kind" = static ]; then static=--static; fi
     read -ra flags <<< "$(pkg-config --cflags --libs $static streampool)"
     "$CC" ${CFLAGS:-} "$here/consumer/consumer.c" -o "$out/consumer_c" "${flags[@]}" -ldl
-    "$CXX" ${CXXFLAGS:-} "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}" -ldl
+    "$CXX" ${CXXFLAGS:-} -std=c++17 "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}"
     "$CC" ${CFLAGS:-} -shared -fPIC "$here/consumer/consumer.c" -o "$out/plugin.so" "${flags[@]}" -ldl
     run_consumers "$out/consumer_c" "$out/consumer_cxx"
     stays_loaded "$out/plugin.so"

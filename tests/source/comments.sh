@@ -10,10 +10,10 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$1"
 export LC_ALL=C.UTF-8
 
-# "FILE:LINE: KIND: TEXT" of the C files of some folders and those below. Columns are characters, not bytes.
+# "FILE:LINE: KIND: TEXT" of the C files and C++ headers of some folders and those below. Columns are characters, not bytes.
 found() { # FOLDER...
     local words='(The same|What|Whether|Of|One|Who)'
-    find "$@" -name '*.[ch]' -print0 | sort -z > "$work/files"
+    find "$@" \( -name '*.[ch]' -o -name '*.hpp' \) -print0 | sort -z > "$work/files"
     xargs -0 awk -v begin="^// *$words([^A-Za-z0-9_-]|\$)" '
         FNR == 1 { inside = 0 }
         {

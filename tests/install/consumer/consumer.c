@@ -1,5 +1,4 @@
-// A small program that uses streampool: one allocation and one free. consumer.cc is the same
-// program in C++.
+// A small program that uses streampool: one allocation and one free. consumer.cc does that in C++.
 //
 // It has no toolkit, so it takes the few driver calls that make a context from the library that
 // STREAMPOOL_DRIVER names.

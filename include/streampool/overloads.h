@@ -1,0 +1,95 @@
+/// @file
+/// The calls of streampool.h as C++ programs make them: with typed pointers and with defaults, as
+/// cuda_runtime.h has them for the calls of CUDA. streampool.h includes this file in C++, and C
+/// programs see nothing of it.
+///
+///     float *numbers;
+///     poolMallocAsync(&numbers, bytes, stream);
+///     poolMallocAsync(&numbers, bytes, pool, stream);
+///     poolStreamWaitEvent(stream, event);
+///
+/// A typed call does what the call with a `void **` does, and returns its errors. All of it is
+/// inline: the library exports nothing more. With CUDA_API_PER_THREAD_DEFAULT_STREAM defined the
+/// names here become those with _ptsz too, so both kinds of program link together.
+#ifndef STREAMPOOL_OVERLOADS_H
+#define STREAMPOOL_OVERLOADS_H
+
+#include <streampool/streampool.h>
+
+#ifdef __cplusplus
+
+// A program may include streampool.h inside extern "C", where no template may stand.
+extern "C++" {
+
+// A default is given by declaring the function once more.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wredundant-decls"
+extern "C" {
+
+/// poolEventRecord, whose stream is the default stream unless another one is named.
+STREAMPOOL_API poolError_t poolEventRecord(CUevent event, CUstream stream = nullptr);
+
+/// poolStreamWaitEvent, whose flags are 0 unless others are named.
+STREAMPOOL_API poolError_t poolStreamWaitEvent(CUstream stream, CUevent event,
+                                               unsigned int flags = 0);
+}
+#pragma GCC diagnostic pop
+
+/// Allocates from the given pool, as poolMallocFromPoolAsync does.
+/// (cudaMallocAsync with a pool)
+///
+/// - Errors are those of poolMallocFromPoolAsync.
+inline poolError_t poolMallocAsync(void **ptr, size_t size, poolMemPool_t pool, CUstream stream) {
+    return poolMallocFromPoolAsync(ptr, size, pool, stream);
+}
+
+/// Allocates `size` bytes, not objects, as poolMallocAsync does. (cudaMallocAsync)
+///
+/// - Errors are those of poolMallocAsync.
+template <typename T> inline poolError_t poolMallocAsync(T **ptr, size_t size, CUstream stream) {
+    void *memory = nullptr;
+    const poolError_t error = poolMallocAsync(ptr ? &memory : nullptr, size, stream);
+    if (error == poolSuccess)
+        *ptr = static_cast<T *>(memory);
+    return error;
+}
+
+/// Allocates `size` bytes, not objects, as poolMallocFromPoolAsync does. (cudaMallocFromPoolAsync)
+///
+/// - Errors are those of poolMallocFromPoolAsync.
+template <typename T>
+inline poolError_t poolMallocFromPoolAsync(T **ptr, size_t size, poolMemPool_t pool,
+                                           CUstream stream) {
+    void *memory = nullptr;
+    const poolError_t error = poolMallocFromPoolAsync(ptr ? &memory : nullptr, size, pool, stream);
+    if (error == poolSuccess)
+        *ptr = static_cast<T *>(memory);
+    return error;
+}
+
+/// Allocates `size` bytes, not objects, from the given pool. (cudaMallocAsync with a pool)
+///
+/// - Errors are those of poolMallocFromPoolAsync.
+template <typename T>
+inline poolError_t poolMallocAsync(T **ptr, size_t size, poolMemPool_t pool, CUstream stream) {
+    return poolMallocFromPoolAsync(ptr, size, pool, stream);
+}
+
+/// Allocates `size` bytes, not objects, as poolMallocAsyncWithFlags does.
+///
+/// - Errors are those of poolMallocAsyncWithFlags.
+template <typename T>
+inline poolError_t poolMallocAsyncWithFlags(T **ptr, size_t size, poolMemPool_t pool,
+                                            CUstream stream, unsigned int flags) {
+    void *memory = nullptr;
+    const poolError_t error =
+        poolMallocAsyncWithFlags(ptr ? &memory : nullptr, size, pool, stream, flags);
+    if (error == poolSuccess)
+        *ptr = static_cast<T *>(memory);
+    return error;
+}
+}
+
+#endif
+
+#endif

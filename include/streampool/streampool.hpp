@@ -1,0 +1,507 @@
+/// @file
+/// Classes for C++17 programs: exceptions, a pool, typed attributes, a buffer, a memory resource.
+///
+///     streampool::pool pool(0);
+///     pool.set_attribute<poolMemPoolAttrReleaseThreshold>(UINT64_MAX);
+///     streampool::buffer<float> numbers(1 << 20, stream, pool);
+///     kernel<<<grid, block, 0, stream>>>(numbers.data(), numbers.size());
+///
+/// Everything is inline and stands on the calls of streampool.h, whose comments say what orders,
+/// blocks and calls the driver. docs/cpp.md is the short tour.
+///
+/// **Errors.** What fails throws: out_of_memory where a call returned poolErrorMemoryAllocation,
+/// error for any other code. Destructors and what is noexcept can't throw. When a free in them is
+/// refused, the memory stays live, and poolGetLastErrorDetail says why.
+///
+/// **Host.** The memory is the device's: the host can't write to it. So nothing here constructs
+/// objects, copies, or derives from std::pmr::memory_resource, through which the standard library
+/// would write to it.
+///
+/// **Threads.** An object is used by one thread at a time, or by many that only read it. A resource
+/// can be used by any number of threads.
+///
+/// **Default streams.** With CUDA_API_PER_THREAD_DEFAULT_STREAM defined, stream 0 is the per-thread
+/// default stream. What takes a stream is a type of its own then, so that both kinds of file can be
+/// parts of one program.
+#ifndef STREAMPOOL_STREAMPOOL_HPP
+#define STREAMPOOL_STREAMPOOL_HPP
+
+#if __cplusplus < 201703L
+#error "streampool/streampool.hpp needs C++17: compile with -std=c++17 or newer"
+#elif !defined(__cpp_exceptions)
+#error "streampool/streampool.hpp throws exceptions: compile without -fno-exceptions"
+#else
+
+#include <streampool/lists.h>
+#include <streampool/streampool.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace streampool {
+
+// -------------------------------------------------------------------------------------- exceptions
+
+/// Tells what a failed call ran into. It is a base of every exception that this header throws, and
+/// not itself derived from std::exception, so `catch (const std::exception &)` finds all of them.
+class STREAMPOOL_API failure {
+  public:
+    virtual ~failure() = default;
+
+    /// Returns the code that the call returned.
+    poolError_t code() const noexcept {
+        return told_->code;
+    }
+
+    /// Returns what poolGetLastErrorDetail said then: one sentence, or "".
+    const char *detail() const noexcept {
+        return told_->detail.c_str();
+    }
+
+    /// Returns the CUresult behind the failure, or 0 when the driver had no part in it.
+    int native_result() const noexcept {
+        return told_->native_result;
+    }
+
+    /// Returns the name of the driver's entry point that returned it, or "".
+    const char *native_entry_point() const noexcept {
+        return told_->native_entry_point.c_str();
+    }
+
+    /// Returns call, code and detail in one line.
+    const char *message() const noexcept {
+        return told_->message.c_str();
+    }
+
+  protected:
+    /// Takes what the calling thread's last failed call left behind.
+    failure(poolError_t code, const char *call) {
+        const char *entry_point = "";
+        int result = 0;
+        poolGetLastNativeError(&result, &entry_point);
+        tell(code, call, poolGetLastErrorDetail(), result, entry_point);
+    }
+
+    /// Tells of a mistake that no call of the library was made for.
+    failure(poolError_t code, const char *call, const std::string &detail) {
+        tell(code, call, detail, 0, "");
+    }
+
+  private:
+    struct told {
+        poolError_t code;
+        int native_result;
+        std::string native_entry_point;
+        std::string detail;
+        std::string message;
+    };
+
+    void tell(poolError_t code, const char *call, const std::string &detail, int result,
+              const char *entry_point) {
+        const std::string words = detail.empty() ? poolGetErrorString(code) : detail;
+        told_ = std::make_shared<const told>(
+            told{code, result, entry_point, detail,
+                 std::string(call) + ": " + poolGetErrorName(code) + ": " + words});
+    }
+
+    // A copy of an exception must not throw, so copies share it.
+    std::shared_ptr<const told> told_;
+};
+
+/// Is thrown where a call returned anything but poolSuccess and poolErrorMemoryAllocation.
+class STREAMPOOL_API error : public std::runtime_error, public failure {
+  public:
+    /// Takes what the calling thread's last failed call left behind.
+    error(poolError_t code, const char *call)
+        : std::runtime_error(poolGetErrorName(code)), failure(code, call) {
+    }
+
+    /// Tells of a mistake that no call of the library was made for.
+    error(poolError_t code, const char *call, const std::string &detail)
+        : std::runtime_error(poolGetErrorName(code)), failure(code, call, detail) {
+    }
+
+    /// Returns call, code and detail in one line.
+    const char *what() const noexcept override {
+        return message();
+    }
+};
+
+/// Is thrown where a call returned poolErrorMemoryAllocation.
+class STREAMPOOL_API out_of_memory : public std::bad_alloc, public failure {
+  public:
+    /// Takes what the calling thread's last failed call left behind.
+    explicit out_of_memory(const char *call) : failure(poolErrorMemoryAllocation, call) {
+    }
+
+    /// Returns call, code and detail in one line.
+    const char *what() const noexcept override {
+        return message();
+    }
+};
+
+/// Throws unless `code`, which `call` has just returned on this thread, is poolSuccess.
+///
+///     streampool::check(poolStreamSynchronize(stream), "poolStreamSynchronize");
+inline void check(poolError_t code, const char *call) {
+    if (code == poolErrorMemoryAllocation)
+        throw out_of_memory(call);
+    if (code != poolSuccess)
+        throw error(code, call);
+}
+
+// -------------------------------------------------------------------------------------- attributes
+
+namespace detail {
+
+template <poolMemPoolAttr attribute> struct attribute_value;
+
+#define STREAMPOOL_ATTRIBUTE(name, number, value)                                                  \
+    template <> struct attribute_value<name> { using type = value; };
+#define STREAMPOOL_STATISTIC(name, number, text)                                                   \
+    STREAMPOOL_ATTRIBUTE(poolMemPoolStat##name, number, uint64_t)
+STREAMPOOL_POOL_ATTRIBUTES(STREAMPOOL_ATTRIBUTE)
+STREAMPOOL_POOL_STATISTICS(STREAMPOOL_STATISTIC)
+STREAMPOOL_POOL_GAUGES(STREAMPOOL_STATISTIC)
+#undef STREAMPOOL_STATISTIC
+#undef STREAMPOOL_ATTRIBUTE
+
+} // namespace detail
+
+/// The type of an attribute's or a statistic's value: int or uint64_t, as lists.h says. Other
+/// numbers have none, and don't compile.
+template <poolMemPoolAttr attribute>
+using attribute_t = typename detail::attribute_value<attribute>::type;
+
+// ------------------------------------------------------------------------------------------- pools
+
+/// The calls about a pool that pool and pool_ref have in common.
+class pool_calls {
+  public:
+    /// Returns the pool's handle, for the calls of streampool.h; null when there is no pool.
+    poolMemPool_t get() const noexcept {
+        return handle_;
+    }
+
+    /// Returns an attribute or a statistic: `pool.attribute<poolMemPoolAttrUsedMemCurrent>()`.
+    ///
+    /// - Throws as poolMemPoolGetAttribute fails.
+    template <poolMemPoolAttr name> attribute_t<name> attribute() const {
+        attribute_t<name> value = 0;
+        check(poolMemPoolGetAttribute(handle_, name, &value), "poolMemPoolGetAttribute");
+        return value;
+    }
+
+    /// Sets an attribute, or counts a statistic anew:
+    /// `pool.set_attribute<poolMemPoolAttrReleaseThreshold>(UINT64_MAX)`.
+    ///
+    /// - Throws as poolMemPoolSetAttribute fails.
+    template <poolMemPoolAttr name> void set_attribute(attribute_t<name> value) const {
+        check(poolMemPoolSetAttribute(handle_, name, &value), "poolMemPoolSetAttribute");
+    }
+
+    /// Returns what a device may do with the pool's memory.
+    ///
+    /// - Throws as poolMemPoolGetAccess fails.
+    poolMemAccessFlags access(int device) const {
+        const poolMemLocation location{poolMemLocationTypeDevice, device};
+        poolMemAccessFlags flags = poolMemAccessFlagsProtNone;
+        check(poolMemPoolGetAccess(&flags, handle_, &location), "poolMemPoolGetAccess");
+        return flags;
+    }
+
+    /// Says what a device may do with the pool's memory.
+    ///
+    /// - Throws as poolMemPoolSetAccess fails.
+    void set_access(int device, poolMemAccessFlags flags) const {
+        const poolMemAccessDesc entry{{poolMemLocationTypeDevice, device}, flags};
+        check(poolMemPoolSetAccess(handle_, &entry, 1), "poolMemPoolSetAccess");
+    }
+
+    /// Gives free memory back to the device, down to so many bytes.
+    ///
+    /// - Throws as poolMemPoolTrimTo fails.
+    void trim_to(std::size_t bytes) const {
+        check(poolMemPoolTrimTo(handle_, bytes), "poolMemPoolTrimTo");
+    }
+
+    /// Prepares so many bytes ahead of need.
+    ///
+    /// - Throws as poolMemPoolPrime fails.
+    void prime(std::size_t bytes) const {
+        check(poolMemPoolPrime(handle_, bytes), "poolMemPoolPrime");
+    }
+
+  protected:
+    explicit pool_calls(poolMemPool_t handle) noexcept : handle_(handle) {
+    }
+    ~pool_calls() = default;
+    pool_calls(const pool_calls &) = default;
+    pool_calls &operator=(const pool_calls &) = default;
+
+    poolMemPool_t handle_;
+};
+
+/// Names a pool that someone else owns, such as a device's default pool. An empty one stands for
+/// the current pool of whatever device an allocation's stream belongs to; calls about the pool
+/// itself fail on it with poolErrorInvalidValue.
+class pool_ref : public pool_calls {
+  public:
+    /// Names no pool.
+    pool_ref() noexcept : pool_calls(nullptr) {
+    }
+
+    /// Names the pool of a handle.
+    pool_ref(poolMemPool_t handle) noexcept : pool_calls(handle) {
+    }
+
+    /// Returns the pool that a device starts with.
+    ///
+    /// - Throws as poolDeviceGetDefaultMemPool fails.
+    static pool_ref default_of(int device) {
+        poolMemPool_t handle = nullptr;
+        check(poolDeviceGetDefaultMemPool(&handle, device), "poolDeviceGetDefaultMemPool");
+        return handle;
+    }
+
+    /// Returns the pool that a device allocates from now.
+    ///
+    /// - Throws as poolDeviceGetMemPool fails.
+    static pool_ref current_of(int device) {
+        poolMemPool_t handle = nullptr;
+        check(poolDeviceGetMemPool(&handle, device), "poolDeviceGetMemPool");
+        return handle;
+    }
+
+    friend bool operator==(pool_ref left, pool_ref right) noexcept {
+        return left.get() == right.get();
+    }
+    friend bool operator!=(pool_ref left, pool_ref right) noexcept {
+        return left.get() != right.get();
+    }
+};
+
+/// Owns a pool. Its end gives the pool up by poolMemPoolDestroy: memory that is live then stays
+/// valid and is freed as usual.
+class pool : public pool_calls {
+  public:
+    /// Makes a pool on a device.
+    ///
+    /// - Throws as poolMemPoolCreate fails.
+    explicit pool(int device) : pool(properties_of(device)) {
+    }
+
+    /// Makes a pool with other properties, such as a maxSize.
+    ///
+    /// - Throws as poolMemPoolCreate fails.
+    explicit pool(const poolMemPoolProps &properties) : pool_calls(nullptr) {
+        check(poolMemPoolCreate(&handle_, &properties), "poolMemPoolCreate");
+    }
+
+    pool(pool &&other) noexcept : pool_calls(other.release()) {
+    }
+    pool &operator=(pool &&other) noexcept {
+        pool taken(std::move(other));
+        std::swap(handle_, taken.handle_);
+        return *this;
+    }
+    ~pool() {
+        if (handle_)
+            poolMemPoolDestroy(handle_);
+    }
+
+    /// Returns the handle, and owns it no longer.
+    [[nodiscard]] poolMemPool_t release() noexcept {
+        return std::exchange(handle_, nullptr);
+    }
+
+    /// Names the pool for a buffer or a resource. One that is about to end can't be named.
+    operator pool_ref() const &noexcept {
+        return pool_ref(handle_);
+    }
+    operator pool_ref() const && = delete;
+
+    /// Returns what a pool on a device is made with, to be changed and passed to the constructor.
+    static poolMemPoolProps properties_of(int device) noexcept {
+        poolMemPoolProps properties{};
+        properties.allocType = poolMemAllocationTypePinned;
+        properties.location = {poolMemLocationTypeDevice, device};
+        return properties;
+    }
+};
+
+// -------------------------------------------------------------------------------- buffer, resource
+
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+inline namespace per_thread_default_stream {
+#endif
+
+/// Owns memory for `size()` objects of type T, which was allocated in the order of a stream and is
+/// freed in it. The contents are those of the device: no constructor and no destructor runs.
+template <typename T> class buffer {
+    static_assert(std::is_object_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T>,
+                  "a buffer holds objects that can be written");
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
+                  "a buffer constructs and destroys nothing, so T must be trivial to copy");
+    static_assert(alignof(T) <= 512, "poolMallocAsync aligns to 512 bytes");
+
+  public:
+    /// Holds nothing.
+    buffer() noexcept = default;
+
+    /// Allocates memory for `count` objects in the order of `stream`, from `pool` or the current
+    /// pool of the stream's device, by flags of poolMallocFlags. 0 objects need no memory.
+    ///
+    /// - Throws as poolMallocAsyncWithFlags fails; out_of_memory where so many objects have more
+    ///   bytes than can be counted.
+    buffer(std::size_t count, CUstream stream, pool_ref pool = pool_ref(),
+           unsigned int flags = poolMallocDefault)
+        : size_(count), stream_(stream) {
+        const std::size_t bytes = count > SIZE_MAX / sizeof(T) ? SIZE_MAX : count * sizeof(T);
+        check(poolMallocAsyncWithFlags(&data_, bytes, pool.get(), stream, flags),
+              "poolMallocAsyncWithFlags");
+    }
+
+    buffer(buffer &&other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)),
+          stream_(other.stream_) {
+    }
+    buffer &operator=(buffer &&other) noexcept {
+        buffer taken(std::move(other));
+        std::swap(data_, taken.data_);
+        std::swap(size_, taken.size_);
+        std::swap(stream_, taken.stream_);
+        return *this;
+    }
+
+    /// Frees the memory in the order of `stream()`.
+    ~buffer() {
+        if (data_)
+            poolFreeAsync(data_, stream_);
+    }
+
+    /// Returns the address on the device; null when there are no objects.
+    T *data() const noexcept {
+        return data_;
+    }
+
+    /// Returns the number of objects.
+    std::size_t size() const noexcept {
+        return size_;
+    }
+
+    /// Returns the number of bytes.
+    std::size_t size_bytes() const noexcept {
+        return size_ * sizeof(T);
+    }
+
+    /// Says that there are no objects.
+    bool empty() const noexcept {
+        return size_ == 0;
+    }
+
+    /// Returns the stream in whose order the memory will be freed.
+    CUstream stream() const noexcept {
+        return stream_;
+    }
+
+    /// Frees the memory in another stream's order later: each use must be ordered before that.
+    void set_stream(CUstream stream) noexcept {
+        stream_ = stream;
+    }
+
+    /// Returns the address, and owns the memory no longer: poolFreeAsync frees it.
+    [[nodiscard]] T *release() noexcept {
+        size_ = 0;
+        return std::exchange(data_, nullptr);
+    }
+
+    /// Frees the memory now, in the order of `stream()`. When it throws, the buffer still has it.
+    ///
+    /// - Throws as poolFreeAsync fails.
+    void reset() {
+        if (data_)
+            check(poolFreeAsync(data_, stream_), "poolFreeAsync");
+        size_ = 0;
+        data_ = nullptr;
+    }
+
+  private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+    CUstream stream_ = nullptr;
+};
+
+/// Allocates from a pool for containers of a program's own: std::pmr::memory_resource with a
+/// stream. It owns nothing, so the pool must live as long as it allocates. It can be copied.
+class resource {
+  public:
+    /// The largest alignment that can be asked for.
+    static constexpr std::size_t max_alignment = 512;
+
+    /// Allocates from `pool`, or the current pool of each stream's device, by flags of
+    /// poolMallocFlags.
+    explicit resource(pool_ref pool = pool_ref(), unsigned int flags = poolMallocDefault) noexcept
+        : pool_(pool), flags_(flags) {
+    }
+
+    /// Allocates `bytes` bytes in the order of `stream`; null for 0 bytes.
+    ///
+    /// - Throws as poolMallocAsyncWithFlags fails; error with poolErrorInvalidValue when
+    ///   `alignment` is not a power of two, or is above max_alignment.
+    [[nodiscard]] void *allocate(std::size_t bytes, std::size_t alignment, CUstream stream) const {
+        if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > max_alignment)
+            throw error(poolErrorInvalidValue, "streampool::resource::allocate",
+                        "alignment " + std::to_string(alignment) +
+                            " is not a power of two from 1 to " + std::to_string(max_alignment));
+        void *memory = nullptr;
+        check(poolMallocAsyncWithFlags(&memory, bytes, pool_.get(), stream, flags_),
+              "poolMallocAsyncWithFlags");
+        return memory;
+    }
+
+    /// Frees memory of `allocate` in the order of `stream`, which may be another one: each use must
+    /// be ordered before that. Sizes are not looked at.
+    void deallocate(void *memory, std::size_t /*bytes*/, std::size_t /*alignment*/,
+                    CUstream stream) const noexcept {
+        poolFreeAsync(memory, stream);
+    }
+
+    /// Says that both allocate from one pool by the same flags. Either one can free what the other
+    /// allocated in any case.
+    bool is_equal(const resource &other) const noexcept {
+        return pool_ == other.pool_ && flags_ == other.flags_;
+    }
+
+    /// Returns the pool that it allocates from.
+    pool_ref upstream() const noexcept {
+        return pool_;
+    }
+
+    friend bool operator==(const resource &left, const resource &right) noexcept {
+        return left.is_equal(right);
+    }
+    friend bool operator!=(const resource &left, const resource &right) noexcept {
+        return !left.is_equal(right);
+    }
+
+  private:
+    pool_ref pool_;
+    unsigned int flags_;
+};
+
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+} // namespace per_thread_default_stream
+#endif
+
+} // namespace streampool
+
+#endif
+
+#endif
