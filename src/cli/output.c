@@ -1,0 +1,38 @@
+#include "cli/output.h"
+
+#include "cli/complain.h"
+#include "cli/place.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+// Writes everything and closes the descriptor, whatever happens. False with errno.
+static bool write_and_close(int descriptor, const char *text) {
+    FILE *out = fdopen(descriptor, "w");
+    if (!out) {
+        close(descriptor);
+        return false;
+    }
+    bool good = fputs(text, out) >= 0 && fputc('\n', out) != EOF && fflush(out) == 0;
+    int error = errno;
+    if (fclose(out) != 0 && good)
+        return false;
+    errno = error;
+    return good;
+}
+
+static bool write_file(const char *path, const char *text) {
+    struct sp_place place;
+    if (!sp_place_open(&place, path))
+        return false;
+    if (write_and_close(place.descriptor, text))
+        return sp_place_keep(&place);
+    sp_place_drop(&place);
+    return false;
+}
+
+bool sp_output_write(const char *path, const char *text) {
+    return write_file(path, text) || sp_complain("%s: %s", sp_place_name(path), strerror(errno));
+}
