@@ -102,14 +102,19 @@ static enum verdict parse_time(struct field field, uint64_t *value) {
                                                  : parse_digits(field, 10, value);
 }
 
+static const char *const action_names[] = {
+    [SP_TRACE_ALLOCATE] = "allocate",
+    [SP_TRACE_FREE] = "free",
+    [SP_TRACE_FAILURE] = "allocate failure",
+};
+
+const char *sp_record_action_name(enum sp_trace_action action) {
+    return action_names[action];
+}
+
 static enum verdict parse_action(struct field field, uint64_t *value) {
-    static const char *const names[] = {
-        [SP_TRACE_ALLOCATE] = "allocate",
-        [SP_TRACE_FREE] = "free",
-        [SP_TRACE_FAILURE] = "allocate failure",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (field_is(field, names[i])) {
+    for (size_t i = 0; i < sizeof action_names / sizeof action_names[0]; i++) {
+        if (field_is(field, action_names[i])) {
             *value = i;
             return FIELD_GOOD;
         }
