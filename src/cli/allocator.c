@@ -30,6 +30,22 @@ int sp_driver_synchronize(struct sp_stage *stage, CUstream stream) {
     return (int)stage->device->driver->cuStreamSynchronize(stream);
 }
 
+int sp_driver_synchronize_event(struct sp_stage *stage, CUevent event) {
+    return (int)stage->device->driver->cuEventSynchronize(event);
+}
+
+int sp_driver_synchronize_device(struct sp_stage *stage) {
+    return (int)stage->device->driver->cuCtxSynchronize();
+}
+
+int sp_driver_query(struct sp_stage *stage, CUstream stream) {
+    return (int)stage->device->driver->cuStreamQuery(stream);
+}
+
+int sp_driver_query_event(struct sp_stage *stage, CUevent event) {
+    return (int)stage->device->driver->cuEventQuery(event);
+}
+
 int sp_driver_record(struct sp_stage *stage, CUevent event, CUstream stream) {
     return (int)stage->device->driver->cuEventRecord(event, stream);
 }

@@ -8,6 +8,7 @@
 
 #include "cli/device.h"
 #include "cli/statistics.h"
+#include "cli/trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +43,9 @@ struct sp_stage {
 // and so does the free of it.
 struct sp_allocator {
     const char *name;
+    // False, with the reason written to `reason` (of `capacity` bytes), when the trace must not be
+    // replayed through the allocator. Null: it may replay all.
+    bool (*suits)(const struct sp_trace *trace, char *reason, size_t capacity);
     // Makes the stage's pool, where the allocator has one. False, with the stage's reason, when
     // that fails or the device lacks what the allocator needs.
     bool (*open)(struct sp_stage *stage);
@@ -56,9 +60,19 @@ struct sp_allocator {
     // The calls of these two are timed.
     int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
     int (*free)(struct sp_stage *stage, uint64_t pointer, CUstream stream);
-    // These order streams, synchronise, and destroy streams and events. They make the allocator's
-    // own calls where it has such calls, else the driver's.
+    // So is this one, which frees in no stream's order.
+    int (*free_unordered)(struct sp_stage *stage, uint64_t pointer);
+    // Gives memory back to the device until the pool has no more than `keep` bytes. It does nothing
+    // where the allocator has no pool.
+    int (*trim)(struct sp_stage *stage, uint64_t keep);
+    // These order streams, synchronise, ask, and destroy streams and events. They make the
+    // allocator's own calls where it has such calls, else the driver's. A question whose answer is
+    // no returns CUDA_ERROR_NOT_READY.
     int (*synchronize)(struct sp_stage *stage, CUstream stream);
+    int (*synchronize_event)(struct sp_stage *stage, CUevent event);
+    int (*synchronize_device)(struct sp_stage *stage);
+    int (*query)(struct sp_stage *stage, CUstream stream);
+    int (*query_event)(struct sp_stage *stage, CUevent event);
     int (*record)(struct sp_stage *stage, CUevent event, CUstream stream);
     int (*wait)(struct sp_stage *stage, CUstream stream, CUevent event);
     int (*destroy_stream)(struct sp_stage *stage, CUstream stream);
@@ -77,13 +91,24 @@ enum { SP_ALLOCATOR_COUNT = 0 SP_ALLOCATORS(SP_COUNT_ALLOCATOR) };
 // Returns the allocator of this name, which need not end with a null byte; null when there is none.
 const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
 
-// These make the driver's own calls, for allocators that have none of their own.
+// An allocator that has no such calls of its own makes the driver's by these functions.
 int sp_driver_synchronize(struct sp_stage *stage, CUstream stream);
+int sp_driver_synchronize_event(struct sp_stage *stage, CUevent event);
+int sp_driver_synchronize_device(struct sp_stage *stage);
+int sp_driver_query(struct sp_stage *stage, CUstream stream);
+int sp_driver_query_event(struct sp_stage *stage, CUevent event);
 int sp_driver_record(struct sp_stage *stage, CUevent event, CUstream stream);
 int sp_driver_wait(struct sp_stage *stage, CUstream stream, CUevent event);
 int sp_driver_destroy_stream(struct sp_stage *stage, CUstream stream);
 int sp_driver_destroy_event(struct sp_stage *stage, CUevent event);
 const char *sp_driver_status_name(int status);
+
+#define SP_DRIVER_CALLS                                                                            \
+    .synchronize = sp_driver_synchronize, .synchronize_event = sp_driver_synchronize_event,        \
+    .synchronize_device = sp_driver_synchronize_device, .query = sp_driver_query,                  \
+    .query_event = sp_driver_query_event, .record = sp_driver_record, .wait = sp_driver_wait,      \
+    .destroy_stream = sp_driver_destroy_stream, .destroy_event = sp_driver_destroy_event,          \
+    .error_name = sp_driver_status_name
 
 // Says that the allocator keeps no statistics. Returns true.
 bool sp_no_statistics(struct sp_stage *stage, struct sp_statistics *statistics);

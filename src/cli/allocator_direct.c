@@ -52,6 +52,16 @@ static int direct_free(struct sp_stage *stage, uint64_t pointer, CUstream stream
     return pointer ? (int)driver_of(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
 }
 
+// It makes no difference here.
+static int direct_free_unordered(struct sp_stage *stage, uint64_t pointer) {
+    return direct_free(stage, pointer, NULL);
+}
+
+static int direct_trim(struct sp_stage *stage, uint64_t keep) {
+    (void)stage, (void)keep;
+    return CUDA_SUCCESS;
+}
+
 const struct sp_allocator sp_allocator_direct = {
     .name = "direct",
     .open = direct_open,
@@ -62,10 +72,7 @@ const struct sp_allocator sp_allocator_direct = {
     .statistics = sp_no_statistics,
     .allocate = direct_allocate,
     .free = direct_free,
-    .synchronize = sp_driver_synchronize,
-    .record = sp_driver_record,
-    .wait = sp_driver_wait,
-    .destroy_stream = sp_driver_destroy_stream,
-    .destroy_event = sp_driver_destroy_event,
-    .error_name = sp_driver_status_name,
+    .free_unordered = direct_free_unordered,
+    .trim = direct_trim,
+    SP_DRIVER_CALLS,
 };

@@ -79,6 +79,14 @@ static int driver_free(struct sp_stage *stage, uint64_t pointer, CUstream stream
     return pointer ? (int)driver_of(stage)->cuMemFreeAsync(pointer, stream) : CUDA_SUCCESS;
 }
 
+static int driver_free_unordered(struct sp_stage *stage, uint64_t pointer) {
+    return pointer ? (int)driver_of(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
+}
+
+static int driver_trim(struct sp_stage *stage, uint64_t keep) {
+    return (int)driver_of(stage)->cuMemPoolTrimTo(stage->driver_pool, keep);
+}
+
 const struct sp_allocator sp_allocator_driver = {
     .name = "driver",
     .open = driver_open,
@@ -89,10 +97,7 @@ const struct sp_allocator sp_allocator_driver = {
     .statistics = sp_no_statistics,
     .allocate = driver_allocate,
     .free = driver_free,
-    .synchronize = sp_driver_synchronize,
-    .record = sp_driver_record,
-    .wait = sp_driver_wait,
-    .destroy_stream = sp_driver_destroy_stream,
-    .destroy_event = sp_driver_destroy_event,
-    .error_name = sp_driver_status_name,
+    .free_unordered = driver_free_unordered,
+    .trim = driver_trim,
+    SP_DRIVER_CALLS,
 };

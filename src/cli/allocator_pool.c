@@ -30,6 +30,29 @@ static bool pool_open(struct sp_stage *stage) {
     return false;
 }
 
+// Returns null when there is none.
+static const struct sp_trace_stream *
+stream_of_kinds(const struct sp_trace *trace, enum sp_trace_kind first, enum sp_trace_kind last) {
+    for (size_t i = 0; i < trace->stream_count; i++)
+        if (trace->streams[i].kind >= first && trace->streams[i].kind <= last)
+            return &trace->streams[i];
+    return NULL;
+}
+
+// A program whose streams the legacy one orders may rely on that, which the promise rules out.
+static bool promised_suits(const struct sp_trace *trace, char *reason, size_t capacity) {
+    const struct sp_trace_stream *legacy = stream_of_kinds(trace, SP_TRACE_LEGACY, SP_TRACE_LEGACY);
+    const struct sp_trace_stream *ordered =
+        stream_of_kinds(trace, SP_TRACE_PER_THREAD, SP_TRACE_BLOCKING);
+    if (!legacy || !ordered)
+        return true;
+    snprintf(reason, capacity,
+             "the legacy stream %llu orders stream %llu, and the program may rely on it "
+             "(poolPromiseNoLegacyOrder)",
+             (unsigned long long)legacy->number, (unsigned long long)ordered->number);
+    return false;
+}
+
 // A replay destroys its streams by the allocator's own call, captures none, and keeps to one
 // context.
 static bool promised_open(struct sp_stage *stage) {
@@ -88,9 +111,38 @@ static int pool_free(struct sp_stage *stage, uint64_t pointer, CUstream stream) 
     return (int)poolFreeAsync((void *)(uintptr_t)pointer, stream);
 }
 
+static int pool_free_unordered(struct sp_stage *stage, uint64_t pointer) {
+    (void)stage;
+    return (int)poolFree((void *)(uintptr_t)pointer);
+}
+
+static int pool_trim(struct sp_stage *stage, uint64_t keep) {
+    return (int)poolMemPoolTrimTo(stage->pool, keep);
+}
+
 static int pool_synchronize(struct sp_stage *stage, CUstream stream) {
     (void)stage;
     return (int)poolStreamSynchronize(stream);
+}
+
+static int pool_synchronize_event(struct sp_stage *stage, CUevent event) {
+    (void)stage;
+    return (int)poolEventSynchronize(event);
+}
+
+static int pool_synchronize_device(struct sp_stage *stage) {
+    (void)stage;
+    return (int)poolDeviceSynchronize();
+}
+
+static int pool_query(struct sp_stage *stage, CUstream stream) {
+    (void)stage;
+    return (int)poolStreamQuery(stream);
+}
+
+static int pool_query_event(struct sp_stage *stage, CUevent event) {
+    (void)stage;
+    return (int)poolEventQuery(event);
 }
 
 static int pool_record(struct sp_stage *stage, CUevent event, CUstream stream) {
@@ -120,10 +172,13 @@ static const char *pool_error_name(int status) {
 #define POOL_CALLS                                                                                 \
     .close = pool_close, .begin_pass = pool_begin_pass, .at_peak = pool_at_peak,                   \
     .reserved_peak = pool_reserved_peak, .statistics = pool_statistics, .allocate = pool_allocate, \
-    .free = pool_free, .synchronize = pool_synchronize, .record = pool_record, .wait = pool_wait,  \
+    .free = pool_free, .free_unordered = pool_free_unordered, .trim = pool_trim,                   \
+    .synchronize = pool_synchronize, .synchronize_event = pool_synchronize_event,                  \
+    .synchronize_device = pool_synchronize_device, .query = pool_query,                            \
+    .query_event = pool_query_event, .record = pool_record, .wait = pool_wait,                     \
     .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event,                    \
     .error_name = pool_error_name
 
 const struct sp_allocator sp_allocator_pool = {.name = "pool", .open = pool_open, POOL_CALLS};
 const struct sp_allocator sp_allocator_promised = {
-    .name = "promised", .open = promised_open, POOL_CALLS};
+    .name = "promised", .suits = promised_suits, .open = promised_open, POOL_CALLS};

@@ -1,5 +1,6 @@
 #include "cli/lead.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 static const size_t nothing = SIZE_MAX;
@@ -50,6 +51,12 @@ void sp_lead_wait(struct sp_lead *lead, size_t operation) {
         return;
     while (sem_wait(&waiter->turn) != 0)
         ; // a signal came
+}
+
+// It is rare, so it has no place among those who are let go.
+void sp_lead_wait_for_all(struct sp_lead *lead, size_t operation) {
+    while (atomic_load(&lead->behind) < operation)
+        sched_yield();
 }
 
 static void let_go(struct sp_lead *lead, size_t operation) {

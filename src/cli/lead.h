@@ -42,6 +42,9 @@ void sp_lead_reset(struct sp_lead *lead);
 // Waits until the operation may begin.
 void sp_lead_wait(struct sp_lead *lead, size_t operation);
 
+// Waits until all operations before this one are done.
+void sp_lead_wait_for_all(struct sp_lead *lead, size_t operation);
+
 // Notes that the operation is done.
 void sp_lead_done(struct sp_lead *lead, size_t operation);
 

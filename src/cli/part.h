@@ -16,4 +16,18 @@ struct sp_part {
     char first_error[256];
 };
 
+static inline const struct sp_trace_operation *sp_part_operation(const struct sp_part *part,
+                                                                 size_t i) {
+    return &part->player->play.trace->operations[i];
+}
+
+// Counts an error of an operation. The first one is kept in words.
+void sp_part_count_error(struct sp_part *part, size_t operation, const char *what,
+                         const char *error);
+
+// These count an error where the status, of the allocator's or of the driver's, is one.
+void sp_part_check(struct sp_part *part, size_t operation, const char *what, int status);
+void sp_part_check_driver(struct sp_part *part, size_t operation, const char *what,
+                          CUresult result);
+
 #endif

@@ -1,8 +1,9 @@
 // A plan says what a replay does beside the trace's own calls: it puts work behind the blocks, and
 // order between the streams.
 //
-// Traces record neither. Both are made up here by rules that depend on the plan and on the trace
-// alone, so that every allocator and every policy sees the same. docs/replay.md explains them.
+// No trace records the work, and RMM's record no order. Both are made up here by rules that depend
+// on the plan and on the trace alone, so that every allocator and every policy sees the same.
+// docs/replay.md explains them.
 #ifndef STREAMPOOL_CLI_PLAN_H
 #define STREAMPOOL_CLI_PLAN_H
 

@@ -1,4 +1,7 @@
 #include "cli/part.h"
+#include "cli/player_lines.h"
+#include "cli/player_plan.h"
+#include "cli/player_streams.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -11,28 +14,10 @@ static const uint64_t no_pointer = UINT64_MAX - 1; // its allocation failed, or 
 
 enum { PROGRESS_STEP = 1024 };
 
-static const struct sp_driver *driver_of(const struct sp_player *player) {
-    return player->play.stage->device->driver;
-}
-
 // -------------------------------------------------------------------------------- what parts share
 
 static uint64_t now(const struct sp_player *player) {
     return player->play.work ? sp_work_now(player->play.work) : sp_clock_now();
-}
-
-static void count_error(struct sp_part *part, size_t operation, const char *what,
-                        const char *error) {
-    if (part->errors++ > 0)
-        return;
-    part->first_error_operation = operation;
-    snprintf(part->first_error, sizeof part->first_error, "%s at line %lu: %s", what,
-             sp_trace_line_of(operation), error);
-}
-
-static void check(struct sp_part *part, size_t operation, const char *what, int status) {
-    if (status != 0)
-        count_error(part, operation, what, part->player->play.allocator->error_name(status));
 }
 
 static void count_live(struct sp_player *player, uint64_t size) {
@@ -55,49 +40,6 @@ static void release_block(struct sp_player *player, uint32_t block) {
     atomic_fetch_sub(&player->live_bytes, player->play.trace->blocks[block].size);
 }
 
-// -------------------------------------------------------------------------------- beside the trace
-
-static void launch(struct sp_part *part, size_t i, uint32_t stream, uint64_t pointer,
-                   uint64_t size) {
-    struct sp_player *player = part->player;
-    if (player->piece_ns == 0 || size == 0)
-        return;
-    CUresult result =
-        sp_work_launch(player->play.work, player->streams[stream], player->piece_ns, pointer, size);
-    if (result == CUDA_SUCCESS)
-        part->work_ns += player->piece_ns;
-    else
-        count_error(part, i, "work", sp_driver_error_name(result));
-}
-
-// Makes one stream run after all that has been put on another so far.
-static void order(struct sp_part *part, size_t i, uint32_t before, uint32_t after) {
-    const struct sp_player *player = part->player;
-    const struct sp_play *play = &player->play;
-    CUevent event = player->events[before];
-    int status = play->allocator->record(play->stage, event, player->streams[before]);
-    check(part, i, "event record", status);
-    if (status == 0)
-        check(part, i, "event wait",
-              play->allocator->wait(play->stage, player->streams[after], event));
-}
-
-static void keep_pace(const struct sp_player *player, size_t i) {
-    if (player->play.work)
-        sp_work_wait_until(player->play.work, player->begin + i * player->play.plan->pace_ns);
-}
-
-static void play_plan(struct sp_part *part, size_t i) {
-    const struct sp_play *play = &part->player->play;
-    uint32_t stream = play->trace->operations[i].stream;
-    size_t streams = play->trace->stream_count;
-    if (sp_plan_is_due(play->plan->events, i) && streams > 1)
-        order(part, i, stream, sp_plan_waiter(play->plan, i, stream, streams));
-    if (sp_plan_is_due(play->plan->synchronize, i))
-        check(part, i, "synchronise",
-              play->allocator->synchronize(play->stage, part->player->streams[stream]));
-}
-
 // ---------------------------------------------------------------------------------------- one pass
 
 // The pointer, or no_pointer.
@@ -113,7 +55,7 @@ static uint64_t play_malloc(struct sp_part *part, size_t i) {
     uint64_t end = now(player);
 
     part->mallocs.ns[part->mallocs.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
-    check(part, i, "allocation", status);
+    sp_part_check(part, i, "allocation", status);
     if (status != 0)
         return no_pointer;
     count_live(player, size);
@@ -125,24 +67,19 @@ static uint64_t play_malloc(struct sp_part *part, size_t i) {
 static void play_allocate(struct sp_part *part, size_t i) {
     struct sp_player *player = part->player;
     const struct sp_trace_operation *operation = &player->play.trace->operations[i];
-    keep_pace(player, i);
+    sp_player_plan_keep_pace(player, i);
     uint64_t pointer = play_malloc(part, i);
     if (pointer != no_pointer)
-        launch(part, i, operation->stream, pointer,
-               player->play.trace->blocks[operation->block].size);
+        sp_player_plan_launch(part, i, pointer);
     atomic_store(&player->pointers[operation->block], pointer);
 }
 
-// The stream of a foreign free takes the block over: it runs after the stream of the allocation,
-// and has its own use for the block.
-static void take_over(struct sp_part *part, size_t i, uint64_t pointer) {
-    const struct sp_trace *trace = part->player->play.trace;
-    const struct sp_trace_operation *operation = &trace->operations[i];
-    if (!sp_trace_is_foreign(trace, operation))
-        return;
-    const struct sp_trace_block *block = &trace->blocks[operation->block];
-    order(part, i, block->stream, operation->stream);
-    launch(part, i, operation->stream, pointer, block->size);
+static int call_free(const struct sp_player *player, const struct sp_trace_operation *operation,
+                     uint64_t pointer) {
+    const struct sp_play *play = &player->play;
+    return operation->action == SP_TRACE_FREE_UNORDERED
+               ? play->allocator->free_unordered(play->stage, pointer)
+               : play->allocator->free(play->stage, pointer, player->streams[operation->stream]);
 }
 
 static void play_free(struct sp_part *part, size_t i) {
@@ -152,16 +89,18 @@ static void play_free(struct sp_part *part, size_t i) {
     uint64_t pointer = null ? 0 : pointer_of(player, operation->block);
     if (pointer == no_pointer)
         return; // its allocation failed
-    CUstream stream = player->streams[operation->stream];
-    keep_pace(player, i);
-    take_over(part, i, pointer);
+    sp_player_plan_keep_pace(player, i);
+    if (operation->action == SP_TRACE_FREE_UNORDERED)
+        sp_player_plan_finish_use(part, i);
+    else
+        sp_player_plan_take_over(part, i, pointer);
 
     uint64_t begin = now(player);
-    int status = player->play.allocator->free(player->play.stage, pointer, stream);
+    int status = call_free(player, operation, pointer);
     uint64_t end = now(player);
 
     part->frees.ns[part->frees.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
-    check(part, i, "free", status);
+    sp_part_check(part, i, "free", status);
     if (!null)
         release_block(player, operation->block);
 }
@@ -170,7 +109,8 @@ static void free_untimed(struct sp_part *part, uint32_t block, size_t i) {
     struct sp_player *player = part->player;
     CUstream stream = player->streams[player->play.trace->blocks[block].stream];
     uint64_t pointer = atomic_load(&player->pointers[block]);
-    check(part, i, "free", player->play.allocator->free(player->play.stage, pointer, stream));
+    sp_part_check(part, i, "free",
+                  player->play.allocator->free(player->play.stage, pointer, stream));
     release_block(player, block);
 }
 
@@ -178,7 +118,7 @@ static void free_untimed(struct sp_part *part, uint32_t block, size_t i) {
 static void play_failure(struct sp_part *part, size_t i) {
     struct sp_player *player = part->player;
     uint32_t block = player->play.trace->operations[i].block;
-    keep_pace(player, i);
+    sp_player_plan_keep_pace(player, i);
     uint64_t pointer = play_malloc(part, i);
     atomic_store(&player->pointers[block], pointer);
     if (pointer != no_pointer)
@@ -191,13 +131,18 @@ static void play(struct sp_part *part, size_t i) {
         play_allocate(part, i);
         break;
     case SP_TRACE_FREE:
+    case SP_TRACE_FREE_UNORDERED:
         play_free(part, i);
         break;
     case SP_TRACE_FAILURE:
         play_failure(part, i);
         break;
+    default:
+        sp_player_plan_keep_pace(part->player, i);
+        sp_player_lines_play(part, i);
+        break;
     }
-    play_plan(part, i);
+    sp_player_plan_play(part, i);
 }
 
 // The first part, which the calling thread plays, draws the progress of all.
@@ -249,7 +194,7 @@ static void *play_in_thread(void *argument) {
         return NULL;
     CUresult result = device->driver->cuCtxSetCurrent(device->context);
     if (result != CUDA_SUCCESS)
-        count_error(part, 0, "context", sp_driver_error_name(result));
+        sp_part_count_error(part, 0, "context", sp_driver_error_name(result));
     play_part(part);
     return NULL;
 }
@@ -284,14 +229,18 @@ static bool play_all(struct sp_player *player) {
                          player->part_count);
 }
 
-static bool finish_work(const struct sp_player *player) {
-    for (size_t i = 0; i < player->play.trace->stream_count; i++) {
-        CUresult result = driver_of(player)->cuStreamSynchronize(player->streams[i]);
-        if (result != CUDA_SUCCESS)
-            return sp_stage_fail(player->play.stage, "a stream's work has not ended well: %s",
-                                 sp_driver_error_name(result));
+// All work is done by now, so a block whose stream is gone is freed without.
+static void free_left(struct sp_player *player, uint32_t block) {
+    const struct sp_play *play = &player->play;
+    size_t last = play->trace->operation_count - 1;
+    if (sp_player_streams_is_there(player, play->trace->blocks[block].stream)) {
+        free_untimed(player->parts, block, last);
+        return;
     }
-    return true;
+    uint64_t pointer = atomic_load(&player->pointers[block]);
+    sp_part_check(player->parts, last, "free",
+                  play->allocator->free_unordered(play->stage, pointer));
+    release_block(player, block);
 }
 
 static void free_what_is_alive(struct sp_player *player) {
@@ -299,19 +248,8 @@ static void free_what_is_alive(struct sp_player *player) {
     for (size_t block = 0; block < trace->block_count; block++) {
         uint64_t pointer = atomic_load(&player->pointers[block]);
         if (pointer != no_pointer && pointer != not_yet)
-            free_untimed(player->parts, (uint32_t)block, trace->operation_count - 1);
+            free_left(player, (uint32_t)block);
     }
-}
-
-static bool synchronize(const struct sp_player *player) {
-    const struct sp_play *play_of = &player->play;
-    for (size_t i = 0; i < play_of->trace->stream_count; i++) {
-        int status = play_of->allocator->synchronize(play_of->stage, player->streams[i]);
-        if (status != 0)
-            return sp_stage_fail(play_of->stage, "a stream can't be synchronised: %s",
-                                 play_of->allocator->error_name(status));
-    }
-    return true;
 }
 
 // ------------------------------------------------------------------------------------------ a pass
@@ -368,13 +306,15 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
         .operations = play_of->trace->operation_count,
         .streams = play_of->trace->stream_count,
     };
+    if (!sp_player_streams_create(player))
+        return false;
     begin_pass(player);
-    if (!play_all(player) || !finish_work(player))
+    if (!play_all(player) || !sp_player_streams_finish(player))
         return false;
     result->end_to_end_ns = now(player) - player->begin;
     bool known = play_of->allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes) &&
                  play_of->allocator->statistics(play_of->stage, &result->statistics);
     free_what_is_alive(player);
     sum_up(player, result);
-    return synchronize(player) && known;
+    return sp_player_streams_synchronize(player) && known;
 }

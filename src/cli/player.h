@@ -1,13 +1,14 @@
 // Plays a trace through an allocator and measures each call.
 //
 // The player owns the streams, one for each stream number of the trace, an event for each of them,
-// and the arrays that a pass fills; all are made before the first pass, so that a pass does little
-// but the calls.
+// the trace's own events, and the arrays that a pass fills. All but the trace's events are made
+// before the pass, so that it does little but the calls.
 //
 // A pass is played in *parts*: one, or one for each thread of the trace, each in a host thread of
 // its own and in its own order. Where a part frees what another one allocates it waits until that
-// is done. A part writes only what is its own: its samples, its errors, and the pointers of the
-// blocks that it allocates or frees. What is alive is counted by all, with atomics.
+// is done; lines with the same event are played in their order; and a stream is destroyed when all
+// lines before that are done. A part writes only what is its own: its samples, its errors, and the
+// pointers of the blocks that it allocates or frees. What is alive is counted by all, with atomics.
 #ifndef STREAMPOOL_CLI_PLAYER_H
 #define STREAMPOOL_CLI_PLAYER_H
 
@@ -68,11 +69,14 @@ struct sp_part;
 struct sp_player {
     struct sp_play play;
     uint64_t clock_cost;
-    uint64_t piece_ns; // of each piece of work
-    uint64_t begin;    // of the pass, by the clock
-    CUstream *streams; // by the trace's stream index
-    CUevent *events;   // likewise
-    uint64_t held;     // the pointer of the held block; 0: there is none
+    uint64_t piece_ns;       // of each piece of work
+    uint64_t begin;          // of the pass, by the clock
+    CUstream *streams;       // by the trace's stream index
+    CUevent *events;         // likewise, for order that the trace doesn't have
+    bool *ended;             // likewise: the trace has destroyed it
+    CUevent *trace_events;   // by the trace's event index; null: not created, or destroyed
+    _Atomic uint32_t *turns; // likewise: so many lines with the event are done
+    uint64_t held;           // the pointer of the held block; 0: there is none
     // The allocator's pointers of the blocks that are alive stand here, by the trace's block index.
     _Atomic uint64_t *pointers;
     uint64_t *malloc_ns; // the samples of all parts, part by part

@@ -1,49 +1,10 @@
 // These functions make what a player needs before its first pass, and give it back.
 #include "cli/part.h"
+#include "cli/player_streams.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-// ------------------------------------------------------------------------------ streams and events
-
-static void destroy_streams(struct sp_player *player) {
-    const struct sp_play *play = &player->play;
-    for (size_t i = 0; i < play->trace->stream_count; i++) {
-        if (player->events[i])
-            play->allocator->destroy_event(play->stage, player->events[i]);
-        if (player->streams[i])
-            play->allocator->destroy_stream(play->stage, player->streams[i]);
-    }
-}
-
-// Number 0 is the default stream, which a null handle stands for. The others are non-blocking, so
-// that the default stream brings no order between them that the trace doesn't show.
-static CUresult create_stream(struct sp_player *player, size_t i) {
-    const struct sp_driver *driver = player->play.stage->device->driver;
-    CUresult result = CUDA_SUCCESS;
-    if (player->play.trace->streams[i] != 0)
-        result = driver->cuStreamCreate(&player->streams[i], CU_STREAM_NON_BLOCKING);
-    if (result != CUDA_SUCCESS) {
-        player->streams[i] = NULL;
-        return result;
-    }
-    result = driver->cuEventCreate(&player->events[i], CU_EVENT_DISABLE_TIMING);
-    if (result != CUDA_SUCCESS)
-        player->events[i] = NULL;
-    return result;
-}
-
-static bool create_streams(struct sp_player *player) {
-    size_t count = player->play.trace->stream_count;
-    for (size_t i = 0; i < count; i++) {
-        CUresult result = create_stream(player, i);
-        if (result != CUDA_SUCCESS)
-            return sp_stage_fail(player->play.stage, "stream %zu of %zu can't be created: %s",
-                                 i + 1, count, sp_driver_error_name(result));
-    }
-    return true;
-}
 
 // ---------------------------------------------------------------------------------- the held block
 
@@ -67,8 +28,13 @@ static bool hold(struct sp_player *player) {
 }
 
 static void let_go(struct sp_player *player) {
-    if (player->held)
-        player->play.allocator->free(player->play.stage, player->held, player->streams[0]);
+    const struct sp_play *play = &player->play;
+    if (!player->held)
+        return;
+    if (sp_player_streams_is_there(player, 0))
+        play->allocator->free(play->stage, player->held, player->streams[0]);
+    else
+        play->allocator->free_unordered(play->stage, player->held);
 }
 
 // ---------------------------------------------------------------------------------- open and close
@@ -83,8 +49,7 @@ static void *allocate_numbers(size_t count) {
 }
 
 static void release_arrays(struct sp_player *player) {
-    free(player->streams);
-    free(player->events);
+    sp_player_streams_release(player);
     free(player->pointers);
     free(player->malloc_ns);
     free(player->free_ns);
@@ -96,13 +61,11 @@ static bool allocate_arrays(struct sp_player *player) {
     const struct sp_trace *trace = player->play.trace;
     bool single = player->play.parts == SP_ONE_PART;
     player->part_count = single ? 1 : trace->thread_count;
-    player->streams = calloc(trace->stream_count, sizeof(CUstream));
-    player->events = calloc(trace->stream_count, sizeof(CUevent));
     player->pointers = allocate_numbers(trace->block_count);
     player->malloc_ns = allocate_numbers(trace->block_count);
     player->free_ns = allocate_numbers(trace->operation_count - trace->block_count);
     player->parts = calloc(player->part_count, sizeof *player->parts);
-    return player->streams && player->events && player->pointers && player->malloc_ns &&
+    return sp_player_streams_open(player) && player->pointers && player->malloc_ns &&
            player->free_ns && player->parts;
 }
 
@@ -132,10 +95,9 @@ static void open_parts(struct sp_player *player) {
     const struct sp_trace *trace = player->play.trace;
     for (size_t i = 0; i < trace->operation_count; i++) {
         struct sp_part *part = part_of(player, &trace->operations[i]);
-        if (trace->operations[i].action == SP_TRACE_FREE)
-            part->frees.count++;
-        else
-            part->mallocs.count++;
+        enum sp_trace_action action = trace->operations[i].action;
+        part->frees.count += action == SP_TRACE_FREE || action == SP_TRACE_FREE_UNORDERED;
+        part->mallocs.count += action == SP_TRACE_ALLOCATE || action == SP_TRACE_FAILURE;
     }
     uint64_t *mallocs = player->malloc_ns, *frees = player->free_ns;
     for (size_t i = 0; i < player->part_count; i++) {
@@ -161,7 +123,7 @@ bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
     }
     open_parts(player);
     pthread_mutex_init(&player->gate, NULL);
-    if (create_streams(player) && hold(player))
+    if (sp_player_streams_create(player) && hold(player))
         return true;
     sp_player_close(player);
     return false;
@@ -169,7 +131,7 @@ bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
 
 void sp_player_close(struct sp_player *player) {
     let_go(player);
-    destroy_streams(player);
+    sp_player_streams_destroy(player);
     pthread_mutex_destroy(&player->gate);
     if (player->part_count > 1)
         sp_lead_close(&player->lead);

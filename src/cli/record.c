@@ -1,5 +1,6 @@
 // The columns stand in one table: name and parser. A parser says whether the text is well formed
-// and whether it fits; the messages come from the table.
+// and whether it fits; the messages come from the table. The actions stand in another one: word,
+// and what the columns hold.
 #include "cli/record.h"
 
 #include <ctype.h>
@@ -102,19 +103,24 @@ static enum verdict parse_time(struct field field, uint64_t *value) {
                                                  : parse_digits(field, 10, value);
 }
 
-static const char *const action_names[] = {
-    [SP_TRACE_ALLOCATE] = "allocate",
-    [SP_TRACE_FREE] = "free",
-    [SP_TRACE_FAILURE] = "allocate failure",
+enum content { NOTHING, BLOCK, EVENT, BYTES, STREAM };
+
+static const struct form {
+    const char *word;
+    enum content pointer, size, stream;
+} forms[] = {
+#define FORM(name, word, pointer, size, stream) [SP_TRACE_##name] = {word, pointer, size, stream},
+    SP_TRACE_ACTIONS(FORM)
+#undef FORM
 };
 
 const char *sp_record_action_name(enum sp_trace_action action) {
-    return action_names[action];
+    return forms[action].word;
 }
 
 static enum verdict parse_action(struct field field, uint64_t *value) {
-    for (size_t i = 0; i < sizeof action_names / sizeof action_names[0]; i++) {
-        if (field_is(field, action_names[i])) {
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (field_is(field, forms[i].word)) {
             *value = i;
             return FIELD_GOOD;
         }
@@ -165,16 +171,25 @@ static void complain(const char *name, enum verdict verdict, struct field field,
         snprintf(reason, capacity, "bad %s '%s%s'", name, shown, dots);
 }
 
-// A record is consistent when a null pointer has no bytes and a failed request has no pointer.
+// A record is consistent when a null pointer has no bytes, an event has a handle, and a column that
+// has no meaning for the action holds 0. The column of the stream may hold anything.
 static bool is_consistent(const struct sp_record *record, char *reason, size_t capacity) {
-    if (record->action == SP_TRACE_FAILURE && record->pointer != 0) {
-        snprintf(reason, capacity, "a failed allocation with the pointer 0x%llx",
-                 (unsigned long long)record->pointer);
+    const struct form *form = &forms[record->action];
+    unsigned long long pointer = record->pointer, size = record->size;
+    if (form->pointer == NOTHING && pointer != 0) {
+        snprintf(reason, capacity, "'%s' with the pointer 0x%llx", form->word, pointer);
         return false;
     }
-    if (record->action != SP_TRACE_FAILURE && record->pointer == 0 && record->size != 0) {
-        snprintf(reason, capacity, "a null pointer with a size of %llu",
-                 (unsigned long long)record->size);
+    if (form->pointer == EVENT && pointer == 0) {
+        snprintf(reason, capacity, "'%s' with a null pointer for the event", form->word);
+        return false;
+    }
+    if (form->size == NOTHING && size != 0) {
+        snprintf(reason, capacity, "'%s' with a size of %llu", form->word, size);
+        return false;
+    }
+    if (form->pointer == BLOCK && pointer == 0 && size != 0) {
+        snprintf(reason, capacity, "a null pointer with a size of %llu", size);
         return false;
     }
     return true;
@@ -202,6 +217,7 @@ bool sp_record_parse(const char *line, size_t length, struct sp_record *record, 
         .pointer = values[COLUMN_POINTER],
         .size = values[COLUMN_SIZE],
         .stream = values[COLUMN_STREAM],
+        .has_stream = forms[values[COLUMN_ACTION]].stream == STREAM,
     };
     return is_consistent(record, reason, capacity);
 }

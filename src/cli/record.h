@@ -1,4 +1,4 @@
-// A record has the values of one line of RMM's log. Reading one keeps no state and allocates
+// A record has the values of one line of a trace. Reading one keeps no state and allocates
 // nothing.
 #ifndef STREAMPOOL_CLI_RECORD_H
 #define STREAMPOOL_CLI_RECORD_H
@@ -17,13 +17,14 @@ struct sp_record {
     uint64_t pointer; // 0 for a null pointer
     uint64_t size;
     uint64_t stream;
+    bool has_stream; // else the column is to be ignored
 };
 
 // The action as the file names it.
 const char *sp_record_action_name(enum sp_trace_action action);
 
 // Reads one line without its end. False, with the reason written to `reason` (of `capacity` bytes),
-// when a field is missing, superfluous or not what it should be.
+// when a field is missing, superfluous or not what it should be, or has no meaning for the action.
 bool sp_record_parse(const char *line, size_t length, struct sp_record *record, char *reason,
                      size_t capacity);
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES_MAX = 1000, OPTION_THREADS = 256, OPTION_STATISTICS };
+enum { PASSES_MAX = 1000, REASON_MAX = 256, OPTION_THREADS = 256, OPTION_STATISTICS };
 
 struct request {
     enum sp_device_choice choice;
@@ -211,8 +211,19 @@ static bool play_start(struct replay *replay, const struct sp_trace *trace, size
     return sp_complain("%s, %s: %s", trace->name, allocator->name, stage.reason);
 }
 
+static bool suits(const struct sp_allocator *allocator, const struct sp_trace *trace,
+                  char reason[REASON_MAX]) {
+    return !allocator->suits || allocator->suits(trace, reason, REASON_MAX);
+}
+
 static bool play_allocator(struct replay *replay, const struct sp_trace *trace, size_t index) {
-    unsigned starts = sp_perturbation_starts(&replay->request->perturbation);
+    const struct request *request = replay->request;
+    unsigned starts = sp_perturbation_starts(&request->perturbation);
+    char reason[REASON_MAX];
+    if (!suits(request->allocators[index], trace, reason)) {
+        sp_progress_add(&replay->progress, trace->operation_count * request->passes * starts);
+        return true;
+    }
     for (unsigned start = 1; start <= starts; start++)
         if (!play_start(replay, trace, index, start))
             return false;
@@ -242,11 +253,22 @@ static bool is_perturbed(const struct request *request) {
     return request->perturbation.starts > 0;
 }
 
+static void print_unsuited(const struct replay *replay, const struct sp_allocator *allocator,
+                           FILE *out) {
+    char reason[REASON_MAX];
+    for (size_t i = 0; i < replay->traces.count; i++)
+        if (!suits(allocator, &replay->traces.list[i], reason))
+            fprintf(out, "%s: %s not replayed: %s\n", allocator->name, replay->traces.list[i].name,
+                    reason);
+}
+
 static void print_unavailable(const struct replay *replay, FILE *out) {
-    for (size_t i = 0; i < replay->request->allocator_count; i++)
+    for (size_t i = 0; i < replay->request->allocator_count; i++) {
+        const struct sp_allocator *allocator = replay->request->allocators[i];
         if (replay->unavailable[i][0])
-            fprintf(out, "%s: not replayed: %s\n", replay->request->allocators[i]->name,
-                    replay->unavailable[i]);
+            fprintf(out, "%s: not replayed: %s\n", allocator->name, replay->unavailable[i]);
+        print_unsuited(replay, allocator, out);
+    }
 }
 
 static void print_perturbation(const struct sp_perturbation *perturbation) {

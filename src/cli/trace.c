@@ -1,10 +1,11 @@
-// The parser keeps maps while it reads: live pointers to blocks, stream and thread numbers to
-// indices. They are gone when the trace is handed out.
+// The parser keeps maps while it reads: live pointers to blocks, handles to events, stream and
+// thread numbers to indices. They are gone when the trace is handed out.
 #include "cli/trace.h"
 
 #include "cli/lines.h"
 #include "cli/map.h"
 #include "cli/record.h"
+#include "cli/streams.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,13 +16,14 @@ struct reader {
     struct sp_trace_error *error;
     struct sp_lines lines;
     struct sp_map live;    // pointer -> block
-    struct sp_map streams; // stream number -> index
+    struct sp_map events;  // handle -> event
     struct sp_map threads; // thread number -> index
-    uint32_t thread;       // of the operation that is being read
+    struct sp_streams streams;
+    uint32_t *turns; // by event: how many lines have it so far
     uint64_t live_bytes;
     size_t operation_capacity;
     size_t block_capacity;
-    size_t stream_capacity;
+    size_t turn_capacity;
 };
 
 // Notes the trouble at the current line. Returns false, so that a caller can return it.
@@ -54,14 +56,13 @@ static bool make_room(void *array, size_t count, size_t *capacity, size_t elemen
     return true;
 }
 
-static bool add_operation(struct reader *reader, enum sp_trace_action action, uint32_t block,
-                          uint32_t stream) {
+static bool add_operation(struct reader *reader, const struct sp_trace_operation *operation) {
     struct sp_trace *trace = reader->trace;
     if (!make_room(&trace->operations, trace->operation_count, &reader->operation_capacity,
                    sizeof *trace->operations))
         return fail_without_memory(reader);
-    trace->operations[trace->operation_count++] =
-        (struct sp_trace_operation){action, block, stream, reader->thread};
+    trace->operations[trace->operation_count++] = *operation;
+    trace->has_order |= operation->action > SP_TRACE_FAILURE;
     return true;
 }
 
@@ -73,21 +74,7 @@ static bool add_block(struct reader *reader, uint64_t size, uint32_t stream, uin
                    sizeof *trace->blocks))
         return fail_without_memory(reader);
     *block = (uint32_t)trace->block_count;
-    trace->blocks[trace->block_count++] = (struct sp_trace_block){size, stream};
-    return true;
-}
-
-static bool stream_index(struct reader *reader, uint64_t number, uint32_t *index) {
-    struct sp_trace *trace = reader->trace;
-    *index = sp_map_find(&reader->streams, number);
-    if (*index != SP_MAP_NONE)
-        return true;
-    *index = (uint32_t)trace->stream_count;
-    if (!make_room(&trace->streams, trace->stream_count, &reader->stream_capacity,
-                   sizeof *trace->streams) ||
-        !sp_map_insert(&reader->streams, number, *index))
-        return fail_without_memory(reader);
-    trace->streams[trace->stream_count++] = number;
+    trace->blocks[trace->block_count++] = (struct sp_trace_block){.size = size, .stream = stream};
     return true;
 }
 
@@ -105,7 +92,7 @@ static bool thread_index(struct reader *reader, uint64_t number, uint32_t *index
 
 static unsigned long line_of_allocation(const struct sp_trace *trace, uint32_t block) {
     size_t i = 0;
-    while (trace->operations[i].action == SP_TRACE_FREE || trace->operations[i].block != block)
+    while (trace->operations[i].action != SP_TRACE_ALLOCATE || trace->operations[i].block != block)
         i++;
     return sp_trace_line_of(i);
 }
@@ -120,60 +107,107 @@ static bool count_live(struct reader *reader, uint64_t size) {
     return true;
 }
 
-static bool read_allocate(struct reader *reader, const struct sp_record *record, uint32_t stream) {
+static bool read_allocate(struct reader *reader, const struct sp_record *record,
+                          struct sp_trace_operation *operation) {
     uint32_t other = record->pointer ? sp_map_find(&reader->live, record->pointer) : SP_MAP_NONE;
     if (other != SP_MAP_NONE)
         return fail(reader, "allocation at 0x%llx, which is alive since line %lu",
                     (unsigned long long)record->pointer, line_of_allocation(reader->trace, other));
-    uint32_t block;
-    if (!add_block(reader, record->size, stream, &block) || !count_live(reader, record->size))
+    if (!add_block(reader, record->size, operation->stream, &operation->block) ||
+        !count_live(reader, record->size))
         return false;
-    if (record->pointer && !sp_map_insert(&reader->live, record->pointer, block))
+    if (record->pointer && !sp_map_insert(&reader->live, record->pointer, operation->block))
         return fail_without_memory(reader);
-    return add_operation(reader, SP_TRACE_ALLOCATE, block, stream);
+    return true;
 }
 
-static bool read_failure(struct reader *reader, const struct sp_record *record, uint32_t stream) {
-    uint32_t block;
-    return add_block(reader, record->size, stream, &block) &&
-           add_operation(reader, SP_TRACE_FAILURE, block, stream);
-}
-
-static bool read_free(struct reader *reader, const struct sp_record *record, uint32_t stream) {
+static bool read_free(struct reader *reader, const struct sp_record *record,
+                      struct sp_trace_operation *operation) {
     if (!record->pointer)
-        return add_operation(reader, SP_TRACE_FREE, SP_TRACE_NO_BLOCK, stream);
-    uint32_t block = sp_map_remove(&reader->live, record->pointer);
-    if (block == SP_MAP_NONE)
+        return true;
+    operation->block = sp_map_remove(&reader->live, record->pointer);
+    if (operation->block == SP_MAP_NONE)
         return fail(reader, "free of 0x%llx, which is not alive",
                     (unsigned long long)record->pointer);
-    uint64_t size = reader->trace->blocks[block].size;
-    if (size != record->size)
+    struct sp_trace_block *block = &reader->trace->blocks[operation->block];
+    if (block->size != record->size)
         return fail(reader, "free of %llu bytes at 0x%llx, allocated with %llu bytes at line %lu",
                     (unsigned long long)record->size, (unsigned long long)record->pointer,
-                    (unsigned long long)size, line_of_allocation(reader->trace, block));
-    reader->live_bytes -= size;
-    return add_operation(reader, SP_TRACE_FREE, block, stream);
+                    (unsigned long long)block->size,
+                    line_of_allocation(reader->trace, operation->block));
+    block->handed_over = block->stream != operation->stream;
+    reader->live_bytes -= block->size;
+    return true;
+}
+
+static bool event_index(struct reader *reader, uint64_t handle, uint32_t *index) {
+    struct sp_trace *trace = reader->trace;
+    *index = sp_map_find(&reader->events, handle);
+    if (*index != SP_MAP_NONE)
+        return true;
+    if (trace->event_count == SP_MAP_NONE)
+        return fail(reader, "more than %u events", SP_MAP_NONE);
+    *index = (uint32_t)trace->event_count;
+    if (!make_room(&reader->turns, trace->event_count, &reader->turn_capacity,
+                   sizeof *reader->turns) ||
+        !sp_map_insert(&reader->events, handle, *index))
+        return fail_without_memory(reader);
+    reader->turns[trace->event_count++] = 0;
+    return true;
+}
+
+static bool read_event(struct reader *reader, const struct sp_record *record,
+                       struct sp_trace_operation *operation) {
+    uint32_t event;
+    if (!event_index(reader, record->pointer, &event))
+        return false;
+    operation->event = event;
+    operation->turn = reader->turns[event]++;
+    if (record->action == SP_TRACE_DESTROY_EVENT)
+        sp_map_remove(&reader->events, record->pointer);
+    return true;
+}
+
+// Reads what stands under Pointer and Size.
+static bool read_subject(struct reader *reader, const struct sp_record *record,
+                         struct sp_trace_operation *operation) {
+    switch (record->action) {
+    case SP_TRACE_ALLOCATE:
+        return read_allocate(reader, record, operation);
+    case SP_TRACE_FAILURE:
+        return add_block(reader, record->size, operation->stream, &operation->block);
+    case SP_TRACE_FREE:
+    case SP_TRACE_FREE_UNORDERED:
+        return read_free(reader, record, operation);
+    case SP_TRACE_RECORD:
+    case SP_TRACE_WAIT:
+    case SP_TRACE_SYNCHRONIZE_EVENT:
+    case SP_TRACE_QUERY_EVENT:
+    case SP_TRACE_DESTROY_EVENT:
+        return read_event(reader, record, operation);
+    case SP_TRACE_TRIM:
+        operation->keep = record->size;
+        return true;
+    default:
+        return true;
+    }
 }
 
 static bool read_operation(struct reader *reader, const char *text, size_t length) {
     struct sp_record record;
-    if (!sp_record_parse(text, length, &record, reader->error->reason,
-                         sizeof reader->error->reason)) {
-        reader->error->line = reader->lines.number;
+    struct sp_trace_operation operation = {.block = SP_TRACE_NO_BLOCK,
+                                           .stream = SP_TRACE_NO_STREAM};
+    char *reason = reader->error->reason;
+    size_t capacity = sizeof reader->error->reason;
+    reader->error->line = reader->lines.number;
+    if (!sp_record_parse(text, length, &record, reason, capacity) ||
+        !thread_index(reader, record.thread, &operation.thread))
         return false;
-    }
-    uint32_t stream;
-    if (!stream_index(reader, record.stream, &stream) ||
-        !thread_index(reader, record.thread, &reader->thread))
+    if (record.has_stream && !sp_streams_resolve(&reader->streams, &record, operation.thread,
+                                                 &operation.stream, reason, capacity))
         return false;
-    switch (record.action) {
-    case SP_TRACE_ALLOCATE:
-        return read_allocate(reader, &record, stream);
-    case SP_TRACE_FREE:
-        return read_free(reader, &record, stream);
-    default:
-        return read_failure(reader, &record, stream);
-    }
+    operation.action = record.action;
+    return read_subject(reader, &record, &operation) && add_operation(reader, &operation);
 }
 
 static bool read_header(struct reader *reader) {
@@ -221,7 +255,7 @@ static char *name_of(const char *path) {
 bool sp_trace_read(const char *path, struct sp_trace *trace, struct sp_trace_error *error) {
     *trace = (struct sp_trace){.name = NULL};
     *error = (struct sp_trace_error){.line = 0};
-    struct reader reader = {.trace = trace, .error = error};
+    struct reader reader = {.trace = trace, .error = error, .streams = {.trace = trace}};
     const char *reason;
     if (!sp_lines_open(&reader.lines, path, &reason))
         return fail(&reader, "%s", reason);
@@ -233,8 +267,10 @@ bool sp_trace_read(const char *path, struct sp_trace *trace, struct sp_trace_err
     }
     sp_lines_close(&reader.lines);
     sp_map_release(&reader.live);
-    sp_map_release(&reader.streams);
+    sp_map_release(&reader.events);
     sp_map_release(&reader.threads);
+    sp_streams_release(&reader.streams);
+    free(reader.turns);
     if (!good)
         sp_trace_release(trace);
     return good;

@@ -47,7 +47,28 @@
     X(a_free_with_another_size, GOOD "1,1,free,0x100,256,0\n", 3, "free of 256 bytes at 0x100, allocated with 512 bytes at line 2") \
     X(a_null_pointer_with_a_size, TRACE_HEADER "1,0,allocate,(nil),512,0\n", 2, "a null pointer with a size of 512") \
     X(a_free_of_a_null_pointer_with_a_size, GOOD "1,1,free,(nil),512,0\n", 3, "a null pointer with a size of 512") \
-    X(a_failed_allocation_with_a_pointer, TRACE_HEADER "1,0,allocate failure,0x100,512,0\n", 2, "a failed allocation with the pointer 0x100") \
+    X(a_failed_allocation_with_a_pointer, TRACE_HEADER "1,0,allocate failure,0x100,512,0\n", 2, "'allocate failure' with the pointer 0x100") \
+    X(a_second_free_in_no_streams_order, GOOD "1,1,free unordered,0x100,512,0\n1,2,free unordered,0x100,512,0\n", 4, "free of 0x100, which is not alive") \
+    X(a_free_in_no_streams_order_with_another_size, GOOD "1,1,free unordered,0x100,256,0\n", 3, "free of 256 bytes at 0x100, allocated with 512 bytes at line 2") \
+    X(a_record_with_no_event, GOOD "1,1,record,(nil),0,0\n", 3, "'record' with a null pointer for the event") \
+    X(a_wait_with_a_size, GOOD "1,1,wait,0xe,8,0\n", 3, "'wait' with a size of 8") \
+    X(a_trim_with_a_pointer, GOOD "1,1,trim,0xe,8,0\n", 3, "'trim' with the pointer 0xe") \
+    X(a_kind_said_twice, TRACE_HEADER "1,0,blocking stream,0,0,7\n1,0,blocking stream,0,0,7\n", 3, "the kind of stream 7 is said a second time, after line 2") \
+    X(another_kind, TRACE_HEADER "1,0,blocking stream,0,0,7\n1,0,non-blocking stream,0,0,7\n", 3, "the kind of stream 7 is said a second time, after line 2") \
+    X(a_kind_behind_a_use, GOOD "1,1,allocate,0x300,512,7\n1,2,free,0x300,512,7\n1,3,blocking stream,0,0,7\n", 5, "the kind of stream 7 is said behind its first use at line 3") \
+    X(a_second_legacy_stream, TRACE_HEADER "1,0,legacy stream,0,0,7\n1,0,legacy stream,0,0,8\n", 3, "stream 8 is a second legacy stream: stream 7 is one since line 2") \
+    X(number_0_beside_a_legacy_stream, TRACE_HEADER "1,0,legacy stream,0,0,7\n1,0,synchronize stream,0,0,0\n", 3, "stream 0 is a second legacy stream: stream 7 is one since line 2") \
+    X(a_legacy_stream_beside_number_0, GOOD "1,0,legacy stream,0,0,7\n", 3, "stream 7 is a second legacy stream: stream 0 is one since line 2") \
+    X(a_second_per_thread_stream, TRACE_HEADER "1,0,per-thread stream,0,0,7\n1,0,per-thread stream,0,0,8\n", 3, "stream 8 is a second per-thread stream of the thread: stream 7 is one since line 2") \
+    X(another_threads_per_thread_stream, GOOD "1,0,per-thread stream,0,0,7\n2,1,record,0xe,0,7\n", 4, "stream 7 is the per-thread stream of another thread since line 3") \
+    X(an_allocation_on_a_destroyed_stream, GOOD "1,1,destroy stream,0,0,7\n1,2,allocate,0x300,512,7\n", 4, "stream 7 has been destroyed at line 3") \
+    X(a_free_on_a_destroyed_stream, GOOD "1,1,destroy stream,0,0,7\n1,2,free,0x100,512,7\n", 4, "stream 7 has been destroyed at line 3") \
+    X(a_wait_of_a_destroyed_stream, GOOD "1,1,destroy stream,0,0,7\n1,2,wait,0xe,0,7\n", 4, "stream 7 has been destroyed at line 3") \
+    X(a_stream_destroyed_twice, GOOD "1,1,destroy stream,0,0,7\n1,2,destroy stream,0,0,7\n", 4, "stream 7 has been destroyed at line 3") \
+    X(a_kind_of_a_destroyed_stream, GOOD "1,1,destroy stream,0,0,7\n1,2,blocking stream,0,0,7\n", 4, "stream 7 has been destroyed at line 3") \
+    X(the_end_of_number_0, GOOD "1,1,destroy stream,0,0,0\n", 3, "stream 0 is a default stream, which can't be destroyed") \
+    X(the_end_of_a_legacy_stream, TRACE_HEADER "1,0,legacy stream,0,0,7\n1,1,destroy stream,0,0,7\n", 3, "stream 7 is a default stream, which can't be destroyed") \
+    X(the_end_of_a_per_thread_stream, TRACE_HEADER "1,0,per-thread stream,0,0,7\n1,1,destroy stream,0,0,7\n", 3, "stream 7 is a default stream, which can't be destroyed") \
     X(a_very_long_line, GOOD LONG ",0,free,0x100,512,0\n", 3, "line longer than 512 characters")
 // clang-format on
 

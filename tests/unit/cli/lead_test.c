@@ -127,10 +127,43 @@ static void a_thread_that_is_too_far_ahead_sleeps(void **state) {
     sp_lead_close(&hurried.lead);
 }
 
+struct patient {
+    struct sp_lead lead;
+    atomic_bool begun;
+    size_t behind; // when it had waited
+};
+
+static void *wait_for_all_before_the_last(void *argument) {
+    struct patient *patient = argument;
+    atomic_store(&patient->begun, true);
+    sp_lead_wait_for_all(&patient->lead, 2);
+    patient->behind = atomic_load(&patient->lead.behind);
+    return NULL;
+}
+
+static void a_thread_can_wait_for_all_operations_before_its_own(void **state) {
+    (void)state;
+    static struct patient patient;
+    const struct sp_trace trace = {
+        .operations = operations, .operation_count = 3, .thread_count = 1};
+    pthread_t thread;
+    assert_true(sp_lead_open(&patient.lead, &trace));
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_all_before_the_last, &patient), 0);
+    while (!atomic_load(&patient.begun))
+        sched_yield();
+    sp_lead_done(&patient.lead, 1);
+    sched_yield();
+    sp_lead_done(&patient.lead, 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(patient.behind, 2);
+    sp_lead_close(&patient.lead);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_thread_gets_too_far_ahead_and_all_come_through),
         cmocka_unit_test(a_thread_that_is_too_far_ahead_sleeps),
+        cmocka_unit_test(a_thread_can_wait_for_all_operations_before_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

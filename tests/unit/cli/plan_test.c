@@ -12,15 +12,16 @@ enum { STREAMS = 5, OPERATIONS = 1000 };
 
 // Two allocations of bytes, one of none, one that had failed; one free at home, one foreign, one of
 // a null pointer.
-static struct sp_trace_block blocks[] = {{512, 0}, {1024, 1}, {0, 0}, {2048, 0}};
+static struct sp_trace_block blocks[] = {
+    {.size = 512}, {.size = 1024, .stream = 1}, {.size = 0}, {.size = 2048}};
 static struct sp_trace_operation operations[] = {
-    {SP_TRACE_ALLOCATE, 0, 0, 0},
-    {SP_TRACE_ALLOCATE, 1, 1, 0},
-    {SP_TRACE_ALLOCATE, 2, 0, 0},
-    {SP_TRACE_FAILURE, 3, 0, 0},
-    {SP_TRACE_FREE, 0, 0, 0},
-    {SP_TRACE_FREE, 1, 0, 0},
-    {SP_TRACE_FREE, SP_TRACE_NO_BLOCK, 0, 0},
+    {.action = SP_TRACE_ALLOCATE, .block = 0},
+    {.action = SP_TRACE_ALLOCATE, .block = 1, .stream = 1},
+    {.action = SP_TRACE_ALLOCATE, .block = 2},
+    {.action = SP_TRACE_FAILURE, .block = 3},
+    {.action = SP_TRACE_FREE, .block = 0},
+    {.action = SP_TRACE_FREE, .block = 1},
+    {.action = SP_TRACE_FREE, .block = SP_TRACE_NO_BLOCK},
 };
 
 enum { COUNT = sizeof operations / sizeof operations[0], PIECES = 3 };

@@ -2,6 +2,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -133,7 +135,91 @@ static void a_null_pointer_with_a_size_is_refused(void **state) {
 
 static void a_failed_allocation_with_a_pointer_is_refused(void **state) {
     (void)state;
-    assert_refused("1,0,allocate failure,0x10,8,0", "a failed allocation with the pointer 0x10");
+    assert_refused("1,0,allocate failure,0x10,8,0", "'allocate failure' with the pointer 0x10");
+}
+
+// Each action, with the least that its line can have.
+static const struct {
+    const char *word;
+    enum sp_trace_action action;
+    const char *pointer, *size;
+    bool has_stream;
+} others[] = {
+    {"free unordered", SP_TRACE_FREE_UNORDERED, "0x10", "8", false},
+    {"legacy stream", SP_TRACE_LEGACY_STREAM, "0", "0", true},
+    {"per-thread stream", SP_TRACE_PER_THREAD_STREAM, "0x0", "0", true},
+    {"blocking stream", SP_TRACE_BLOCKING_STREAM, "(nil)", "0", true},
+    {"non-blocking stream", SP_TRACE_NON_BLOCKING_STREAM, "0", "0", true},
+    {"destroy stream", SP_TRACE_DESTROY_STREAM, "0", "0", true},
+    {"record", SP_TRACE_RECORD, "0xe", "0", true},
+    {"wait", SP_TRACE_WAIT, "e", "0", true},
+    {"synchronize event", SP_TRACE_SYNCHRONIZE_EVENT, "0xe", "0", false},
+    {"synchronize stream", SP_TRACE_SYNCHRONIZE_STREAM, "0", "0", true},
+    {"synchronize device", SP_TRACE_SYNCHRONIZE_DEVICE, "0", "0", false},
+    {"query event", SP_TRACE_QUERY_EVENT, "0xe", "0", false},
+    {"query stream", SP_TRACE_QUERY_STREAM, "0", "0", true},
+    {"destroy event", SP_TRACE_DESTROY_EVENT, "0xe", "0", false},
+    {"trim", SP_TRACE_TRIM, "0", "4096", false},
+};
+
+enum { OTHER_COUNT = sizeof others / sizeof others[0] };
+
+static const char *line_of(size_t i, const char *pointer, const char *size) {
+    static char line[128];
+    snprintf(line, sizeof line, "7,0,%s,%s,%s,3", others[i].word, pointer, size);
+    return line;
+}
+
+static void each_other_action_is_read(void **state) {
+    (void)state;
+    for (size_t i = 0; i < OTHER_COUNT; i++) {
+        struct sp_record record = parsed(line_of(i, others[i].pointer, others[i].size));
+        assert_int_equal(record.action, others[i].action);
+        assert_int_equal(record.thread, 7);
+        assert_int_equal(record.pointer, strtoull(others[i].pointer, NULL, 16));
+        assert_int_equal(record.size, strtoull(others[i].size, NULL, 10));
+        assert_int_equal(record.stream, 3);
+        assert_int_equal(record.has_stream, others[i].has_stream);
+    }
+}
+
+static void assert_field_refused(size_t i, const char *pointer, const char *size,
+                                 const char *reason) {
+    char expected[128];
+    snprintf(expected, sizeof expected, "'%s' with a%s", others[i].word, reason);
+    assert_refused(line_of(i, pointer, size), expected);
+}
+
+static void a_column_without_meaning_holds_nothing_else(void **state) {
+    (void)state;
+    for (size_t i = 0; i < OTHER_COUNT; i++) {
+        const char *pointer = others[i].pointer, *size = others[i].size;
+        if (strcmp(size, "0") == 0)
+            assert_field_refused(i, pointer, "8", " size of 8");
+        if (strtoull(pointer, NULL, 16) == 0)
+            continue;
+        if (others[i].action != SP_TRACE_FREE_UNORDERED)
+            assert_field_refused(i, "(nil)", size, " null pointer for the event");
+    }
+    assert_refused("7,0,trim,0x10,8,0", "'trim' with the pointer 0x10");
+    assert_refused("7,0,blocking stream,0x10,0,3", "'blocking stream' with the pointer 0x10");
+    assert_refused("7,0,destroy stream,0x10,0,3", "'destroy stream' with the pointer 0x10");
+    assert_refused("7,0,synchronize device,0x10,0,3", "'synchronize device' with the pointer 0x10");
+    assert_refused("7,0,query stream,0x10,0,3", "'query stream' with the pointer 0x10");
+    assert_refused("7,0,free unordered,(nil),8,0", "a null pointer with a size of 8");
+}
+
+static void a_free_in_no_streams_order_may_be_of_a_null_pointer(void **state) {
+    (void)state;
+    assert_int_equal(parsed("7,0,free unordered,(nil),0,0").pointer, 0);
+}
+
+static void a_word_is_the_whole_action(void **state) {
+    (void)state;
+    assert_refused("7,0,synchronize,0,0,3", "bad action 'synchronize'");
+    assert_refused("7,0,records,0xe,0,3", "bad action 'records'");
+    assert_refused("7,0,Wait,0xe,0,3", "bad action 'Wait'");
+    assert_refused("7,0,blocking  stream,0,0,3", "bad action 'blocking  stream'");
 }
 
 int main(void) {
@@ -152,6 +238,10 @@ int main(void) {
         cmocka_unit_test(too_few_and_too_many_fields_are_counted),
         cmocka_unit_test(a_null_pointer_with_a_size_is_refused),
         cmocka_unit_test(a_failed_allocation_with_a_pointer_is_refused),
+        cmocka_unit_test(each_other_action_is_read),
+        cmocka_unit_test(a_column_without_meaning_holds_nothing_else),
+        cmocka_unit_test(a_free_in_no_streams_order_may_be_of_a_null_pointer),
+        cmocka_unit_test(a_word_is_the_whole_action),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

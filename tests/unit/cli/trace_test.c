@@ -63,8 +63,8 @@ static void assert_small(const struct sp_trace *trace) {
     assert_int_equal(trace->operation_count, 5);
     assert_int_equal(trace->block_count, 3);
     assert_int_equal(trace->stream_count, 2);
-    assert_int_equal(trace->streams[0], 0);
-    assert_int_equal(trace->streams[1], 7);
+    assert_int_equal(trace->streams[0].number, 0);
+    assert_int_equal(trace->streams[1].number, 7);
     assert_operation(trace, 0, SP_TRACE_ALLOCATE, 0, 0);
     assert_operation(trace, 1, SP_TRACE_ALLOCATE, 1, 1);
     assert_operation(trace, 2, SP_TRACE_FREE, 0, 0);
@@ -74,6 +74,8 @@ static void assert_small(const struct sp_trace *trace) {
     assert_int_equal(trace->blocks[1].stream, 1);
     assert_int_equal(trace->live_peak_bytes, 512 + 1024);
     assert_int_equal(trace->live_peak_operation, 1);
+    assert_int_equal(trace->event_count, 0);
+    assert_false(trace->has_order);
 }
 
 static void a_plain_trace_is_resolved_to_blocks_and_streams(void **state) {
@@ -144,8 +146,8 @@ static void clock_times_and_handles_as_streams_are_read(void **state) {
                "77,10:23:45.678903,free,0x7f0000000000,512,0x0\n",
                &trace);
     assert_int_equal(trace.stream_count, 2);
-    assert_int_equal(trace.streams[0], 0);
-    assert_int_equal(trace.streams[1], 0x55aa);
+    assert_int_equal(trace.streams[0].number, 0);
+    assert_int_equal(trace.streams[1].number, 0x55aa);
     sp_trace_release(&trace);
 }
 
@@ -179,6 +181,163 @@ static void a_free_on_another_stream_than_its_allocation_is_foreign(void **state
         assert_int_equal(sp_trace_is_foreign(&trace, &trace.operations[i]), foreign[i]);
     sp_trace_release(&trace);
 }
+
+// -------------------------------------------------------------------------------- streams and
+// order
+
+static void assert_stream(const struct sp_trace *trace, size_t i, uint64_t number,
+                          enum sp_trace_kind kind, uint32_t thread) {
+    assert_true(i < trace->stream_count);
+    assert_int_equal(trace->streams[i].number, number);
+    assert_int_equal(trace->streams[i].kind, kind);
+    assert_int_equal(trace->streams[i].thread, thread);
+}
+
+static void a_stream_has_the_kind_that_its_first_line_says(void **state) {
+    (void)state;
+    struct sp_trace trace;
+    read_plain(HEADER
+               "1,0,legacy stream,0,0,4\n"
+               "1,1,per-thread stream,0,0,5\n"
+               "2,2,per-thread stream,0,0,6\n"
+               "1,3,blocking stream,0,0,0\n"
+               "2,4,non-blocking stream,0,0,8\n"
+               "2,5,allocate,0x100,512,9\n",
+               &trace);
+    assert_int_equal(trace.stream_count, 6);
+    assert_stream(&trace, 0, 4, SP_TRACE_LEGACY, 0);
+    assert_stream(&trace, 1, 5, SP_TRACE_PER_THREAD, 0);
+    assert_stream(&trace, 2, 6, SP_TRACE_PER_THREAD, 1);
+    assert_stream(&trace, 3, 0, SP_TRACE_BLOCKING, 0);
+    assert_stream(&trace, 4, 8, SP_TRACE_NON_BLOCKING, 1);
+    assert_stream(&trace, 5, 9, SP_TRACE_NON_BLOCKING, 1);
+    assert_operation(&trace, 4, SP_TRACE_NON_BLOCKING_STREAM, SP_TRACE_NO_BLOCK, 4);
+    assert_true(trace.has_order);
+    sp_trace_release(&trace);
+}
+
+static void number_0_is_the_legacy_stream_where_nothing_else_is_said(void **state) {
+    (void)state;
+    struct sp_trace trace;
+    read_plain(HEADER "1,0,allocate,0x100,512,0\n", &trace);
+    assert_stream(&trace, 0, 0, SP_TRACE_LEGACY, 0);
+    sp_trace_release(&trace);
+}
+
+static void a_stream_ends_with_the_line_that_destroys_it(void **state) {
+    (void)state;
+    struct sp_trace trace;
+    read_plain(HEADER
+               "1,0,allocate,0x100,512,5\n"
+               "1,1,allocate,0x300,512,6\n"
+               "1,2,destroy stream,0,0,5\n"
+               "1,3,free,0x100,512,6\n",
+               &trace);
+    assert_int_equal(trace.streams[0].first, 0);
+    assert_int_equal(trace.streams[0].end, 2);
+    assert_int_equal(trace.streams[1].first, 1);
+    assert_true(trace.streams[1].end == SP_TRACE_NO_END);
+    sp_trace_release(&trace);
+}
+
+static void assert_event(const struct sp_trace *trace, size_t i, uint32_t event, uint32_t turn) {
+    assert_int_equal(trace->operations[i].event, event);
+    assert_int_equal(trace->operations[i].turn, turn);
+    assert_int_equal(trace->operations[i].block, SP_TRACE_NO_BLOCK);
+}
+
+static void a_handle_that_comes_again_behind_its_destroy_is_another_event(void **state) {
+    (void)state;
+    struct sp_trace trace;
+    read_plain(HEADER
+               "1,0,record,0xe,0,5\n"
+               "1,1,wait,0xf,0,5\n"
+               "1,2,synchronize event,0xe,0,77\n"
+               "1,3,destroy event,0xe,0,77\n"
+               "1,4,record,0xe,0,5\n"
+               "1,5,query event,0xe,0,77\n"
+               "1,6,wait,0xf,0,5\n",
+               &trace);
+    assert_int_equal(trace.event_count, 3);
+    assert_event(&trace, 0, 0, 0);
+    assert_event(&trace, 1, 1, 0);
+    assert_event(&trace, 2, 0, 1);
+    assert_event(&trace, 3, 0, 2);
+    assert_event(&trace, 4, 2, 0);
+    assert_event(&trace, 5, 2, 1);
+    assert_event(&trace, 6, 1, 1);
+    sp_trace_release(&trace);
+}
+
+// The number in the column doesn't make a stream of it.
+static void a_line_without_a_stream_names_none(void **state) {
+    (void)state;
+    struct sp_trace trace;
+    read_plain(HEADER
+               "1,0,allocate,0x100,512,5\n"
+               "1,1,synchronize device,0,0,1\n"
+               "1,2,query event,0xe,0,2\n"
+               "1,3,trim,0,4096,3\n"
+               "1,4,free unordered,0x100,512,4\n"
+               "1,5,free unordered,0,0,4\n",
+               &trace);
+    assert_int_equal(trace.stream_count, 1);
+    for (size_t i = 1; i < trace.operation_count; i++)
+        assert_int_equal(trace.operations[i].stream, SP_TRACE_NO_STREAM);
+    assert_int_equal(trace.operations[3].keep, 4096);
+    assert_operation(&trace, 4, SP_TRACE_FREE_UNORDERED, 0, SP_TRACE_NO_STREAM);
+    assert_operation(&trace, 5, SP_TRACE_FREE_UNORDERED, SP_TRACE_NO_BLOCK, SP_TRACE_NO_STREAM);
+    assert_false(sp_trace_is_foreign(&trace, &trace.operations[4]));
+    assert_int_equal(trace.live_peak_bytes, 512);
+    sp_trace_release(&trace);
+}
+
+static void a_block_that_its_stream_does_not_free_is_handed_over(void **state) {
+    (void)state;
+    struct sp_trace trace;
+    read_plain(HEADER
+               "1,0,allocate,0x100,512,5\n"
+               "1,1,allocate,0x300,512,5\n"
+               "1,2,allocate,0x500,512,5\n"
+               "1,3,free,0x100,512,5\n"
+               "1,4,free,0x300,512,6\n"
+               "1,5,free unordered,0x500,512,5\n",
+               &trace);
+    static const bool handed_over[] = {false, true, true};
+    for (size_t i = 0; i < trace.block_count; i++)
+        assert_int_equal(trace.blocks[i].handed_over, handed_over[i]);
+    sp_trace_release(&trace);
+}
+
+enum { RENEWALS = 5000 };
+
+// Longer than the first arrays of streams and events: each is destroyed before the next one begins.
+static void very_many_streams_and_events_may_come_and_go(void **state) {
+    (void)state;
+    FILE *file = fopen(path_of("long.csv"), "w");
+    assert_non_null(file);
+    fputs(HEADER, file);
+    for (unsigned i = 0; i < RENEWALS; i++)
+        fprintf(file,
+                "%u,0,per-thread stream,0,0,%u\n"
+                "1,1,record,0xe,0,%u\n"
+                "1,2,destroy event,0xe,0,0\n"
+                "1,3,destroy stream,0,0,%u\n",
+                2 + i, 3 * i + 1, 3 * i + 2, 3 * i + 2);
+    assert_int_equal(fclose(file), 0);
+    struct sp_trace trace;
+    struct sp_trace_error error;
+    assert_true(sp_trace_read(path, &trace, &error));
+    assert_int_equal(trace.stream_count, 2 * RENEWALS);
+    assert_int_equal(trace.event_count, RENEWALS);
+    assert_int_equal(trace.thread_count, RENEWALS + 1);
+    for (size_t i = 0; i < RENEWALS; i++)
+        assert_int_equal(trace.streams[2 * i + 1].end, 4 * i + 3);
+    sp_trace_release(&trace);
+}
+
+// ------------------------------------------------------------------------------------ the whole
+// file
 
 enum { MANY = 50000 };
 
@@ -242,6 +401,13 @@ int main(void) {
         cmocka_unit_test(clock_times_and_handles_as_streams_are_read),
         cmocka_unit_test(threads_are_numbered_in_the_order_of_their_appearance),
         cmocka_unit_test(a_free_on_another_stream_than_its_allocation_is_foreign),
+        cmocka_unit_test(a_stream_has_the_kind_that_its_first_line_says),
+        cmocka_unit_test(number_0_is_the_legacy_stream_where_nothing_else_is_said),
+        cmocka_unit_test(a_stream_ends_with_the_line_that_destroys_it),
+        cmocka_unit_test(a_handle_that_comes_again_behind_its_destroy_is_another_event),
+        cmocka_unit_test(a_line_without_a_stream_names_none),
+        cmocka_unit_test(a_block_that_its_stream_does_not_free_is_handed_over),
+        cmocka_unit_test(very_many_streams_and_events_may_come_and_go),
         cmocka_unit_test(a_long_trace_is_read_whole),
         cmocka_unit_test(a_name_loses_only_its_folder_and_its_own_suffixes),
     };
