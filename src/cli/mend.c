@@ -58,6 +58,10 @@ static bool set_state(struct sp_mend *mend, uint64_t pointer, uint32_t state,
     return sp_map_insert(&mend->states, pointer, state) || fail(error, "out of host memory");
 }
 
+static bool is_free(const struct sp_mend_operation *operation) {
+    return operation->action == SP_TRACE_FREE || operation->action == SP_TRACE_FREE_UNORDERED;
+}
+
 // As this operation, but an allocation or a free.
 static struct sp_mend_operation turned(const struct sp_mend_operation *operation,
                                        enum sp_trace_action action) {
@@ -120,7 +124,7 @@ bool sp_mend_add(struct sp_mend *mend, const struct sp_mend_operation *operation
     bool has_block = operation->pointer != 0;
     if (has_block && operation->action == SP_TRACE_ALLOCATE)
         return add_allocation(mend, operation, error);
-    if (has_block && operation->action == SP_TRACE_FREE)
+    if (has_block && is_free(operation))
         return add_free(mend, operation, error);
     return push(&mend->rest, operation, error);
 }
@@ -147,7 +151,7 @@ static bool count_live(const struct sp_mend_list *list, uint64_t *live,
                        struct sp_trace_error *error) {
     for (size_t i = 0; i < list->count; i++) {
         const struct sp_mend_operation *operation = &list->operations[i];
-        if (operation->action == SP_TRACE_FREE)
+        if (is_free(operation))
             *live -= operation->size;
         else if (operation->action == SP_TRACE_ALLOCATE &&
                  __builtin_add_overflow(*live, operation->size, live))

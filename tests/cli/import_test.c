@@ -228,6 +228,13 @@ static void entries_of_unknown_kinds_are_left_out(void **state) {
       "1,0,allocate,0x100,8,0x0\n1,1,free,0x100,8,0x0\n1,2,allocate,0x100,9,0x0\n"                 \
       "1,3,free,0x100,9,0x0\n",                                                                    \
       ": 2 frees with another size\n")                                                             \
+    X(a_free_in_no_order_is_a_free,                                                                \
+      TRACE_HEADER                                                                                 \
+      "1,1,free unordered,0x100,8,0\n1,2,allocate,0x100,8,0\n"                                     \
+      "1,3,free unordered,0x100,9,0\n1,4,synchronize device,0,0,0\n",                              \
+      "1,0,allocate,0x100,8,0x0\n1,0,free unordered,0x100,8,0x0\n1,1,allocate,0x100,8,0x0\n"       \
+      "1,2,free unordered,0x100,8,0x0\n1,3,synchronize device,0x0,0,0x0\n",                        \
+      ": 1 allocation from before the beginning, 1 free with another size\n")                      \
     X(null_pointers_are_no_blocks,                                                                 \
       TRACE_HEADER "1,1,allocate,(nil),0,0\n1,1,allocate,0x0,0,0\n1,2,free,(nil),0,0\n",           \
       "1,0,allocate,0x0,0,0x0\n1,0,allocate,0x0,0,0x0\n1,1,free,0x0,0,0x0\n", "")                  \
