@@ -11,6 +11,7 @@
 #define SP_COMMANDS(X)                                                                             \
     X(info, "show the driver, the devices, and what is missing for streampool to work")            \
     X(replay, "replay recorded traces of allocations and measure them")                            \
+    X(import, "make a trace of a snapshot of PyTorch's memory or of a log of RMM's")               \
     X(policies, "replay traces under every combination of the reuse policies and compare")         \
     X(options, "show the environment variables that the library reads")
 

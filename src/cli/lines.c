@@ -2,65 +2,21 @@
 // are handed out, and a line without its end is not.
 #include "cli/lines.h"
 
-#include "cli/unpack.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-enum { SP_LINES_BUFFER = 64 * 1024 };
 
 #define SP_TEXT(value)    #value
 #define SP_TEXT_OF(macro) SP_TEXT(macro)
 
-static bool is_directory(int descriptor) {
-    struct stat status;
-    return fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
-}
+// The longest line, with a carriage return and a newline.
+enum { WITH_END_MAX = SP_LINE_LENGTH_MAX + 2 };
 
 bool sp_lines_open(struct sp_lines *lines, const char *path, const char **reason) {
     *lines = (struct sp_lines){.number = 0};
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
-        *reason = strerror(errno);
-        return false;
-    }
-    if (is_directory(descriptor)) {
-        *reason = strerror(EISDIR);
-        goto close_descriptor;
-    }
-    *reason = strerror(ENOMEM);
-    lines->buffer = malloc(SP_LINES_BUFFER);
-    if (!lines->buffer)
-        goto close_descriptor;
-    lines->file = sp_unpack_open(descriptor);
-    if (!lines->file)
-        goto free_buffer;
-    return true;
-
-free_buffer:
-    free(lines->buffer);
-close_descriptor:
-    close(descriptor);
-    return false;
+    return sp_source_open(&lines->source, path, reason);
 }
 
 void sp_lines_close(struct sp_lines *lines) {
-    sp_unpack_close(lines->file);
-    free(lines->buffer);
-}
-
-static void fill(struct sp_lines *lines) {
-    memmove(lines->buffer, lines->buffer + lines->begin, lines->end - lines->begin);
-    lines->end -= lines->begin;
-    lines->begin = 0;
-    size_t room = SP_LINES_BUFFER - lines->end;
-    size_t got = sp_unpack_read(lines->file, lines->buffer + lines->end, room, &lines->trouble);
-    lines->exhausted = got < room;
-    lines->end += got;
+    sp_source_close(&lines->source);
 }
 
 static size_t without_carriage_return(const char *text, size_t length) {
@@ -69,30 +25,28 @@ static size_t without_carriage_return(const char *text, size_t length) {
 
 enum sp_line_result sp_lines_next(struct sp_lines *lines, const char **text, size_t *length,
                                   const char **reason) {
+    sp_source_skip(&lines->source, lines->taken);
+    lines->taken = 0;
     lines->number++;
-    char *newline;
-    for (;;) {
-        char *begin = lines->buffer + lines->begin;
-        size_t available = lines->end - lines->begin;
-        newline = memchr(begin, '\n', available);
-        if (newline || available > SP_LINE_LENGTH_MAX + 1 || lines->exhausted)
-            break;
-        fill(lines);
-    }
-
-    *text = lines->buffer + lines->begin;
-    size_t raw = newline ? (size_t)(newline - *text) : lines->end - lines->begin;
-    if (!newline && lines->trouble) {
-        *reason = lines->trouble;
+    const unsigned char *bytes;
+    size_t available = sp_source_peek(&lines->source, WITH_END_MAX, &bytes);
+    size_t searched = available < WITH_END_MAX ? available : WITH_END_MAX;
+    const unsigned char *newline = memchr(bytes, '\n', searched);
+    size_t raw = newline ? (size_t)(newline - bytes) : searched;
+    bool at_end = !newline && searched < WITH_END_MAX;
+    if (at_end && lines->source.trouble) {
+        *reason = lines->source.trouble;
         return SP_LINE_FAILED;
     }
-    if (!newline && raw == 0)
+    if (at_end && raw == 0)
         return SP_LINE_END;
+    *text = (const char *)bytes;
     *length = without_carriage_return(*text, raw);
     if (*length > SP_LINE_LENGTH_MAX) {
         *reason = "line longer than " SP_TEXT_OF(SP_LINE_LENGTH_MAX) " characters";
         return SP_LINE_FAILED;
     }
-    lines->begin += raw + (newline != NULL);
+    lines->has_newline = newline != NULL;
+    lines->taken = raw + lines->has_newline;
     return SP_LINE_READ;
 }

@@ -114,6 +114,10 @@ static const struct form {
 #undef FORM
 };
 
+const char *sp_record_action_name(enum sp_trace_action action) {
+    return forms[action].word;
+}
+
 static enum verdict parse_action(struct field field, uint64_t *value) {
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (field_is(field, forms[i].word)) {

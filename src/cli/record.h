@@ -20,6 +20,9 @@ struct sp_record {
     bool has_stream; // else the column is to be ignored
 };
 
+// The action as the file names it.
+const char *sp_record_action_name(enum sp_trace_action action);
+
 // Reads one line without its end. False, with the reason written to `reason` (of `capacity` bytes),
 // when a field is missing, superfluous or not what it should be, or has no meaning for the action.
 bool sp_record_parse(const char *line, size_t length, struct sp_record *record, char *reason,

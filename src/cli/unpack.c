@@ -118,7 +118,7 @@ static void inflate_some(struct sp_unpack *unpack) {
         end(unpack, strerror(ENOMEM));
         break;
     default:
-        end(unpack, "the gzip stream is corrupt at this line or after it");
+        end(unpack, "the gzip stream is corrupt here or behind");
         break;
     }
 }

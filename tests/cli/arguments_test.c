@@ -78,7 +78,8 @@ static void assert_same_output(const char *const arguments[], const char *const 
 
 static void help_is_had_in_every_form(void **state) {
     (void)state;
-    static const char *const commands[] = {"info", "replay", "policies", "help"};
+    static const char *const commands[] = {"info",     "replay",  "import",
+                                           "policies", "options", "help"};
     assert_same_output(ARGUMENTS("--help"), ARGUMENTS("-h"));
     assert_same_output(ARGUMENTS("--help"), ARGUMENTS("-?"));
     assert_same_output(ARGUMENTS("--help"), ARGUMENTS("help"));

@@ -187,7 +187,7 @@ static void a_gzip_stream_with_a_wrong_checksum_is_refused(void **state) {
     unsigned char *bytes = gzipped_trace(&size);
     bytes[size - TRAILER] ^= 1;
     assert_refused_somewhere(file_write_bytes("flipped.csv.gz", bytes, size),
-                             "the gzip stream is corrupt at this line or after it\n");
+                             "the gzip stream is corrupt here or behind\n");
     free(bytes);
 }
 
@@ -227,7 +227,7 @@ static void a_second_gzip_stream_is_held_to_the_same(void **state) {
                    "bad thread 'Thread'"); // the header of the second one
     bytes[2] ^= 1;
     assert_refused(with_bytes_behind("method.csv.gz", bytes, size), LINES + 2,
-                   "the gzip stream is corrupt at this line or after it");
+                   "the gzip stream is corrupt here or behind");
     free(bytes);
 }
 

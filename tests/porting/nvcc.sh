@@ -37,5 +37,6 @@ done
 with_header overloads.cu -std=c++20
 with_header threads.cu --default-stream per-thread
 compile "streams.cu, renamed," "$work/renamed/streams.cu"
+compile "overloads.cu, renamed," "$work/renamed/overloads.cu" -std=c++20
 compile "threads.cu, renamed," "$work/renamed/threads.cu" --default-stream per-thread
 exit "$failed"

@@ -54,7 +54,7 @@ streams.cu plain header renamed
 threads.cu plain header renamed
 errors.c plain header
 launch.cu plain header
-overloads.cu plain header
+overloads.cu plain header renamed
 thrust.cu plain header
 refused.c header
 places.c header
