@@ -44,7 +44,8 @@ options_of() {  # PROGRAM
     if [ "$1" = threads.cu ]; then echo --default-stream per-thread; fi
 }
 
-# PROGRAM WAY...: the runtime's last error knows nothing of renamed calls, and only the header refuses.
+# PROGRAM WAY...: the runtime's last error knows nothing of renamed calls, renaming leaves functions that are used as values,
+# and only the header refuses.
 ways() {
     cat << 'END'
 loop.c plain header renamed
@@ -54,7 +55,7 @@ streams.cu plain header renamed
 threads.cu plain header renamed
 errors.c plain header
 launch.cu plain header
-overloads.cu plain header renamed
+overloads.cu plain header
 thrust.cu plain header
 refused.c header
 places.c header

@@ -86,10 +86,10 @@ int main(void) {
     CHECK(cudaFreeAsync(from_runtime, stream));
     CHECK(cudaFreeAsync(named, stream));
     CHECK(cudaStreamSynchronize(stream));
+    printf("used: %llu\n", (unsigned long long)used(pool));
     CHECK(cudaFree(implied));
     CHECK(cudaMalloc(&from_runtime, BYTES));
     CHECK(cudaFree(from_runtime));
-    printf("used: %llu\n", (unsigned long long)used(pool));
 
     CHECK(cudaMemPoolDestroy(pool));
     CHECK(cudaDeviceGetMemPool(&current, 0));
