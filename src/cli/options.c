@@ -2,7 +2,9 @@
 #include "base/options.h"
 
 #include "cli/command.h"
+#include "cli/complain.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,5 +77,8 @@ int sp_command_options(int argc, char **argv) {
         print_markdown();
     else
         print_plain();
-    return EXIT_SUCCESS;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_SUCCESS;
+    sp_complain("standard output: %s", strerror(errno));
+    return EXIT_FAILURE;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/program.h"
 
@@ -130,7 +131,7 @@ static void a_free_that_failed_leaves_the_block_live(void **state) {
     (void)state;
     const char *trace = file_path("fail.csv");
     observe("fail", SETTINGS(STATS, setting("STREAMPOOL_TRACE", trace)));
-    assert_has(outcome.errors, "never freed: 1 blocks of 1.00 MiB");
+    assert_has(outcome.errors, "never freed: 1 block of 1.00 MiB");
     char *text = file_read(trace);
     assert_int_equal(count_of(text, ",allocate,"), 1);
     assert_int_equal(count_of(text, ",allocate failure,0x0,1125899906842624,"), 1);
@@ -166,8 +167,9 @@ static void a_pool_prints_its_statistics_when_asked(void **state) {
 
 static void settings_reach_the_default_pool(void **state) {
     (void)state;
-    observe("attributes", SETTINGS("STREAMPOOL_POOL= releasethreshold=max,,ReleaseDelay=3 ,"
-                                   "ReuseFollowEventDependencies=0"));
+    observe("attributes",
+            SETTINGS("STREAMPOOL_POOL= releasethreshold = max,,poolMemPoolAttrReleaseDelay=3 ,"
+                     "ReuseFollowEventDependencies=0"));
     assert_string_equal(outcome.output, "18446744073709551615 3 0\n");
     assert_string_equal(outcome.errors, "");
 }
@@ -331,9 +333,108 @@ static void an_unknown_driver_is_an_error_as_ever(void **state) {
     assert_int_equal(outcome.status, 1);
     assert_has_no(outcome.errors, "summary");
 }
+static void assert_replays(const char *trace) {
+    struct outcome replay;
+    program_run_at(STREAMPOOL_REPLAY, &replay, NO_SETTINGS,
+                   ARGUMENTS("replay", "--device", "sim", trace));
+    assert_string_equal(replay.errors, "");
+    assert_int_equal(replay.status, 0);
+    program_forget(&replay);
+}
 
-// ------------------------------------------------------------------------------------ run and
-// replay
+// Runs a line of a shell, in which %s is the observed program.
+static void observe_in_shell(const char *format, const char *first, const char *second) {
+    char command[2048];
+    snprintf(command, sizeof command, format, first, STREAMPOOL_PROGRAM, second);
+    program_run_at("/bin/sh", &outcome, NO_SETTINGS, ARGUMENTS("-c", command));
+    assert_int_equal(outcome.status, 0);
+}
+
+static void threads_that_only_allocate_have_streams_of_their_own(void **state) {
+    (void)state;
+    const char *trace = file_path("end-threads.csv");
+    observe("end-threads", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    char *text = file_read(trace);
+    assert_int_equal(count_of(text, ",per-thread stream,"), 12);
+    free(text);
+    assert_replays(trace);
+}
+
+static void a_stream_that_was_not_destroyed_goes_on_in_the_trace(void **state) {
+    (void)state;
+    const char *trace = file_path("fail-to-destroy.csv");
+    observe("fail-to-destroy", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    char *text = file_read(trace);
+    assert_int_equal(count_of(text, ",legacy stream,"), 1);
+    assert_int_equal(count_of(text, ",destroy stream,"), 0);
+    free(text);
+    assert_replays(trace);
+}
+
+static void streams_that_the_driver_ended_end_in_the_trace_when_others_come(void **state) {
+    (void)state;
+    const char *trace = file_path("end-streams.csv");
+    observe("end-streams", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    char *text = file_read(trace);
+    assert_int_equal(count_of(text, ",non-blocking stream,"), 40);
+    assert_true(count_of(text, ",destroy stream,") >= 30);
+    free(text);
+    assert_replays(trace);
+}
+
+static void what_was_written_before_a_crash_can_be_read(void **state) {
+    (void)state;
+    const char *trace = file_path("crash.csv.gz");
+    observe("crash", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    assert_replays(trace);
+}
+
+static void files_of_the_program_get_no_line_of_the_trace(void **state) {
+    (void)state;
+    char own[600];
+    const char *path = file_path("mine.txt");
+    snprintf(own, sizeof own, "OBSERVED_FILE=%s", path);
+    observe("close-files", SETTINGS(setting("STREAMPOOL_TRACE", file_path("close.csv")), own));
+    assert_has(outcome.errors, "the trace ends here");
+    char *text = file_read(path);
+    assert_string_equal(text, "mine\n");
+    free(text);
+}
+
+static void a_reader_that_goes_is_no_end_of_the_program(void **state) {
+    (void)state;
+    const char *pipe = file_path("pipe");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    observe_in_shell("head -c 1 %1$s > /dev/null & STREAMPOOL_TRACE=%1$s %2$s much", pipe, "");
+    assert_has(outcome.errors, "the trace ends here: it can't be written: Broken pipe");
+}
+
+static void standard_error_that_is_closed_gets_no_trace(void **state) {
+    (void)state;
+    const char *trace = file_path("closed.csv");
+    observe_in_shell("STREAMPOOL_STATS=1 STREAMPOOL_TRACE=%s %s leak 2>&-", trace, "");
+    assert_replays(trace);
+}
+
+static void standard_output_keeps_what_it_has(void **state) {
+    (void)state;
+    const char *log = file_write("log.txt", "before\n");
+    observe_in_shell("STREAMPOOL_TRACE=%s %s leak >> %s", "/dev/stdout", log);
+    char *text = file_read(log);
+    assert_int_equal(strncmp(text, "before\nThread,", strlen("before\nThread,")), 0);
+    free(text);
+}
+
+static void a_child_that_is_left_behind_does_not_hold_the_file(void **state) {
+    (void)state;
+    const char *trace = file_path("left.csv");
+    observe("leave-child", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    program_forget(&outcome);
+    observe("leak", SETTINGS(setting("STREAMPOOL_TRACE", trace)));
+    assert_string_equal(outcome.errors, "");
+}
+
+// ------------------------------------------------------------------------------------- the replay
 
 static unsigned long long column(const char *line, const char *key) {
     const char *at = strstr(line, key);
@@ -384,6 +485,16 @@ int main(void) {
         cmocka_unit_test_teardown(a_trace_that_cannot_be_written_is_named_and_the_program_goes_on,
                                   forget),
         cmocka_unit_test_teardown(an_unknown_driver_is_an_error_as_ever, forget),
+        cmocka_unit_test_teardown(threads_that_only_allocate_have_streams_of_their_own, forget),
+        cmocka_unit_test_teardown(a_stream_that_was_not_destroyed_goes_on_in_the_trace, forget),
+        cmocka_unit_test_teardown(streams_that_the_driver_ended_end_in_the_trace_when_others_come,
+                                  forget),
+        cmocka_unit_test_teardown(what_was_written_before_a_crash_can_be_read, forget),
+        cmocka_unit_test_teardown(files_of_the_program_get_no_line_of_the_trace, forget),
+        cmocka_unit_test_teardown(a_reader_that_goes_is_no_end_of_the_program, forget),
+        cmocka_unit_test_teardown(standard_error_that_is_closed_gets_no_trace, forget),
+        cmocka_unit_test_teardown(standard_output_keeps_what_it_has, forget),
+        cmocka_unit_test_teardown(a_child_that_is_left_behind_does_not_hold_the_file, forget),
         cmocka_unit_test_teardown(
             a_run_with_four_threads_and_eight_streams_replays_with_the_same_peaks, forget),
     };

@@ -184,6 +184,90 @@ static void use_default_streams(void) {
     }
 }
 
+// Threads that allocate and end, and never tell how far their streams have come.
+static void *allocate_in_thread(void *memory) {
+    CUcontext context;
+    REQUIRE(driver->cuDevicePrimaryCtxRetain(&context, 0));
+    REQUIRE(driver->cuCtxSetCurrent(context));
+    *(void **)memory = allocate(MIB(1), CU_STREAM_PER_THREAD);
+    return NULL;
+}
+
+static void end_threads(void) {
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < 12; i++) {
+        pthread_t thread;
+        void *memory;
+        require(pthread_create(&thread, NULL, allocate_in_thread, &memory) == 0, "pthread_create");
+        require(pthread_join(thread, NULL) == 0, "pthread_join");
+        REQUIRE(poolFreeAsync(memory, stream));
+    }
+}
+
+// A default stream can't be destroyed.
+static void fail_to_destroy(void) {
+    void *memory = allocate(MIB(1), NULL);
+    require(poolStreamDestroy(NULL) != poolSuccess, "the end of a default stream");
+    REQUIRE(poolFreeAsync(memory, NULL));
+}
+
+// Streams that end by the driver's own call.
+static void end_streams(void) {
+    for (int i = 0; i < 40; i++) {
+        CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+        REQUIRE(poolFreeAsync(allocate(MIB(1), stream), stream));
+        REQUIRE(poolStreamSynchronize(stream));
+        REQUIRE(driver->cuStreamDestroy(stream));
+    }
+}
+
+// An allocation that fails, and then the worst.
+static void crash(void) {
+    void *none;
+    allocate(MIB(1), new_stream(CU_STREAM_NON_BLOCKING));
+    require(poolMallocAsync(&none, (size_t)1 << 50, NULL) == poolErrorMemoryAllocation,
+            "too large an allocation");
+    _exit(0);
+}
+
+static void allocate_much(void) {
+    CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < 4000; i++)
+        REQUIRE(poolFreeAsync(allocate(MIB(1), stream), stream));
+}
+
+// Closes all files that it hasn't opened, as a daemon does, and opens one of its own.
+static void close_files(void) {
+    const char *path = getenv("OBSERVED_FILE");
+    allocate(MIB(1), new_stream(CU_STREAM_NON_BLOCKING));
+    for (int i = 3; i < 64; i++)
+        close(i);
+    FILE *own = fopen(path ? path : "/dev/null", "w");
+    require(own != NULL, "the program's own file");
+    allocate_much();
+    fputs("mine\n", own);
+    require(fclose(own) == 0, "the program's own file");
+}
+
+// A child that goes on when its parent has ended.
+static void leave_child(void) {
+    int ends[2];
+    REQUIRE(pipe(ends));
+    allocate(MIB(1), new_stream(CU_STREAM_NON_BLOCKING));
+    pid_t child = fork();
+    require(child >= 0, "fork");
+    if (child == 0) {
+        char byte;
+        close(ends[1]);
+        setsid();
+        freopen("/dev/null", "w", stdout);
+        freopen("/dev/null", "w", stderr);
+        require(read(ends[0], &byte, 1) == 0, "the parent's end");
+        sleep(1);
+        _exit(0);
+    }
+}
+
 static void print_statistics(void) {
     CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
     poolMemPool_t pool;
@@ -282,6 +366,13 @@ static const struct {
     {"act", act},
     {"renew-streams", renew_streams},
     {"default-streams", use_default_streams},
+    {"end-threads", end_threads},
+    {"fail-to-destroy", fail_to_destroy},
+    {"end-streams", end_streams},
+    {"crash", crash},
+    {"much", allocate_much},
+    {"close-files", close_files},
+    {"leave-child", leave_child},
     {"print", print_statistics},
     {"threads", play_threads},
 };

@@ -155,7 +155,7 @@ poolError_t poolStreamDestroy(CUstream handle) {
     uint64_t number = sp_observe_destroying(stream);
     struct sp_outcome outcome = sp_end_stream(stream, handle);
     if (sp_is_done(outcome))
-        sp_observe_destroyed(number);
+        sp_observe_destroyed(stream, number);
     sp_observe_give_turn(turn);
     return finish(outcome, "destroying the stream");
 }

@@ -50,6 +50,16 @@ void sp_lock_pause(unsigned round) {
         sched_yield();
 }
 
+bool sp_lock_try_for(struct sp_lock *lock, uint64_t nanoseconds) {
+    uint64_t end = sp_time_now() + nanoseconds;
+    for (unsigned round = 0; !sp_lock_try(lock); round++) {
+        if (sp_time_now() > end)
+            return false;
+        sp_lock_pause(round);
+    }
+    return true;
+}
+
 static bool spin(struct sp_lock *lock) {
     for (int pauses = PAUSES_FIRST; pauses <= PAUSES_LAST; pauses *= 2) {
         for (int i = 0; i < pauses; i++)

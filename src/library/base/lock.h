@@ -65,6 +65,9 @@ static inline void sp_lock_acquire(struct sp_lock *lock) {
         sp_lock_acquire_contended(lock);
 }
 
+// Tries so many nanoseconds long. True when the lock is the caller's.
+bool sp_lock_try_for(struct sp_lock *lock, uint64_t nanoseconds);
+
 static inline void sp_lock_release(struct sp_lock *lock) {
     uint32_t state = atomic_exchange_explicit(&lock->state, SP_LOCK_FREE, memory_order_release);
     if (__builtin_expect(state != SP_LOCK_HELD, 0))

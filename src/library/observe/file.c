@@ -7,20 +7,23 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-// -------------------------------------------------------------------------------------------- zlib
+// Programs close and reopen the descriptors below this one.
+enum { FIRST_DESCRIPTOR = 3 };
 
-enum { SYNC_FLUSH = 2 }; // Z_SYNC_FLUSH of zlib.h
+// -------------------------------------------------------------------------------------------- zlib
 
 // The functions of zlib that are used. All of them are there, or `close` is null.
 static struct zlib {
     void *(*open)(int descriptor, const char *mode);
     int (*write)(void *file, const void *bytes, unsigned count);
-    int (*flush)(void *file, int how);
     int (*close)(void *file);
 } zlib;
 
@@ -38,7 +41,6 @@ static void load_zlib(void) {
     void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library && find_function(library, "gzdopen", &found.open) &&
         find_function(library, "gzwrite", &found.write) &&
-        find_function(library, "gzflush", &found.flush) &&
         find_function(library, "gzclose", &found.close))
         zlib = found;
 }
@@ -48,12 +50,11 @@ static bool wants_gzip(const char *name) {
     return length >= 3 && strcmp(name + length - 3, ".gz") == 0;
 }
 
-static void open_gzip(struct sp_file *file, const char *path) {
+static bool can_gzip(const char *path) {
     pthread_once(&zlib_once, load_zlib);
-    if (zlib.close)
-        file->gzip = zlib.open(file->descriptor, "wb1");
-    if (!file->gzip)
+    if (!zlib.close)
         sp_log_write("%s is written as plain text: libz.so.1 can't be used", path);
+    return zlib.close != NULL;
 }
 
 // ------------------------------------------------------------------------------------------
@@ -81,6 +82,13 @@ static bool refuse(const char *path, const char *why) {
     return false;
 }
 
+// Moves a descriptor to a number that a program doesn't take for one of its own three.
+static int move_up(int descriptor) {
+    int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+    close(descriptor);
+    return moved;
+}
+
 // Empties the file, once it is known that no other process writes it. Pipes have nothing to empty.
 static bool claim(int descriptor, const char *path) {
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
@@ -90,20 +98,50 @@ static bool claim(int descriptor, const char *path) {
     return true;
 }
 
+static int open_own(const char *path) {
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor >= 0 && descriptor < FIRST_DESCRIPTOR)
+        descriptor = move_up(descriptor);
+    if (descriptor < 0) {
+        refuse(path, strerror(errno));
+        return -1;
+    }
+    if (claim(descriptor, path))
+        return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+static int open_programs(const char *path, int descriptor) {
+    int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+    if (copy < 0)
+        refuse(path, strerror(errno));
+    return copy;
+}
+
+static int open_path(const char *path) {
+    if (strcmp(path, "/dev/stdout") == 0)
+        return open_programs(path, STDOUT_FILENO);
+    if (strcmp(path, "/dev/stderr") == 0)
+        return open_programs(path, STDERR_FILENO);
+    return open_own(path);
+}
+
 bool sp_file_open(struct sp_file *file, const char *name) {
     char path[PATH_MAX];
-    *file = (struct sp_file){.descriptor = -1};
+    struct stat status;
     if (!expand(name, path))
         return refuse(name, strerror(ENAMETOOLONG));
-    file->descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    *file = (struct sp_file){.descriptor = open_path(path)};
     if (file->descriptor < 0)
-        return refuse(path, strerror(errno));
-    if (!claim(file->descriptor, path)) {
-        close(file->descriptor);
         return false;
+    if (fstat(file->descriptor, &status) != 0) {
+        close(file->descriptor);
+        return refuse(path, strerror(errno));
     }
-    if (wants_gzip(path))
-        open_gzip(file, path);
+    file->device = status.st_dev;
+    file->inode = status.st_ino;
+    file->is_gzipped = wants_gzip(path) && can_gzip(path);
     return true;
 }
 
@@ -123,16 +161,58 @@ static bool write_plain(int descriptor, const char *bytes, size_t count) {
     return true;
 }
 
+// zlib closes the descriptor that it is given.
+static bool write_gzipped(int descriptor, const void *bytes, size_t count) {
+    int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+    void *piece = copy < 0 ? NULL : zlib.open(copy, "wb1");
+    if (!piece) {
+        if (copy >= 0)
+            close(copy);
+        return false;
+    }
+    bool written = zlib.write(piece, bytes, (unsigned)count) == (int)count;
+    return zlib.close(piece) == 0 && written;
+}
+
+static bool is_still_open(const struct sp_file *file) {
+    struct stat status;
+    if (fstat(file->descriptor, &status) == 0 && status.st_dev == file->device &&
+        status.st_ino == file->inode)
+        return true;
+    errno = EBADF;
+    return false;
+}
+
+static bool write_piece(const struct sp_file *file, const void *bytes, size_t count) {
+    if (!is_still_open(file))
+        return false;
+    return file->is_gzipped ? write_gzipped(file->descriptor, bytes, count)
+                            : write_plain(file->descriptor, bytes, count);
+}
+
+// Signals that a write raises in this thread are held back meanwhile, and taken back if they
+// weren't there before.
 bool sp_file_write(struct sp_file *file, const void *bytes, size_t count) {
-    if (!file->gzip)
-        return write_plain(file->descriptor, bytes, count);
-    return count == 0 || zlib.write(file->gzip, bytes, (unsigned)count) == (int)count;
+    static const struct timespec no_time;
+    sigset_t raised, before, pending;
+    sigemptyset(&raised);
+    sigaddset(&raised, SIGPIPE);
+    sigaddset(&raised, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &raised, &before);
+    bool written = count == 0 || write_piece(file, bytes, count);
+    int error = errno;
+    if (!written && !sigismember(&pending, SIGPIPE) && !sigismember(&pending, SIGXFSZ))
+        sigtimedwait(&raised, NULL, &no_time);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return written;
 }
 
-bool sp_file_flush(struct sp_file *file) {
-    return !file->gzip || zlib.flush(file->gzip, SYNC_FLUSH) == 0;
-}
-
+// A forked child has the descriptor too, and would keep the lock.
 bool sp_file_close(struct sp_file *file) {
-    return file->gzip ? zlib.close(file->gzip) == 0 : close(file->descriptor) == 0;
+    if (!is_still_open(file))
+        return false;
+    flock(file->descriptor, LOCK_UN);
+    return close(file->descriptor) == 0;
 }

@@ -2,6 +2,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/time.h"
 
 #include <stdlib.h>
 
@@ -78,6 +79,13 @@ void sp_live_put_back(struct sp_live_block *block) {
     sp_lock_acquire(&lock);
     insert_locked(block);
     sp_lock_release(&lock);
+}
+
+bool sp_live_settle(void) {
+    bool settled = sp_lock_try_for(&lock, SP_SECOND);
+    if (settled)
+        sp_lock_release(&lock);
+    return settled;
 }
 
 void sp_live_read(struct sp_live_figures *copy) {

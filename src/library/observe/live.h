@@ -38,6 +38,10 @@ void sp_live_end(struct sp_live_block *block);
 // Puts back a block that was taken out, for its free has failed.
 void sp_live_put_back(struct sp_live_block *block);
 
+// Waits a second at most until nobody changes the table. False when somebody still does, who was
+// interrupted for good: then nothing here may be called any more.
+bool sp_live_settle(void);
+
 void sp_live_read(struct sp_live_figures *copy);
 
 // Copies the blocks, largest first, into a list for the caller to free(). Null when there are none,

@@ -42,21 +42,15 @@ void sp_observe_begin(void) {
     sp_store_release(&sp_observe_on, true);
 }
 
-void sp_observe_end(void) {
+bool sp_observe_end(void) {
     sp_store_relaxed(&sp_observe_on, false);
-    sp_recorder_end();
+    return sp_recorder_end() && sp_live_settle();
 }
 
 // ------------------------------------------------------------------------------------------- turns
 
 bool sp_observe_wait_for_turn(void) {
-    uint64_t end = sp_time_now() + SP_SECOND;
-    for (unsigned round = 0; !sp_lock_try(&turn); round++) {
-        if (sp_time_now() > end)
-            return false;
-        sp_lock_pause(round);
-    }
-    return true;
+    return sp_lock_try_for(&turn, SP_SECOND);
 }
 
 void sp_observe_give_turn(bool taken) {
@@ -139,10 +133,10 @@ void sp_observe_act(enum sp_recorder_action action, const void *event, uint64_t 
 }
 
 uint64_t sp_observe_destroying(const struct sp_stream *stream) {
-    return stream && sp_observe_is_on() ? sp_recorder_last_number(stream) : 0;
+    return sp_observe_is_on() ? number_of(stream) : 0;
 }
 
-void sp_observe_destroyed(uint64_t number) {
-    if (number != 0 && sp_observe_is_on())
-        sp_recorder_write(SP_RECORD_DESTROY_STREAM, 0, 0, number);
+void sp_observe_destroyed(const struct sp_stream *stream, uint64_t number) {
+    if (stream && sp_observe_is_on())
+        sp_recorder_end_stream(stream, number);
 }

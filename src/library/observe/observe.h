@@ -18,8 +18,9 @@
 // Begins to observe if the options ask for it. Called once, by one thread.
 void sp_observe_begin(void);
 
-// Ends it: nothing is noted any more, and the trace is whole.
-void sp_observe_end(void);
+// Ends it: nothing is noted any more, and the trace is whole. False when a thread that won't go on
+// holds what that takes.
+bool sp_observe_end(void);
 
 // The flag is written by the two above.
 extern _Atomic bool sp_observe_on;
@@ -61,6 +62,6 @@ void sp_observe_act(enum sp_recorder_action action, const void *event, uint64_t 
 
 // Returns the number of a stream that is about to be destroyed, for sp_observe_destroyed(), or 0.
 uint64_t sp_observe_destroying(const struct sp_stream *stream);
-void sp_observe_destroyed(uint64_t number);
+void sp_observe_destroyed(const struct sp_stream *stream, uint64_t number);
 
 #endif

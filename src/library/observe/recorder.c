@@ -16,6 +16,7 @@ enum { BUFFER = 64 * 1024, LINE = 160 };
 struct numbered {
     uint64_t first;  // of struct sp_stream
     uint64_t number; // 0: none yet
+    bool ends;       // a default stream doesn't
 };
 
 _Atomic bool sp_recorder_on; // written under the lock
@@ -47,14 +48,15 @@ static void give_up(void) {
     sp_file_close(&file);
 }
 
-static void write_out(bool to_the_system) {
-    bool written = sp_file_write(&file, buffer, filled) && (!to_the_system || sp_file_flush(&file));
+static void write_out(void) {
+    bool written = sp_file_write(&file, buffer, filled);
     filled = 0;
     if (!written)
         give_up();
 }
 
-static void write_locked(const char *action, uint64_t pointer, uint64_t size, uint64_t stream) {
+static void write_words_locked(const char *action, uint64_t pointer, uint64_t size,
+                               uint64_t stream) {
     uint64_t microseconds = (sp_time_now() - began) / 1000;
     if (!sp_load_relaxed(&sp_recorder_on))
         return;
@@ -63,22 +65,27 @@ static void write_locked(const char *action, uint64_t pointer, uint64_t size, ui
                           thread_number(), microseconds, action, pointer, size, stream);
     filled += (size_t)length;
     if (filled > BUFFER - LINE)
-        write_out(false);
+        write_out();
 }
 
-void sp_recorder_write(enum sp_recorder_action action, uint64_t pointer, uint64_t size,
-                       uint64_t stream) {
+static void write_locked(enum sp_recorder_action action, uint64_t pointer, uint64_t size,
+                         uint64_t stream) {
     static const char *const words[] = {
 #define WORDS(name, text) text,
         SP_RECORDER_ACTIONS(WORDS)
 #undef WORDS
     };
+    write_words_locked(words[action], pointer, size, stream);
+}
+
+void sp_recorder_write(enum sp_recorder_action action, uint64_t pointer, uint64_t size,
+                       uint64_t stream) {
     if (!sp_recorder_is_on())
         return;
     sp_lock_acquire(&lock);
-    write_locked(words[action], pointer, size, stream);
+    write_locked(action, pointer, size, stream);
     if (action == SP_RECORD_FAILURE && sp_load_relaxed(&sp_recorder_on))
-        write_out(true);
+        write_out();
     sp_lock_release(&lock);
 }
 
@@ -121,14 +128,33 @@ static const char *kind_locked(const struct sp_stream *stream) {
     }
 }
 
+// True when the entry is of the slot's stream, and not of one that had the slot before. A stream
+// that made no number of its own leaves the next one its first.
+static bool is_of(const struct numbered *entry, const struct sp_stream *stream) {
+    if (stream->identified)
+        return entry->number == sp_stream_word(stream, 0);
+    return entry->number != 0 && entry->first == stream->first;
+}
+
+// The slot's last stream has ended, by a call of the driver that nobody heard.
+static void end_locked(struct numbered *entry) {
+    if (entry->number != 0 && entry->ends)
+        write_locked(SP_RECORD_DESTROY_STREAM, 0, 0, entry->number);
+    entry->number = 0;
+}
+
 static uint64_t number_locked(const struct sp_stream *stream) {
     struct numbered *entry = entry_locked(stream->slot);
     if (!entry)
         return 0;
-    if (entry->number == 0 || entry->first != stream->first) {
-        *entry = (struct numbered){stream->first, stream->identified ? sp_stream_word(stream, 0)
-                                                                     : ++numbers_given};
-        write_locked(kind_locked(stream), 0, 0, entry->number);
+    if (!is_of(entry, stream)) {
+        end_locked(entry);
+        *entry = (struct numbered){
+            .first = stream->first,
+            .number = stream->identified ? sp_stream_word(stream, 0) : ++numbers_given,
+            .ends = !stream->is_default,
+        };
+        write_words_locked(kind_locked(stream), 0, 0, entry->number);
     }
     return entry->number;
 }
@@ -140,14 +166,12 @@ uint64_t sp_recorder_number(const struct sp_stream *stream) {
     return number;
 }
 
-uint64_t sp_recorder_last_number(const struct sp_stream *stream) {
+void sp_recorder_end_stream(const struct sp_stream *stream, uint64_t number) {
     sp_lock_acquire(&lock);
-    uint64_t number = number_locked(stream);
     struct numbered *entry = entry_locked(stream->slot);
-    if (entry)
-        entry->number = 0;
+    if (entry && number != 0 && entry->number == number)
+        end_locked(entry);
     sp_lock_release(&lock);
-    return number;
 }
 
 // ------------------------------------------------------------------------------------ begin and
@@ -158,21 +182,33 @@ void sp_recorder_begin(const char *name) {
     sp_lock_acquire(&lock);
     began = sp_time_now();
     if (sp_file_open(&file, name)) {
+        sp_store_relaxed(&sp_recorder_on, true);
         memcpy(buffer, header, sizeof header - 1);
         filled = sizeof header - 1;
-        sp_store_relaxed(&sp_recorder_on, true);
+        write_out();
     }
     sp_lock_release(&lock);
 }
 
-void sp_recorder_end(void) {
-    sp_lock_acquire(&lock);
+static void end_recording_locked(void) {
     if (sp_load_relaxed(&sp_recorder_on))
-        write_out(false);
-    if (sp_load_relaxed(&sp_recorder_on)) {
-        sp_store_relaxed(&sp_recorder_on, false);
-        if (!sp_file_close(&file))
-            sp_log_write("the trace is incomplete: %s", strerror(errno));
+        write_out();
+    if (!sp_load_relaxed(&sp_recorder_on))
+        return;
+    sp_store_relaxed(&sp_recorder_on, false);
+    if (!sp_file_close(&file))
+        sp_log_write("the trace is incomplete: %s", strerror(errno));
+}
+
+// A program may end in a signal's handler, above a frame that holds the lock.
+bool sp_recorder_end(void) {
+    if (!sp_recorder_is_on())
+        return true;
+    if (!sp_lock_try_for(&lock, SP_SECOND)) {
+        sp_log_write("the trace is incomplete: the process ended while a line was written");
+        return false;
     }
+    end_recording_locked();
     sp_lock_release(&lock);
+    return true;
 }

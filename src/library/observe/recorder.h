@@ -33,7 +33,10 @@ enum sp_recorder_action {
 
 // Opens the file, and writes the header. Without a file the functions below do nothing.
 void sp_recorder_begin(const char *name);
-void sp_recorder_end(void);
+
+// Ends the trace. False, and some lines are missing, when the recorder's lock isn't had in a
+// second.
+bool sp_recorder_end(void);
 
 // True while lines are written.
 extern _Atomic bool sp_recorder_on;
@@ -46,9 +49,9 @@ static inline bool sp_recorder_is_on(void) {
 // The caller uses the stream, which lives.
 uint64_t sp_recorder_number(const struct sp_stream *stream);
 
-// Returns the number of a stream that is about to be destroyed: whatever has its slot next gets a
-// number of its own.
-uint64_t sp_recorder_last_number(const struct sp_stream *stream);
+// Writes that the stream with this number was destroyed: whatever has its slot next gets a number
+// of its own.
+void sp_recorder_end_stream(const struct sp_stream *stream, uint64_t number);
 
 // Writes a line of the calling thread.
 void sp_recorder_write(enum sp_recorder_action action, uint64_t pointer, uint64_t size,

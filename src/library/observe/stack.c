@@ -102,7 +102,7 @@ static void print_frame(const void *frame, FILE *out) {
     char path[PATH_MAX];
     Dl_info info;
     if (!dladdr(at, &info) || !info.dli_fname)
-        fprintf(out, "    at %p\n", frame);
+        fprintf(out, "    at %p (no object is loaded there any more)\n", frame);
     else if (info.dli_sname)
         fprintf(out, "    at %s+0x%tx (%s)\n", info.dli_sname, at - (const char *)info.dli_saddr,
                 file_of(&info, path));

@@ -43,7 +43,8 @@ static bool find(const char *name, struct preset *preset) {
 #undef ROW
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcasecmp(short_name(rows[i].name), name) == 0) {
+        if (strcasecmp(short_name(rows[i].name), name) == 0 ||
+            strcasecmp(rows[i].name, name) == 0) {
             *preset = (struct preset){rows[i].attribute, rows[i].is_int, 0};
             return true;
         }
@@ -78,11 +79,13 @@ static void apply(struct sp_pool *pool, const char *setting) {
         ignore(setting, "it is not NAME=NUMBER");
         return;
     }
-    memcpy(name, setting, (size_t)(value - setting));
-    name[value - setting] = '\0';
+    size_t length = strcspn(setting, " =");
+    memcpy(name, setting, length);
+    name[length] = '\0';
+    value += 1 + strspn(value + 1, " ");
     if (!find(name, &preset))
         ignore(setting, "no attribute has this name");
-    else if (!parse_value(value + 1, &preset))
+    else if (!parse_value(value, &preset))
         ignore(setting, "the value is a number, with K, M, G or T behind it, or max");
     else
         set(pool, &preset, setting);

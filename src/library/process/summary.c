@@ -9,6 +9,8 @@
 #include "region/figures.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <streampool/lists.h>
 #include <unistd.h>
@@ -184,8 +186,10 @@ static void print_pools(FILE *out) {
 static void print_never_freed(FILE *out) {
     struct sp_live_figures live;
     sp_live_read(&live);
-    fprintf(out, "streampool: never freed: %" PRIu64 " blocks of %s together; %s at most at once\n",
-            live.blocks, bytes(live.bytes).text, bytes(live.bytes_high).text);
+    fprintf(out,
+            "streampool: never freed: %" PRIu64 " block%s of %s together; %s at most at once\n",
+            live.blocks, live.blocks == 1 ? "" : "s", bytes(live.bytes).text,
+            bytes(live.bytes_high).text);
     if (live.unnoted > 0)
         fprintf(out, "streampool: %" PRIu64 " blocks aren't in these figures: no host memory\n",
                 live.unnoted);
@@ -208,10 +212,20 @@ static void print_leaks(FILE *out) {
     free(list);
 }
 
+// A reader of standard error that has gone is no reason to end with another status.
+static void hold_broken_pipe(void) {
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
+}
+
 __attribute__((destructor)) static void print_at_exit(void) {
     if (!sp_observe_is_on() || sp_fork_is_child())
         return;
-    sp_observe_end();
+    hold_broken_pipe();
+    if (!sp_observe_end())
+        return;
     if (sp_options()->stats) {
         fprintf(stderr, "streampool: summary of process %ld\n", (long)getpid());
         print_pools(stderr);
