@@ -38,13 +38,30 @@
 
 // The rest of this file is no interface, but for the runtime's names at its end.
 
+// In C++ each function has one address in a program, so a type that is made with it, such as
+// std::unique_ptr with a deleter, is one type in all files. Files with per-thread default streams
+// have functions of their own where stream 0 matters, as they have with the runtime.
+#if defined(__cplusplus)
+#define STREAMPOOL_COMPAT inline
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#define streampool_compat_MallocAsync          streampool_compat_MallocAsync_ptsz
+#define streampool_compat_MallocFromPoolAsync  streampool_compat_MallocFromPoolAsync_ptsz
+#define streampool_compat_FreeAsync            streampool_compat_FreeAsync_ptsz
+#define streampool_compat_StreamSynchronize    streampool_compat_StreamSynchronize_ptsz
+#define streampool_compat_StreamQuery          streampool_compat_StreamQuery_ptsz
+#define streampool_compat_StreamWaitEvent      streampool_compat_StreamWaitEvent_ptsz
+#define streampool_compat_EventRecord          streampool_compat_EventRecord_ptsz
+#define streampool_compat_EventRecordWithFlags streampool_compat_EventRecordWithFlags_ptsz
+#endif
+#else
 #define STREAMPOOL_COMPAT static __inline__
+#endif
 
 // A program may call some functions from its kernels too. There they stay the runtime's.
 #if defined(__CUDACC__)
-#define STREAMPOOL_COMPAT_BOTH static __inline__ __host__ __device__
+#define STREAMPOOL_COMPAT_BOTH STREAMPOOL_COMPAT __host__ __device__
 #else
-#define STREAMPOOL_COMPAT_BOTH static __inline__
+#define STREAMPOOL_COMPAT_BOTH STREAMPOOL_COMPAT
 #endif
 
 #if defined(__cplusplus)
@@ -336,8 +353,7 @@ STREAMPOOL_COMPAT cudaError_t streampool_compat_MemSetMemPool(struct cudaMemLoca
 }
 #endif
 
-// ----------------------------------------------------- synchronise, query, record, wait and
-// destroy
+// ---------------------------------------------------- synchronise, query, record, wait and destroy
 
 STREAMPOOL_COMPAT cudaError_t streampool_compat_StreamSynchronize(cudaStream_t stream) {
     return streampool_compat_result(poolStreamSynchronize(streampool_compat_stream(stream)));
@@ -437,8 +453,7 @@ STREAMPOOL_COMPAT cudaError_t streampool_compat_MallocFromPoolAsync(T **ptr, siz
 }
 #endif
 
-// ------------------------------------------------------------------------------ the runtime's
-// names
+// ---------------------------------------------------------------------------- the runtime's names
 
 // With per-thread default streams these names are macros of the runtime's already.
 #undef cudaMallocAsync

@@ -3,6 +3,7 @@
 #
 # - streampool/cuda_compat.h replaces each function of the installed toolkit that names cudaMemPool_t or is called cudaMemPool..., and
 #   each function that has a counterpart in streampool.h. It replaces nothing that the toolkit hasn't got.
+# - In C++ a function whose stream 0 is the file's choice has another name in files with per-thread default streams.
 # - docs/porting.md names each one, and its script for sed renames each one that has a counterpart.
 set -eu
 checkout=$1 cuda=$2
@@ -37,6 +38,17 @@ none "has a counterpart, and cuda_compat.h doesn't replace it" < <(comm -23 "$wo
 if grep -q cudaMemGetMemPool "$work/runtime"; then  # the newest functions that are replaced
     none "is replaced, and the toolkit hasn't got it" < <(comm -13 "$work/runtime" "$work/replaced")
 fi
+
+# Those are the functions that the runtime or this library has in two versions.
+{
+    grep -oE '^#define pool[A-Za-z]+ +pool[A-Za-z]+_ptsz' "$checkout/include/streampool/streampool.h" | sed -E 's/^#define pool([A-Za-z]+) .*/cuda\1/'
+    gcc -E -dM -x c -DCUDA_API_PER_THREAD_DEFAULT_STREAM -include cuda_runtime.h -I"$cuda" /dev/null |
+        sed -nE 's/^#define (cuda[A-Za-z]+) +__CUDART_API_PTSZ\(.*/\1/p'
+} | sort -u | comm -12 - "$work/replaced" > "$work/versions"
+grep -oE '^#define streampool_compat_[A-Za-z]+ +streampool_compat_[A-Za-z]+_ptsz' "$checkout/include/streampool/cuda_compat.h" |
+    sed -E 's/^#define streampool_compat_([A-Za-z]+) .*/cuda\1/' | sort > "$work/renamed_versions"
+test -s "$work/versions" || { echo "no functions with per-thread versions were found"; exit 1; }
+none "depends on the default stream, and cuda_compat.h has one name for both" < <(comm -23 "$work/versions" "$work/renamed_versions")
 
 grep -vE '^cudaMemPool' "$work/replaced" | while read -r name; do
     grep -q "\`$name\`" "$checkout/docs/porting.md" || echo "$name"
