@@ -389,6 +389,21 @@ static void what_was_written_before_a_crash_can_be_read(void **state) {
     assert_replays(trace);
 }
 
+// A library of this name that is none stands before the system's.
+static void without_zlib_a_trace_is_plain_text(void **state) {
+    (void)state;
+    char folder[600];
+    const char *trace = file_path("plain.csv.gz");
+    snprintf(folder, sizeof folder, "LD_LIBRARY_PATH=%s", file_path("."));
+    file_write("libz.so.1", "no library\n");
+    observe("leak", SETTINGS(setting("STREAMPOOL_TRACE", trace), folder));
+    assert_has(outcome.errors, "plain.csv.gz is written as plain text: libz.so.1 can't be used");
+    char *text = file_read(trace);
+    assert_int_equal(strncmp(text, TRACE_HEADER, strlen(TRACE_HEADER)), 0);
+    free(text);
+    assert_replays(trace);
+}
+
 static void files_of_the_program_get_no_line_of_the_trace(void **state) {
     (void)state;
     char own[600];
@@ -490,6 +505,7 @@ int main(void) {
         cmocka_unit_test_teardown(streams_that_the_driver_ended_end_in_the_trace_when_others_come,
                                   forget),
         cmocka_unit_test_teardown(what_was_written_before_a_crash_can_be_read, forget),
+        cmocka_unit_test_teardown(without_zlib_a_trace_is_plain_text, forget),
         cmocka_unit_test_teardown(files_of_the_program_get_no_line_of_the_trace, forget),
         cmocka_unit_test_teardown(a_reader_that_goes_is_no_end_of_the_program, forget),
         cmocka_unit_test_teardown(standard_error_that_is_closed_gets_no_trace, forget),
