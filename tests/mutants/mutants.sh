@@ -43,7 +43,7 @@ copy_sources() {
 }
 
 configure() {
-    cmake -S "$source" -B "$build/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+    cmake --fresh -S "$source" -B "$build/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
         -DSTREAMPOOL_BENCH=OFF -DSTREAMPOOL_CLI=OFF -DSTREAMPOOL_INSTALL=OFF
 }
 
