@@ -1,5 +1,7 @@
 #include "base/thread.h"
 
+#include "base/atomic.h"
+
 #include <signal.h>
 
 bool sp_thread_start(pthread_t *thread, void *(*run)(void *), void *argument) {
@@ -11,4 +13,12 @@ bool sp_thread_start(pthread_t *thread, void *(*run)(void *), void *argument) {
     if (started)
         pthread_setname_np(*thread, "streampool");
     return started;
+}
+
+uint64_t sp_thread_number(void) {
+    static _Atomic uint64_t last;
+    static _Thread_local uint64_t number;
+    if (number == 0)
+        number = atomic_fetch_add(&last, 1) + 1;
+    return number;
 }

@@ -1,6 +1,7 @@
 #include "observe/recorder.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/time.h"
 #include "observe/file.h"
 
@@ -31,15 +32,6 @@ static size_t stream_room;
 static uint64_t numbers_given;
 static uint64_t first_context; // of which a default stream was seen; 0: none yet
 
-// The system gives the number of a thread that has ended to another one; a trace does not.
-static uint64_t thread_number(void) {
-    static _Atomic uint64_t last;
-    static _Thread_local uint64_t number;
-    if (number == 0)
-        number = atomic_fetch_add(&last, 1) + 1;
-    return number;
-}
-
 // ------------------------------------------------------------------------------------------- lines
 
 static void give_up(void) {
@@ -62,7 +54,7 @@ static void write_words_locked(const char *action, uint64_t pointer, uint64_t si
         return;
     int length = snprintf(buffer + filled, LINE,
                           "%" PRIu64 ",%" PRIu64 ",%s,0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 "\n",
-                          thread_number(), microseconds, action, pointer, size, stream);
+                          sp_thread_number(), microseconds, action, pointer, size, stream);
     filled += (size_t)length;
     if (filled > BUFFER - LINE)
         write_out();

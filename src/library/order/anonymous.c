@@ -10,6 +10,7 @@
 // A context's id is that of its sentinel: see order/sentinel.h.
 #include "order/anonymous.h"
 
+#include "base/thread.h"
 #include "order/context.h"
 #include "order/identity.h"
 #include "order/learn.h"
@@ -24,22 +25,13 @@
 
 // ------------------------------------------------------------------------------------------- names
 
-// A number for the calling host thread that is never used again.
-static uint64_t thread_number(void) {
-    static _Atomic uint64_t last;
-    static _Thread_local uint64_t number;
-    if (number == 0)
-        number = atomic_fetch_add(&last, 1) + 1;
-    return number;
-}
-
 static struct sp_outcome name_of(CUstream handle, struct sp_stream_name *name) {
     CUcontext context = NULL;
     struct sp_outcome outcome = sp_stream_find_context(handle, &context);
     if (sp_is_done(outcome))
         outcome = sp_context_id(context, &name->word[0]);
     name->word[1] = (uint64_t)(uintptr_t)sp_stream_proper_handle(handle);
-    name->word[2] = handle == CU_STREAM_PER_THREAD ? thread_number() : 0;
+    name->word[2] = handle == CU_STREAM_PER_THREAD ? sp_thread_number() : 0;
     return outcome;
 }
 
