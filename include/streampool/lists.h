@@ -1,5 +1,6 @@
 /// @file
 /// The lists here hold the enumerators of streampool.h, for programs that go through all of them.
+/// Those of statistics are in statistics.h, which comes with this header.
 ///
 /// A list is a macro. It takes the name of another macro, and applies that one to each of its
 /// rows:
@@ -10,6 +11,7 @@
 #ifndef STREAMPOOL_LISTS_H
 #define STREAMPOOL_LISTS_H
 
+#include <streampool/statistics.h>
 #include <streampool/streampool.h>
 
 // clang-format off
@@ -87,56 +89,6 @@
     X(poolMemPoolAttrStreamPromises, 1010, int) \
     X(poolMemPoolAttrReleaseDelay, 1011, uint64_t) \
     X(poolMemPoolAttrContextWaitMax, 1012, uint64_t)
-
-/// A row X(name, number, text) stands for each statistic that counts. The name is that of the
-/// enumerator without its prefix poolMemPoolStat. The text is what is counted.
-#define STREAMPOOL_POOL_STATISTICS(X) \
-    X(ReuseSameStream, 1100, "allocations from memory that was last used on the same stream") \
-    X(ReuseComplete, 1101, "allocations from memory that nothing was pending on, as was known") \
-    X(ReuseOrdered, 1102, "allocations from memory of another stream that the stream runs after") \
-    X(ReuseFoundComplete, 1103, "allocations from memory that a query found complete") \
-    X(ReuseMadeOrdered, 1104, \
-      "allocations from memory of another stream for which a wait was inserted") \
-    X(Growths, 1105, "allocations for which memory was mapped") \
-    X(GrowthsAfterTrim, 1106, "of these, the ones that first had caches given back to the device") \
-    X(WaitsInserted, 1107, "waits inserted into the program's streams") \
-    X(ContextFences, 1108, "waits for everything that a context had been given") \
-    X(HostWaits, 1109, "allocations that waited on the host") \
-    X(OtherRegion, 1110, "allocations from memory that is kept for blocks of another size") \
-    X(EventsRecorded, 1111, "private events recorded by allocations and frees") \
-    X(Failures, 1112, "allocations that found no memory") \
-    X(Remaps, 1113, "allocations from memory in pieces that was mapped once more, side by side") \
-    X(KeptViewsUsed, 1114, \
-      "of these, the ones for which an earlier mapping was used again, with no driver call") \
-    X(RemappedExtents, 1115, "extents that were mapped once more") \
-    X(RemappedBytes, 1116, "bytes of these extents") \
-    X(RemapTime, 1117, "nanoseconds that allocations spent on mapping them") \
-    X(GrowthTime, 1118, "nanoseconds that allocations spent on mapping new memory") \
-    X(ZombiesBuried, 1120, "views of memory in pieces that were unmapped, by whatever thread") \
-    X(BytesReleasedByReaper, 1121, "bytes that the library's own thread gave back to the device") \
-    X(ReaperTime, 1122, "nanoseconds that it spent in unmapping and releasing") \
-    X(LastQuestions, 1123, \
-      "questions that were asked before an allocation would have been refused, or while it " \
-      "waited on the host") \
-    X(LegacyFences, 1124, "waits for all that the blocking streams of a context had been given") \
-    X(ContextWaits, 1125, \
-      "allocations that waited on the host for all that a context had been given") \
-    X(BytesTrimmed, 1126, "bytes that calls gave back to the device") \
-    X(TrimTime, 1127, "nanoseconds that calls spent on giving them back")
-
-/// A row X(name, number, text) stands for each statistic that tells how a pool stands at the
-/// moment. The name is that of the enumerator without its prefix poolMemPoolStat. The text is what
-/// it tells.
-#define STREAMPOOL_POOL_GAUGES(X) \
-    X(KeptViews, 1200, "views of memory in pieces that are kept mapped") \
-    X(KeptMappings, 1201, "mappings of extents in them") \
-    X(Zombies, 1202, "views that wait for their work to complete before they are unmapped") \
-    X(AddressSpace, 1203, "bytes of address space that the pool holds") \
-    X(LargestFree, 1204, \
-      "the largest block that any stream could be given without mapping anything") \
-    X(LargestRemapped, 1205, "the largest block that any stream could be given with remapping") \
-    X(PinnedBytes, 1206, "free bytes in extents that are partly in use") \
-    X(PendingBytes, 1207, "free bytes that pending work may still use, as far as the pool knows")
 
 /// A row X(name, number, text) stands for each poolStreamPromise. The text is what is promised.
 #define STREAMPOOL_STREAM_PROMISES(X) \
