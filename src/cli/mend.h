@@ -7,7 +7,7 @@
 //   allocation, alive  it was freed just before, on the stream of its allocation
 // Each of these is a repair, which is counted; a strict one fails instead.
 //
-// What comes out is a trace that sp_trace_read() takes. Not thread safe.
+// The result is a trace that sp_trace_read() takes. The functions are not thread safe.
 #ifndef STREAMPOOL_CLI_MEND_H
 #define STREAMPOOL_CLI_MEND_H
 

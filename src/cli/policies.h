@@ -22,11 +22,14 @@ enum sp_column_need { SP_COLUMN_ALWAYS, SP_COLUMN_WHERE_ANY };
 // clang-format off
 #define SP_POLICY_STATISTICS(X) \
     X(growths, "", "growths", poolMemPoolStatGrowths, SP_COLUMN_ALWAYS) \
-    X(growths_after_trim, "growths", "by trim", poolMemPoolStatGrowthsAfterTrim, SP_COLUMN_WHERE_ANY) \
-    X(reuse_same_stream, "reuse: same", "stream", poolMemPoolStatReuseSameStream, SP_COLUMN_ALWAYS) \
+    X(growths_after_trim, "growths", "by trim", poolMemPoolStatGrowthsAfterTrim, \
+      SP_COLUMN_WHERE_ANY) \
+    X(reuse_same_stream, "reuse: same", "stream", poolMemPoolStatReuseSameStream, \
+      SP_COLUMN_ALWAYS) \
     X(reuse_complete, "known", "complete", poolMemPoolStatReuseComplete, SP_COLUMN_ALWAYS) \
     X(reuse_ordered, "", "ordered", poolMemPoolStatReuseOrdered, SP_COLUMN_ALWAYS) \
-    X(reuse_found_complete, "found", "complete", poolMemPoolStatReuseFoundComplete, SP_COLUMN_ALWAYS) \
+    X(reuse_found_complete, "found", "complete", poolMemPoolStatReuseFoundComplete, \
+      SP_COLUMN_ALWAYS) \
     X(reuse_made_ordered, "made", "ordered", poolMemPoolStatReuseMadeOrdered, SP_COLUMN_ALWAYS) \
     X(remaps, "", "remaps", poolMemPoolStatRemaps, SP_COLUMN_WHERE_ANY) \
     X(other_region, "other", "region", poolMemPoolStatOtherRegion, SP_COLUMN_WHERE_ANY) \

@@ -16,15 +16,28 @@
 
 // clang-format off
 #define SP_OPTIONS(X) \
-    X(driver, "STREAMPOOL_DRIVER", string, NULL, "the driver library to load: a path or a soname, or sim for the simulated driver beside the library; libcuda.so.1 if not set") \
-    X(driver_api, "STREAMPOOL_DRIVER_API", int, 0, "hide entry points of the driver newer than this version (10020 is 10.2); 0 hides none") \
-    X(log, "STREAMPOOL_LOG", string, NULL, "write a log to standard error: error, warn, info or debug") \
-    X(address_space, "STREAMPOOL_ADDRESS_SPACE", size, 0, "bytes of address space to reserve for each device; 0 lets the library choose") \
-    X(pool, "STREAMPOOL_POOL", string, NULL, "attributes of default pools, NAME=NUMBER with commas between them, such as ReleaseThreshold=max,ReleaseDelay=1") \
-    X(stats, "STREAMPOOL_STATS", bool, false, "print at exit what each pool did, and what was never freed, to standard error") \
-    X(leaks, "STREAMPOOL_LEAKS", bool, false, "list at exit each block that was never freed, to standard error") \
-    X(stacks, "STREAMPOOL_STACKS", int, 0, "so many frames of where each block was allocated, 0 to 64, for STREAMPOOL_LEAKS") \
-    X(trace, "STREAMPOOL_TRACE", string, NULL, "record into this file what streampool replay reads; %p in its name is the process, and .gz at its end has it gzipped")
+    X(driver, "STREAMPOOL_DRIVER", string, NULL, \
+      "the driver library to load: a path or a soname, or sim for the simulated driver " \
+      "beside the library; libcuda.so.1 if not set") \
+    X(driver_api, "STREAMPOOL_DRIVER_API", int, 0, \
+      "hide entry points of the driver newer than this version (10020 is 10.2); 0 hides " \
+      "none") \
+    X(log, "STREAMPOOL_LOG", string, NULL, \
+      "write a log to standard error: error, warn, info or debug") \
+    X(address_space, "STREAMPOOL_ADDRESS_SPACE", size, 0, \
+      "bytes of address space to reserve for each device; 0 lets the library choose") \
+    X(pool, "STREAMPOOL_POOL", string, NULL, \
+      "attributes of default pools, NAME=NUMBER with commas between them, such as " \
+      "ReleaseThreshold=max,ReleaseDelay=1") \
+    X(stats, "STREAMPOOL_STATS", bool, false, \
+      "print at exit what each pool did, and what was never freed, to standard error") \
+    X(leaks, "STREAMPOOL_LEAKS", bool, false, \
+      "list at exit each block that was never freed, to standard error") \
+    X(stacks, "STREAMPOOL_STACKS", int, 0, \
+      "so many frames of where each block was allocated, 0 to 64, for STREAMPOOL_LEAKS") \
+    X(trace, "STREAMPOOL_TRACE", string, NULL, \
+      "record into this file what streampool replay reads; %p in its name is the process, " \
+      "and .gz at its end has it gzipped")
 // clang-format on
 
 enum sp_option_kind { SP_OPTION_string, SP_OPTION_size, SP_OPTION_int, SP_OPTION_bool };

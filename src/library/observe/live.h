@@ -3,7 +3,7 @@
 //   blocks and bytes are of the blocks in the table
 //   bytes <= bytes_high; unnoted counts the blocks for which there was no host memory
 //
-// One lock guards the table. No function here calls the driver.
+// A lock of its own guards the table. No function here calls the driver.
 #ifndef STREAMPOOL_OBSERVE_LIVE_H
 #define STREAMPOOL_OBSERVE_LIVE_H
 

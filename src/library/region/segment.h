@@ -8,7 +8,7 @@
 // Where a segment can't be extended, another is added, as large as all that the region has.
 // Segments for fixed blocks have one block's size, for good.
 //
-// What is given back by a trim, or wasn't needed after all, is given back here as well: a segment
+// Address space goes back where a trim gave memory back or it wasn't needed after all: a segment
 // without memory goes, and one with a long hole at its end becomes shorter. So a pool has at most
 // about twice the address space that its memory reaches over.
 //

@@ -10,7 +10,7 @@
 //
 // A call costs about the same for each extent, so the largest go first, and the row that fits what
 // is left best goes last. The tail of one extent is only asked for where it doesn't go without.
-// What all of that lacks is new memory, behind which there is still a place for the longest front:
+// New memory makes up what all of that lacks. Behind it the longest front still has a place:
 //
 //      view    |--tail--|--whole--|--whole--| new memory |--front--...
 #ifndef STREAMPOOL_SUPPLY_PIECES_H
