@@ -36,6 +36,7 @@ struct request {
     uint64_t device_memory;
     uint64_t divisor;
     const char *json;
+    struct sp_peers peers;
     bool wanted[CASE_COUNT];
     bool any; // case is wanted by its name; else all are
 };
@@ -71,6 +72,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'j':
         request->json = argument;
         return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->peers;
+        return 0;
     case 'c':
     case ARGP_KEY_ARG:
         want_case(request, argument, state);
@@ -103,8 +107,15 @@ static const struct argp_option options[] = {
         {0},
 };
 
+static const struct argp_child children[] = {
+    {&sp_peers_argp, 0,
+     "Allocators of others, in the cases pair, live, sizes, growth, loop, threads:", 1},
+    {0},
+};
+
 static const struct argp argp = {
     .options = options,
+    .children = children,
     .parser = parse,
     .args_doc = "[CASE...]",
     .doc =
@@ -193,7 +204,10 @@ int main(int argc, char **argv) {
                           .rounds_given = request.rounds != 0,
                           .device_memory = request.device_memory,
                           .divisor = request.divisor,
+                          .peers = request.peers,
                           .silent = request.json && strcmp(request.json, "-") == 0};
+    if (!sp_peers_load(&bench.peers))
+        return EXIT_FAILURE;
     if (!sp_device_choose(request.choice, &driver) || !sp_device_open(&bench.device, driver))
         return EXIT_FAILURE;
     bool good = run_on_device(&bench, &request);

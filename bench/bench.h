@@ -46,6 +46,7 @@
 struct bench {
     struct sp_device device;
     struct sp_work work;
+    struct sp_peers peers;
     struct lineup pools; // ours and CUDA's, each made for the purpose
     CUstream streams[2];
     CUevent event;

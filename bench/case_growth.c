@@ -19,9 +19,10 @@ static double microseconds_since(double begin) {
     return (samples_clock() - begin) / 1000;
 }
 
-static int trim(const struct subject *subject, void *block, CUstream stream, double *values) {
+static int trim(const struct subject *subject, void *block, size_t size, CUstream stream,
+                double *values) {
     double begin = samples_clock();
-    int error = subject->release(subject, block, stream);
+    int error = subject_release(subject, block, size, stream);
     if (!subject->slow)
         begin = samples_clock();
     if (!error)
@@ -41,7 +42,7 @@ static int grow_and_trim(const struct subject *subject, size_t size, CUstream st
     int error = subject->allocate(subject, &block, size, stream);
     values[GROW] = microseconds_since(begin);
     if (!error)
-        error = trim(subject, block, stream, values);
+        error = trim(subject, block, size, stream, values);
     if (!error && subject->reserved)
         error = subject->reserved(subject, &left);
     values[LEFT] = (double)left / (1 << 20);
@@ -93,6 +94,7 @@ int case_growth(struct bench *bench) {
     int error = 0;
     LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_REAPER, SUBJECT_PRIMED,
             SUBJECT_CUDAS, SUBJECT_DIRECT, SUBJECT_EXTENT);
+    lineup_add_peers(&lineup, bench->device.driver, &bench->peers);
     bench_print_head(bench, &lineup,
                      "first allocation of a new pool, and the synchronise that trims it");
     for (size_t i = 0; i < sizeof mebibytes / sizeof mebibytes[0] && !error; i++) {

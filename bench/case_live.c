@@ -83,7 +83,7 @@ static int release_all(const struct herd *herd, const struct subject *subject, v
                        CUstream stream) {
     int first = 0;
     for (size_t i = 0; blocks && i < herd->count; i++) {
-        int error = blocks[i] ? subject->release(subject, blocks[i], stream) : 0;
+        int error = blocks[i] ? subject_release(subject, blocks[i], SIZE, stream) : 0;
         first = first ? first : error;
     }
     return first;
@@ -116,7 +116,7 @@ static void draw(void **blocks, size_t count, size_t drawn, uint64_t seed) {
 }
 
 static int replace(const struct subject *subject, void **block, CUstream stream) {
-    int error = subject->release(subject, *block, stream);
+    int error = subject_release(subject, *block, SIZE, stream);
     *block = NULL;
     return error ? error : subject->allocate(subject, block, SIZE, stream);
 }
@@ -188,6 +188,7 @@ static int measure_count(struct bench *bench, size_t count) {
         LINE_UP(&herd->lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_LIST);
     else
         LINE_UP(&herd->lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_LIST);
+    lineup_add_peers(&herd->lineup, bench->device.driver, &bench->peers);
     snprintf(text, sizeof text, "%zu live", count);
     int error = 0;
     if (bench_fits(bench, herd->lineup.count * count * SIZE, text)) {

@@ -20,7 +20,7 @@ static int go_round(const struct loop *loop, const struct subject *subject, CUst
     if (error)
         return error;
     int launched = kernel_launch(&loop->kernel, stream, block, WRITTEN);
-    error = subject->release(subject, block, stream);
+    error = subject_release(subject, block, loop->size, stream);
     int synchronized = subject->synchronize(subject, stream);
     error = launched ? launched : error;
     return error ? error : synchronized;
@@ -81,6 +81,7 @@ static int measure_all(struct bench *bench, struct loop *loop) {
     if (error)
         return error;
     LINE_UP(&lineup, driver, SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_DIRECT, SUBJECT_BLOCK);
+    lineup_add_peers(&lineup, driver, &bench->peers);
     bench_print_head(bench, &lineup, "malloc, kernel, free, synchronise, threshold at maximum");
     return measure_sizes(bench, loop, &lineup, UINT64_MAX);
 }

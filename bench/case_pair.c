@@ -32,6 +32,7 @@ int case_pair(struct bench *bench) {
     struct lineup lineup;
     LINE_UP(&lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_PROMISED, SUBJECT_CUDAS,
             SUBJECT_DIRECT, SUBJECT_LIST);
+    lineup_add_peers(&lineup, bench->device.driver, &bench->peers);
     bench_print_head(bench, &lineup, "malloc + free on one stream, threshold at maximum");
     int error = lineup_open(&lineup, UINT64_MAX);
     if (!error)

@@ -49,7 +49,7 @@ static int release(const struct subject *subject, struct window *window, size_t 
     void *block = window->blocks[place];
     window->blocks[place] = NULL;
     window->live -= window->sizes[place];
-    return block ? subject->release(subject, block, stream) : 0;
+    return block ? subject_release(subject, block, window->sizes[place], stream) : 0;
 }
 
 static int step(const struct windows *windows, const struct subject *subject, struct window *window,
@@ -146,6 +146,7 @@ int case_sizes(struct bench *bench) {
         windows->count = counts[i];
         LINE_UP(&windows->lineup, bench->device.driver, SUBJECT_OURS, SUBJECT_CUDAS, SUBJECT_DIRECT,
                 SUBJECT_LIST);
+        lineup_add_peers(&windows->lineup, bench->device.driver, &bench->peers);
         if (i == 0)
             bench_print_head(bench, &windows->lineup,
                              "random sizes, 256 B to 64 MiB, free and malloc");

@@ -38,6 +38,7 @@ struct form {
     int held;    // blocks that a thread may hold at a time
     int streams; // that all threads take in turn; 0: one for each thread
     bool own_pools;
+    bool peers; // stand beside the kinds
 };
 
 static int plain_pairs(struct worker *worker, int count);
@@ -51,6 +52,7 @@ static const struct form forms[] = {
      .kinds = {SUBJECT_OURS_DEFAULT, SUBJECT_CUDAS_DEFAULT, SUBJECT_LIST},
      .kind_count = 3,
      .pairs = plain_pairs,
+     .peers = true,
      .held = 1},
     {.label = ", promised",
      .title = "the same under StreamPromises",
@@ -63,6 +65,7 @@ static const struct form forms[] = {
      .kinds = {SUBJECT_OURS_DEFAULT, SUBJECT_CUDAS_DEFAULT},
      .kind_count = 2,
      .pairs = plain_pairs,
+     .peers = true,
      .held = 1,
      .streams = 1},
     {.label = ", own pools",
@@ -84,6 +87,7 @@ static const struct form forms[] = {
      .kinds = {SUBJECT_OURS_DEFAULT, SUBJECT_CUDAS_DEFAULT, SUBJECT_BLOCK},
      .kind_count = 3,
      .pairs = written_pairs,
+     .peers = true,
      .held = 1},
     {.label = ", freed elsewhere",
      .title = "the same with each block freed by another thread",
@@ -164,7 +168,7 @@ static int written_pairs(struct worker *worker, int count) {
         if (error)
             return error;
         int launched = kernel_launch(&crew->kernel, stream, block, WRITTEN);
-        error = worker->subject.release(&worker->subject, block, stream);
+        error = subject_release(&worker->subject, block, crew->size, stream);
         error = launched ? launched : error;
     }
     return error;
@@ -353,6 +357,8 @@ static int measure_counts(struct bench *bench, struct crew *crew, struct lineup 
 static int measure_form(struct bench *bench, struct crew *crew) {
     struct lineup lineup;
     lineup_init(&lineup, bench->device.driver, crew->form->kinds, crew->form->kind_count);
+    if (crew->form->peers)
+        lineup_add_peers(&lineup, bench->device.driver, &bench->peers);
     bench_print_head(bench, &lineup, crew->form->title);
     int error = crew->form->own_pools ? 0 : lineup_open(&lineup, UINT64_MAX);
     if (!error)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Replays four recorded PyTorch traces and one of producers and consumers through the pool, CUDA's own pool and plain
+# Replays five recorded PyTorch traces and one of producers and consumers through the pool, CUDA's own pool and plain
 # cuMemAlloc, and prints the table:
 #
 #   bash bench/demo.sh [--no-install] [OPTION...]

@@ -93,7 +93,7 @@ int bench_pairs(const struct subject *subject, size_t size, CUstream stream, int
         void *pointer;
         int error = subject->allocate(subject, &pointer, size, stream);
         if (!error)
-            error = subject->release(subject, pointer, stream);
+            error = subject_release(subject, pointer, size, stream);
         if (error)
             return error;
     }

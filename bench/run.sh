@@ -29,7 +29,7 @@ cases="pair live sizes growth loop alternate handoff streams threads unfenced ki
 growing="ended_threads ended_streams ended_contexts ended_slots user_events queries pending many_pools given_up
     fixed_sizes many_holes"
 divide=10
-traces=$(printf 'bench/traces/%s.csv.gz ' gnn_random gpt2_train infer_streams resnet_multires)
+traces=$(printf 'bench/traces/%s.csv.gz ' gnn_random gpt2_train resnet_multires infer_streams serve_chat)
 failed=()
 
 # Runs one measurement, which takes --json; what it prints is shown and kept.

@@ -35,6 +35,12 @@ void lineup_init(struct lineup *lineup, const struct sp_driver *driver,
         lineup->count += subject_init(&lineup->subjects[lineup->count], kinds[i], driver);
 }
 
+void lineup_add_peers(struct lineup *lineup, const struct sp_driver *driver,
+                      const struct sp_peers *peers) {
+    for (size_t i = 0; i < peers->count; i++)
+        subject_init_peer(&lineup->subjects[lineup->count++], peers->list[i], driver);
+}
+
 int lineup_open(struct lineup *lineup, uint64_t threshold) {
     int error = 0;
     for (size_t i = 0; i < lineup->count && !error; i++)

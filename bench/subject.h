@@ -1,12 +1,13 @@
 // What is measured: the pool and CUDA's own, memory taken from the driver at each call, and
-// *floors*: the least that a case can't avoid, with no pool around it. All stand behind one table
-// of functions.
+// *floors*: the least that a case can't avoid, with no pool around it, and peers, which are
+// allocators of others. All stand behind one table of functions.
 //
 // A form of our pool that differs in one attribute is a row of SUBJECTS, and that attribute where
 // the subject is defined.
 #ifndef STREAMPOOL_BENCH_SUBJECT_H
 #define STREAMPOOL_BENCH_SUBJECT_H
 
+#include "cli/peer.h"
 #include "driver/driver.h"
 
 #include <stdbool.h>
@@ -34,11 +35,13 @@ enum subject_role { SUBJECT_IS_MEASURED, SUBJECT_IS_REFERENCE, SUBJECT_IS_FLOOR 
 // One of them at work. All functions return 0 or the error's number. A subject may be copied while
 // it is closed; one that could not be opened is closed by close() all the same.
 //
-// What is no pool has all functions up to `synchronize` but `prime`, and no others.
+// What is no pool has all functions up to `synchronize` but `prime` and `release_sized`, and no
+// others. So has a peer, with release_sized() for release(), and reserved() and reserved_high().
 struct subject {
     const char *name;
     enum subject_role role;
     const struct sp_driver *driver;
+    const poolPeer *peer; // null: it is none
     void *pool;
     // Bytes that the next pool to be opened may reserve; 0: all that the device has.
     uint64_t limit;
@@ -53,6 +56,8 @@ struct subject {
     int (*close)(struct subject *subject);
     int (*allocate)(const struct subject *subject, void **pointer, size_t size, CUstream stream);
     int (*release)(const struct subject *subject, void *pointer, CUstream stream);
+    int (*release_sized)(const struct subject *subject, void *pointer, size_t size,
+                         CUstream stream); // of a peer, which has no other
     int (*synchronize)(const struct subject *subject, CUstream stream);
     int (*record)(const struct subject *subject, CUevent event, CUstream stream);
     int (*wait)(const struct subject *subject, CUstream stream, CUevent event);
@@ -101,8 +106,19 @@ SUBJECTS(SUBJECT_DECLARE)
 // own.
 bool subject_init(struct subject *subject, enum subject_kind kind, const struct sp_driver *driver);
 
+// Fills in one that is closed.
+void subject_init_peer(struct subject *subject, const poolPeer *peer,
+                       const struct sp_driver *driver);
+
+// A free in a case that has peers.
+static inline int subject_release(const struct subject *subject, void *pointer, size_t size,
+                                  CUstream stream) {
+    return subject->release ? subject->release(subject, pointer, stream)
+                            : subject->release_sized(subject, pointer, size, stream);
+}
+
 // Those that stand side by side in a table, ours first.
-enum { LINEUP_MAX = 7 };
+enum { LINEUP_MAX = 7 + SP_PEERS_MAX };
 
 struct lineup {
     struct subject subjects[LINEUP_MAX];
@@ -115,6 +131,10 @@ void lineup_init(struct lineup *lineup, const struct sp_driver *driver,
 #define LINE_UP(lineup, driver, ...)                                                               \
     lineup_init(lineup, driver, (const enum subject_kind[]){__VA_ARGS__},                          \
                 sizeof((const enum subject_kind[]){__VA_ARGS__}) / sizeof(enum subject_kind))
+
+// Adds all peers behind them.
+void lineup_add_peers(struct lineup *lineup, const struct sp_driver *driver,
+                      const struct sp_peers *peers);
 
 // Opens all of them, and closes all that are open.
 int lineup_open(struct lineup *lineup, uint64_t threshold);

@@ -8,6 +8,7 @@
 
 #include "cli/device.h"
 #include "cli/figures.h"
+#include "cli/peer.h"
 #include "cli/statistics.h"
 #include "cli/trace.h"
 
@@ -31,6 +32,8 @@ struct sp_stage {
     uint64_t limit;
     poolMemPool_t pool;       // of the allocators pool and promised
     CUmemoryPool driver_pool; // of the allocator driver
+    const poolPeer *peer;     // of a peer
+    void *peer_state;
     // The allocator direct notes here how much memory the device has free when the pass begins ...
     size_t free_before;
     size_t free_at_peak; // ... and when most was alive
@@ -44,6 +47,7 @@ struct sp_stage {
 // and so does the free of it.
 struct sp_allocator {
     const char *name;
+    const poolPeer *peer; // null: it is none
     // False, with the reason written to `reason` (of `capacity` bytes), when the trace must not be
     // replayed through the allocator. Null: it may replay all.
     bool (*suits)(const struct sp_trace *trace, char *reason, size_t capacity);
@@ -65,9 +69,9 @@ struct sp_allocator {
     void (*look_through)(struct sp_stage *stage, struct sp_figures *figures);
     // The calls of these two are timed.
     int (*allocate)(struct sp_stage *stage, uint64_t *pointer, size_t size, CUstream stream);
-    int (*free)(struct sp_stage *stage, uint64_t pointer, CUstream stream);
+    int (*free)(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream);
     // So is this one, which frees in no stream's order.
-    int (*free_unordered)(struct sp_stage *stage, uint64_t pointer);
+    int (*free_unordered)(struct sp_stage *stage, uint64_t pointer, size_t size);
     // Gives memory back to the device until the pool has no more than `keep` bytes. It does nothing
     // where the allocator has no pool.
     int (*trim)(struct sp_stage *stage, uint64_t keep);

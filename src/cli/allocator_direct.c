@@ -54,14 +54,14 @@ static int direct_allocate(struct sp_stage *stage, uint64_t *pointer, size_t siz
     return (int)result;
 }
 
-static int direct_free(struct sp_stage *stage, uint64_t pointer, CUstream stream) {
-    (void)stream;
+static int direct_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+    (void)size, (void)stream;
     return pointer ? (int)driver_of(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
 }
 
 // It makes no difference here.
-static int direct_free_unordered(struct sp_stage *stage, uint64_t pointer) {
-    return direct_free(stage, pointer, NULL);
+static int direct_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
+    return direct_free(stage, pointer, size, NULL);
 }
 
 static int direct_trim(struct sp_stage *stage, uint64_t keep) {

@@ -85,11 +85,13 @@ static int driver_allocate(struct sp_stage *stage, uint64_t *pointer, size_t siz
     return (int)result;
 }
 
-static int driver_free(struct sp_stage *stage, uint64_t pointer, CUstream stream) {
+static int driver_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+    (void)size;
     return pointer ? (int)driver_of(stage)->cuMemFreeAsync(pointer, stream) : CUDA_SUCCESS;
 }
 
-static int driver_free_unordered(struct sp_stage *stage, uint64_t pointer) {
+static int driver_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
+    (void)size;
     return pointer ? (int)driver_of(stage)->cuMemFree(pointer) : CUDA_SUCCESS;
 }
 

@@ -122,13 +122,13 @@ static int pool_allocate(struct sp_stage *stage, uint64_t *pointer, size_t size,
     return (int)error;
 }
 
-static int pool_free(struct sp_stage *stage, uint64_t pointer, CUstream stream) {
-    (void)stage;
+static int pool_free(struct sp_stage *stage, uint64_t pointer, size_t size, CUstream stream) {
+    (void)stage, (void)size;
     return (int)poolFreeAsync((void *)(uintptr_t)pointer, stream);
 }
 
-static int pool_free_unordered(struct sp_stage *stage, uint64_t pointer) {
-    (void)stage;
+static int pool_free_unordered(struct sp_stage *stage, uint64_t pointer, size_t size) {
+    (void)stage, (void)size;
     return (int)poolFree((void *)(uintptr_t)pointer);
 }
 

@@ -76,11 +76,12 @@ static void play_allocate(struct sp_part *part, size_t i) {
 }
 
 static int call_free(const struct sp_player *player, const struct sp_trace_operation *operation,
-                     uint64_t pointer) {
+                     uint64_t pointer, uint64_t size) {
     const struct sp_play *play = &player->play;
     return operation->action == SP_TRACE_FREE_UNORDERED
-               ? play->allocator->free_unordered(play->stage, pointer)
-               : play->allocator->free(play->stage, pointer, player->streams[operation->stream]);
+               ? play->allocator->free_unordered(play->stage, pointer, size)
+               : play->allocator->free(play->stage, pointer, size,
+                                       player->streams[operation->stream]);
 }
 
 static void play_free(struct sp_part *part, size_t i) {
@@ -90,6 +91,7 @@ static void play_free(struct sp_part *part, size_t i) {
     uint64_t pointer = null ? 0 : pointer_of(player, operation->block);
     if (pointer == no_pointer)
         return; // its allocation failed
+    uint64_t size = null ? 0 : player->play.trace->blocks[operation->block].size;
     sp_player_plan_keep_pace(player, i);
     if (operation->action == SP_TRACE_FREE_UNORDERED)
         sp_player_plan_finish_use(part, i);
@@ -97,7 +99,7 @@ static void play_free(struct sp_part *part, size_t i) {
         sp_player_plan_take_over(part, i, pointer);
 
     uint64_t begin = now(player);
-    int status = call_free(player, operation, pointer);
+    int status = call_free(player, operation, pointer, size);
     uint64_t end = now(player);
 
     part->frees.ns[part->frees.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
@@ -108,10 +110,11 @@ static void play_free(struct sp_part *part, size_t i) {
 
 static void free_untimed(struct sp_part *part, uint32_t block, size_t i) {
     struct sp_player *player = part->player;
-    CUstream stream = player->streams[player->play.trace->blocks[block].stream];
+    const struct sp_trace_block *freed = &player->play.trace->blocks[block];
+    CUstream stream = player->streams[freed->stream];
     uint64_t pointer = atomic_load(&player->pointers[block]);
     sp_part_check(part, i, "free",
-                  player->play.allocator->free(player->play.stage, pointer, stream));
+                  player->play.allocator->free(player->play.stage, pointer, freed->size, stream));
     release_block(player, block);
 }
 
@@ -240,8 +243,9 @@ static void free_left(struct sp_player *player, uint32_t block) {
         return;
     }
     uint64_t pointer = atomic_load(&player->pointers[block]);
-    sp_part_check(player->parts, last, "free",
-                  play->allocator->free_unordered(play->stage, pointer));
+    sp_part_check(
+        player->parts, last, "free",
+        play->allocator->free_unordered(play->stage, pointer, play->trace->blocks[block].size));
     release_block(player, block);
 }
 

@@ -32,9 +32,9 @@ static void let_go(struct sp_player *player) {
     if (!player->held)
         return;
     if (sp_player_streams_is_there(player, 0))
-        play->allocator->free(play->stage, player->held, player->streams[0]);
+        play->allocator->free(play->stage, player->held, play->held_bytes, player->streams[0]);
     else
-        play->allocator->free_unordered(play->stage, player->held);
+        play->allocator->free_unordered(play->stage, player->held, play->held_bytes);
 }
 
 // ---------------------------------------------------------------------------------- open and close

@@ -1,4 +1,5 @@
 // streampool replay: reads all traces, plays each through each allocator, then prints.
+#include "cli/allocator_peer.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/output.h"
@@ -15,12 +16,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES_MAX = 1000, REASON_MAX = 256, OPTION_THREADS = 256, OPTION_STATISTICS, OPTION_PLOT };
+enum {
+    PASSES_MAX = 1000,
+    REASON_MAX = 256,
+    ALLOCATORS_MAX = SP_ALLOCATOR_COUNT + SP_PEERS_MAX,
+    OPTION_THREADS = 256,
+    OPTION_STATISTICS,
+    OPTION_PLOT,
+};
 
 struct request {
     enum sp_device_choice choice;
-    const struct sp_allocator *allocators[SP_ALLOCATOR_COUNT];
+    const struct sp_allocator *allocators[ALLOCATORS_MAX];
     size_t allocator_count;
+    struct sp_peers peers; // they stand behind the other allocators
+    struct sp_allocator of_peers[SP_PEERS_MAX];
     uint64_t threshold;
     unsigned passes;
     enum sp_parts parts;
@@ -42,8 +52,8 @@ struct replay {
     struct sp_progress progress;
     struct sp_result *results;
     size_t result_count;
-    struct sp_replay_plot plot;                // empty: none is asked for
-    char unavailable[SP_ALLOCATOR_COUNT][512]; // why an allocator can't be used; "" when it can
+    struct sp_replay_plot plot;            // empty: none is asked for
+    char unavailable[ALLOCATORS_MAX][512]; // why an allocator can't be used; "" when it can
 };
 
 // ----------------------------------------------------------------------------------- the arguments
@@ -111,6 +121,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         state->child_inputs[0] = &request->settings;
         state->child_inputs[1] = &request->plan;
         state->child_inputs[2] = &request->perturbation;
+        state->child_inputs[3] = &request->peers;
         return 0;
     case ARGP_KEY_ARGS:
         request->paths = state->argv + state->next;
@@ -151,6 +162,7 @@ static const struct argp_child children[] = {
     {&sp_settings_argp, 0, "The pool, with the allocators pool and promised:", 1},
     {&sp_plan_argp, 0, "Work and order beside the trace:", 2},
     {&sp_perturbation_argp, 0, "Several starts:", 3},
+    {&sp_peers_argp, 0, "Allocators of others:", 4},
     SP_HELP_CHILD,
     {0},
 };
@@ -213,6 +225,7 @@ static bool play_start(struct replay *replay, const struct sp_trace *trace, size
     const struct sp_allocator *allocator = replay->request->allocators[index];
     struct sp_drawn *drawn = sp_replay_plot_at(&replay->plot, trace->name, index);
     struct sp_stage stage = {.device = &replay->device,
+                             .peer = allocator->peer,
                              .threshold = replay->request->threshold,
                              .limit = replay->request->settings.limit};
     sp_progress_label(&replay->progress, trace->name);
@@ -394,6 +407,16 @@ static int replay_on_device(struct replay *replay) {
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static bool add_peers(struct request *request) {
+    if (!sp_peers_load(&request->peers))
+        return false;
+    for (size_t i = 0; i < request->peers.count; i++) {
+        request->of_peers[i] = sp_allocator_of_peer(request->peers.list[i]);
+        request->allocators[request->allocator_count++] = &request->of_peers[i];
+    }
+    return true;
+}
+
 int sp_command_replay(int argc, char **argv) {
     struct request request = {
         .choice = SP_DEVICE_AUTO,
@@ -408,7 +431,7 @@ int sp_command_replay(int argc, char **argv) {
         return EXIT_FAILURE;
     struct replay replay = {.request = &request};
     int status = EXIT_FAILURE;
-    if (sp_traces_read(&replay.traces, request.paths, request.path_count))
+    if (add_peers(&request) && sp_traces_read(&replay.traces, request.paths, request.path_count))
         status = replay_on_device(&replay);
     sp_traces_release(&replay.traces);
     return status;

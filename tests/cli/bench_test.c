@@ -517,6 +517,37 @@ static void without_gnuplot_the_plots_are_named(void **state) {
 
 // ----------------------------------------------------------------------------------- the arguments
 
+// A row has every peer behind our own figures, and a case that has no peers leaves them out.
+static void peers_have_columns(void **state) {
+    (void)state;
+    static const char *const cases[] = {"pair", "sizes", "growth"};
+    struct outcome outcome;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        program_run(&outcome, NO_SETTINGS,
+                    ARGUMENTS("--device=sim", "--rounds=1", "--peer=" STREAMPOOL_PEER, cases[i]));
+        assert_string_equal(outcome.errors, "");
+        assert_int_equal(outcome.status, 0);
+        assert_says(outcome.output, " twice ");
+        assert_says(outcome.output, " twice 2.0_b-c ");
+        program_forget(&outcome);
+    }
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("--device=sim", "--rounds=1", "--peer=" STREAMPOOL_PEER, "kinds"));
+    assert_int_equal(outcome.status, 0);
+    assert_null(strstr(outcome.output, "twice"));
+    program_forget(&outcome);
+}
+
+static void a_peer_library_that_is_none_is_refused(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("--device=sim", "--peer=/no/such.so", "pair"));
+    assert_int_equal(outcome.status, 1);
+    assert_says(outcome.errors, "the peer library can't be loaded: /no/such.so");
+    assert_string_equal(outcome.output, "");
+    program_forget(&outcome);
+}
+
 static void nonsense_is_refused(void **state) {
     (void)state;
     const struct {
@@ -592,6 +623,8 @@ int main(void) {
         cmocka_unit_test(a_case_that_fails_is_named),
         cmocka_unit_test(results_are_plotted),
         cmocka_unit_test(without_gnuplot_the_plots_are_named),
+        cmocka_unit_test(peers_have_columns),
+        cmocka_unit_test(a_peer_library_that_is_none_is_refused),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(the_help_names_every_case),
         cmocka_unit_test(a_missing_driver_is_an_error),

@@ -1,0 +1,58 @@
+/// @file
+/// The interface of a *peer*: an allocator of somebody else that `streampool replay` and
+/// `streampool-bench` measure beside streampool in the same run (their option `--peer`).
+///
+/// A peer library is a shared library that exports poolPeerAt(). It may hold several peers. The
+/// programs load it, and use each peer on device 0, whose primary context is current in every
+/// thread that calls. docs/replay.md has an example.
+///
+/// All functions that return int return 0 or an error number of the driver (`CUresult`), with which
+/// the programs name what went wrong.
+#ifndef STREAMPOOL_PEER_H
+#define STREAMPOOL_PEER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <streampool/streampool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The version of this interface. A program refuses peers of any other.
+#define STREAMPOOL_PEER_VERSION 1
+
+/// A peer is a table of functions, which must outlive the process.
+typedef struct poolPeer {
+    /// STREAMPOOL_PEER_VERSION, as the peer was built with.
+    unsigned version;
+    /// What tables call it: letters, digits, spaces, and `-_.`, at most 31 of them.
+    const char *name;
+    /// Makes the allocator, with no memory in it. The other functions get `*state` again, which
+    /// isn't null. A peer is open once at a time, and may be opened again when it has been closed.
+    int (*open)(void **state);
+    /// Gives all memory back to the device. Nothing is allocated any more, and no work is pending.
+    int (*close)(void *state);
+    /// Allocates `size` bytes, at least 1, which work that comes next on the stream may use.
+    /// Threads call this and free() at once.
+    int (*allocate)(void *state, void **pointer, size_t size, CUstream stream);
+    /// Frees an allocation of `size` bytes in the order of the stream. That may be another stream
+    /// than it was allocated on; then the caller has ordered it behind all uses.
+    int (*free)(void *state, void *pointer, size_t size, CUstream stream);
+    /// Tells the bytes that the allocator has taken from the device.
+    int (*reserved)(void *state, uint64_t *bytes);
+    /// Tells the most that it had taken at once since it was made, or since resetHigh().
+    int (*reservedHigh)(void *state, uint64_t *bytes);
+    /// Lets that begin again at what it has now.
+    int (*resetHigh)(void *state);
+} poolPeer;
+
+/// A peer library defines this. It returns the peer of this number, counted from 0, and null behind
+/// the last one.
+STREAMPOOL_API const poolPeer *poolPeerAt(unsigned index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
