@@ -5,6 +5,7 @@
 #include <streampool/peer.h>
 
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/util/Exception.h>
 
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <unordered_map>
 
 namespace {
 
@@ -42,8 +44,37 @@ int close_torch(void *) {
     return guarded([] { allocator::emptyCache(); });
 }
 
+bool is_expandable() {
+    static const bool expandable = [] {
+        const char *settings = std::getenv("PYTORCH_CUDA_ALLOC_CONF");
+        return settings && std::strstr(settings, "expandable_segments:True");
+    }();
+    return expandable;
+}
+
+// An expandable segment synchronises its stream when it is unmapped, so its stream has to outlive
+// it. PyTorch's own streams live as long as the process; ours don't. So each handle that comes has
+// a stream that stands for it and stays. No work is put on that one: PyTorch takes it for a name.
+CUstream lasting(CUstream stream) {
+    static std::mutex mutex;
+    static std::unordered_map<CUstream, cudaStream_t> streams;
+    thread_local CUstream last = nullptr;
+    thread_local cudaStream_t last_lasting = nullptr;
+    if (!is_expandable() || !stream)
+        return stream;
+    if (stream != last) {
+        std::lock_guard<std::mutex> guard(mutex);
+        cudaStream_t &found = streams[stream];
+        if (!found)
+            C10_CUDA_CHECK(cudaStreamCreateWithFlags(&found, cudaStreamNonBlocking));
+        last = stream;
+        last_lasting = found;
+    }
+    return last_lasting;
+}
+
 int allocate(void *, void **pointer, std::size_t size, CUstream stream) {
-    return guarded([&] { *pointer = allocator::raw_alloc_with_stream(size, stream); });
+    return guarded([&] { *pointer = allocator::raw_alloc_with_stream(size, lasting(stream)); });
 }
 
 // PyTorch gives a block back to the stream that it was allocated on, whatever stream the free
@@ -68,11 +99,6 @@ int reserved_high(void *, std::uint64_t *bytes) {
 
 int reset_high(void *) {
     return guarded([] { allocator::resetPeakStats(0); });
-}
-
-bool is_expandable() {
-    const char *settings = std::getenv("PYTORCH_CUDA_ALLOC_CONF");
-    return settings && std::strstr(settings, "expandable_segments:True");
 }
 
 } // namespace
