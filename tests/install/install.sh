@@ -8,22 +8,22 @@ prefix=$WORK/moved
 
 if [ "$kind" = shared ]; then shared_libs=ON; else shared_libs=OFF; fi
 
-configure_and_build() {  # SOURCE BUILD OPTION...
-    local source=$1 build=$2
+configure_and_build() {  # SOURCE FOLDER OPTION...
+    local source=$1 folder=$2
     shift 2
-    rm -rf "$build"
-    cmake -S "$source" -B "$build" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$CONFIG" \
+    rm -rf "$folder"
+    cmake -S "$source" -B "$folder" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$CONFIG" \
         -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DBUILD_SHARED_LIBS="$shared_libs" "$@"
-    cmake --build "$build" --parallel 2
+    cmake --build "$folder" --parallel 2
 }
 
 # The build under test has one kind of library; the other is built here.
+if [ "$kind" = "$BUILD_KIND" ]; then build=$BUILD; else build=$WORK/build; fi
+
 make_prefix() {
-    local build=$BUILD
     rm -rf "$WORK"
     mkdir -p "$WORK"
     if [ "$kind" != "$BUILD_KIND" ]; then
-        build=$WORK/build
         configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF \
             -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
     fi
@@ -31,20 +31,38 @@ make_prefix() {
     mv "$WORK/installed" "$prefix"
 }
 
-# The installed files, with what may differ from build to build written as in installed-files.txt.
-list_files() {
+# The files under a prefix, with what may differ from build to build written as in installed-files.txt.
+list_files() {  # PREFIX
     local config=${CONFIG,,}
-    cd "$prefix"
+    cd "$1"
     find . ! -type d | sed -e 's|^\./||' -e "s|^$LIBDIR/|@libdir@/|" -e "s|^$BINDIR/|@bindir@/|" \
         -e "s|\.so\.${VERSION//./\\.}$|.so.@version@|" -e "s|\.so\.${VERSION%.*}$|.so.@soversion@|" \
         -e "s|-${config:-noconfig}\.cmake$|-@config@.cmake|" | LC_ALL=C sort
 }
 
+# Those that installed-files.txt has for this kind of library, of all components or of one.
+expected_files() {  # [COMPONENT]
+    awk -v kind="$kind" -v component="${1:-}" '/^#/ { next }
+        ($1 == "both" || $1 == kind) && (component == "" || $3 == component) { print $2 }' \
+        "$here/installed-files.txt" | LC_ALL=C sort
+}
+
 compare_files() {
-    diff -u --label installed-files.txt --label "the $kind installation" \
-        <(awk -v kind="$kind" '/^#/ { next } $1 == "both" || $1 == kind { print $2 }' "$here/installed-files.txt" |
-            LC_ALL=C sort) \
-        <(list_files)
+    diff -u --label installed-files.txt --label "the $kind installation" <(expected_files) <(list_files "$prefix")
+}
+
+# Each component has its files and no others, and every file has a component.
+compare_components() {
+    local component root=$WORK/components
+    rm -rf "$root"
+    for component in library development tools; do
+        mkdir -p "$root/$component"
+        cmake --install "$build" --prefix "$root/$component" --component "$component"
+        diff -u --label installed-files.txt --label "the component $component" \
+            <(expected_files "$component") <(list_files "$root/$component")
+    done
+    diff -u --label "all files" --label "all components" <(list_files "$prefix") \
+        <(for component in library development tools; do list_files "$root/$component"; done | LC_ALL=C sort)
 }
 
 # The program finds the library and the simulated driver from where it is, also through a link and the PATH.
@@ -108,6 +126,7 @@ by_add_subdirectory() {
 case $step in
     prefix) make_prefix ;;
     files) compare_files ;;
+    components) compare_components ;;
     program) run_program ;;
     find_package) by_find_package ;;
     pkg_config) by_pkg_config ;;
