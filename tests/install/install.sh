@@ -123,6 +123,44 @@ by_add_subdirectory() {
     stays_loaded "$WORK/add_subdirectory/libconsumer_plugin.so"
 }
 
+documentation=$prefix/share/doc/streampool
+
+check_pages() {
+    bash "$CHECKOUT/tests/source/links.sh" "$documentation" examples
+}
+
+# FOLDER EXAMPLE COMMAND...: the command prints what the installed README.md says.
+run_example() {
+    echo "running $2"
+    bash "$CHECKOUT/tests/examples/run.sh" "$@"
+}
+
+# A user copies the folder, and builds it by its CMakeLists.txt. There may be no GPU here.
+by_examples() {
+    local copy=$WORK/examples
+    test -n "$CXX" || { echo "skipped: there is no C++ compiler here"; exit 77; }
+    use_installed_driver
+    rm -rf "$copy"
+    cp -r "$documentation/examples" "$copy"
+    configure_and_build "$copy" "$copy/build" -DCMAKE_PREFIX_PATH="$prefix" -DSIMULATED=ON
+    for name in basic two_streams promises priming statistics; do
+        run_example "$copy" "$name.c" "$copy/build/$name"
+    done
+    run_example "$copy" basic.cpp "$copy/build/basic_cpp"
+    run_example "$copy" record_and_replay.sh \
+        bash "$CHECKOUT/tests/examples/replay.sh" "$copy" "$prefix/$BINDIR/streampool" "$copy/build/statistics"
+    if [ "$kind" = shared ]; then by_commands "$copy"; fi
+}
+
+# The commands of README.md for a machine with no GPU, as they stand there.
+by_commands() {  # FOLDER
+    cd "$1"
+    awk '/^```/ { if (block ~ /lstreampool_simcuda/) printf "%s", block; block = ""; next } { block = block $0 "\n" }' \
+        README.md > commands.sh
+    export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR
+    run_example "$1" basic.c bash -eu commands.sh
+}
+
 case $step in
     prefix) make_prefix ;;
     files) compare_files ;;
@@ -131,5 +169,7 @@ case $step in
     find_package) by_find_package ;;
     pkg_config) by_pkg_config ;;
     add_subdirectory) by_add_subdirectory ;;
+    pages) check_pages ;;
+    examples) by_examples ;;
     *) echo "no such step: $step"; exit 2 ;;
 esac
