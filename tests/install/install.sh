@@ -8,22 +8,22 @@ prefix=$WORK/moved
 
 if [ "$kind" = shared ]; then shared_libs=ON; else shared_libs=OFF; fi
 
-configure_and_build() {  # SOURCE BUILD OPTION...
-    local source=$1 build=$2
+configure_and_build() {  # SOURCE FOLDER OPTION...
+    local source=$1 folder=$2
     shift 2
-    rm -rf "$build"
-    cmake -S "$source" -B "$build" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$CONFIG" \
+    rm -rf "$folder"
+    cmake -S "$source" -B "$folder" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$CONFIG" \
         -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DBUILD_SHARED_LIBS="$shared_libs" "$@"
-    cmake --build "$build" --parallel 2
+    cmake --build "$folder" --parallel 2
 }
 
 # The build under test has one kind of library; the other is built here.
+if [ "$kind" = "$BUILD_KIND" ]; then build=$BUILD; else build=$WORK/build; fi
+
 make_prefix() {
-    local build=$BUILD
     rm -rf "$WORK"
     mkdir -p "$WORK"
     if [ "$kind" != "$BUILD_KIND" ]; then
-        build=$WORK/build
         configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF \
             -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
     fi
@@ -31,20 +31,38 @@ make_prefix() {
     mv "$WORK/installed" "$prefix"
 }
 
-# The installed files, with what may differ from build to build written as in installed-files.txt.
-list_files() {
+# The files under a prefix, with what may differ from build to build written as in installed-files.txt.
+list_files() {  # PREFIX
     local config=${CONFIG,,}
-    cd "$prefix"
+    cd "$1"
     find . ! -type d | sed -e 's|^\./||' -e "s|^$LIBDIR/|@libdir@/|" -e "s|^$BINDIR/|@bindir@/|" \
         -e "s|\.so\.${VERSION//./\\.}$|.so.@version@|" -e "s|\.so\.${VERSION%.*}$|.so.@soversion@|" \
         -e "s|-${config:-noconfig}\.cmake$|-@config@.cmake|" | LC_ALL=C sort
 }
 
+# Those that installed-files.txt has for this kind of library, of all components or of one.
+expected_files() {  # [COMPONENT]
+    awk -v kind="$kind" -v component="${1:-}" '/^#/ { next }
+        ($1 == "both" || $1 == kind) && (component == "" || $3 == component) { print $2 }' \
+        "$here/installed-files.txt" | LC_ALL=C sort
+}
+
 compare_files() {
-    diff -u --label installed-files.txt --label "the $kind installation" \
-        <(awk -v kind="$kind" '/^#/ { next } $1 == "both" || $1 == kind { print $2 }' "$here/installed-files.txt" |
-            LC_ALL=C sort) \
-        <(list_files)
+    diff -u --label installed-files.txt --label "the $kind installation" <(expected_files) <(list_files "$prefix")
+}
+
+# Each component has its files and no others, and every file has a component.
+compare_components() {
+    local component root=$WORK/components
+    rm -rf "$root"
+    for component in library development tools; do
+        mkdir -p "$root/$component"
+        cmake --install "$build" --prefix "$root/$component" --component "$component"
+        diff -u --label installed-files.txt --label "the component $component" \
+            <(expected_files "$component") <(list_files "$root/$component")
+    done
+    diff -u --label "all files" --label "all components" <(list_files "$prefix") \
+        <(for component in library development tools; do list_files "$root/$component"; done | LC_ALL=C sort)
 }
 
 # The program finds the library and the simulated driver from where it is, also through a link and the PATH.
@@ -105,12 +123,53 @@ by_add_subdirectory() {
     stays_loaded "$WORK/add_subdirectory/libconsumer_plugin.so"
 }
 
+documentation=$prefix/share/doc/streampool
+
+check_pages() {
+    bash "$CHECKOUT/tests/source/links.sh" "$documentation" examples
+}
+
+# FOLDER EXAMPLE COMMAND...: the command prints what the installed README.md says.
+run_example() {
+    echo "running $2"
+    bash "$CHECKOUT/tests/examples/run.sh" "$@"
+}
+
+# A user copies the folder, and builds it by its CMakeLists.txt. There may be no GPU here.
+by_examples() {
+    local copy=$WORK/examples
+    test -n "$CXX" || { echo "skipped: there is no C++ compiler here"; exit 77; }
+    use_installed_driver
+    rm -rf "$copy"
+    cp -r "$documentation/examples" "$copy"
+    configure_and_build "$copy" "$copy/build" -DCMAKE_PREFIX_PATH="$prefix" -DSIMULATED=ON
+    for name in basic two_streams promises priming statistics; do
+        run_example "$copy" "$name.c" "$copy/build/$name"
+    done
+    run_example "$copy" basic.cpp "$copy/build/basic_cpp"
+    run_example "$copy" record_and_replay.sh \
+        bash "$CHECKOUT/tests/examples/replay.sh" "$copy" "$prefix/$BINDIR/streampool" "$copy/build/statistics"
+    if [ "$kind" = shared ]; then by_commands "$copy"; fi
+}
+
+# The commands of README.md for a machine with no GPU, as they stand there.
+by_commands() {  # FOLDER
+    cd "$1"
+    awk '/^```/ { if (block ~ /lstreampool_simcuda/) printf "%s", block; block = ""; next } { block = block $0 "\n" }' \
+        README.md > commands.sh
+    export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR
+    run_example "$1" basic.c bash -eu commands.sh
+}
+
 case $step in
     prefix) make_prefix ;;
     files) compare_files ;;
+    components) compare_components ;;
     program) run_program ;;
     find_package) by_find_package ;;
     pkg_config) by_pkg_config ;;
     add_subdirectory) by_add_subdirectory ;;
+    pages) check_pages ;;
+    examples) by_examples ;;
     *) echo "no such step: $step"; exit 2 ;;
 esac

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# folder.sh FOLDER: each example is a whole program of at most 60 lines, and README.md has a row for it and what it prints.
+set -euo pipefail
+cd "$1"
+most=60
+failed=0
+
+complain() {
+    echo "$*"
+    failed=1
+}
+
+for file in *.* */*.*; do
+    lines=$(wc -l < "$file")
+    if [ "$file" != README.md ] && [ "$lines" -gt "$most" ]; then complain "$file has $lines lines, $most are allowed"; fi
+done
+examples=$(find . -maxdepth 1 -name '*.c' -o -maxdepth 1 -name '*.cpp' -o -maxdepth 1 -name '*.cu' -o -maxdepth 1 -name '*.sh')
+for file in $examples; do
+    file=${file#./}
+    grep -q "^| \[$file\]($file) |" README.md || complain "$file has no row in README.md's table"
+    grep -qx "### $file" README.md || complain "README.md doesn't show what $file prints"
+    case $file in
+        *.sh) ;;
+        *) grep -qE "[( ]$file|${file%.c}[ )]" CMakeLists.txt || complain "CMakeLists.txt doesn't build $file" ;;
+    esac
+done
+exit "$failed"
