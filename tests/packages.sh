@@ -24,6 +24,9 @@ command  cppcheck        cppcheck
 command  valgrind        valgrind
 command  patch           patch
 module   cmocka          libcmocka-dev
+command  doxygen         doxygen
+command  mandoc          mandoc
+command  man             man-db
 "
 
 is_there() {  # KIND NAME

@@ -42,6 +42,10 @@ inline CUstream thread_stream() noexcept {
 
 } // namespace detail
 
+// ------------------------------------------------------------------------------------ CCCL and RMM
+
+// Containers of CCCL and of RMM allocate from these.
+
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 inline namespace per_thread_default_stream {
 #endif
@@ -53,13 +57,20 @@ class device_resource {
   public:
     /// Allocates from `pool`, or the current pool of each stream's device, by flags of
     /// poolMallocFlags.
+    ///
+    /// @param pool Is the pool to allocate from, or an empty one.
+    /// @param flags Is a combination of poolMallocFlags.
     explicit device_resource(pool_ref pool = pool_ref(),
                              unsigned int flags = poolMallocDefault) noexcept
         : resource_(pool, flags) {
     }
 
 #if CCCL_VERSION >= 3001000
-    /// Allocates `bytes` bytes in the order of `stream`.
+    /// Allocates `bytes` bytes in the order of `stream`. Returns the address on the device.
+    ///
+    /// @param stream Is the stream in whose order the memory is allocated.
+    /// @param bytes Is the number of bytes.
+    /// @param alignment Is the alignment in bytes.
     ///
     /// - Throws as streampool::resource::allocate does.
     [[nodiscard]] void *allocate(cuda::stream_ref stream, std::size_t bytes,
@@ -68,13 +79,21 @@ class device_resource {
     }
 
     /// Frees memory in the order of `stream`: each use must be ordered before that.
+    ///
+    /// @param stream Is the stream in whose order the memory is freed.
+    /// @param memory Is an address that was allocated here, or null.
+    /// @param bytes Is the number of bytes that were allocated.
+    /// @param alignment Is the alignment that was asked for.
     void deallocate(cuda::stream_ref stream, void *memory, std::size_t bytes,
                     std::size_t alignment = alignof(std::max_align_t)) noexcept {
         resource_.deallocate(memory, bytes, alignment, stream.get());
     }
 
     /// Allocates memory that any stream may use at once: it waits until the calling thread's
-    /// default stream is idle.
+    /// default stream is idle. Returns the address on the device.
+    ///
+    /// @param bytes Is the number of bytes.
+    /// @param alignment Is the alignment in bytes.
     ///
     /// - Throws as streampool::resource::allocate does, and as poolStreamSynchronize fails.
     [[nodiscard]] void *allocate_sync(std::size_t bytes,
@@ -83,12 +102,18 @@ class device_resource {
     }
 
     /// Frees memory of which the caller vouches that no work uses it any more. Doesn't wait.
+    ///
+    /// @param memory Is an address that was allocated here, or null.
     void deallocate_sync(void *memory, std::size_t /*bytes*/,
                          std::size_t /*alignment*/ = alignof(std::max_align_t)) noexcept {
         poolFree(memory);
     }
 #else
-    /// Allocates `bytes` bytes in the order of `stream`.
+    /// Allocates `bytes` bytes in the order of `stream`. Returns the address on the device.
+    ///
+    /// @param bytes Is the number of bytes.
+    /// @param alignment Is the alignment in bytes.
+    /// @param stream Is the stream in whose order the memory is allocated.
     ///
     /// - Throws as streampool::resource::allocate does.
     [[nodiscard]] void *allocate_async(std::size_t bytes, std::size_t alignment,
@@ -97,13 +122,21 @@ class device_resource {
     }
 
     /// Frees memory in the order of `stream`: each use must be ordered before that.
+    ///
+    /// @param memory Is an address that was allocated here, or null.
+    /// @param bytes Is the number of bytes that were allocated.
+    /// @param alignment Is the alignment that was asked for.
+    /// @param stream Is the stream in whose order the memory is freed.
     void deallocate_async(void *memory, std::size_t bytes, std::size_t alignment,
                           cuda::stream_ref stream) noexcept {
         resource_.deallocate(memory, bytes, alignment, stream.get());
     }
 
     /// Allocates memory that any stream may use at once: it waits until the calling thread's
-    /// default stream is idle.
+    /// default stream is idle. Returns the address on the device.
+    ///
+    /// @param bytes Is the number of bytes.
+    /// @param alignment Is the alignment in bytes.
     ///
     /// - Throws as streampool::resource::allocate does, and as poolStreamSynchronize fails.
     [[nodiscard]] void *allocate(std::size_t bytes,
@@ -112,6 +145,8 @@ class device_resource {
     }
 
     /// Frees memory of which the caller vouches that no work uses it any more. Doesn't wait.
+    ///
+    /// @param memory Is an address that was allocated here, or null.
     void deallocate(void *memory, std::size_t /*bytes*/,
                     std::size_t /*alignment*/ = alignof(std::max_align_t)) noexcept {
         poolFree(memory);
@@ -123,9 +158,18 @@ class device_resource {
         return resource_.upstream();
     }
 
+    /// Returns true when both allocate from one pool by the same flags.
+    ///
+    /// @param left Is one resource.
+    /// @param right Is the other one.
     friend bool operator==(const device_resource &left, const device_resource &right) noexcept {
         return left.resource_ == right.resource_;
     }
+
+    /// Returns true when the two do not allocate from one pool by the same flags.
+    ///
+    /// @param left Is one resource.
+    /// @param right Is the other one.
     friend bool operator!=(const device_resource &left, const device_resource &right) noexcept {
         return left.resource_ != right.resource_;
     }

@@ -7,8 +7,8 @@
 /// for errors to functions of its own, by macros. Types, enumerators and errors stay the
 /// runtime's: a cudaMemPool_t is a handle of this library then, and errors are cudaError_t. It is
 /// for C and for C++, for nvcc and for the host's compiler, with CUDA 11.2 or later, and with
-/// per-thread default streams (--default-stream per-thread). docs/porting.md tells when to take it,
-/// what differs, and how to do without it.
+/// per-thread default streams (`--default-stream per-thread`). docs/porting.md tells when to take
+/// it, what differs, and how to do without it.
 ///
 /// **Files.** A pool's handle means nothing to the runtime's own functions, so every file of a
 /// program that uses pools is compiled in this way. Memory needs no such care: cudaFree and

@@ -16,7 +16,9 @@
 
 // clang-format off
 
-/// A row X(name, number, text) stands for each poolError. The text is what poolGetErrorString
+// ------------------------------------------------------------------------------------------ errors
+
+/// A row X(name, number, text) stands for each poolError_t. The text is what poolGetErrorString
 /// returns.
 #define STREAMPOOL_ERRORS(X) \
     X(poolSuccess, 0, "no error") \
@@ -61,6 +63,8 @@
     X(poolErrorTimeout, 909, "timed out") \
     X(poolErrorUnknown, 999, "unknown error")
 
+// -------------------------------------------------------------------------------------- attributes
+
 /// A row X(name, number, type) stands for each attribute of poolMemPoolAttr but the statistics.
 /// The type is that of the value, int or uint64_t.
 #define STREAMPOOL_POOL_ATTRIBUTES(X) \
@@ -89,6 +93,8 @@
     X(poolMemPoolAttrStreamPromises, 1010, int) \
     X(poolMemPoolAttrReleaseDelay, 1011, uint64_t) \
     X(poolMemPoolAttrContextWaitMax, 1012, uint64_t)
+
+// ---------------------------------------------------------------------------------------- promises
 
 /// A row X(name, number, text) stands for each poolStreamPromise. The text is what is promised.
 #define STREAMPOOL_STREAM_PROMISES(X) \

@@ -21,15 +21,31 @@
 // A program may include streampool.h inside extern "C", where no template may stand.
 extern "C++" {
 
+// --------------------------------------------------------------------- typed pointers and defaults
+
+// A C++ program passes the address of a typed pointer, and leaves out what is the default.
+
 // A default is given by declaring the function once more.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 extern "C" {
 
-/// poolEventRecord, whose stream is the default stream unless another one is named.
+/// Records an event as the call of streampool.h does, in the default stream unless another one is
+/// named.
+///
+/// @param event Is the event to record.
+/// @param stream Is the stream whose work so far the event stands for.
+///
+/// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolEventRecord(CUevent event, CUstream stream = nullptr);
 
-/// poolStreamWaitEvent, whose flags are 0 unless others are named.
+/// Makes a stream wait as the call of streampool.h does, with flags 0 unless others are named.
+///
+/// @param stream Is the stream that waits.
+/// @param event Is the event that it waits for.
+/// @param flags Are the driver's.
+///
+/// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolStreamWaitEvent(CUstream stream, CUevent event,
                                                unsigned int flags = 0);
 }
@@ -38,12 +54,21 @@ STREAMPOOL_API poolError_t poolStreamWaitEvent(CUstream stream, CUevent event,
 /// Allocates from the given pool, as poolMallocFromPoolAsync does.
 /// (cudaMallocAsync with a pool)
 ///
+/// @param[out] ptr Receives the address on the device.
+/// @param size Is the number of bytes.
+/// @param pool Names the pool that the memory comes from.
+/// @param stream Is the stream in whose order the memory is allocated.
+///
 /// - Errors are those of poolMallocFromPoolAsync.
 inline poolError_t poolMallocAsync(void **ptr, size_t size, poolMemPool_t pool, CUstream stream) {
     return poolMallocFromPoolAsync(ptr, size, pool, stream);
 }
 
 /// Allocates `size` bytes, not objects, as poolMallocAsync does. (cudaMallocAsync)
+///
+/// @param[out] ptr Receives the address on the device.
+/// @param size Is the number of bytes.
+/// @param stream Is the stream in whose order the memory is allocated.
 ///
 /// - Errors are those of poolMallocAsync.
 template <typename T> inline poolError_t poolMallocAsync(T **ptr, size_t size, CUstream stream) {
@@ -55,6 +80,11 @@ template <typename T> inline poolError_t poolMallocAsync(T **ptr, size_t size, C
 }
 
 /// Allocates `size` bytes, not objects, as poolMallocFromPoolAsync does. (cudaMallocFromPoolAsync)
+///
+/// @param[out] ptr Receives the address on the device.
+/// @param size Is the number of bytes.
+/// @param pool Names the pool that the memory comes from.
+/// @param stream Is the stream in whose order the memory is allocated.
 ///
 /// - Errors are those of poolMallocFromPoolAsync.
 template <typename T>
@@ -69,6 +99,11 @@ inline poolError_t poolMallocFromPoolAsync(T **ptr, size_t size, poolMemPool_t p
 
 /// Allocates `size` bytes, not objects, from the given pool. (cudaMallocAsync with a pool)
 ///
+/// @param[out] ptr Receives the address on the device.
+/// @param size Is the number of bytes.
+/// @param pool Names the pool that the memory comes from.
+/// @param stream Is the stream in whose order the memory is allocated.
+///
 /// - Errors are those of poolMallocFromPoolAsync.
 template <typename T>
 inline poolError_t poolMallocAsync(T **ptr, size_t size, poolMemPool_t pool, CUstream stream) {
@@ -76,6 +111,12 @@ inline poolError_t poolMallocAsync(T **ptr, size_t size, poolMemPool_t pool, CUs
 }
 
 /// Allocates `size` bytes, not objects, as poolMallocAsyncWithFlags does.
+///
+/// @param[out] ptr Receives the address on the device.
+/// @param size Is the number of bytes.
+/// @param pool Names the pool that the memory comes from. May be null.
+/// @param stream Is the stream in whose order the memory is allocated.
+/// @param flags Is a combination of poolMallocFlags.
 ///
 /// - Errors are those of poolMallocAsyncWithFlags.
 template <typename T>

@@ -36,10 +36,14 @@
 
 namespace streampool {
 
+// ------------------------------------------------------------------------------------ CCCL and RMM
+
 /// Is thrown by rmm_resource where a call returned poolErrorMemoryAllocation.
 class STREAMPOOL_API rmm_out_of_memory : public rmm::out_of_memory, public failure {
   public:
     /// Tells what an allocation ran into.
+    ///
+    /// @param reason Tells what the call ran into.
     explicit rmm_out_of_memory(const failure &reason)
         : rmm::out_of_memory(reason.message()), failure(reason) {
     }
@@ -49,6 +53,8 @@ class STREAMPOOL_API rmm_out_of_memory : public rmm::out_of_memory, public failu
 class STREAMPOOL_API rmm_bad_alloc : public rmm::bad_alloc, public failure {
   public:
     /// Tells what an allocation ran into.
+    ///
+    /// @param reason Tells what the call ran into.
     explicit rmm_bad_alloc(const failure &reason)
         : rmm::bad_alloc(reason.message()), failure(reason) {
     }
@@ -81,6 +87,9 @@ class rmm_resource final : public rmm::mr::device_memory_resource {
   public:
     /// Allocates from `pool`, or the current pool of each stream's device, by flags of
     /// poolMallocFlags.
+    ///
+    /// @param pool Is the pool to allocate from, or an empty one.
+    /// @param flags Is a combination of poolMallocFlags.
     explicit rmm_resource(pool_ref pool = pool_ref(),
                           unsigned int flags = poolMallocDefault) noexcept
         : resource_(pool, flags) {
@@ -118,12 +127,19 @@ class rmm_resource final {
   public:
     /// Allocates from `pool`, or the current pool of each stream's device, by flags of
     /// poolMallocFlags.
+    ///
+    /// @param pool Is the pool to allocate from, or an empty one.
+    /// @param flags Is a combination of poolMallocFlags.
     explicit rmm_resource(pool_ref pool = pool_ref(),
                           unsigned int flags = poolMallocDefault) noexcept
         : resource_(pool, flags) {
     }
 
-    /// Allocates as device_resource::allocate does.
+    /// Allocates as device_resource::allocate does. Returns the address on the device.
+    ///
+    /// @param stream Is the stream in whose order the memory is allocated.
+    /// @param bytes Is the number of bytes.
+    /// @param alignment Is the alignment in bytes.
     ///
     /// - Throws rmm_out_of_memory and rmm_bad_alloc.
     [[nodiscard]] void *allocate(cuda::stream_ref stream, std::size_t bytes,
@@ -133,12 +149,20 @@ class rmm_resource final {
     }
 
     /// Frees as device_resource::deallocate does.
+    ///
+    /// @param stream Is the stream in whose order the memory is freed.
+    /// @param memory Is an address that was allocated here, or null.
+    /// @param bytes Is the number of bytes that were allocated.
+    /// @param alignment Is the alignment that was asked for.
     void deallocate(cuda::stream_ref stream, void *memory, std::size_t bytes,
                     std::size_t alignment = alignof(std::max_align_t)) noexcept {
         resource_.deallocate(stream, memory, bytes, alignment);
     }
 
-    /// Allocates as device_resource::allocate_sync does.
+    /// Allocates as device_resource::allocate_sync does. Returns the address on the device.
+    ///
+    /// @param bytes Is the number of bytes.
+    /// @param alignment Is the alignment in bytes.
     ///
     /// - Throws rmm_out_of_memory and rmm_bad_alloc.
     [[nodiscard]] void *allocate_sync(std::size_t bytes,
@@ -147,6 +171,10 @@ class rmm_resource final {
     }
 
     /// Frees as device_resource::deallocate_sync does.
+    ///
+    /// @param memory Is an address that was allocated here, or null.
+    /// @param bytes Is the number of bytes that were allocated.
+    /// @param alignment Is the alignment that was asked for.
     void deallocate_sync(void *memory, std::size_t bytes,
                          std::size_t alignment = alignof(std::max_align_t)) noexcept {
         resource_.deallocate_sync(memory, bytes, alignment);
@@ -157,9 +185,18 @@ class rmm_resource final {
         return resource_.upstream();
     }
 
+    /// Returns true when both allocate from one pool by the same flags.
+    ///
+    /// @param left Is one resource.
+    /// @param right Is the other one.
     friend bool operator==(const rmm_resource &left, const rmm_resource &right) noexcept {
         return left.resource_ == right.resource_;
     }
+
+    /// Returns true when the two do not allocate from one pool by the same flags.
+    ///
+    /// @param left Is one resource.
+    /// @param right Is the other one.
     friend bool operator!=(const rmm_resource &left, const rmm_resource &right) noexcept {
         return left.resource_ != right.resource_;
     }

@@ -50,6 +50,8 @@ typedef struct CUstream_st *CUstream;
 
 // ----------------------------------------------------------------------------------- configuration
 
+// A configuration says which devices there are, and how time and threads behave.
+
 /// Limits the devices that can be simulated.
 #define SIMCUDA_MAX_DEVICES 16
 
@@ -137,9 +139,11 @@ typedef struct simcudaConfig {
 
 /// Gives one simulated device of 16 GiB, that could access others' memory, granule 2 MiB, api
 /// 13000, free mode, earliest completion, queues of 1024.
+///
+/// @param[out] config Receives the configuration.
 SIMCUDA_API void simcudaConfigDefault(simcudaConfig *config);
 
-/// Changes `config` as a text says: settings with commas between them, such as
+/// Changes `config` as a text says, which has settings with commas between them. Such a text is
 ///
 ///     devices=2,memory=141G,memory.1=8G,vmm.1=refused,granule=64K,api=10020,
 ///     address_space=1T,mappings=1000,queue=64,mode=scheduled,seed=7,burst=16,
@@ -152,6 +156,11 @@ SIMCUDA_API void simcudaConfigDefault(simcudaConfig *config);
 /// it can't be read. Errors: INVALID_VALUE for an unknown setting, a bad value or a configuration
 /// that makes no sense; then `problem` (of `size` bytes, may be null) says which, and `config` is
 /// unchanged.
+///
+/// @param text Holds the settings.
+/// @param[in,out] config Is the configuration to change.
+/// @param[out] problem Receives what is wrong with the text, ended by a null byte. May be null.
+/// @param size Is the number of bytes that `problem` has room for.
 SIMCUDA_API int simcudaConfigParse(const char *text, simcudaConfig *config, char *problem,
                                    size_t size);
 
@@ -160,12 +169,18 @@ SIMCUDA_API int simcudaConfigParse(const char *text, simcudaConfig *config, char
 /// if it was. The caller sees to it that no other thread is in a driver call and that no
 /// registered thread exists; handles and device addresses of before are void. Waits for a running
 /// host function. Errors: INVALID_VALUE as simcudaConfigParse.
+///
+/// @param config Says what is simulated from now on. May be null.
 SIMCUDA_API int simcudaReset(const simcudaConfig *config);
 
 /// Gives the configuration in use.
+///
+/// @param[out] config Receives the configuration.
 SIMCUDA_API void simcudaGetConfig(simcudaConfig *config);
 
 // --------------------------------------------------------------------------- failures and counters
+
+// A test makes calls of the driver fail, and counts them.
 
 /// Says which calls fail.
 typedef enum simcudaFaultSpan {
@@ -179,6 +194,11 @@ typedef enum simcudaFaultSpan {
 /// else. `entry` is the documented name ("cuMemCreate"), null for the nth call of any entry point.
 /// Several faults may be set. Errors: INVALID_VALUE for an unknown name, n = 0, error = 0, or more
 /// than 16 faults.
+///
+/// @param entry Is the name of the entry point, or null.
+/// @param n Counts the calls from now on, from 1.
+/// @param span Says whether later calls fail too.
+/// @param error Is the CUresult that the call returns.
 SIMCUDA_API int simcudaFailCall(const char *entry, uint64_t n, simcudaFaultSpan span, int error);
 
 /// Clears all faults.
@@ -189,10 +209,15 @@ SIMCUDA_API uint64_t simcudaFailCount(void);
 
 /// Makes a context fail as after an illegal access: every later call on it, its streams and its
 /// events returns `error`, and its pending work ends without effect. Errors: INVALID_CONTEXT.
+///
+/// @param context Is the context that fails.
+/// @param error Is the CUresult that later calls return.
 SIMCUDA_API int simcudaContextFail(CUcontext context, int error);
 
 /// Returns how many calls of an entry point there were since the last reset, refused ones
 /// included; null: of all. 0 for an unknown name.
+///
+/// @param entry Is the name of the entry point, or null.
 SIMCUDA_API uint64_t simcudaCallCount(const char *entry);
 
 /// Counts calls anew.
@@ -203,6 +228,8 @@ SIMCUDA_API void simcudaCallCountReset(void);
 SIMCUDA_API uint64_t simcudaTraceDigest(void);
 
 // ----------------------------------------------------------------------------------------- reports
+
+// A report tells of misuse. Other calls tell what is alive, and what memory holds.
 
 /// Names the kinds of report. SIMCUDA_REPORTS lists them with their names.
 typedef enum simcudaReportKind {
@@ -252,7 +279,7 @@ typedef enum simcudaReportKind {
 // clang-format off
 
 /// A row X(enumerator, number, name) stands for each simcudaReportKind, for programs that go
-/// through all of them. The enumerator stands without its prefix simcudaReport_; the name is that
+/// through all of them. The enumerator stands without its prefix `simcudaReport_`; the name is that
 /// of reports on standard error and of simcudaReportCount.
 #define SIMCUDA_REPORTS(X) \
     X(race, 0, "race") \
@@ -279,13 +306,19 @@ typedef enum simcudaReportKind {
 
 /// Returns how many reports there are of a kind (its name; null: of all kinds) since the last
 /// clear.
+///
+/// @param kind Is the name of a kind in SIMCUDA_REPORTS, or null.
 SIMCUDA_API uint64_t simcudaReportCount(const char *kind);
 
 /// Returns the name of the kind of the report with this index, oldest first; null when there is
 /// none. The first 256 are kept.
+///
+/// @param index Counts the reports from 0.
 SIMCUDA_API const char *simcudaReportName(uint64_t index);
 
 /// Returns the text of the report with this index, which is valid until the next clear or reset.
+///
+/// @param index Counts the reports from 0.
 SIMCUDA_API const char *simcudaReportText(uint64_t index);
 
 /// Forgets all reports.
@@ -318,18 +351,24 @@ typedef struct simcudaLive {
 } simcudaLive;
 
 /// Gives what is alive.
+///
+/// @param[out] live Receives the numbers.
 SIMCUDA_API void simcudaGetLive(simcudaLive *live);
 
-/// Makes one report of kind "leak" for each live thing except contexts, and returns how many.
+/// Makes one report of kind "leak" for each live thing except contexts. Returns how many there are.
 SIMCUDA_API uint64_t simcudaLeakCheck(void);
 
 /// Returns the physical bytes of cuMemCreate that are in use on a device (released but still
 /// mapped ones too); 0 for a bad device. Memory of cuMemAlloc is left out here, and counts in
 /// cuMemGetInfo.
+///
+/// @param device Is the ordinal of the device.
 SIMCUDA_API uint64_t simcudaMemoryInUse(int device);
 
 /// Returns the most bytes that simcudaMemoryInUse has been at any time since the last reset of the
 /// peak; 0 for a bad device.
+///
+/// @param device Is the ordinal of the device.
 SIMCUDA_API uint64_t simcudaMemoryPeak(int device);
 
 /// Sets each device's peak to the bytes in use.
@@ -337,12 +376,24 @@ SIMCUDA_API void simcudaMemoryPeakReset(void);
 
 /// Reads bytes of device memory at once, in no order with any work and with no check for races.
 /// Errors: INVALID_VALUE when a byte is not mapped.
+///
+/// @param[out] to Receives the bytes.
+/// @param address Is the device address of the first byte.
+/// @param size Is the number of bytes.
 SIMCUDA_API int simcudaPeek(void *to, uint64_t address, size_t size);
 
-/// Writes bytes of device memory likewise. It stands for what another device would do.
+/// Writes bytes of device memory at once, in no order with any work and with no check for races. It
+/// stands for what another device would do. Errors:
+/// INVALID_VALUE when a byte is not mapped.
+///
+/// @param address Is the device address of the first byte.
+/// @param from Holds the bytes.
+/// @param size Is the number of bytes.
 SIMCUDA_API int simcudaPoke(uint64_t address, const void *from, size_t size);
 
 // ----------------------------------------------------------------------------------- work and time
+
+// A test adds work to streams, completes it, and moves the clock.
 
 /// Says what work does with bytes.
 typedef enum simcudaAccessKind {
@@ -376,9 +427,14 @@ typedef struct simcudaWork {
 } simcudaWork;
 
 /// Adds work to a stream, as a kernel launch does. Errors: those of cuLaunchKernel.
+///
+/// @param stream Is the stream that does the work.
+/// @param work Describes the work. It is read during the call only.
 SIMCUDA_API int simcudaEnqueue(CUstream stream, const simcudaWork *work);
 
 /// Returns how many pieces of work of a stream are not complete.
+///
+/// @param stream Is the stream to count in.
 SIMCUDA_API uint64_t simcudaPending(CUstream stream);
 
 /// Returns how many pieces of work of all streams, destroyed ones included, are not complete.
@@ -386,7 +442,11 @@ SIMCUDA_API uint64_t simcudaPendingAll(void);
 
 /// Completes the first n pending pieces of a stream, and what they depend on. The host does not
 /// learn of it: it is only what the device did meanwhile. A host function is started, and its end
-/// is waited for.
+/// is waited for. Errors: INVALID_HANDLE when `stream` is no stream; the error of its context when
+/// that has failed.
+///
+/// @param stream Is the stream whose work completes.
+/// @param n Is the number of pieces.
 SIMCUDA_API int simcudaComplete(CUstream stream, uint64_t n);
 
 /// Completes all work, as simcudaComplete does.
@@ -399,9 +459,13 @@ SIMCUDA_API uint64_t simcudaQueueFullCount(void);
 SIMCUDA_API uint64_t simcudaNow(void);
 
 /// Lets so many nanoseconds of the virtual clock pass without a driver call.
+///
+/// @param nanoseconds Is the time that passes.
 SIMCUDA_API void simcudaAdvance(uint64_t nanoseconds);
 
 // ---------------------------------------------------------------------------------- scheduled mode
+
+// In scheduled mode the seed decides which thread runs. Threads tell the scheduler of themselves.
 
 /// A thread runs a function of this type.
 typedef void (*simcudaThreadFunction)(void *argument);
@@ -410,6 +474,10 @@ typedef void (*simcudaThreadFunction)(void *argument);
 /// returned. In scheduled mode they are registered in order before the first one starts, so the
 /// run depends on the seed alone; in free mode they are plain threads. Errors: OUT_OF_MEMORY when
 /// a thread can't be started; those before it have run.
+///
+/// @param function Is what each thread runs.
+/// @param arguments Holds what each thread passes to it. May be null.
+/// @param count Is the number of threads.
 SIMCUDA_API int simcudaRunThreads(simcudaThreadFunction function, void *const *arguments,
                                   size_t count);
 
@@ -436,8 +504,10 @@ SIMCUDA_API void simcudaThreadUnblock(void);
 SIMCUDA_API void simcudaYield(void);
 
 /// The library's lock calls it: contended 0 before it takes a lock (a point at which to switch), 1
-/// when it found the lock held (another thread must run). Returns at once in free mode and for a
+/// when it found the lock held (another thread must run). Does nothing in free mode and for a
 /// thread that is not registered.
+///
+/// @param contended Is 0 or 1.
 SIMCUDA_API void simcudaLockEvent(int contended);
 
 #ifdef __cplusplus

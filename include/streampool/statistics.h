@@ -1,13 +1,14 @@
 /// @file
 /// The statistics of a pool, with what each of them tells, for programs that print or compare them.
 ///
-/// A statistic is read by poolMemPoolGetAttribute, as a uint64_t. Its enumerator, poolMemPoolStat
+/// A statistic is read by poolMemPoolGetAttribute, as a uint64_t. Its enumerator, `poolMemPoolStat`
 /// and the name of its row, is one of enum poolMemPoolAttr, since that is what the call takes.
 /// poolMemPoolGetStatisticName gives its name, poolMemPoolPrintStatistics prints all of a pool. The
 /// lists are used as those of lists.h are:
 ///
-///     #define READ(name, number, text) poolMemPoolGetAttribute(pool, poolMemPoolStat##name,
-///     &value); STREAMPOOL_POOL_STATISTICS(READ) #undef READ
+///     #define PRINT(name, number, text) printf("%d %s: %s\n", number, #name, text);
+///     STREAMPOOL_POOL_STATISTICS(PRINT)
+///     #undef PRINT
 #ifndef STREAMPOOL_STATISTICS_H
 #define STREAMPOOL_STATISTICS_H
 
@@ -15,8 +16,10 @@
 
 // clang-format off
 
+// -------------------------------------------------------------------------------------- statistics
+
 /// A row X(name, number, text) stands for each statistic that counts. The name is that of the
-/// enumerator without its prefix poolMemPoolStat. The text is what is counted.
+/// enumerator without its prefix `poolMemPoolStat`. The text is what is counted.
 #define STREAMPOOL_POOL_STATISTICS(X) \
     X(ReuseSameStream, 1100, "allocations from memory that was last used on the same stream") \
     X(ReuseComplete, 1101, "allocations from memory that nothing was pending on, as was known") \
@@ -52,8 +55,8 @@
     X(TrimTime, 1127, "nanoseconds that calls spent on giving them back")
 
 /// A row X(name, number, text) stands for each statistic that tells how a pool stands at the
-/// moment. The name is that of the enumerator without its prefix poolMemPoolStat. The text is what
-/// it tells.
+/// moment. The name is that of the enumerator without its prefix `poolMemPoolStat`. The text is
+/// what it tells.
 #define STREAMPOOL_POOL_GAUGES(X) \
     X(KeptViews, 1200, "views of memory in pieces that are kept mapped") \
     X(KeptMappings, 1201, "mappings of extents in them") \

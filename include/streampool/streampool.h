@@ -89,6 +89,9 @@ typedef struct CUevent_st *CUevent;
 
 // ------------------------------------------------------------------------------------------ errors
 
+// A call returns one of these codes. The calls here tell what a code means, and what the last
+// failed call of a thread ran into.
+
 /// Says how a call ended. The numbers are cudaError_t's, which are the driver's too.
 /// STREAMPOOL_ERRORS in streampool/lists.h lists them with their texts.
 typedef enum poolError {
@@ -178,10 +181,14 @@ typedef enum poolError {
 
 /// Returns the name of an error, such as "poolErrorInvalidValue", or "unrecognized error code" for
 /// an unknown number; never null. Doesn't call the driver. (cudaGetErrorName)
+///
+/// @param error Is what a call returned.
 STREAMPOOL_API const char *poolGetErrorName(poolError_t error);
 
 /// Returns one line about an error, or "unrecognized error code" for an unknown number; never
 /// null. Doesn't call the driver. (cudaGetErrorString)
+///
+/// @param error Is what a call returned.
 STREAMPOOL_API const char *poolGetErrorString(poolError_t error);
 
 /// Returns the error of the last call of this thread that failed, and poolSuccess from then on
@@ -200,6 +207,9 @@ STREAMPOOL_API poolError_t poolPeekAtLastError(void);
 /// so; a null `detail` is "". poolSuccess and poolErrorNotReady change nothing. Returns `error`. It
 /// is for code that stands before the library and refuses a call itself, as
 /// streampool/cuda_compat.h does. Doesn't call the driver. (CUDA has no such call.)
+///
+/// @param error Is the error to be noted.
+/// @param detail Says what happened, in one sentence, which is copied. May be null.
 STREAMPOOL_API poolError_t poolSetLastError(poolError_t error, const char *detail);
 
 /// Returns what the last failed call of this thread ran into, as one sentence: the missing driver
@@ -211,10 +221,16 @@ STREAMPOOL_API const char *poolGetLastErrorDetail(void);
 
 /// Gives the driver's own error behind the last failed call of this thread: its CUresult number
 /// and the name of the entry point that returned it; 0 and "" when the driver had no part in it.
-/// Either parameter may be null. Always succeeds, and doesn't call the driver.
+/// Returns poolSuccess always, and doesn't call the driver.
+///
+/// @param[out] result Receives the CUresult. May be null.
+/// @param[out] entryPoint Receives the name, which stays valid for the life of the process. May be
+///     null.
 STREAMPOOL_API poolError_t poolGetLastNativeError(int *result, const char **entryPoint);
 
 /// Gives the version of this library, 1000 * major + 10 * minor. (cudaRuntimeGetVersion)
+///
+/// @param[out] version Receives the version.
 ///
 /// - poolErrorInvalidValue: `version` is null.
 STREAMPOOL_API poolError_t poolRuntimeGetVersion(int *version);
@@ -222,10 +238,14 @@ STREAMPOOL_API poolError_t poolRuntimeGetVersion(int *version);
 /// Gives the CUDA version that the driver supports, 1000 * major + 10 * minor.
 /// (cudaDriverGetVersion)
 ///
+/// @param[out] version Receives the version.
+///
 /// - poolErrorInvalidValue: `version` is null.
 STREAMPOOL_API poolError_t poolDriverGetVersion(int *version);
 
 // ------------------------------------------------------------------------------------------- pools
+
+// These types name a pool, and say what it is made with.
 
 /// A pool is known to programs by this handle.
 typedef struct poolMemPool_st *poolMemPool_t;
@@ -311,6 +331,9 @@ struct poolMemPoolProps {
 };
 
 // -------------------------------------------------------------------------------------- attributes
+
+// A pool has attributes: what it may do, what it holds, how it was made. A statistic is read like
+// an attribute.
 
 /// Names the attributes and statistics of a pool. CUDA's attributes have CUDA's numbers, 1 to 14,
 /// and the library's own begin at 1000. What a pool counts has the numbers from 1100 on, and how
@@ -495,6 +518,48 @@ enum poolMemPoolAttr {
     poolMemPoolStatPendingBytes = 1207
 };
 
+/// Says when a pool maps free memory in pieces once more, side by side, to serve an allocation
+/// that is larger than each piece: the values of poolMemPoolAttrDefragmentation.
+enum poolDefragmentation {
+    /// The pool never does.
+    poolDefragmentNever = 0,
+    /// The pool does when the device or its limit gives no more memory.
+    poolDefragmentUnderPressure = 1,
+    /// The pool does so also rather than to take memory that the program was never seen to need.
+    poolDefragmentBeforeGrowth = 2
+};
+
+/// Reads an attribute or a statistic into `value`, which points to an int or a uint64_t as the
+/// comment of the attribute says. Doesn't wait for work and doesn't call the driver.
+/// (cudaMemPoolGetAttribute)
+///
+/// @param pool Names the pool.
+/// @param attr Names the attribute or statistic.
+/// @param[out] value Receives an int or a uint64_t, in the unit of the attribute.
+///
+/// - poolErrorInvalidValue: `pool` is not a pool; the attribute is unknown; `value` is null.
+STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
+                                                   void *value);
+
+/// Sets an attribute, or counts a statistic anew, by the int or uint64_t that `value` points to.
+/// Doesn't wait for work. Calls the driver only where poolPromiseNeverCapture ends or its pool
+/// becomes Deterministic: then it records events, and may wait until a stream's queue has room.
+/// (cudaMemPoolSetAttribute)
+///
+/// @param pool Names the pool.
+/// @param attr Names the attribute or statistic.
+/// @param value Points to an int or a uint64_t, in the unit of the attribute.
+///
+/// - poolErrorInvalidValue: `pool` is not a pool; the attribute is unknown or read only; `value`
+///   is null, or its number is none that the attribute takes: a High figure and a statistic take
+///   only 0, Defragmentation and StreamPromises only their enumerators.
+STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
+                                                   void *value);
+
+// ---------------------------------------------------------------------------------------- promises
+
+// A pool asks the driver less when the program promises something about its streams.
+
 /// Says what a program promises of its streams: the values of poolMemPoolAttrStreamPromises, which
 /// can be combined by |. docs/promises.md says what each one saves, and what happens when it is
 /// broken.
@@ -516,19 +581,14 @@ enum poolStreamPromise {
     poolPromiseNoLegacyOrder = 16
 };
 
-/// Says when a pool maps free memory in pieces once more, side by side, to serve an allocation
-/// that is larger than each piece: the values of poolMemPoolAttrDefragmentation.
-enum poolDefragmentation {
-    /// The pool never does.
-    poolDefragmentNever = 0,
-    /// The pool does when the device or its limit gives no more memory.
-    poolDefragmentUnderPressure = 1,
-    /// The pool does so also rather than to take memory that the program was never seen to need.
-    poolDefragmentBeforeGrowth = 2
-};
+// -------------------------------------------------------------------------------------- statistics
 
-/// Returns the name of a statistic by its number, without the prefix poolMemPoolStat, such as
+// A pool counts what it has done, and tells how it stands.
+
+/// Returns the name of a statistic by its number, without the prefix `poolMemPoolStat`, such as
 /// "ReuseOrdered" or "KeptViews"; null for any other number. Doesn't call the driver.
+///
+/// @param attr Is the number of a statistic.
 STREAMPOOL_API const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr);
 
 /// Writes what a pool has done and how it stands, for a person to read: reserved and used bytes
@@ -536,33 +596,24 @@ STREAMPOOL_API const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr
 /// figures are read one after the other, while other threads go on. Doesn't call the driver, and
 /// waits for nobody but a slow `out`, which is flushed. (CUDA has no such call.)
 ///
+/// @param pool Names the pool.
+/// @param out Is the file that is written to.
+///
 /// - poolErrorInvalidValue: `pool` is not a pool; `out` is null.
 /// - poolErrorOperatingSystem: `out` takes no more.
 STREAMPOOL_API poolError_t poolMemPoolPrintStatistics(poolMemPool_t pool, FILE *out);
 
-/// Reads an attribute or a statistic into `value`, which points to an int or a uint64_t as the
-/// comment of the attribute says. Doesn't wait for work and doesn't call the driver.
-/// (cudaMemPoolGetAttribute)
-///
-/// - poolErrorInvalidValue: `pool` is not a pool; the attribute is unknown; `value` is null.
-STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
-                                                   void *value);
-
-/// Sets an attribute, or counts a statistic anew, by the int or uint64_t that `value` points to.
-/// Doesn't wait for work. Calls the driver only where poolPromiseNeverCapture ends or its pool
-/// becomes Deterministic: then it records events, and may wait until a stream's queue has room.
-/// (cudaMemPoolSetAttribute)
-///
-/// - poolErrorInvalidValue: `pool` is not a pool; the attribute is unknown or read only; `value`
-///   is null, or its number is none that the attribute takes: a High figure and a statistic take
-///   only 0, Defragmentation and StreamPromises only their enumerators.
-STREAMPOOL_API poolError_t poolMemPoolSetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
-                                                   void *value);
-
 // ------------------------------------------------------------------------------- calls about pools
+
+// These calls make a pool, give it up, choose that of a device, share its memory with other
+// devices, and fill and trim it.
 
 /// Makes a pool. It reserves no memory yet, and calls the driver only to look at the device. The
 /// new pool is not the current pool of its device. (cudaMemPoolCreate)
+///
+/// @param[out] pool Receives the handle of the pool.
+/// @param props Says on which device the pool is, and its limit in bytes. It is read during the
+///     call only.
 ///
 /// - poolErrorInvalidValue: a parameter is null; the allocation type is not pinned; the handle
 ///   type is neither none nor file descriptor, or is given for host memory; the location is
@@ -581,6 +632,8 @@ STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool,
 /// invalid from now on. If it was the device's current pool, the default pool becomes current.
 /// (cudaMemPoolDestroy)
 ///
+/// @param pool Names the pool, which is no default pool.
+///
 /// - poolErrorInvalidValue: `pool` is null, is not a pool (any more), or is a default pool.
 STREAMPOOL_API poolError_t poolMemPoolDestroy(poolMemPool_t pool);
 
@@ -594,6 +647,10 @@ STREAMPOOL_API poolError_t poolMemPoolDestroy(poolMemPool_t pool);
 /// call, and the call waits for threads that map memory of the pool. When it fails it has changed
 /// nothing, unless the driver doesn't put back what it had taken either.
 ///
+/// @param pool Names the pool.
+/// @param descList Says for each device what it may do. It is read during the call only.
+/// @param count Is the number of entries of the list.
+///
 /// - poolErrorInvalidValue: `pool` is not a pool; the list is null, and the count is not 0; a
 ///   location type is not device; flags are none of poolMemAccessFlags.
 /// - poolErrorInvalidDevice: there is no such device; the list takes all access from the pool's
@@ -606,6 +663,10 @@ STREAMPOOL_API poolError_t poolMemPoolSetAccess(poolMemPool_t pool,
 /// Tells what a device may do with the pool's memory: at first the pool's own device may do all,
 /// and others nothing. Doesn't block. (cudaMemPoolGetAccess)
 ///
+/// @param[out] flags Receives what the device may do.
+/// @param pool Names the pool.
+/// @param location Names the device.
+///
 /// - poolErrorInvalidValue: a parameter is null; `pool` is not a pool; the location is no device
 ///   of this system.
 STREAMPOOL_API poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, poolMemPool_t pool,
@@ -616,6 +677,9 @@ STREAMPOOL_API poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, 
 /// still be pending is left alone, so this never waits for the device; it does call the driver.
 /// What poolMemPoolPrime prepared beyond `minBytesToKeep` goes too, and is not kept any longer.
 /// (cudaMemPoolTrimTo)
+///
+/// @param pool Names the pool.
+/// @param minBytesToKeep Is the number of bytes that may stay reserved.
 ///
 /// - poolErrorInvalidValue: `pool` is not a pool.
 STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytesToKeep);
@@ -629,6 +693,9 @@ STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytes
 /// Waits for no work of the device, only for threads that map memory of the pool. Calls the
 /// driver, also while streams capture. A call that fails has mapped nothing.
 ///
+/// @param pool Names the pool.
+/// @param bytes Is the number of bytes that shall be free for any stream.
+///
 /// - poolErrorInvalidValue: `pool` is not a pool.
 /// - poolErrorMemoryAllocation: `bytes` is more than the device, the pool's maxSize or the host
 ///   has left, also once caches of other pools were given back for it.
@@ -637,6 +704,9 @@ STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
 /// Gives the pool that a device starts with. Each device always has one, and it can't be
 /// destroyed. (cudaDeviceGetDefaultMemPool)
 ///
+/// @param[out] pool Receives the handle of the pool.
+/// @param device Is the ordinal of the device.
+///
 /// - poolErrorInvalidDevice: there is no such device, which is looked at before all else.
 /// - poolErrorInvalidValue: `pool` is null.
 /// - poolErrorNotSupported: the device has no virtual memory management.
@@ -644,11 +714,17 @@ STREAMPOOL_API poolError_t poolDeviceGetDefaultMemPool(poolMemPool_t *pool, int 
 
 /// Gives the pool that a device allocates from now. (cudaDeviceGetMemPool)
 ///
+/// @param[out] pool Receives the handle of the pool.
+/// @param device Is the ordinal of the device.
+///
 /// - poolErrorInvalidValue: `pool` is null; there is no such device.
 /// - poolErrorNotSupported: the device has no virtual memory management.
 STREAMPOOL_API poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int device);
 
 /// Sets the pool that a device allocates from. (cudaDeviceSetMemPool)
+///
+/// @param device Is the ordinal of the device.
+/// @param pool Names the pool, which is on this device.
 ///
 /// - poolErrorInvalidValue: `pool` is not a pool; there is no such device.
 /// - poolErrorInvalidDevice: the pool belongs to another device.
@@ -656,6 +732,8 @@ STREAMPOOL_API poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int device)
 STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 
 // ------------------------------------------------------------------------------- allocate and free
+
+// An allocation and a free act in the order of a stream.
 
 /// Allocates `size` bytes in the order of `stream` from the current pool of the stream's device.
 /// The memory may be used by work that comes after this call in the stream's order, or that is
@@ -669,6 +747,10 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 /// device. It waits on the host only where HostWaitMax or ContextFence allows it. CUDA's pool
 /// grows to the whole device before it fails; this one is as it was.
 ///
+/// @param[out] ptr Receives the address on the device.
+/// @param size Is the number of bytes.
+/// @param stream Is the stream in whose order the memory is allocated.
+///
 /// - poolErrorInvalidValue: `ptr` is null.
 /// - poolErrorMemoryAllocation: `size` is more than the device, the pool's maxSize or the host has
 ///   left. A size that no device could have is refused at once.
@@ -681,6 +763,11 @@ STREAMPOOL_API poolError_t poolMallocAsync(void **ptr, size_t size, CUstream str
 
 /// Allocates as poolMallocAsync does, from the given pool, which may belong to another device than
 /// the stream. (cudaMallocFromPoolAsync)
+///
+/// @param[out] ptr Receives the address on the device.
+/// @param size Is the number of bytes.
+/// @param pool Names the pool that the memory comes from.
+/// @param stream Is the stream in whose order the memory is allocated.
 ///
 /// - poolErrorInvalidValue: `ptr` is null; `pool` is not a pool.
 /// - The other errors are those of poolMallocAsync.
@@ -707,6 +794,12 @@ enum poolMallocFlags {
 /// Allocates as poolMallocFromPoolAsync does, under flags of poolMallocFlags. A null pool is the
 /// current pool of the stream's device. CUDA has no such call.
 ///
+/// @param[out] ptr Receives the address on the device.
+/// @param size Is the number of bytes.
+/// @param pool Names the pool that the memory comes from. May be null.
+/// @param stream Is the stream in whose order the memory is allocated.
+/// @param flags Is a combination of poolMallocFlags.
+///
 /// - poolErrorInvalidValue: `ptr` is null; `pool` is neither null nor a pool; a flag is unknown.
 /// - The other errors are those of poolMallocAsync.
 STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t pool,
@@ -721,6 +814,9 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poo
 /// older than CUDA 12.0 each free does; that may block when the stream's queue is full. A pointer
 /// that is at no pool's address is passed to the driver's cuMemFreeAsync, which frees memory of
 /// cuMemAlloc (cudaMalloc) and of the driver's own pools, and refuses all else.
+///
+/// @param ptr Is an address that an allocation returned, or null.
+/// @param stream Is the stream in whose order the memory is freed.
 ///
 /// - poolErrorInvalidValue: `ptr` is not the start of a live allocation, but was freed already, or
 ///   is interior, or host memory; `ptr` is memory of the driver, and the driver is older than CUDA
@@ -737,6 +833,8 @@ STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 /// completed. Unlike cudaFree it doesn't wait for the device, and it doesn't block. A null pointer
 /// succeeds. A pointer that is at no pool's address is passed to the driver's cuMemFree, which
 /// waits for the device, and is not permitted while a stream captures. (cudaFree)
+///
+/// @param ptr Is an address that an allocation returned, or null.
 ///
 /// - poolErrorInvalidValue: `ptr` is not the start of a live allocation, as for poolFreeAsync.
 STREAMPOOL_API poolError_t poolFree(void *ptr);
@@ -757,6 +855,8 @@ STREAMPOOL_API poolError_t poolFree(void *ptr);
 /// stream, unless one stands behind the free, and waits for that. The driver's own synchronise
 /// doesn't.
 ///
+/// @param stream Is the stream to wait for.
+///
 /// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolStreamSynchronize(CUstream stream);
 
@@ -764,6 +864,8 @@ STREAMPOOL_API poolError_t poolStreamSynchronize(CUstream stream);
 /// release threshold the pools that hold memory freed in that work. The allocator learns of the
 /// frees before a record by poolEventRecord. Not permitted during a capture, as in CUDA.
 /// (cudaEventSynchronize)
+///
+/// @param event Is the event to wait for.
 ///
 /// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolEventSynchronize(CUevent event);
@@ -780,6 +882,8 @@ STREAMPOOL_API poolError_t poolDeviceSynchronize(void);
 /// on a blocking or per-thread stream it says poolErrorNotReady as long as work of the legacy
 /// stream that came before the free runs; for that it may record an event. (cudaStreamQuery)
 ///
+/// @param stream Is the stream to ask about.
+///
 /// - Other errors are the driver's.
 STREAMPOOL_API poolError_t poolStreamQuery(CUstream stream);
 
@@ -787,12 +891,17 @@ STREAMPOOL_API poolError_t poolStreamQuery(CUstream stream);
 /// poolErrorNotReady when not. It tells the allocator the answer, and never trims.
 /// (cudaEventQuery)
 ///
+/// @param event Is the event to ask about.
+///
 /// - Other errors are the driver's.
 STREAMPOOL_API poolError_t poolEventQuery(CUevent event);
 
 /// Records an event in a stream, so that the allocator too knows a point behind the frees before
 /// it: with cuEventRecord alone a later poolEventSynchronize can't know which frees it covers. May
 /// block when the stream's queue is full. (cudaEventRecord)
+///
+/// @param event Is the event to record.
+/// @param stream Is the stream whose work so far the event stands for.
 ///
 /// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolEventRecord(CUevent event, CUstream stream);
@@ -802,6 +911,10 @@ STREAMPOOL_API poolError_t poolEventRecord(CUevent event, CUstream stream);
 /// poolEventRecord) may then be handed to the stream. May block when the stream's queue is full.
 /// (cudaStreamWaitEvent)
 ///
+/// @param stream Is the stream that waits.
+/// @param event Is the event that it waits for.
+/// @param flags Are the driver's, CU_EVENT_WAIT_DEFAULT or CU_EVENT_WAIT_EXTERNAL.
+///
 /// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags);
 
@@ -810,10 +923,14 @@ STREAMPOOL_API poolError_t poolStreamWaitEvent(CUstream stream, CUevent event, u
 /// they complete. A program that has made poolPromiseStreamDestroy destroys its streams by no
 /// other call. (cudaStreamDestroy)
 ///
+/// @param stream Is the stream to destroy, which is no default stream.
+///
 /// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolStreamDestroy(CUstream stream);
 
 /// Destroys an event. (cudaEventDestroy)
+///
+/// @param event Is the event to destroy.
 ///
 /// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolEventDestroy(CUevent event);

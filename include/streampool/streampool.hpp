@@ -48,6 +48,8 @@ namespace streampool {
 
 // -------------------------------------------------------------------------------------- exceptions
 
+// A call that fails throws one of these.
+
 /// Tells what a failed call ran into. It is a base of every exception that this header throws, and
 /// not itself derived from std::exception, so `catch (const std::exception &)` finds all of them.
 class STREAMPOOL_API failure {
@@ -118,11 +120,18 @@ class STREAMPOOL_API failure {
 class STREAMPOOL_API error : public std::runtime_error, public failure {
   public:
     /// Takes what the calling thread's last failed call left behind.
+    ///
+    /// @param code Is what the call returned.
+    /// @param call Is the name of the call.
     error(poolError_t code, const char *call)
         : std::runtime_error(poolGetErrorName(code)), failure(code, call) {
     }
 
     /// Tells of a mistake that no call of the library was made for.
+    ///
+    /// @param code Says what kind of mistake it is.
+    /// @param call Is the name of the function that tells.
+    /// @param detail Says what happened, in one sentence.
     error(poolError_t code, const char *call, const std::string &detail)
         : std::runtime_error(poolGetErrorName(code)), failure(code, call, detail) {
     }
@@ -137,6 +146,8 @@ class STREAMPOOL_API error : public std::runtime_error, public failure {
 class STREAMPOOL_API out_of_memory : public std::bad_alloc, public failure {
   public:
     /// Takes what the calling thread's last failed call left behind.
+    ///
+    /// @param call Is the name of the call.
     explicit out_of_memory(const char *call) : failure(poolErrorMemoryAllocation, call) {
     }
 
@@ -149,6 +160,9 @@ class STREAMPOOL_API out_of_memory : public std::bad_alloc, public failure {
 /// Throws unless `code`, which `call` has just returned on this thread, is poolSuccess.
 ///
 ///     streampool::check(poolStreamSynchronize(stream), "poolStreamSynchronize");
+///
+/// @param code Is what the call returned.
+/// @param call Is the name of the call.
 inline void check(poolError_t code, const char *call) {
     if (code == poolErrorMemoryAllocation)
         throw out_of_memory(call);
@@ -157,6 +171,8 @@ inline void check(poolError_t code, const char *call) {
 }
 
 // -------------------------------------------------------------------------------------- attributes
+
+// The type of an attribute is known when the program is compiled.
 
 namespace detail {
 
@@ -181,6 +197,8 @@ using attribute_t = typename detail::attribute_value<attribute>::type;
 
 // ------------------------------------------------------------------------------------------- pools
 
+// A pool is owned by one object, and named by others.
+
 /// The calls about a pool that pool and pool_ref have in common.
 class pool_calls {
   public:
@@ -201,12 +219,16 @@ class pool_calls {
     /// Sets an attribute, or counts a statistic anew:
     /// `pool.set_attribute<poolMemPoolAttrReleaseThreshold>(UINT64_MAX)`.
     ///
+    /// @param value Is the new value, in the unit of the attribute.
+    ///
     /// - Throws as poolMemPoolSetAttribute fails.
     template <poolMemPoolAttr name> void set_attribute(attribute_t<name> value) const {
         check(poolMemPoolSetAttribute(handle_, name, &value), "poolMemPoolSetAttribute");
     }
 
     /// Returns what a device may do with the pool's memory.
+    ///
+    /// @param device Is the ordinal of the device.
     ///
     /// - Throws as poolMemPoolGetAccess fails.
     poolMemAccessFlags access(int device) const {
@@ -218,6 +240,9 @@ class pool_calls {
 
     /// Says what a device may do with the pool's memory.
     ///
+    /// @param device Is the ordinal of the device.
+    /// @param flags Says what it may do.
+    ///
     /// - Throws as poolMemPoolSetAccess fails.
     void set_access(int device, poolMemAccessFlags flags) const {
         const poolMemAccessDesc entry{{poolMemLocationTypeDevice, device}, flags};
@@ -226,12 +251,16 @@ class pool_calls {
 
     /// Gives free memory back to the device, down to so many bytes.
     ///
+    /// @param bytes Is the number of bytes that may stay reserved.
+    ///
     /// - Throws as poolMemPoolTrimTo fails.
     void trim_to(std::size_t bytes) const {
         check(poolMemPoolTrimTo(handle_, bytes), "poolMemPoolTrimTo");
     }
 
     /// Prepares so many bytes ahead of need.
+    ///
+    /// @param bytes Is the number of bytes that shall be free for any stream.
     ///
     /// - Throws as poolMemPoolPrime fails.
     void prime(std::size_t bytes) const {
@@ -258,10 +287,14 @@ class pool_ref : public pool_calls {
     }
 
     /// Names the pool of a handle.
+    ///
+    /// @param handle Is the handle of a pool, or null for none.
     pool_ref(poolMemPool_t handle) noexcept : pool_calls(handle) {
     }
 
     /// Returns the pool that a device starts with.
+    ///
+    /// @param device Is the ordinal of the device.
     ///
     /// - Throws as poolDeviceGetDefaultMemPool fails.
     static pool_ref default_of(int device) {
@@ -272,6 +305,8 @@ class pool_ref : public pool_calls {
 
     /// Returns the pool that a device allocates from now.
     ///
+    /// @param device Is the ordinal of the device.
+    ///
     /// - Throws as poolDeviceGetMemPool fails.
     static pool_ref current_of(int device) {
         poolMemPool_t handle = nullptr;
@@ -279,9 +314,18 @@ class pool_ref : public pool_calls {
         return handle;
     }
 
+    /// Returns true when both name one pool.
+    ///
+    /// @param left Is one pool.
+    /// @param right Is the other one.
     friend bool operator==(pool_ref left, pool_ref right) noexcept {
         return left.get() == right.get();
     }
+
+    /// Returns true when the two do not name one pool.
+    ///
+    /// @param left Is one pool.
+    /// @param right Is the other one.
     friend bool operator!=(pool_ref left, pool_ref right) noexcept {
         return left.get() != right.get();
     }
@@ -293,24 +337,37 @@ class pool : public pool_calls {
   public:
     /// Makes a pool on a device.
     ///
+    /// @param device Is the ordinal of the device.
+    ///
     /// - Throws as poolMemPoolCreate fails.
     explicit pool(int device) : pool(properties_of(device)) {
     }
 
     /// Makes a pool with other properties, such as a maxSize.
     ///
+    /// @param properties Says on which device the pool is, and its limit in bytes.
+    ///
     /// - Throws as poolMemPoolCreate fails.
     explicit pool(const poolMemPoolProps &properties) : pool_calls(nullptr) {
         check(poolMemPoolCreate(&handle_, &properties), "poolMemPoolCreate");
     }
 
+    /// Takes the pool of another object, which has none any more.
+    ///
+    /// @param other Is the object that owned the pool.
     pool(pool &&other) noexcept : pool_calls(other.release()) {
     }
+
+    /// Gives its own pool up, and takes that of another object. Returns this object.
+    ///
+    /// @param other Is the object that owned the pool.
     pool &operator=(pool &&other) noexcept {
         pool taken(std::move(other));
         std::swap(handle_, taken.handle_);
         return *this;
     }
+
+    /// Gives the pool up, as poolMemPoolDestroy does.
     ~pool() {
         if (handle_)
             poolMemPoolDestroy(handle_);
@@ -328,6 +385,8 @@ class pool : public pool_calls {
     operator pool_ref() const && = delete;
 
     /// Returns what a pool on a device is made with, to be changed and passed to the constructor.
+    ///
+    /// @param device Is the ordinal of the device.
     static poolMemPoolProps properties_of(int device) noexcept {
         poolMemPoolProps properties{};
         properties.allocType = poolMemAllocationTypePinned;
@@ -337,6 +396,8 @@ class pool : public pool_calls {
 };
 
 // -------------------------------------------------------------------------------- buffer, resource
+
+// A buffer owns memory of a pool; a resource gives memory to containers.
 
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 inline namespace per_thread_default_stream {
@@ -358,6 +419,11 @@ template <typename T> class buffer {
     /// Allocates memory for `count` objects in the order of `stream`, from `pool` or the current
     /// pool of the stream's device, by flags of poolMallocFlags. 0 objects need no memory.
     ///
+    /// @param count Is the number of objects, not of bytes.
+    /// @param stream Is the stream in whose order the memory is allocated.
+    /// @param pool Is the pool to allocate from, or an empty one.
+    /// @param flags Is a combination of poolMallocFlags.
+    ///
     /// - Throws as poolMallocAsyncWithFlags fails; out_of_memory where so many objects have more
     ///   bytes than can be counted.
     buffer(std::size_t count, CUstream stream, pool_ref pool = pool_ref(),
@@ -368,10 +434,17 @@ template <typename T> class buffer {
               "poolMallocAsyncWithFlags");
     }
 
+    /// Takes the memory of another buffer, which is empty from now on.
+    ///
+    /// @param other Is the buffer that owned the memory.
     buffer(buffer &&other) noexcept
         : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)),
           stream_(other.stream_) {
     }
+
+    /// Frees its own memory, and takes that of another buffer. Returns this buffer.
+    ///
+    /// @param other Is the buffer that owned the memory.
     buffer &operator=(buffer &&other) noexcept {
         buffer taken(std::move(other));
         std::swap(data_, taken.data_);
@@ -401,7 +474,7 @@ template <typename T> class buffer {
         return size_ * sizeof(T);
     }
 
-    /// Says that there are no objects.
+    /// Returns true when there are no objects.
     bool empty() const noexcept {
         return size_ == 0;
     }
@@ -412,6 +485,8 @@ template <typename T> class buffer {
     }
 
     /// Frees the memory in another stream's order later: each use must be ordered before that.
+    ///
+    /// @param stream Is the stream in whose order the memory is freed.
     void set_stream(CUstream stream) noexcept {
         stream_ = stream;
     }
@@ -447,11 +522,19 @@ class resource {
 
     /// Allocates from `pool`, or the current pool of each stream's device, by flags of
     /// poolMallocFlags.
+    ///
+    /// @param pool Is the pool to allocate from, or an empty one.
+    /// @param flags Is a combination of poolMallocFlags.
     explicit resource(pool_ref pool = pool_ref(), unsigned int flags = poolMallocDefault) noexcept
         : pool_(pool), flags_(flags) {
     }
 
-    /// Allocates `bytes` bytes in the order of `stream`; null for 0 bytes.
+    /// Allocates `bytes` bytes in the order of `stream`. Returns the address on the device; null
+    /// for 0 bytes.
+    ///
+    /// @param bytes Is the number of bytes.
+    /// @param alignment Is the alignment in bytes.
+    /// @param stream Is the stream in whose order the memory is allocated.
     ///
     /// - Throws as poolMallocAsyncWithFlags fails; error with poolErrorInvalidValue when
     ///   `alignment` is not a power of two, or is above max_alignment.
@@ -468,13 +551,18 @@ class resource {
 
     /// Frees memory of `allocate` in the order of `stream`, which may be another one: each use must
     /// be ordered before that. Sizes are not looked at.
+    ///
+    /// @param memory Is an address that was allocated here, or null.
+    /// @param stream Is the stream in whose order the memory is freed.
     void deallocate(void *memory, std::size_t /*bytes*/, std::size_t /*alignment*/,
                     CUstream stream) const noexcept {
         poolFreeAsync(memory, stream);
     }
 
-    /// Says that both allocate from one pool by the same flags. Either one can free what the other
-    /// allocated in any case.
+    /// Returns true when both allocate from one pool by the same flags. Either one can free what
+    /// the other allocated in any case.
+    ///
+    /// @param other Is the resource to compare with.
     bool is_equal(const resource &other) const noexcept {
         return pool_ == other.pool_ && flags_ == other.flags_;
     }
@@ -484,9 +572,18 @@ class resource {
         return pool_;
     }
 
+    /// Returns true when both allocate from one pool by the same flags.
+    ///
+    /// @param left Is one resource.
+    /// @param right Is the other one.
     friend bool operator==(const resource &left, const resource &right) noexcept {
         return left.is_equal(right);
     }
+
+    /// Returns true when the two do not allocate from one pool by the same flags.
+    ///
+    /// @param left Is one resource.
+    /// @param right Is the other one.
     friend bool operator!=(const resource &left, const resource &right) noexcept {
         return !left.is_equal(right);
     }
