@@ -14,6 +14,7 @@
 
 #include "cli/allocator.h"
 #include "cli/lead.h"
+#include "cli/origin.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
 #include "cli/series.h"
@@ -35,9 +36,10 @@ struct sp_result {
     const char *trace;
     const char *allocator;
     const char *device;
-    unsigned start;      // from 1
-    uint64_t held_bytes; // of the block that was held from the start
-    unsigned pass;       // from 1
+    const struct sp_origin *origin; // the player leaves it null
+    unsigned start;                 // from 1
+    uint64_t held_bytes;            // of the block that was held from the start
+    unsigned pass;                  // from 1
     uint64_t operations;
     uint64_t streams;
     uint64_t errors;          // calls that failed

@@ -38,6 +38,7 @@ struct replay {
     const struct request *request;
     struct sp_traces traces;
     struct sp_device device;
+    struct sp_origin origin;
     struct sp_work *work; // null: none is asked for
     struct sp_progress progress;
     struct sp_result *results;
@@ -177,6 +178,7 @@ static bool play_passes(struct replay *replay, struct sp_player *player, struct 
         struct sp_result *result = &replay->results[replay->result_count++];
         if (!sp_player_run(player, pass, result))
             return false;
+        result->origin = &replay->origin;
         if (drawn)
             drawn->errors += result->errors;
     }
@@ -381,6 +383,7 @@ static int replay_on_device(struct replay *replay) {
     int status = sp_device_take(&replay->device, request->choice);
     if (status != EXIT_SUCCESS)
         return status;
+    replay->origin = sp_origin_of(&replay->device);
     replay->results = calloc(replay->traces.count * runs_of(request), sizeof *replay->results);
     bool good = replay->results || sp_complain("out of host memory");
     good = good && open_plot(replay);

@@ -24,12 +24,19 @@ static bool add_statistics(cJSON *object, const struct sp_statistics *statistics
     return good;
 }
 
+static bool add_origin(cJSON *object, const struct sp_origin *origin) {
+    return sp_json_add_text(object, "driver_version", origin->driver_version) &&
+           sp_json_add_text(object, "cuda_version", origin->cuda_version) &&
+           sp_json_add_text(object, "streampool", origin->streampool) &&
+           sp_json_add_text(object, "date", origin->date);
+}
+
 // Adds the keys whose values are the same for all starts of a replay.
 static bool add_replay(cJSON *object, const struct sp_result *result) {
     return sp_json_add_text(object, "trace", result->trace) &&
            sp_json_add_text(object, "allocator", result->allocator) &&
            sp_json_add_text(object, "device", result->device) &&
-           sp_json_add_count(object, "pass", result->pass) &&
+           add_origin(object, result->origin) && sp_json_add_count(object, "pass", result->pass) &&
            sp_json_add_count(object, "operations", result->operations) &&
            sp_json_add_count(object, "streams", result->streams);
 }

@@ -23,10 +23,22 @@ static const char small[] = TRACE_HEADER
     "1,20,free,0x1000000,4194304,0\n";
 
 static const char *const keys[] = {
-    "trace",     "allocator",       "device",
-    "pass",      "operations",      "streams",
-    "errors",    "live_peak_bytes", "reserved_peak_bytes",
-    "malloc_ns", "free_ns",         "total_ns",
+    "trace",
+    "allocator",
+    "device",
+    "driver_version",
+    "cuda_version",
+    "streampool",
+    "date",
+    "pass",
+    "operations",
+    "streams",
+    "errors",
+    "live_peak_bytes",
+    "reserved_peak_bytes",
+    "malloc_ns",
+    "free_ns",
+    "total_ns",
 };
 
 // Behind these, when there was work, and then for the allocator that keeps statistics:
@@ -91,6 +103,20 @@ static void assert_all_keys(const cJSON *result, bool work, bool statistics) {
     assert_keys(result, expected, count);
 }
 
+static bool is_date(const char *text) {
+    unsigned year, month, day;
+    int length = 0;
+    return sscanf(text, "%4u-%2u-%2u%n", &year, &month, &day, &length) == 3 && length == 10 &&
+           text[10] == '\0' && year >= 2024 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+static void assert_origin(const cJSON *result) {
+    assert_text(result, "driver_version", "simulated");
+    assert_text(result, "cuda_version", "13.0");
+    assert_text(result, "streampool", STREAMPOOL_VERSION);
+    assert_true(is_date(cJSON_GetObjectItemCaseSensitive(result, "date")->valuestring));
+}
+
 static void assert_result(const cJSON *result, const char *allocator, int pass) {
     bool is_pool = strcmp(allocator, "pool") == 0;
     assert_all_keys(result, false, is_pool);
@@ -99,6 +125,7 @@ static void assert_result(const cJSON *result, const char *allocator, int pass) 
     assert_text(result, "trace", "small");
     assert_text(result, "allocator", allocator);
     assert_true(strlen(cJSON_GetObjectItemCaseSensitive(result, "device")->valuestring) > 0);
+    assert_origin(result);
     assert_true(number(result, "pass") == pass);
     assert_true(number(result, "operations") == 3);
     assert_true(number(result, "streams") == 2);

@@ -25,8 +25,10 @@ static const char small[] = TRACE_HEADER
     "1,30,allocate,0x1000000,1024,3\n"
     "1,40,free,0x8000000,67108864,7\n";
 
-static const char *const keys[] = {"trace",   "allocator", "device", "pass",     "operations",
-                                   "streams", "errors",    "ratio",  "total_ns", "malloc_max_ns"};
+static const char *const keys[] = {"trace",        "allocator",    "device", "driver_version",
+                                   "cuda_version", "streampool",   "date",   "pass",
+                                   "operations",   "streams",      "errors", "ratio",
+                                   "total_ns",     "malloc_max_ns"};
 
 static const char *const start_keys[] = {
     "perturbation_bytes", "errors",  "live_peak_bytes", "reserved_peak_bytes",
