@@ -316,7 +316,7 @@ static bool print_summaries(const struct request *request, const struct sp_summa
 }
 
 static bool print_table(const struct replay *replay, const struct sp_summaries *summaries) {
-    sp_report_device(stdout, &replay->device, replay->work ? SP_TIME_OF_DEVICE : SP_TIME_OF_HOST);
+    sp_report_device(stdout, &replay->device, sp_meter_base(replay->device.driver, replay->work));
     if (!print_summaries(replay->request, summaries))
         return false;
     print_unavailable(replay, stdout);

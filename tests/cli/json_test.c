@@ -41,7 +41,9 @@ static const char *const keys[] = {
     "total_ns",
 };
 
-// Behind these, when there was work, and then for the allocator that keeps statistics:
+// Behind these, on the simulated driver without work; when there was work; and then for the
+// allocator that keeps statistics:
+static const char *const parts_keys[] = {"driver_calls_modelled_ns", "library_measured_ns"};
 static const char *const work_keys[] = {"work_ns", "end_to_end_ns"};
 static const char statistics_key[] = "statistics";
 
@@ -88,16 +90,13 @@ static void assert_statistics(const cJSON *result) {
                 sizeof names / sizeof names[0]);
 }
 
-enum { KEYS = sizeof keys / sizeof keys[0], WORK_KEYS = sizeof work_keys / sizeof work_keys[0] };
+enum { KEYS = sizeof keys / sizeof keys[0], MORE_KEYS = 2 };
 
 static void assert_all_keys(const cJSON *result, bool work, bool statistics) {
-    const char *expected[KEYS + WORK_KEYS + 1];
-    size_t count = KEYS;
+    const char *expected[KEYS + MORE_KEYS + 1];
+    size_t count = KEYS + MORE_KEYS;
     memcpy(expected, keys, sizeof keys);
-    if (work) {
-        memcpy(expected + count, work_keys, sizeof work_keys);
-        count += WORK_KEYS;
-    }
+    memcpy(expected + KEYS, work ? work_keys : parts_keys, sizeof work_keys);
     if (statistics)
         expected[count++] = statistics_key;
     assert_keys(result, expected, count);
@@ -136,8 +135,12 @@ static void assert_result(const cJSON *result, const char *allocator, int pass) 
     assert_times(result, "free_ns");
 }
 
-// The times of two requests and one free make the total.
+// The times of two requests and one free make the total, and so do its two parts.
 static void assert_total(const cJSON *result) {
+    double modelled = number(result, "driver_calls_modelled_ns");
+    double measured = number(result, "library_measured_ns");
+    assert_true(modelled >= 0 && measured >= 0);
+    assert_true(number(result, "total_ns") == modelled + measured);
     double mallocs = 2 * number(cJSON_GetObjectItemCaseSensitive(result, "malloc_ns"), "mean");
     double frees = number(cJSON_GetObjectItemCaseSensitive(result, "free_ns"), "mean");
     assert_true(number(result, "total_ns") == mallocs + frees);
