@@ -72,6 +72,19 @@ static void the_modelled_times_are_the_same_in_every_run(void **state) {
     cJSON_Delete(runs[1]);
 }
 
+// Which of many streams is asked first must not depend on where the host put anything.
+static void so_are_those_of_many_streams(void **state) {
+    (void)state;
+    double first = 0;
+    for (size_t i = 0; i < 4; i++) {
+        cJSON *list = REPLAY("--allocator", "promised", MANY_STREAMS);
+        if (i == 0)
+            first = modelled(list->child);
+        assert_true(modelled(list->child) == first);
+        cJSON_Delete(list);
+    }
+}
+
 static void a_pair_of_the_drivers_costs_what_the_model_says(void **state) {
     (void)state;
     const char *tiny = file_write("tiny.csv", TRACE_HEADER
@@ -169,6 +182,7 @@ static void what_the_simulation_takes_is_not_in_the_measured_time(void **state) 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_modelled_times_are_the_same_in_every_run),
+        cmocka_unit_test(so_are_those_of_many_streams),
         cmocka_unit_test(a_pair_of_the_drivers_costs_what_the_model_says),
         cmocka_unit_test(each_sample_has_the_modelled_time_in_it),
         cmocka_unit_test(a_promised_hit_costs_the_driver_nothing),
