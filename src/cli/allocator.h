@@ -44,6 +44,7 @@ struct sp_stage {
 // and so does the free of it.
 struct sp_allocator {
     const char *name;
+    const char *title; // for sentences
     // False, with the reason written to `reason` (of `capacity` bytes), when the trace must not be
     // replayed through the allocator. Null: it may replay all.
     bool (*suits)(const struct sp_trace *trace, char *reason, size_t capacity);
@@ -93,6 +94,17 @@ SP_ALLOCATORS(SP_DECLARE_ALLOCATOR)
 #define SP_COUNT_ALLOCATOR(name, summary) +1
 enum { SP_ALLOCATOR_COUNT = 0 SP_ALLOCATORS(SP_COUNT_ALLOCATOR) };
 #undef SP_COUNT_ALLOCATOR
+
+// Allocators that were named, in that order.
+struct sp_allocator_list {
+    const struct sp_allocator *items[SP_ALLOCATOR_COUNT];
+    size_t count;
+};
+
+// Returns whether a trace may be replayed through an allocator. If not, the reason says why.
+enum { SP_UNSUITED_TEXT = 256 };
+bool sp_allocator_suits(const struct sp_allocator *allocator, const struct sp_trace *trace,
+                        char reason[SP_UNSUITED_TEXT]);
 
 // Returns the allocator of this name, which need not end with a null byte; null when there is none.
 const struct sp_allocator *sp_allocator_find(const char *name, size_t length);
