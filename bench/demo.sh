@@ -4,22 +4,41 @@
 #
 #   bash bench/demo.sh [--no-install] [OPTION...]
 #
-# On the GPU if there is one, else on the simulated driver, whose times are those of the simulation. Packages that are
-# missing are installed with apt-get, by sudo where that is necessary; with --no-install they are only named. Other
-# options go to `streampool replay` (docs/replay.md).
+# On the GPU if there is one. Else on the simulated driver: then driver calls take what they cost on an H200, the
+# library's own time is measured, and below the table stands CUDA's pool as it was recorded on an H200
+# (bench/recorded/h200.json). Packages that are missing are installed with apt-get, by sudo where that is necessary;
+# with --no-install they are only named. Other options go to `streampool replay` (docs/replay.md).
 set -eu
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/build.sh
 
 build=build/demo
+program=$build/bin/streampool
+recorded=bench/recorded/h200.json
 install=yes
+device=auto
 options=()
+previous=
 for argument; do
     case $argument in
         --no-install) install=no ;;
         *) options+=("$argument") ;;
     esac
+    case $argument in
+        --device=*) device=${argument#*=} ;;
+        -d?*) device=${argument#-d} ;;
+    esac
+    case $previous in
+        --device | -d) device=$argument ;;
+    esac
+    previous=$argument
 done
 
+is_simulated() {
+    "$program" info --device "$device" --json - 2> /dev/null | grep -q '"simulated":[[:space:]]*true'
+}
+
 build_release "$build" "$install"
-exec "$build/bin/streampool" replay --device auto --allocator pool,driver,direct "${options[@]}" bench/traces/*.csv.gz
+beside=()
+if [ -e "$recorded" ] && is_simulated; then beside=(--beside "$recorded"); fi
+exec "$program" replay --device auto --allocator pool,driver,direct "${beside[@]}" "${options[@]}" bench/traces/*.csv.gz

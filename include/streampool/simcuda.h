@@ -10,8 +10,8 @@
 /// **What is simulated.** Memory is real: kernels and copies translate device addresses through a
 /// software page table and read and write bytes. Time is virtual: each driver call advances one
 /// clock by a modelled cost, each piece of work has a duration, and a call that waits for work
-/// jumps to its end. Nothing is read from the host's clock, so nothing is as fast or as slow as a
-/// GPU.
+/// jumps to its end. The virtual clock never looks at the host's, so the same calls always take the
+/// same virtual time. simcudaThreadCost tells both times of a thread's calls apart.
 ///
 /// **Reports.** Misuse that a real driver passes over in silence (a race, an unmap of memory in
 /// use, a destroyed stream) is a report: a simcudaReportKind and a text. A report does not change
@@ -457,6 +457,28 @@ SIMCUDA_API uint64_t simcudaQueueFullCount(void);
 
 /// Returns the virtual clock, in nanoseconds since the reset.
 SIMCUDA_API uint64_t simcudaNow(void);
+
+/// Tells what a thread's driver calls cost, in nanoseconds.
+typedef struct simcudaCost {
+    /// Tells what the virtual clock passed in the calls: what they cost on an H200 by the model,
+    /// waits for work included. Where a call sleeps until another thread acts, it has in it what
+    /// that thread's calls cost meanwhile.
+    uint64_t modelled;
+    /// Tells the host's time in the calls, and in reading the host's clock for that, while
+    /// simcudaMeterHost was on. So a program that subtracts it from a time of its own on
+    /// CLOCK_MONOTONIC is left with the time that it did not spend in this driver.
+    uint64_t host;
+} simcudaCost;
+
+/// Begins (`on` is not 0) or ends to measure the host's time in driver calls, of all threads. It is
+/// off at first, for reading the clock twice a call takes longer than many a call. To begin takes
+/// some hundred microseconds, in which it is measured how long that is; no other thread may be in a
+/// driver call then. A reset changes nothing about it.
+SIMCUDA_API void simcudaMeterHost(int on);
+
+/// Gives what the driver calls of the calling thread have cost since its first one or the reset.
+/// Differences of two are what is between them.
+SIMCUDA_API void simcudaThreadCost(simcudaCost *cost);
 
 /// Lets so many nanoseconds of the virtual clock pass without a driver call.
 ///

@@ -16,6 +16,11 @@ const struct sp_allocator *sp_allocator_find(const char *name, size_t length) {
     return NULL;
 }
 
+bool sp_allocator_suits(const struct sp_allocator *allocator, const struct sp_trace *trace,
+                        char reason[SP_UNSUITED_TEXT]) {
+    return !allocator->suits || allocator->suits(trace, reason, SP_UNSUITED_TEXT);
+}
+
 bool sp_stage_fail(struct sp_stage *stage, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -47,6 +47,7 @@ struct sp_stage {
 // and so does the free of it.
 struct sp_allocator {
     const char *name;
+    const char *title;    // for sentences
     const poolPeer *peer; // null: it is none
     // False, with the reason written to `reason` (of `capacity` bytes), when the trace must not be
     // replayed through the allocator. Null: it may replay all.
@@ -95,8 +96,22 @@ SP_ALLOCATORS(SP_DECLARE_ALLOCATOR)
 #undef SP_DECLARE_ALLOCATOR
 
 #define SP_COUNT_ALLOCATOR(name, summary) +1
-enum { SP_ALLOCATOR_COUNT = 0 SP_ALLOCATORS(SP_COUNT_ALLOCATOR) };
+enum {
+    SP_ALLOCATOR_COUNT = 0 SP_ALLOCATORS(SP_COUNT_ALLOCATOR),
+    SP_ALLOCATORS_MAX = SP_ALLOCATOR_COUNT + SP_PEERS_MAX
+};
 #undef SP_COUNT_ALLOCATOR
+
+// Allocators that were named, in that order.
+struct sp_allocator_list {
+    const struct sp_allocator *items[SP_ALLOCATORS_MAX];
+    size_t count;
+};
+
+// Returns whether a trace may be replayed through an allocator. If not, the reason says why.
+enum { SP_UNSUITED_TEXT = 256 };
+bool sp_allocator_suits(const struct sp_allocator *allocator, const struct sp_trace *trace,
+                        char reason[SP_UNSUITED_TEXT]);
 
 // Returns the allocator of this name, which need not end with a null byte; null when there is none.
 const struct sp_allocator *sp_allocator_find(const char *name, size_t length);

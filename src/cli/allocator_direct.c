@@ -71,6 +71,7 @@ static int direct_trim(struct sp_stage *stage, uint64_t keep) {
 
 const struct sp_allocator sp_allocator_direct = {
     .name = "direct",
+    .title = "cuMemAlloc",
     .open = direct_open,
     .close = direct_close,
     .begin_pass = direct_begin_pass,

@@ -101,6 +101,7 @@ static int driver_trim(struct sp_stage *stage, uint64_t keep) {
 
 const struct sp_allocator sp_allocator_driver = {
     .name = "driver",
+    .title = "CUDA's pool",
     .open = driver_open,
     .close = driver_close,
     .begin_pass = driver_begin_pass,

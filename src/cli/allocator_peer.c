@@ -62,6 +62,7 @@ static int peer_trim(struct sp_stage *stage, uint64_t keep) {
 struct sp_allocator sp_allocator_of_peer(const poolPeer *peer) {
     return (struct sp_allocator){
         .name = peer->name,
+        .title = peer->name,
         .peer = peer,
         .open = peer_open,
         .close = peer_close,

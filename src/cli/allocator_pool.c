@@ -195,6 +195,10 @@ static const char *pool_error_name(int status) {
     .wait = pool_wait, .destroy_stream = pool_destroy_stream, .destroy_event = pool_destroy_event, \
     .error_name = pool_error_name
 
-const struct sp_allocator sp_allocator_pool = {.name = "pool", .open = pool_open, POOL_CALLS};
-const struct sp_allocator sp_allocator_promised = {
-    .name = "promised", .suits = promised_suits, .open = promised_open, POOL_CALLS};
+const struct sp_allocator sp_allocator_pool = {
+    .name = "pool", .title = "streampool", .open = pool_open, POOL_CALLS};
+const struct sp_allocator sp_allocator_promised = {.name = "promised",
+                                                   .title = "streampool, promised",
+                                                   .suits = promised_suits,
+                                                   .open = promised_open,
+                                                   POOL_CALLS};

@@ -10,6 +10,7 @@ struct sp_part {
     size_t operation_count;
     struct sp_samples mallocs; // parts of the player's arrays
     struct sp_samples frees;
+    uint64_t modelled_ns;
     uint64_t work_ns;
     uint64_t errors;
     size_t first_error_operation;

@@ -17,10 +17,6 @@ enum { PROGRESS_STEP = 1024 };
 
 // -------------------------------------------------------------------------------- what parts share
 
-static uint64_t now(const struct sp_player *player) {
-    return player->play.work ? sp_work_now(player->play.work) : sp_clock_now();
-}
-
 static void count_live(struct sp_player *player, uint64_t size) {
     uint64_t live = atomic_fetch_add(&player->live_bytes, size) + size;
     uint64_t peak = atomic_load(&player->live_peak_bytes);
@@ -43,6 +39,11 @@ static void release_block(struct sp_player *player, uint32_t block) {
 
 // ---------------------------------------------------------------------------------------- one pass
 
+static void note(struct sp_part *part, struct sp_samples *samples, struct sp_call_time time) {
+    samples->ns[samples->count++] = time.ns;
+    part->modelled_ns += time.modelled_ns;
+}
+
 // The pointer, or no_pointer.
 static uint64_t play_malloc(struct sp_part *part, size_t i) {
     struct sp_player *player = part->player;
@@ -51,11 +52,10 @@ static uint64_t play_malloc(struct sp_part *part, size_t i) {
     CUstream stream = player->streams[operation->stream];
     uint64_t pointer = no_pointer;
 
-    uint64_t begin = now(player);
+    struct sp_moment begin = sp_meter_begin(&player->meter);
     int status = player->play.allocator->allocate(player->play.stage, &pointer, size, stream);
-    uint64_t end = now(player);
+    note(part, &part->mallocs, sp_meter_end(&player->meter, &begin));
 
-    part->mallocs.ns[part->mallocs.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
     sp_part_check(part, i, "allocation", status);
     if (status != 0)
         return no_pointer;
@@ -98,11 +98,10 @@ static void play_free(struct sp_part *part, size_t i) {
     else
         sp_player_plan_take_over(part, i, pointer);
 
-    uint64_t begin = now(player);
+    struct sp_moment begin = sp_meter_begin(&player->meter);
     int status = call_free(player, operation, pointer, size);
-    uint64_t end = now(player);
+    note(part, &part->frees, sp_meter_end(&player->meter, &begin));
 
-    part->frees.ns[part->frees.count++] = sp_clock_elapsed(begin, end, player->clock_cost);
     sp_part_check(part, i, "free", status);
     if (!null)
         release_block(player, operation->block);
@@ -222,7 +221,7 @@ static bool play_all(struct sp_player *player) {
     pthread_mutex_lock(&player->gate);
     size_t started = start_threads(player, threads, others);
     player->open = started == others;
-    player->begin = now(player);
+    player->begin = sp_meter_now(&player->meter);
     pthread_mutex_unlock(&player->gate);
     if (started == others)
         play_part(player->parts);
@@ -266,7 +265,7 @@ static void begin_pass(struct sp_player *player) {
     for (size_t i = 0; i < player->part_count; i++) {
         struct sp_part *part = &player->parts[i];
         part->mallocs.count = part->frees.count = 0;
-        part->work_ns = part->errors = 0;
+        part->modelled_ns = part->work_ns = part->errors = 0;
     }
     sp_lead_reset(&player->lead);
     player->live_bytes = player->live_peak_bytes = player->play.held_bytes;
@@ -287,6 +286,7 @@ static void sum_up(struct sp_player *player, struct sp_result *result) {
         const struct sp_part *part = &player->parts[i];
         gather(&mallocs, &part->mallocs);
         gather(&frees, &part->frees);
+        result->modelled_ns += part->modelled_ns;
         result->work_ns += part->work_ns;
         result->errors += part->errors;
         if (part->errors == 0 || part->first_error_operation > first)
@@ -308,6 +308,7 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
         .device = play_of->stage->device->name,
         .start = play_of->start,
         .held_bytes = play_of->held_bytes,
+        .base = player->meter.base,
         .pass = pass,
         .operations = play_of->trace->operation_count,
         .streams = play_of->trace->stream_count,
@@ -318,7 +319,7 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     sp_sample_begin_pass(player, pass);
     if (!play_all(player) || !sp_player_streams_finish(player))
         return false;
-    result->end_to_end_ns = now(player) - player->begin;
+    result->end_to_end_ns = sp_meter_now(&player->meter) - player->begin;
     bool known = play_of->allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes) &&
                  play_of->allocator->statistics(play_of->stage, &result->statistics);
     sp_sample_end_pass(player, result);

@@ -14,6 +14,8 @@
 
 #include "cli/allocator.h"
 #include "cli/lead.h"
+#include "cli/meter.h"
+#include "cli/origin.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
 #include "cli/series.h"
@@ -25,19 +27,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-// Times are measured by the host's clock, or by the device's, which on the simulated driver is
-// virtual.
-enum sp_time_base { SP_TIME_OF_HOST, SP_TIME_OF_DEVICE };
-
 enum sp_parts { SP_ONE_PART, SP_PART_FOR_EACH_THREAD };
 
 struct sp_result {
     const char *trace;
     const char *allocator;
     const char *device;
-    unsigned start;      // from 1
-    uint64_t held_bytes; // of the block that was held from the start
-    unsigned pass;       // from 1
+    const struct sp_origin *origin; // the player leaves it null
+    unsigned start;                 // from 1
+    uint64_t held_bytes;            // of the block that was held from the start
+    unsigned pass;                  // from 1
     uint64_t operations;
     uint64_t streams;
     uint64_t errors;          // calls that failed
@@ -45,7 +44,9 @@ struct sp_result {
     uint64_t reserved_peak_bytes;
     struct sp_times malloc_ns;
     struct sp_times free_ns;
+    enum sp_time_base base;
     uint64_t total_ns;
+    uint64_t modelled_ns;   // of it, where the base is the model and the host
     uint64_t work_ns;       // all pieces of work together
     uint64_t end_to_end_ns; // from the first operation until all streams have done their work
     char first_error[256];  // in words; "" without errors
@@ -58,7 +59,7 @@ struct sp_play {
     const struct sp_allocator *allocator;
     struct sp_stage *stage;
     const struct sp_plan *plan;
-    const struct sp_work *work; // null: the plan has no work, and times are of the host
+    const struct sp_work *work; // null: the plan has no work
     enum sp_parts parts;
     unsigned start;
     uint64_t held_bytes; // of a block on the first stream, held while the player is open; 0: none
@@ -66,11 +67,16 @@ struct sp_play {
     struct sp_series *series; // the figures go there; null: nobody draws them
 };
 
+// Returns what the host's clock measured of the calls.
+static inline uint64_t sp_result_measured_ns(const struct sp_result *result) {
+    return result->total_ns - result->modelled_ns;
+}
+
 struct sp_part;
 
 struct sp_player {
     struct sp_play play;
-    uint64_t clock_cost;
+    struct sp_meter meter;
     uint64_t piece_ns;       // of each piece of work
     uint64_t begin;          // of the pass, by the clock
     CUstream *streams;       // by the trace's stream index

@@ -111,14 +111,22 @@ static void open_parts(struct sp_player *player) {
     }
 }
 
+static bool open_meter(struct sp_player *player) {
+    const struct sp_play *play = &player->play;
+    const char *problem;
+    return sp_meter_open(&player->meter, play->stage->device->driver, play->work, &problem) ||
+           sp_stage_fail(play->stage, "the simulated driver has no %s", problem);
+}
+
 bool sp_player_open(struct sp_player *player, const struct sp_play *play) {
     *player = (struct sp_player){.play = *play};
-    if (!play->work)
-        player->clock_cost = sp_clock_cost();
-    else
+    if (play->work)
         player->piece_ns = sp_plan_piece_ns(play->plan, play->trace);
+    if (!open_meter(player))
+        return false;
     if (!allocate_arrays(player) || !open_shares(player)) {
         release_arrays(player);
+        sp_meter_close(&player->meter);
         return sp_stage_fail(play->stage, "out of host memory");
     }
     open_parts(player);
@@ -136,4 +144,5 @@ void sp_player_close(struct sp_player *player) {
     if (player->part_count > 1)
         sp_lead_close(&player->lead);
     release_arrays(player);
+    sp_meter_close(&player->meter);
 }

@@ -207,7 +207,7 @@ static bool play_all(struct comparison *comparison) {
 // ------------------------------------------------------------------------------------- the results
 
 static bool print_table(const struct comparison *comparison) {
-    sp_report_device(stdout, &comparison->device, SP_TIME_OF_DEVICE);
+    sp_report_device(stdout, &comparison->device, SP_TIME_OF_VIRTUAL_CLOCK);
     if (!sp_policies_print(stdout, comparison->results, comparison->result_count))
         return sp_complain("out of host memory");
     return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));

@@ -32,6 +32,10 @@
     X("free", "p99", sp_cell_time(cell, (double)r->free_ns.p99))                                   \
     X("calls", "total", sp_cell_time(cell, (double)r->total_ns))
 
+#define PARTS_COLUMNS(X)                                                                           \
+    X("driver calls", "modelled", sp_cell_time(cell, (double)r->modelled_ns))                      \
+    X("library", "measured", sp_cell_time(cell, (double)sp_result_measured_ns(r)))
+
 #define WORK_COLUMNS(X)                                                                            \
     X("device", "busy", sp_cell_ratio(cell, r->work_ns, r->end_to_end_ns))                         \
     X("end to", "end", sp_cell_time(cell, (double)r->end_to_end_ns))
@@ -39,7 +43,7 @@
 #define POOL_COLUMNS(X) X("", "growths", fill_growths(cell, s))
 
 #define ALL_COLUMNS(X)                                                                             \
-    KEY_COLUMNS(X) LOAD_COLUMNS(X) CALL_COLUMNS(X) WORK_COLUMNS(X) POOL_COLUMNS(X)
+    KEY_COLUMNS(X) LOAD_COLUMNS(X) CALL_COLUMNS(X) PARTS_COLUMNS(X) WORK_COLUMNS(X) POOL_COLUMNS(X)
 
 // ----------------------------------------------------------------------- columns of several starts
 
@@ -55,12 +59,17 @@
     X("malloc", "max", sp_cell_time(cell, s->malloc_max_ns.median))                                \
     X("mean of", "max", sp_cell_time(cell, s->malloc_max_ns.mean))
 
+#define STARTS_PARTS_COLUMNS(X)                                                                    \
+    X("driver calls", "modelled", sp_cell_time(cell, s->modelled_ns.median))                       \
+    X("library", "measured", sp_cell_time(cell, s->measured_ns.median))
+
 #define STARTS_WORK_COLUMNS(X) X("end to", "end", sp_cell_time(cell, s->end_to_end_ns.median))
 
 #define ALL_STARTS_COLUMNS(X)                                                                      \
     KEY_COLUMNS(X)                                                                                 \
     STARTS_LOAD_COLUMNS(X)                                                                         \
     STARTS_CALL_COLUMNS(X)                                                                         \
+    STARTS_PARTS_COLUMNS(X)                                                                        \
     STARTS_WORK_COLUMNS(X)                                                                         \
     POOL_COLUMNS(X)
 
@@ -79,7 +88,8 @@ struct layout {
     void (*fill_row)(const struct sp_table *table, size_t row, const struct sp_summary *summary);
     size_t columns; // the last one is that of the growths
     size_t ratio;
-    size_t work; // the first of those about it, which go on to the growths
+    size_t parts; // the first of those about the parts of a time, which go on to the work
+    size_t work;  // the first of those about it, which go on to the growths
 };
 
 static void fill_ratio(char *cell, double ratio) {
@@ -151,7 +161,9 @@ static const struct layout layout_of_one = {
     .fill_row = fill_row,
     .columns = sizeof titles / sizeof titles[0],
     .ratio = 0 KEY_COLUMNS(COUNT_COLUMN) LOAD_COLUMNS(COUNT_COLUMN),
-    .work = 0 KEY_COLUMNS(COUNT_COLUMN) LOAD_COLUMNS(COUNT_COLUMN) CALL_COLUMNS(COUNT_COLUMN),
+    .parts = 0 KEY_COLUMNS(COUNT_COLUMN) LOAD_COLUMNS(COUNT_COLUMN) CALL_COLUMNS(COUNT_COLUMN),
+    .work = 0 KEY_COLUMNS(COUNT_COLUMN) LOAD_COLUMNS(COUNT_COLUMN) CALL_COLUMNS(COUNT_COLUMN)
+        PARTS_COLUMNS(COUNT_COLUMN),
 };
 
 static const struct layout layout_of_starts = {
@@ -159,8 +171,10 @@ static const struct layout layout_of_starts = {
     .fill_row = fill_row_of_starts,
     .columns = sizeof titles_of_starts / sizeof titles_of_starts[0],
     .ratio = 0 KEY_COLUMNS(COUNT_COLUMN) STARTS_LOAD_COLUMNS(COUNT_COLUMN),
-    .work = 0 KEY_COLUMNS(COUNT_COLUMN) STARTS_LOAD_COLUMNS(COUNT_COLUMN)
+    .parts = 0 KEY_COLUMNS(COUNT_COLUMN) STARTS_LOAD_COLUMNS(COUNT_COLUMN)
         STARTS_CALL_COLUMNS(COUNT_COLUMN),
+    .work = 0 KEY_COLUMNS(COUNT_COLUMN) STARTS_LOAD_COLUMNS(COUNT_COLUMN)
+        STARTS_CALL_COLUMNS(COUNT_COLUMN) STARTS_PARTS_COLUMNS(COUNT_COLUMN),
 };
 #undef COUNT_COLUMN
 
@@ -178,20 +192,28 @@ static void fill_overall(const struct sp_table *table, const struct layout *layo
     fill_ratio(sp_table_cell(table, row, layout->ratio), overall->ratio);
 }
 
+static void hide(struct sp_table *table, size_t first, size_t end) {
+    for (size_t column = first; column < end; column++)
+        sp_table_hide(table, column);
+}
+
 static void hide_columns(struct sp_table *table, const struct layout *layout,
                          const struct sp_summaries *summaries) {
     size_t growths_column = layout->columns - 1;
-    bool several_passes = false, work = false, growths = false;
+    bool several_passes = false, parts = false, work = false, growths = false;
     for (size_t i = 0; i < summaries->count; i++) {
         const struct sp_result *result = sp_summary_first(&summaries->list[i]);
         several_passes = several_passes || result->pass > 1;
+        parts = parts || result->base == SP_TIME_OF_MODEL_AND_HOST;
         work = work || result->work_ns > 0;
         growths = growths || result->statistics.known;
     }
     if (!several_passes)
         sp_table_hide(table, PASS_COLUMN);
-    for (size_t column = layout->work; column < growths_column && !work; column++)
-        sp_table_hide(table, column);
+    if (!parts)
+        hide(table, layout->parts, layout->work);
+    if (!work)
+        hide(table, layout->work, growths_column);
     if (!growths)
         sp_table_hide(table, growths_column);
 }
@@ -200,8 +222,10 @@ static void hide_columns(struct sp_table *table, const struct layout *layout,
 
 void sp_report_device(FILE *out, const struct sp_device *device, enum sp_time_base base) {
     static const char *const notes[] = {
-        [SP_TIME_OF_HOST] = "simulated driver: times are those of the host, not of a GPU",
-        [SP_TIME_OF_DEVICE] =
+        [SP_TIME_OF_MODEL_AND_HOST] =
+            "simulated driver: calls total = driver calls as they cost on an H200, modelled, + the "
+            "library's own time, measured here",
+        [SP_TIME_OF_VIRTUAL_CLOCK] =
             "simulated driver: times are those of its virtual clock, not of a GPU",
     };
     char version[SP_VERSION_TEXT];

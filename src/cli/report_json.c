@@ -8,6 +8,12 @@ static bool add_times(cJSON *parent, const char *key, const struct sp_times *tim
            sp_json_add_count(object, "max", times->max);
 }
 
+static bool add_parts(cJSON *object, const struct sp_result *result) {
+    return result->base != SP_TIME_OF_MODEL_AND_HOST ||
+           (sp_json_add_count(object, "driver_calls_modelled_ns", result->modelled_ns) &&
+            sp_json_add_count(object, "library_measured_ns", sp_result_measured_ns(result)));
+}
+
 static bool add_work(cJSON *object, const struct sp_result *result) {
     return result->work_ns == 0 ||
            (sp_json_add_count(object, "work_ns", result->work_ns) &&
@@ -24,12 +30,19 @@ static bool add_statistics(cJSON *object, const struct sp_statistics *statistics
     return good;
 }
 
+static bool add_origin(cJSON *object, const struct sp_origin *origin) {
+    return sp_json_add_text(object, "driver_version", origin->driver_version) &&
+           sp_json_add_text(object, "cuda_version", origin->cuda_version) &&
+           sp_json_add_text(object, "streampool", origin->streampool) &&
+           sp_json_add_text(object, "date", origin->date);
+}
+
 // Adds the keys whose values are the same for all starts of a replay.
 static bool add_replay(cJSON *object, const struct sp_result *result) {
     return sp_json_add_text(object, "trace", result->trace) &&
            sp_json_add_text(object, "allocator", result->allocator) &&
            sp_json_add_text(object, "device", result->device) &&
-           sp_json_add_count(object, "pass", result->pass) &&
+           add_origin(object, result->origin) && sp_json_add_count(object, "pass", result->pass) &&
            sp_json_add_count(object, "operations", result->operations) &&
            sp_json_add_count(object, "streams", result->streams);
 }
@@ -40,8 +53,8 @@ static bool add_figures(cJSON *object, const struct sp_result *result) {
            sp_json_add_count(object, "reserved_peak_bytes", result->reserved_peak_bytes) &&
            add_times(object, "malloc_ns", &result->malloc_ns) &&
            add_times(object, "free_ns", &result->free_ns) &&
-           sp_json_add_count(object, "total_ns", result->total_ns) && add_work(object, result) &&
-           add_statistics(object, &result->statistics);
+           sp_json_add_count(object, "total_ns", result->total_ns) && add_parts(object, result) &&
+           add_work(object, result) && add_statistics(object, &result->statistics);
 }
 
 static bool fill_result(cJSON *object, const void *items, size_t index) {
@@ -61,6 +74,12 @@ static bool add_spread(cJSON *parent, const char *key, const struct sp_spread *s
            sp_json_add_number(object, "least", spread->least) &&
            sp_json_add_number(object, "most", spread->most) &&
            sp_json_add_number(object, "mean", spread->mean);
+}
+
+static bool add_spreads_of_parts(cJSON *object, const struct sp_summary *summary) {
+    return sp_summary_first(summary)->base != SP_TIME_OF_MODEL_AND_HOST ||
+           (add_spread(object, "driver_calls_modelled_ns", &summary->modelled_ns) &&
+            add_spread(object, "library_measured_ns", &summary->measured_ns));
 }
 
 static bool add_start(cJSON *array, const struct sp_result *result) {
@@ -87,6 +106,7 @@ static bool fill_summary(cJSON *object, const void *items, size_t index) {
     return add_replay(object, first) && sp_json_add_count(object, "errors", summary->errors) &&
            add_spread(object, "ratio", &summary->ratio) &&
            add_spread(object, "total_ns", &summary->total_ns) &&
+           add_spreads_of_parts(object, summary) &&
            add_spread(object, "malloc_max_ns", &summary->malloc_max_ns) &&
            (first->work_ns == 0 || add_spread(object, "end_to_end_ns", &summary->end_to_end_ns)) &&
            add_starts(object, summary);

@@ -20,6 +20,16 @@ static double total_of(const struct sp_result *result, size_t index) {
     return (double)result->total_ns;
 }
 
+static double modelled_of(const struct sp_result *result, size_t index) {
+    (void)index;
+    return (double)result->modelled_ns;
+}
+
+static double measured_of(const struct sp_result *result, size_t index) {
+    (void)index;
+    return (double)sp_result_measured_ns(result);
+}
+
 static double malloc_max_of(const struct sp_result *result, size_t index) {
     (void)index;
     return (double)result->malloc_ns.max;
@@ -71,6 +81,8 @@ static void sum_up(struct sp_summary *summary, double *values) {
     count_errors(summary);
     summary->ratio = spread_of(summary, values, ratio_of, 0);
     summary->total_ns = spread_of(summary, values, total_of, 0);
+    summary->modelled_ns = spread_of(summary, values, modelled_of, 0);
+    summary->measured_ns = spread_of(summary, values, measured_of, 0);
     summary->malloc_max_ns = spread_of(summary, values, malloc_max_of, 0);
     summary->end_to_end_ns = spread_of(summary, values, end_to_end_of, 0);
     for (size_t i = 0; i < SP_STATISTIC_COUNT; i++)

@@ -14,6 +14,8 @@ struct sp_summary {
     const char *first_error; // of the first start that has one; "" without errors
     struct sp_spread ratio;  // of reserved to live; 0 where nothing was alive
     struct sp_spread total_ns;
+    struct sp_spread modelled_ns;
+    struct sp_spread measured_ns;
     struct sp_spread malloc_max_ns;
     struct sp_spread end_to_end_ns;
     struct sp_spread statistics[SP_STATISTIC_COUNT];

@@ -14,8 +14,10 @@
 
 #include "simcuda/engine.h"
 #include "simcuda/entry.h"
+#include "simcuda/meter.h"
 
 #define SIM_BEGIN(name)                                                                            \
+    SIM_METER;                                                                                     \
     do {                                                                                           \
         CUresult refused = sim_call_begin(SIM_ENTRY_##name);                                       \
         if (refused != CUDA_SUCCESS)                                                               \
@@ -25,6 +27,7 @@
 #define SIM_END(name, result) return sim_call_end(SIM_ENTRY_##name, (result))
 
 #define SIM_QUERY(name)                                                                            \
+    SIM_METER;                                                                                     \
     do {                                                                                           \
         CUresult refused = sim_query_begin(SIM_ENTRY_##name);                                      \
         if (refused != CUDA_SUCCESS)                                                               \

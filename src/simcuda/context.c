@@ -23,16 +23,21 @@ static struct sim_context *primaries[SIMCUDA_MAX_DEVICES];
 static bool primary_is_alive[SIMCUDA_MAX_DEVICES];
 
 void sim_context_start(void) {
-    if (!slab.base && !sim_slab_init(&slab, sizeof(struct sim_context), MAX_CONTEXTS))
+    if (!slab.base &&
+        !sim_slab_init(&slab, SIM_SLAB_OF_CONTEXTS, sizeof(struct sim_context), MAX_CONTEXTS))
         abort();
 }
 
 struct sim_context *sim_context_find(CUcontext handle) {
-    return sim_slab_find(&slab, handle);
+    return sim_slab_find(&slab, (uintptr_t)handle);
 }
 
 bool sim_context_is_known(CUcontext handle) {
-    return sim_slab_knows(&slab, handle);
+    return sim_slab_knows(&slab, (uintptr_t)handle);
+}
+
+CUcontext sim_context_handle(const struct sim_context *context) {
+    return (CUcontext)sim_slab_handle(&slab, context);
 }
 
 struct sim_context *sim_context_next(const struct sim_context *context) {

@@ -51,9 +51,7 @@ struct sim_context *sim_context_find(CUcontext handle);
 // Returns whether the handle is or was that of a context.
 bool sim_context_is_known(CUcontext handle);
 
-static inline CUcontext sim_context_handle(struct sim_context *context) {
-    return (CUcontext)(void *)context;
-}
+CUcontext sim_context_handle(const struct sim_context *context);
 
 // Returns the live context that comes after another one: for null the first, after the last one
 // null.

@@ -13,6 +13,7 @@
 #include "simcuda/host.h"
 #include "simcuda/launch.h"
 #include "simcuda/live.h"
+#include "simcuda/meter.h"
 #include "simcuda/question.h"
 #include "simcuda/queue.h"
 #include "simcuda/report.h"
@@ -221,6 +222,15 @@ uint64_t simcudaNow(void) {
     uint64_t now = sim_now;
     sim_unlock();
     return now;
+}
+
+void simcudaMeterHost(int on) {
+    sim_meter_run(on != 0);
+}
+
+void simcudaThreadCost(simcudaCost *cost) {
+    const struct sim_thread *thread = sim_thread_self();
+    *cost = (simcudaCost){.modelled = thread->spent, .host = thread->host};
 }
 
 void simcudaAdvance(uint64_t nanoseconds) {

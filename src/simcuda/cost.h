@@ -4,6 +4,7 @@
 #ifndef STREAMPOOL_SIMCUDA_COST_H
 #define STREAMPOOL_SIMCUDA_COST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "simcuda/entry.h"
@@ -11,7 +12,8 @@
 // Returns what a call costs, whatever its arguments.
 uint64_t sim_cost_call(enum sim_entry entry);
 
-// Returns what a call costs beyond that for each whole extent of `size` bytes that it handles.
+// Returns what a call that handles memory or addresses costs beyond that for each extent of `size`
+// bytes.
 uint64_t sim_cost_extent(enum sim_entry entry, uint64_t size);
 
 // Returns the time that a kernel or a copy takes to touch bytes.

@@ -137,9 +137,11 @@ static void configure(void) {
     configured = true;
 }
 
-static void pass_time(struct sim_thread *thread, uint64_t cost) {
-    sim_now += cost + thread->cost;
+// Adds what the thread's queries cost to the clock, before a call whose own time is counted.
+static void enter(struct sim_thread *thread) {
+    sim_now += thread->cost;
     thread->cost = 0;
+    thread->entered = sim_now;
 }
 
 CUresult sim_call_begin(enum sim_entry entry) {
@@ -152,6 +154,7 @@ CUresult sim_call_begin(enum sim_entry entry) {
     sim_lock();
     configure();
     sim_schedule_point(thread);
+    enter(thread);
     sim_call_count_add(entry);
     activity++;
     refused = refuse_by_level(entry);
@@ -159,7 +162,7 @@ CUresult sim_call_begin(enum sim_entry entry) {
         refused = sim_fault_check(entry);
     if (refused != CUDA_SUCCESS)
         return sim_call_end(entry, refused);
-    pass_time(thread, sim_cost_call(entry));
+    sim_now += sim_cost_call(entry);
     sim_work_progress();
     return CUDA_SUCCESS;
 }
@@ -171,7 +174,8 @@ static void trace(const struct sim_thread *thread, enum sim_entry entry, CUresul
 }
 
 CUresult sim_call_end(enum sim_entry entry, CUresult result) {
-    const struct sim_thread *thread = sim_thread_self();
+    struct sim_thread *thread = sim_thread_self();
+    thread->spent += sim_now - thread->entered;
     if (thread->registered)
         trace(thread, entry, result);
     sim_unlock();
@@ -191,6 +195,7 @@ CUresult sim_query_begin(enum sim_entry entry) {
     }
     sim_call_count_add(entry);
     thread->cost += sim_cost_call(entry);
+    thread->spent += sim_cost_call(entry);
     return refuse_by_level(entry);
 }
 

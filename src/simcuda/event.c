@@ -14,7 +14,8 @@ static struct sim_slab slab;
 CUresult sim_event_create(struct sim_context *context, unsigned flags, CUevent *handle) {
     if (flags & ~7u)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!slab.base && !sim_slab_init(&slab, sizeof(struct sim_event), MAX_EVENTS))
+    if (!slab.base &&
+        !sim_slab_init(&slab, SIM_SLAB_OF_EVENTS, sizeof(struct sim_event), MAX_EVENTS))
         return CUDA_ERROR_OUT_OF_MEMORY;
     struct sim_event *event = sim_slab_take(&slab);
     if (!event)
@@ -24,12 +25,12 @@ CUresult sim_event_create(struct sim_context *context, unsigned flags, CUevent *
     event->record = NULL;
     event->point = (struct sim_capture_point){0};
     sim_slab_publish(event, sim_next_identity());
-    *handle = (CUevent)(void *)event;
+    *handle = (CUevent)sim_slab_handle(&slab, event);
     return CUDA_SUCCESS;
 }
 
 CUresult sim_event_find(CUevent handle, struct sim_event **event) {
-    *event = slab.base ? sim_slab_find(&slab, handle) : NULL;
+    *event = slab.base ? sim_slab_find(&slab, (uintptr_t)handle) : NULL;
     if (!*event) {
         sim_report(simcudaReport_useOfDestroyedEvent, "event %p", (void *)handle);
         return CUDA_ERROR_INVALID_HANDLE;
@@ -158,7 +159,7 @@ static void destroy_if(bool (*concerns)(const struct sim_event *event,
                                         const struct sim_context *context),
                        const struct sim_context *context) {
     for (size_t i = 0; i < slab.used; i++) {
-        struct sim_event *event = sim_slab_find(&slab, slab.base + i * slab.stride);
+        struct sim_event *event = sim_slab_at(&slab, i);
         if (event && concerns(event, context))
             sim_event_destroy(event);
     }

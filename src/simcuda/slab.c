@@ -2,12 +2,19 @@
 
 #include <stdlib.h>
 
-bool sim_slab_init(struct sim_slab *slab, size_t stride, size_t capacity) {
+static const uintptr_t first_handles[] = {
+    [SIM_SLAB_OF_CONTEXTS] = 0x100000000000u,
+    [SIM_SLAB_OF_STREAMS] = 0x101000000000u,
+    [SIM_SLAB_OF_EVENTS] = 0x102000000000u,
+};
+
+bool sim_slab_init(struct sim_slab *slab, enum sim_slab_kind kind, size_t stride, size_t capacity) {
     // Host pages are spent only where an element was used.
     void *base = calloc(capacity, stride);
     if (!base)
         return false;
-    *slab = (struct sim_slab){.base = base, .stride = stride, .capacity = capacity};
+    *slab = (struct sim_slab){
+        .base = base, .first_handle = first_handles[kind], .stride = stride, .capacity = capacity};
     return true;
 }
 

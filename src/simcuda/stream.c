@@ -15,11 +15,12 @@
 static struct sim_slab slab;
 
 struct sim_stream *sim_stream_find(CUstream handle) {
-    return slab.base ? sim_slab_find(&slab, handle) : NULL;
+    return slab.base ? sim_slab_find(&slab, (uintptr_t)handle) : NULL;
 }
 
 CUresult sim_stream_create(struct sim_context *context, unsigned flags, CUstream *handle) {
-    if (!slab.base && !sim_slab_init(&slab, sizeof(struct sim_stream), MAX_STREAMS))
+    if (!slab.base &&
+        !sim_slab_init(&slab, SIM_SLAB_OF_STREAMS, sizeof(struct sim_stream), MAX_STREAMS))
         return CUDA_ERROR_OUT_OF_MEMORY;
     struct sim_stream *stream = sim_slab_take(&slab);
     if (!stream)
@@ -34,7 +35,7 @@ CUresult sim_stream_create(struct sim_context *context, unsigned flags, CUstream
     atomic_store_explicit(&stream->capture_status, CU_STREAM_CAPTURE_STATUS_NONE,
                           memory_order_relaxed);
     sim_slab_publish(stream, identity);
-    *handle = (CUstream)(void *)stream;
+    *handle = (CUstream)sim_slab_handle(&slab, stream);
     return CUDA_SUCCESS;
 }
 
@@ -46,7 +47,7 @@ void sim_stream_destroy(struct sim_stream *stream) {
 
 struct sim_stream *sim_stream_at(uint64_t index) {
     for (size_t i = 0; i < slab.used; i++) {
-        struct sim_stream *stream = sim_slab_find(&slab, slab.base + i * slab.stride);
+        struct sim_stream *stream = sim_slab_at(&slab, i);
         if (stream && index-- == 0)
             return stream;
     }
@@ -55,7 +56,7 @@ struct sim_stream *sim_stream_at(uint64_t index) {
 
 void sim_stream_destroy_all(struct sim_context *context) {
     for (size_t i = 0; i < slab.used; i++) {
-        struct sim_stream *stream = sim_slab_find(&slab, slab.base + i * slab.stride);
+        struct sim_stream *stream = sim_slab_at(&slab, i);
         if (stream && atomic_load_explicit(&stream->context, memory_order_relaxed) == context)
             sim_stream_destroy(stream);
     }

@@ -37,7 +37,10 @@ struct sim_thread {
     struct sim_queue **default_streams; // one for each context that it used
     size_t default_stream_count;
     size_t default_stream_capacity;
-    uint64_t cost; // of queries, not yet added to the clock
+    uint64_t cost;    // of queries, not yet added to the clock
+    uint64_t entered; // the clock when the call began that the thread is in
+    uint64_t spent;   // what the clock passed in calls that have returned
+    uint64_t host;    // the host's time in them, while the meter ran
 
     // These are the scheduler's, guarded by the engine's lock.
     bool registered;

@@ -61,9 +61,11 @@ CUresult sim_virtual_reserve(CUdeviceptr *address, size_t size, size_t alignment
     if (alignment < sim_config.granule)
         alignment = sim_config.granule;
     result = sim_range_reserve(size, alignment, hint, &result_address);
-    if (result == CUDA_SUCCESS)
-        *address = result_address;
-    return result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    sim_now += sim_cost_extent(SIM_ENTRY_cuMemAddressReserve, size);
+    *address = result_address;
+    return CUDA_SUCCESS;
 }
 
 CUresult sim_virtual_free(CUdeviceptr address, size_t size) {
@@ -75,6 +77,7 @@ CUresult sim_virtual_free(CUdeviceptr address, size_t size) {
         sim_report(simcudaReport_freeMappedRange, "cuMemAddressFree(0x%llx, %zu)", address, size);
         return CUDA_ERROR_INVALID_VALUE;
     }
+    sim_now += sim_cost_extent(SIM_ENTRY_cuMemAddressFree, size);
     sim_range_free(address, size);
     return CUDA_SUCCESS;
 }

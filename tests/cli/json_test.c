@@ -23,13 +23,27 @@ static const char small[] = TRACE_HEADER
     "1,20,free,0x1000000,4194304,0\n";
 
 static const char *const keys[] = {
-    "trace",     "allocator",       "device",
-    "pass",      "operations",      "streams",
-    "errors",    "live_peak_bytes", "reserved_peak_bytes",
-    "malloc_ns", "free_ns",         "total_ns",
+    "trace",
+    "allocator",
+    "device",
+    "driver_version",
+    "cuda_version",
+    "streampool",
+    "date",
+    "pass",
+    "operations",
+    "streams",
+    "errors",
+    "live_peak_bytes",
+    "reserved_peak_bytes",
+    "malloc_ns",
+    "free_ns",
+    "total_ns",
 };
 
-// Behind these, when there was work, and then for the allocator that keeps statistics:
+// Behind these, on the simulated driver without work; when there was work; and then for the
+// allocator that keeps statistics:
+static const char *const parts_keys[] = {"driver_calls_modelled_ns", "library_measured_ns"};
 static const char *const work_keys[] = {"work_ns", "end_to_end_ns"};
 static const char statistics_key[] = "statistics";
 
@@ -76,19 +90,30 @@ static void assert_statistics(const cJSON *result) {
                 sizeof names / sizeof names[0]);
 }
 
-enum { KEYS = sizeof keys / sizeof keys[0], WORK_KEYS = sizeof work_keys / sizeof work_keys[0] };
+enum { KEYS = sizeof keys / sizeof keys[0], MORE_KEYS = 2 };
 
 static void assert_all_keys(const cJSON *result, bool work, bool statistics) {
-    const char *expected[KEYS + WORK_KEYS + 1];
-    size_t count = KEYS;
+    const char *expected[KEYS + MORE_KEYS + 1];
+    size_t count = KEYS + MORE_KEYS;
     memcpy(expected, keys, sizeof keys);
-    if (work) {
-        memcpy(expected + count, work_keys, sizeof work_keys);
-        count += WORK_KEYS;
-    }
+    memcpy(expected + KEYS, work ? work_keys : parts_keys, sizeof work_keys);
     if (statistics)
         expected[count++] = statistics_key;
     assert_keys(result, expected, count);
+}
+
+static bool is_date(const char *text) {
+    unsigned year, month, day;
+    int length = 0;
+    return sscanf(text, "%4u-%2u-%2u%n", &year, &month, &day, &length) == 3 && length == 10 &&
+           text[10] == '\0' && year >= 2024 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+static void assert_origin(const cJSON *result) {
+    assert_text(result, "driver_version", "simulated");
+    assert_text(result, "cuda_version", "13.0");
+    assert_text(result, "streampool", STREAMPOOL_VERSION);
+    assert_true(is_date(cJSON_GetObjectItemCaseSensitive(result, "date")->valuestring));
 }
 
 static void assert_result(const cJSON *result, const char *allocator, int pass) {
@@ -99,6 +124,7 @@ static void assert_result(const cJSON *result, const char *allocator, int pass) 
     assert_text(result, "trace", "small");
     assert_text(result, "allocator", allocator);
     assert_true(strlen(cJSON_GetObjectItemCaseSensitive(result, "device")->valuestring) > 0);
+    assert_origin(result);
     assert_true(number(result, "pass") == pass);
     assert_true(number(result, "operations") == 3);
     assert_true(number(result, "streams") == 2);
@@ -109,8 +135,12 @@ static void assert_result(const cJSON *result, const char *allocator, int pass) 
     assert_times(result, "free_ns");
 }
 
-// The times of two requests and one free make the total.
+// The times of two requests and one free make the total, and so do its two parts.
 static void assert_total(const cJSON *result) {
+    double modelled = number(result, "driver_calls_modelled_ns");
+    double measured = number(result, "library_measured_ns");
+    assert_true(modelled >= 0 && measured >= 0);
+    assert_true(number(result, "total_ns") == modelled + measured);
     double mallocs = 2 * number(cJSON_GetObjectItemCaseSensitive(result, "malloc_ns"), "mean");
     double frees = number(cJSON_GetObjectItemCaseSensitive(result, "free_ns"), "mean");
     assert_true(number(result, "total_ns") == mallocs + frees);

@@ -25,12 +25,27 @@ static const char small[] = TRACE_HEADER
     "1,30,allocate,0x1000000,1024,3\n"
     "1,40,free,0x8000000,67108864,7\n";
 
-static const char *const keys[] = {"trace",   "allocator", "device", "pass",     "operations",
-                                   "streams", "errors",    "ratio",  "total_ns", "malloc_max_ns"};
+static const char *const keys[] = {"trace",
+                                   "allocator",
+                                   "device",
+                                   "driver_version",
+                                   "cuda_version",
+                                   "streampool",
+                                   "date",
+                                   "pass",
+                                   "operations",
+                                   "streams",
+                                   "errors",
+                                   "ratio",
+                                   "total_ns",
+                                   "driver_calls_modelled_ns",
+                                   "library_measured_ns",
+                                   "malloc_max_ns"};
 
 static const char *const start_keys[] = {
-    "perturbation_bytes", "errors",  "live_peak_bytes", "reserved_peak_bytes",
-    "malloc_ns",          "free_ns", "total_ns",        "statistics",
+    "perturbation_bytes",  "errors",     "live_peak_bytes", "reserved_peak_bytes",
+    "malloc_ns",           "free_ns",    "total_ns",        "driver_calls_modelled_ns",
+    "library_measured_ns", "statistics",
 };
 
 static const char *const spread_keys[] = {"median", "least", "most", "mean"};
@@ -124,6 +139,8 @@ static void the_summary_has_the_promised_keys(void **state) {
     ASSERT_KEYS(list->child, expected);
     ASSERT_KEYS(item(list->child, "ratio"), spread_keys);
     ASSERT_KEYS(item(list->child, "total_ns"), spread_keys);
+    ASSERT_KEYS(item(list->child, "driver_calls_modelled_ns"), spread_keys);
+    ASSERT_KEYS(item(list->child, "library_measured_ns"), spread_keys);
     ASSERT_KEYS(item(list->child, "malloc_max_ns"), spread_keys);
     cJSON_Delete(list);
 }
@@ -165,6 +182,10 @@ static void of_one_start_every_figure_is_the_same(void **state) {
     for (size_t i = 0; i < sizeof spread_keys / sizeof spread_keys[0]; i++) {
         assert_true(is_near(number(item(result, "ratio"), spread_keys[i]), ratio_of(start)));
         assert_true(number(item(result, "total_ns"), spread_keys[i]) == number(start, "total_ns"));
+        assert_true(number(item(result, "driver_calls_modelled_ns"), spread_keys[i]) ==
+                    number(start, "driver_calls_modelled_ns"));
+        assert_true(number(item(result, "library_measured_ns"), spread_keys[i]) ==
+                    number(start, "library_measured_ns"));
         assert_true(number(item(result, "malloc_max_ns"), spread_keys[i]) ==
                     number(item(start, "malloc_ns"), "max"));
     }

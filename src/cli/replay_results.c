@@ -1,0 +1,98 @@
+// The results of `streampool replay`: the table or JSON, and the picture.
+#include "cli/beside.h"
+#include "cli/complain.h"
+#include "cli/output.h"
+#include "cli/replay.h"
+#include "cli/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static void print_unsuited(const struct sp_replay *replay, const struct sp_allocator *allocator,
+                           FILE *out) {
+    char reason[SP_UNSUITED_TEXT];
+    for (size_t i = 0; i < replay->traces.count; i++)
+        if (!sp_allocator_suits(allocator, &replay->traces.list[i], reason))
+            fprintf(out, "%s: %s not replayed: %s\n", allocator->name, replay->traces.list[i].name,
+                    reason);
+}
+
+static void print_unavailable(const struct sp_replay *replay, FILE *out) {
+    for (size_t i = 0; i < replay->request->allocators.count; i++) {
+        const struct sp_allocator *allocator = replay->request->allocators.items[i];
+        if (replay->unavailable[i][0])
+            fprintf(out, "%s: not replayed: %s\n", allocator->name, replay->unavailable[i]);
+        print_unsuited(replay, allocator, out);
+    }
+}
+
+static void print_perturbation(const struct sp_perturbation *perturbation) {
+    printf(
+        "medians of starts, each with a block of up to %d %% of the trace's peak held (%u starts, "
+        "seed "
+        "%" PRIu64 ")\n\n",
+        100 / SP_PERTURBATION_PEAK_SHARE, perturbation->starts, perturbation->seed);
+}
+
+static bool print_summaries(const struct sp_replay_request *request,
+                            const struct sp_summaries *summaries) {
+    if (sp_replay_is_perturbed(request))
+        print_perturbation(&request->perturbation);
+    bool good = sp_replay_is_perturbed(request) ? sp_report_print_starts(stdout, summaries)
+                                                : sp_report_print(stdout, summaries);
+    if (!good)
+        return sp_complain("out of host memory");
+    sp_report_print_errors(stdout, summaries);
+    if (request->statistics && !sp_report_print_statistics(stdout, summaries))
+        return sp_complain("out of host memory");
+    return true;
+}
+
+static bool print_beside(const struct sp_replay *replay, const struct sp_summaries *summaries) {
+    const struct sp_replay_request *request = replay->request;
+    return sp_beside_print(stdout, &replay->recorded, &request->beside_allocators, summaries) ||
+           sp_complain("out of host memory");
+}
+
+static bool print_table(const struct sp_replay *replay, const struct sp_summaries *summaries) {
+    sp_report_device(stdout, &replay->device, sp_meter_base(replay->device.driver, replay->work));
+    if (!print_summaries(replay->request, summaries))
+        return false;
+    print_unavailable(replay, stdout);
+    if (replay->request->beside && !print_beside(replay, summaries))
+        return false;
+    return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));
+}
+
+static bool write_json(const struct sp_replay *replay, const struct sp_summaries *summaries) {
+    struct sp_json_list list = sp_replay_is_perturbed(replay->request)
+                                   ? sp_report_list_of_starts(summaries)
+                                   : sp_report_list(replay->results, replay->result_count);
+    return sp_json_write(replay->request->json, &list);
+}
+
+// A picture or JSON on standard output takes the place of the table.
+static bool print_all(const struct sp_replay *replay, const struct sp_summaries *summaries) {
+    const struct sp_replay_request *request = replay->request;
+    if (sp_output_is_standard(request->json) || sp_output_is_standard(request->plot))
+        print_unavailable(replay, stderr);
+    else if (!print_table(replay, summaries))
+        return false;
+    if (request->json && !write_json(replay, summaries))
+        return false;
+    return !request->plot || sp_replay_plot_write(request->plot, &replay->plot);
+}
+
+bool sp_replay_results_print(const struct sp_replay *replay) {
+    if (replay->result_count == 0) {
+        print_unavailable(replay, stderr);
+        return sp_complain("nothing was replayed");
+    }
+    struct sp_summaries summaries;
+    if (!sp_summaries_open(&summaries, replay->results, replay->result_count))
+        return sp_complain("out of host memory");
+    bool good = print_all(replay, &summaries);
+    sp_summaries_release(&summaries);
+    return good;
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# demo_test.sh CHECKOUT PROGRAM
+#
+# The demo on the simulated driver, with a built program and with a trace and a recording of its own: the recording stands
+# below the table where nothing runs on a GPU, and the demo runs without one too. Builds nothing: cmake does nothing here.
+set -euo pipefail
+
+checkout=$1 program=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+mkdir -p "$folder"/{bench/traces,bench/recorded,tests,build/demo,tools}
+cp "$checkout"/bench/{demo,build}.sh "$folder/bench/"
+cp "$checkout/tests/packages.sh" "$folder/tests/"
+ln -s "$(dirname "$program")" "$folder/build/demo/bin"
+printf '#!/bin/sh\n' > "$folder/tools/cmake"
+chmod +x "$folder/tools/cmake"
+export PATH=$folder/tools:$PATH
+unset STREAMPOOL_DRIVER
+
+gzip > "$folder/bench/traces/small.csv.gz" << 'END'
+Thread,Time,Action,Pointer,Size,Stream
+1,0,allocate,0x1000000,4194304,0
+1,1,free,0x1000000,4194304,0
+END
+
+fail() {
+    echo "$1" >&2
+    cat "$folder/output" >&2
+    exit 1
+}
+
+demo() {
+    bash "$folder/bench/demo.sh" --no-install "$@" > "$folder/output" 2> "$folder/errors" ||
+        { cat "$folder/errors" >&2; fail "the demo failed: $*"; }
+}
+
+says() {
+    grep -q -- "$1" "$folder/output" || fail "the demo doesn't say '$1'"
+}
+
+for options in "--device sim" "--device=sim" "-d sim" "-dsim"; do
+    # shellcheck disable=SC2086
+    demo $options
+    says 'small  *pool '
+    if grep -q 'recorded on' "$folder/output"; then fail "there is nothing recorded, and the demo shows it"; fi
+done
+
+"$program" replay --device sim --allocator direct --json "$folder/direct.json" "$folder"/bench/traces/*.gz > /dev/null
+sed 's/"direct"/"driver"/; s/"Simulated GPU"/"Some GPU"/; s/"simulated"/"999.1"/' \
+    "$folder/direct.json" > "$folder/bench/recorded/h200.json"
+for options in "--device sim" "--device=sim" "-d sim" "-dsim"; do
+    # shellcheck disable=SC2086
+    demo $options
+    says 'recorded on Some GPU, driver 999.1, '
+    says 'small  *driver '
+    says '^Pass 1, one trace: streampool holds 1.000 times what is live, '
+    says '^Pass 1, one trace: cuMemAlloc holds 1.000 times what is live, '
+done
+
+STREAMPOOL_DRIVER=sim demo
+says 'recorded on Some GPU, '
