@@ -28,23 +28,23 @@ static int compare(const void *a, const void *b) {
     return (*left > *right) - (*left < *right);
 }
 
-// What an empty call takes is metered once from within and once from around it. The time around it
-// has a pair of readings of its own in it, which is as long as the one within.
-static uint64_t try_outside(struct sim_thread *thread) {
-    uint64_t host = thread->host;
+// An empty call is metered once from within and once from around it. The time around it has a pair
+// of readings of its own in it, which is as long as the one within.
+static uint64_t try_outside(void) {
+    sim_thread_self()->host = 0;
     uint64_t begin = sim_meter_clock();
     sim_meter_add(sim_meter_clock());
     uint64_t around = sim_meter_clock() - begin;
-    uint64_t within = thread->host - host;
-    thread->host = host;
+    uint64_t within = sim_thread_self()->host;
     return around > 2 * within ? around - 2 * within : 0;
 }
 
 static uint64_t measure_outside(void) {
     uint64_t tries[TRIES];
-    struct sim_thread *thread = sim_thread_self();
+    uint64_t host = sim_thread_self()->host;
     for (size_t i = 0; i < TRIES; i++)
-        tries[i] = try_outside(thread);
+        tries[i] = try_outside();
+    sim_thread_self()->host = host;
     qsort(tries, TRIES, sizeof tries[0], compare);
     return tries[TRIES / 2];
 }

@@ -33,6 +33,7 @@ static inline void sim_meter_end(const uint64_t *begin) {
 }
 
 // Meters the function from here to its return, whichever that is.
-#define SIM_METER __attribute__((cleanup(sim_meter_end))) const uint64_t metered = sim_meter_begin()
+#define SIM_METER                                                                                  \
+    __attribute__((cleanup(sim_meter_end), unused)) const uint64_t metered = sim_meter_begin()
 
 #endif

@@ -76,7 +76,7 @@ static void the_modelled_times_are_the_same_in_every_run(void **state) {
 static void so_are_those_of_many_streams(void **state) {
     (void)state;
     double first = 0;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 3; i++) {
         cJSON *list = REPLAY("--allocator", "promised", MANY_STREAMS);
         if (i == 0)
             first = modelled(list->child);
