@@ -47,8 +47,11 @@ typedef struct poolPeer {
     int (*resetHigh)(void *state);
 } poolPeer;
 
-/// A peer library defines this. It returns the peer of this number, counted from 0, and null behind
-/// the last one.
+/// A peer library defines this function, and the programs call it once for each peer. It is called
+/// by one thread, before any peer is opened.
+///
+/// @param index Is the number of a peer, from 0.
+/// @return The peer, or null when the library has no more than `index` peers.
 STREAMPOOL_API const poolPeer *poolPeerAt(unsigned index);
 
 #ifdef __cplusplus

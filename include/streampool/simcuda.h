@@ -470,14 +470,18 @@ typedef struct simcudaCost {
     uint64_t host;
 } simcudaCost;
 
-/// Begins (`on` is not 0) or ends to measure the host's time in driver calls, of all threads. It is
-/// off at first, for reading the clock twice a call takes longer than many a call. To begin takes
-/// some hundred microseconds, in which it is measured how long that is; no other thread may be in a
-/// driver call then. A reset changes nothing about it.
+/// Begins or ends to measure the host's time in driver calls, of all threads. It is off at first,
+/// because reading the clock twice takes longer than many a call. To begin takes some hundred
+/// microseconds, in which the cost of such readings is measured; no other thread may be in a driver
+/// call then. A reset changes nothing about it.
+///
+/// @param on Is 0 to end and anything else to begin.
 SIMCUDA_API void simcudaMeterHost(int on);
 
-/// Gives what the driver calls of the calling thread have cost since its first one or the reset.
-/// Differences of two are what is between them.
+/// Tells what the driver calls of the calling thread have cost since its first one or the reset.
+/// The difference of two answers is what the calls between them cost.
+///
+/// @param[out] cost Receives both times.
 SIMCUDA_API void simcudaThreadCost(simcudaCost *cost);
 
 /// Lets so many nanoseconds of the virtual clock pass without a driver call.
