@@ -71,17 +71,25 @@ static bool play_start(struct sp_replay *replay, const struct sp_trace *trace, s
     return sp_complain("%s, %s: %s", trace->name, allocator->name, stage.reason);
 }
 
-static bool play_allocator(struct sp_replay *replay, const struct sp_trace *trace, size_t index) {
+// Plays a start through one allocator.
+static bool play_allocator(struct sp_replay *replay, const struct sp_trace *trace, size_t index,
+                           unsigned start) {
+    const struct sp_replay_request *request = replay->request;
+    char reason[SP_UNSUITED_TEXT];
+    if (sp_allocator_suits(request->allocators.items[index], trace, reason))
+        return play_start(replay, trace, index, start);
+    sp_progress_add(&replay->progress, trace->operation_count * request->passes);
+    return true;
+}
+
+// The allocators take turns at each start, so that whatever drifts drifts for all.
+static bool play_starts(struct sp_replay *replay, const struct sp_trace *trace) {
     const struct sp_replay_request *request = replay->request;
     unsigned starts = sp_perturbation_starts(&request->perturbation);
-    char reason[SP_UNSUITED_TEXT];
-    if (!sp_allocator_suits(request->allocators.items[index], trace, reason)) {
-        sp_progress_add(&replay->progress, trace->operation_count * request->passes * starts);
-        return true;
-    }
     for (unsigned start = 1; start <= starts; start++)
-        if (!play_start(replay, trace, index, start))
-            return false;
+        for (size_t index = 0; index < request->allocators.count; index++)
+            if (!play_allocator(replay, trace, index, start))
+                return false;
     return true;
 }
 
@@ -95,9 +103,8 @@ static bool play_all(struct sp_replay *replay) {
     const struct sp_replay_request *request = replay->request;
     replay->progress = sp_progress_begin(sp_traces_operations(&replay->traces) * runs_of(request));
     for (size_t trace = 0; trace < replay->traces.count; trace++)
-        for (size_t index = 0; index < request->allocators.count; index++)
-            if (!play_allocator(replay, &replay->traces.list[trace], index))
-                return false;
+        if (!play_starts(replay, &replay->traces.list[trace]))
+            return false;
     sp_progress_end(&replay->progress);
     return true;
 }

@@ -58,12 +58,11 @@ static bool is_same_replay(const struct sp_result *a, const struct sp_result *b)
     return a->trace == b->trace && a->allocator == b->allocator;
 }
 
-// The starts of a replay follow each other, each with all of its passes.
+// The starts of a replay come in their order, with those of other allocators between them.
 static void gather(struct sp_summary *summary, const struct sp_result *first,
                    const struct sp_result *end) {
-    for (const struct sp_result *result = first; result < end && is_same_replay(first, result);
-         result++)
-        if (result->pass == first->pass)
+    for (const struct sp_result *result = first; result < end; result++)
+        if (is_same_replay(first, result) && result->pass == first->pass)
             summary->starts[summary->start_count++] = result;
 }
 
