@@ -10,6 +10,7 @@
 # SEEDS is how many seeds of each set in programs.txt a mutant is given before it counts as not caught (40).
 set -u
 checkout=$1 build=$2
+. "$checkout/tests/configure.sh"
 shift 2
 seeds=${SEEDS:-40}
 mkdir -p "$build" || exit 2
@@ -43,7 +44,7 @@ copy_sources() {
 }
 
 configure() {
-    cmake --fresh -S "$source" -B "$build/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+    configure_anew "$build/build" -S "$source" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
         -DSTREAMPOOL_BENCH=OFF -DSTREAMPOOL_CLI=OFF -DSTREAMPOOL_INSTALL=OFF
 }
 
