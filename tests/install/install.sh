@@ -5,6 +5,7 @@ set -eu
 kind=$1 step=$2
 here=$CHECKOUT/tests/install
 prefix=$WORK/moved
+CMAKE=${CMAKE:-cmake}
 
 if [ "$kind" = shared ]; then shared_libs=ON; else shared_libs=OFF; fi
 
@@ -12,13 +13,17 @@ configure_and_build() {  # SOURCE FOLDER OPTION...
     local source=$1 folder=$2
     shift 2
     rm -rf "$folder"
-    cmake -S "$source" -B "$folder" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$CONFIG" \
-        -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DBUILD_SHARED_LIBS="$shared_libs" "$@"
-    cmake --build "$folder" --parallel 2
+    "$CMAKE" -S "$source" -B "$folder" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$CONFIG" -DCMAKE_C_COMPILER="$CC" \
+        ${CXX:+-DCMAKE_CXX_COMPILER="$CXX" -DCONSUMER_CXX=ON} -DBUILD_SHARED_LIBS="$shared_libs" "$@"
+    "$CMAKE" --build "$folder" --config "$CONFIG" --parallel 2
 }
 
 # The build under test has one kind of library; the other is built here.
 if [ "$kind" = "$BUILD_KIND" ]; then build=$BUILD; else build=$WORK/build; fi
+
+install_build() {  # OPTION...
+    "$CMAKE" --install "$build" --config "$CONFIG" "$@"
+}
 
 make_prefix() {
     rm -rf "$WORK"
@@ -27,7 +32,7 @@ make_prefix() {
         configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF \
             -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
     fi
-    cmake --install "$build" --prefix "$WORK/installed"
+    install_build --prefix "$WORK/installed"
     mv "$WORK/installed" "$prefix"
 }
 
@@ -57,7 +62,7 @@ compare_components() {
     rm -rf "$root"
     for component in library development tools; do
         mkdir -p "$root/$component"
-        cmake --install "$build" --prefix "$root/$component" --component "$component"
+        install_build --prefix "$root/$component" --component "$component"
         diff -u --label installed-files.txt --label "the component $component" \
             <(expected_files "$component") <(list_files "$root/$component")
     done
@@ -75,12 +80,12 @@ run_program() {
     PATH=$WORK/links:$PATH streampool replay --device sim "$here/trace.csv"
 }
 
-run_consumers() {  # PROGRAM...
-    local program
-    for program; do
-        echo "running $program"
-        "$program"
-    done
+run_consumers() {  # FOLDER
+    echo "running $1/consumer_c"
+    "$1/consumer_c"
+    if [ ! "$CXX" ]; then return 0; fi
+    echo "running $1/consumer_cxx"
+    "$1/consumer_cxx"
 }
 
 # What has the library in it is never unloaded.
@@ -98,12 +103,19 @@ by_find_package() {
     use_installed_driver
     configure_and_build "$here/consumer" "$WORK/find_package" -DCMAKE_PREFIX_PATH="$prefix" \
         -DSTREAMPOOL_VERSION="${VERSION%.*}"
-    run_consumers "$WORK/find_package/consumer_c" "$WORK/find_package/consumer_cxx"
+    run_consumers "$WORK/find_package"
     stays_loaded "$WORK/find_package/libconsumer_plugin.so"
+}
+
+need_pkg_config() {
+    if command -v pkg-config > /dev/null; then return 0; fi
+    echo "skipped: there is no pkg-config here"
+    exit 77
 }
 
 by_pkg_config() {
     local flags out=$WORK/pkg_config static=
+    need_pkg_config
     use_installed_driver
     export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR
     mkdir -p "$out"
@@ -111,15 +123,17 @@ by_pkg_config() {
     if [ "$kind" = static ]; then static=--static; fi
     read -ra flags <<< "$(pkg-config --cflags --libs $static streampool)"
     "$CC" ${CFLAGS:-} "$here/consumer/consumer.c" -o "$out/consumer_c" "${flags[@]}" -ldl
-    "$CXX" ${CXXFLAGS:-} -std=c++17 "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}"
+    if [ "$CXX" ]; then
+        "$CXX" ${CXXFLAGS:-} -std=c++17 "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}"
+    fi
     "$CC" ${CFLAGS:-} -shared -fPIC "$here/consumer/consumer.c" -o "$out/plugin.so" "${flags[@]}" -ldl
-    run_consumers "$out/consumer_c" "$out/consumer_cxx"
+    run_consumers "$out"
     stays_loaded "$out/plugin.so"
 }
 
 by_add_subdirectory() {
     configure_and_build "$here/consumer" "$WORK/add_subdirectory" -DSTREAMPOOL_CHECKOUT="$CHECKOUT"
-    run_consumers "$WORK/add_subdirectory/consumer_c" "$WORK/add_subdirectory/consumer_cxx"
+    run_consumers "$WORK/add_subdirectory"
     stays_loaded "$WORK/add_subdirectory/libconsumer_plugin.so"
 }
 

@@ -37,7 +37,7 @@ step() { # WHAT COMMAND...
 # left patched is not the same.
 copy_sources() {
     local file
-    (cd "$checkout" && find CMakeLists.txt include src tests bench -type f) | while read -r file; do
+    (cd "$checkout" && find CMakeLists.txt cmake include src tests bench -type f) | while read -r file; do
         cmp -s "$checkout/$file" "$source/$file" && continue
         mkdir -p "$source/$(dirname "$file")" && cp "$checkout/$file" "$source/$file" || exit 1
     done
@@ -45,7 +45,7 @@ copy_sources() {
 
 configure() {
     configure_anew "$build/build" -S "$source" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
-        -DSTREAMPOOL_BENCH=OFF -DSTREAMPOOL_CLI=OFF -DSTREAMPOOL_INSTALL=OFF
+        -DSTREAMPOOL_BENCH=OFF -DSTREAMPOOL_CLI=OFF -DSTREAMPOOL_INSTALL=OFF -DSTREAMPOOL_TESTS=ON -DSTREAMPOOL_TESTS_CXX=OFF
 }
 
 make_target() {
