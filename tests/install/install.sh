@@ -30,7 +30,7 @@ make_prefix() {
     mkdir -p "$WORK"
     if [ "$kind" != "$BUILD_KIND" ]; then
         configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF \
-            -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
+            -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
     fi
     install_build --prefix "$WORK/installed"
     mv "$WORK/installed" "$prefix"
@@ -131,6 +131,20 @@ by_pkg_config() {
     stays_loaded "$out/plugin.so"
 }
 
+# A distribution's package: installed for /usr, under another root. pkg-config then has no more to say than the library's name.
+below_usr() {
+    local flags root=$WORK/root option=(--prefix /usr)
+    need_pkg_config
+    if [ "$kind" != "$BUILD_KIND" ]; then option=(); fi  # configured with that prefix
+    rm -rf "$root"
+    DESTDIR=$root install_build --component development "${option[@]}"
+    export PKG_CONFIG_PATH=$root/usr/$LIBDIR/pkgconfig
+    read -ra flags <<< "$(pkg-config --cflags --libs streampool)"
+    test "${flags[*]}" = "-lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
+    read -ra flags <<< "$(pkg-config --static --cflags --libs streampool)"
+    test "${flags[*]}" = "-lstreampool -lpthread -ldl -Wl,-z,nodelete" || { echo "pkg-config --static says: ${flags[*]}"; return 1; }
+}
+
 by_add_subdirectory() {
     configure_and_build "$here/consumer" "$WORK/add_subdirectory" -DSTREAMPOOL_CHECKOUT="$CHECKOUT"
     run_consumers "$WORK/add_subdirectory"
@@ -144,6 +158,7 @@ case $step in
     program) run_program ;;
     find_package) by_find_package ;;
     pkg_config) by_pkg_config ;;
+    usr) below_usr ;;
     add_subdirectory) by_add_subdirectory ;;
     *) echo "no such step: $step"; exit 2 ;;
 esac
