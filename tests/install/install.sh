@@ -7,6 +7,10 @@ here=$CHECKOUT/tests/install
 prefix=$WORK/moved
 CMAKE=${CMAKE:-cmake}
 
+# A generator of several configurations has a folder for each.
+configuration=
+case $GENERATOR in *Multi-Config) configuration=/$CONFIG ;; esac
+
 if [ "$kind" = shared ]; then shared_libs=ON; else shared_libs=OFF; fi
 
 configure_and_build() {  # SOURCE FOLDER OPTION...
@@ -90,7 +94,11 @@ run_consumers() {  # FOLDER
 
 # What has the library in it is never unloaded.
 stays_loaded() {  # PLUGIN
-    if [ "$kind" = shared ]; then return 0; fi
+    # A generator of several configurations has a folder for each.
+configuration=
+case $GENERATOR in *Multi-Config) configuration=/$CONFIG ;; esac
+
+if [ "$kind" = shared ]; then return 0; fi
     readelf -d "$1" | grep NODELETE || { echo "$1 can be unloaded"; return 1; }
 }
 
@@ -103,8 +111,8 @@ by_find_package() {
     use_installed_driver
     configure_and_build "$here/consumer" "$WORK/find_package" -DCMAKE_PREFIX_PATH="$prefix" \
         -DSTREAMPOOL_VERSION="${VERSION%.*}"
-    run_consumers "$WORK/find_package"
-    stays_loaded "$WORK/find_package/libconsumer_plugin.so"
+    run_consumers "$WORK/find_package$configuration"
+    stays_loaded "$WORK/find_package$configuration/libconsumer_plugin.so"
 }
 
 need_pkg_config() {
@@ -121,7 +129,7 @@ by_pkg_config() {
     mkdir -p "$out"
     test "$(pkg-config --modversion streampool)" = "$VERSION"
     if [ "$kind" = static ]; then static=--static; fi
-    read -ra flags <<< "$(pkg-config --cflags --libs $static streampool)"
+    eval "flags=($(pkg-config --cflags --libs $static streampool))"  # with what quotes the spaces of a path
     "$CC" ${CFLAGS:-} "$here/consumer/consumer.c" -o "$out/consumer_c" "${flags[@]}" -ldl
     if [ "$CXX" ]; then
         "$CXX" ${CXXFLAGS:-} -std=c++17 "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}"
@@ -147,8 +155,8 @@ below_usr() {
 
 by_add_subdirectory() {
     configure_and_build "$here/consumer" "$WORK/add_subdirectory" -DSTREAMPOOL_CHECKOUT="$CHECKOUT"
-    run_consumers "$WORK/add_subdirectory"
-    stays_loaded "$WORK/add_subdirectory/libconsumer_plugin.so"
+    run_consumers "$WORK/add_subdirectory$configuration"
+    stays_loaded "$WORK/add_subdirectory$configuration/libconsumer_plugin.so"
 }
 
 case $step in
