@@ -1,5 +1,6 @@
 # The release build that the scripts here measure. Sourced by them, in the checkout's root.
 . tests/packages.sh
+. tests/configure.sh
 
 # What bench/plot.sh needs.
 plot_needs="
@@ -11,7 +12,7 @@ build_release() {  # FOLDER INSTALL
     provide "$build_needs" "$2" || return 1
     mkdir -p "$1"
     {
-        cmake --fresh --preset release -B "$1" -DSTREAMPOOL_TESTS=OFF &&
+        configure_anew "$1" --preset release -DSTREAMPOOL_CLI=ON -DSTREAMPOOL_BENCH=ON -DSTREAMPOOL_TESTS=OFF &&
         cmake --build "$1" --parallel "$(nproc)"
     } > "$1/build.log" 2>&1 || { cat "$1/build.log"; return 1; }
 }

@@ -10,6 +10,7 @@
 set -eu
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
+. tests/configure.sh
 
 coverage_needs="
 command  python3         python3
@@ -37,7 +38,7 @@ if [ ${#folders[@]} = 0 ]; then folders=(order region supply process calls vmm h
 provide "$build_needs $test_needs $coverage_needs" "$install"
 status=0
 if [ "$run" = yes ]; then
-    cmake --fresh --preset coverage > /dev/null
+    configure_anew build/coverage --preset coverage > /dev/null
     cmake --build --preset coverage --parallel "$(nproc)"
     find build/coverage -name '*.gcda' -delete
     ctest --preset coverage --parallel "$(nproc)" -E "$left_out" || status=$?

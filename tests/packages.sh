@@ -1,39 +1,24 @@
-# What the scripts need on the machine, and how it gets there. Sourced by tests/run.sh and bench/build.sh.
+# What the scripts need on the machine, and how it gets there. Sourced by tests/run.sh and bench/build.sh, in the checkout's
+# root.
 #
-# Each row is what to look for, its name, and the Debian 12 package that has it. Looking comes first, so that a machine
-# with the tools from elsewhere needs no package manager.
+# A need is a row of what to look for, its name, and the Debian package that has it: src/package/prerequisites.txt holds those of the
+# builds and the tests. Looking comes first, so that a machine with the tools from elsewhere needs no package manager.
 
-build_needs="
-command  cmake           cmake
-command  ninja           ninja-build
-command  gcc             gcc
-header   stdio.h         libc6-dev
-command  pkg-config      pkg-config
-module   zlib            zlib1g-dev
-module   libcjson        libcjson-dev
-"
+needs_of() {  # WHO
+    local who need
+    while read -r who need; do
+        if [ "$who" = "$1" ]; then echo "$need"; fi
+    done < src/package/prerequisites.txt
+}
 
-test_needs="
-command  g++             g++
-command  clang           clang
-runtime  asan            libclang-rt-14-dev
-command  llvm-symbolizer llvm
-command  clang-format-14 clang-format-14
-command  clang-tidy-14   clang-tidy-14
-command  cppcheck        cppcheck
-command  valgrind        valgrind
-command  patch           patch
-module   cmocka          libcmocka-dev
-command  doxygen         doxygen
-command  mandoc          mandoc
-command  man             man-db
-"
+# Each row ends its line, so that lists can stand one behind the other.
+build_needs=$(needs_of build)$'\n'
+test_needs=$(needs_of test)$'\n'$(needs_of check)$'\n'
 
 is_there() {  # KIND NAME
     case $1 in
         command) command -v "$2" ;;
         header) echo "#include <$2>" | gcc -E - ;;
-        module) pkg-config --exists "$2" ;;
         runtime) ls "$(clang -print-resource-dir)"/lib/*/libclang_rt."$2"* ;;
     esac > /dev/null 2>&1
 }

@@ -10,6 +10,7 @@
 set -eu
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
+. tests/configure.sh
 
 configurations="ci-gcc ci-clang asan tsan"
 install=yes
@@ -55,7 +56,7 @@ run_configuration() {  # NAME
     echo
     echo "== $name"
     choose_launcher "$name"
-    cmake --fresh --preset "$name" > "build/$name.log" 2>&1 || { cat "build/$name.log"; return 1; }
+    configure_anew "build/$name" --preset "$name" > "build/$name.log" 2>&1 || { cat "build/$name.log"; return 1; }
     cmake --build --preset "$name" --parallel "$jobs"
     rm -f "$results"
     $launcher ctest --preset "$name" --parallel "$jobs" --output-junit "$results" || status=$?

@@ -12,6 +12,7 @@
 set -eu
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
+. tests/configure.sh
 
 parts="bounded tsan-gcc"
 # Tests in which threads meet, each a program by its name; stress, unload and the random programs are added below.
@@ -23,7 +24,7 @@ wanted=()
 build() {  # PRESET TARGET...
     local preset=$1
     shift
-    cmake --fresh --preset "$preset" > "build/$preset.log" 2>&1 || { cat "build/$preset.log"; return 1; }
+    configure_anew "build/$preset" --preset "$preset" > "build/$preset.log" 2>&1 || { cat "build/$preset.log"; return 1; }
     cmake --build --preset "$preset" --parallel "$(nproc)" ${1:+--target "$@"}
 }
 

@@ -18,7 +18,8 @@ struct sp_perturbation {
     uint64_t seed;   // of the sizes
 };
 
-#define SP_PERTURBATION_DEFAULT ((struct sp_perturbation){.seed = 1})
+#define SP_PERTURBATION_DEFAULT                                                                    \
+    { .seed = 1 }
 
 // The options that fill it in, as a child of a command's own; its input is the perturbation.
 extern const struct argp sp_perturbation_argp;

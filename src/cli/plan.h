@@ -20,8 +20,9 @@ struct sp_plan {
     uint64_t seed;        // of the draws
 };
 
-// The default plan has no work, no events and no synchronise.
-#define SP_PLAN_DEFAULT ((struct sp_plan){.pace_ns = 10000, .seed = 1})
+// The default plan has no work, no events and no synchronise. It is an initializer.
+#define SP_PLAN_DEFAULT                                                                            \
+    { .pace_ns = 10000, .seed = 1 }
 
 // This parser has the options that fill in a plan. It is a child of a command's own parser; its
 // input is the plan.

@@ -46,7 +46,7 @@ calls_of() {  # PATH
     "$program" "$1" > "$work/entered" || status=$?
     if [ "$status" != 0 ]; then cat "$work/entered" >&2; exit "$status"; fi
     cut -d' ' -f2 "$work/entered" | addr2line -f -e "$library" | paste -d' ' - - |
-        sed 's|[^ ]*/src/library/||; s|:[^:]*$||' > "$work/names"
+        sed 's| .*/src/library/| |; s|:[^:]*$||' > "$work/names"
     cut -d' ' -f1 "$work/entered" | paste -d' ' - "$work/names"
 }
 

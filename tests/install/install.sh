@@ -5,6 +5,11 @@ set -eu
 kind=$1 step=$2
 here=$CHECKOUT/tests/install
 prefix=$WORK/moved
+CMAKE=${CMAKE:-cmake}
+
+# A generator of several configurations has a folder for each.
+configuration=
+case $GENERATOR in *Multi-Config) configuration=/$CONFIG ;; esac
 
 if [ "$kind" = shared ]; then shared_libs=ON; else shared_libs=OFF; fi
 
@@ -12,22 +17,26 @@ configure_and_build() {  # SOURCE FOLDER OPTION...
     local source=$1 folder=$2
     shift 2
     rm -rf "$folder"
-    cmake -S "$source" -B "$folder" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$CONFIG" \
-        -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DBUILD_SHARED_LIBS="$shared_libs" "$@"
-    cmake --build "$folder" --parallel 2
+    "$CMAKE" -S "$source" -B "$folder" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$CONFIG" -DCMAKE_C_COMPILER="$CC" \
+        ${CXX:+-DCMAKE_CXX_COMPILER="$CXX" -DCONSUMER_CXX=ON} -DBUILD_SHARED_LIBS="$shared_libs" "$@"
+    "$CMAKE" --build "$folder" --config "$CONFIG" --parallel 2
 }
 
 # The build under test has one kind of library; the other is built here.
 if [ "$kind" = "$BUILD_KIND" ]; then build=$BUILD; else build=$WORK/build; fi
+
+install_build() {  # OPTION...
+    "$CMAKE" --install "$build" --config "$CONFIG" "$@"
+}
 
 make_prefix() {
     rm -rf "$WORK"
     mkdir -p "$WORK"
     if [ "$kind" != "$BUILD_KIND" ]; then
         configure_and_build "$CHECKOUT" "$build" -DSTREAMPOOL_TESTS=OFF \
-            -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
+            -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_BINDIR="$BINDIR" -DCMAKE_INSTALL_LIBDIR="$LIBDIR"
     fi
-    cmake --install "$build" --prefix "$WORK/installed"
+    install_build --prefix "$WORK/installed"
     mv "$WORK/installed" "$prefix"
 }
 
@@ -57,7 +66,7 @@ compare_components() {
     rm -rf "$root"
     for component in library development tools; do
         mkdir -p "$root/$component"
-        cmake --install "$build" --prefix "$root/$component" --component "$component"
+        install_build --prefix "$root/$component" --component "$component"
         diff -u --label installed-files.txt --label "the component $component" \
             <(expected_files "$component") <(list_files "$root/$component")
     done
@@ -75,17 +84,21 @@ run_program() {
     PATH=$WORK/links:$PATH streampool replay --device sim "$here/trace.csv"
 }
 
-run_consumers() {  # PROGRAM...
-    local program
-    for program; do
-        echo "running $program"
-        "$program"
-    done
+run_consumers() {  # FOLDER
+    echo "running $1/consumer_c"
+    "$1/consumer_c"
+    if [ ! "$CXX" ]; then return 0; fi
+    echo "running $1/consumer_cxx"
+    "$1/consumer_cxx"
 }
 
 # What has the library in it is never unloaded.
 stays_loaded() {  # PLUGIN
-    if [ "$kind" = shared ]; then return 0; fi
+    # A generator of several configurations has a folder for each.
+configuration=
+case $GENERATOR in *Multi-Config) configuration=/$CONFIG ;; esac
+
+if [ "$kind" = shared ]; then return 0; fi
     readelf -d "$1" | grep NODELETE || { echo "$1 can be unloaded"; return 1; }
 }
 
@@ -98,29 +111,52 @@ by_find_package() {
     use_installed_driver
     configure_and_build "$here/consumer" "$WORK/find_package" -DCMAKE_PREFIX_PATH="$prefix" \
         -DSTREAMPOOL_VERSION="${VERSION%.*}"
-    run_consumers "$WORK/find_package/consumer_c" "$WORK/find_package/consumer_cxx"
-    stays_loaded "$WORK/find_package/libconsumer_plugin.so"
+    run_consumers "$WORK/find_package$configuration"
+    stays_loaded "$WORK/find_package$configuration/libconsumer_plugin.so"
+}
+
+need_pkg_config() {
+    if command -v pkg-config > /dev/null; then return 0; fi
+    echo "skipped: there is no pkg-config here"
+    exit 77
 }
 
 by_pkg_config() {
     local flags out=$WORK/pkg_config static=
+    need_pkg_config
     use_installed_driver
     export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR
     mkdir -p "$out"
     test "$(pkg-config --modversion streampool)" = "$VERSION"
     if [ "$kind" = static ]; then static=--static; fi
-    read -ra flags <<< "$(pkg-config --cflags --libs $static streampool)"
+    eval "flags=($(pkg-config --cflags --libs $static streampool))"  # with what quotes the spaces of a path
     "$CC" ${CFLAGS:-} "$here/consumer/consumer.c" -o "$out/consumer_c" "${flags[@]}" -ldl
-    "$CXX" ${CXXFLAGS:-} -std=c++17 "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}"
+    if [ "$CXX" ]; then
+        "$CXX" ${CXXFLAGS:-} -std=c++17 "$here/consumer/consumer.cc" -o "$out/consumer_cxx" "${flags[@]}"
+    fi
     "$CC" ${CFLAGS:-} -shared -fPIC "$here/consumer/consumer.c" -o "$out/plugin.so" "${flags[@]}" -ldl
-    run_consumers "$out/consumer_c" "$out/consumer_cxx"
+    run_consumers "$out"
     stays_loaded "$out/plugin.so"
+}
+
+# A distribution's package: installed for /usr, under another root. pkg-config then has no more to say than the library's name.
+below_usr() {
+    local flags root=$WORK/root option=(--prefix /usr)
+    need_pkg_config
+    if [ "$kind" != "$BUILD_KIND" ]; then option=(); fi  # configured with that prefix
+    rm -rf "$root"
+    DESTDIR=$root install_build --component development "${option[@]}"
+    export PKG_CONFIG_PATH=$root/usr/$LIBDIR/pkgconfig
+    read -ra flags <<< "$(pkg-config --cflags --libs streampool)"
+    test "${flags[*]}" = "-lstreampool" || { echo "pkg-config says: ${flags[*]}"; return 1; }
+    read -ra flags <<< "$(pkg-config --static --cflags --libs streampool)"
+    test "${flags[*]}" = "-lstreampool -lpthread -ldl -Wl,-z,nodelete" || { echo "pkg-config --static says: ${flags[*]}"; return 1; }
 }
 
 by_add_subdirectory() {
     configure_and_build "$here/consumer" "$WORK/add_subdirectory" -DSTREAMPOOL_CHECKOUT="$CHECKOUT"
-    run_consumers "$WORK/add_subdirectory/consumer_c" "$WORK/add_subdirectory/consumer_cxx"
-    stays_loaded "$WORK/add_subdirectory/libconsumer_plugin.so"
+    run_consumers "$WORK/add_subdirectory$configuration"
+    stays_loaded "$WORK/add_subdirectory$configuration/libconsumer_plugin.so"
 }
 
 documentation=$prefix/share/doc/streampool
@@ -168,6 +204,7 @@ case $step in
     program) run_program ;;
     find_package) by_find_package ;;
     pkg_config) by_pkg_config ;;
+    usr) below_usr ;;
     add_subdirectory) by_add_subdirectory ;;
     pages) check_pages ;;
     examples) by_examples ;;

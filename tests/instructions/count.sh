@@ -32,7 +32,7 @@ spent_in_library() {  # CALLGRIND_OUTPUT
         /^c?ob=/ {
             key = $1
             sub(/^c?ob=/, "", key)
-            if (NF > 1) is_library[key] = index($2, library) > 0
+            if (NF > 1) is_library[key] = index($0, library) > 0
             if (/^ob=/) counted = is_library[key]
             next
         }

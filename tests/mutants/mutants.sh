@@ -10,6 +10,7 @@
 # SEEDS is how many seeds of each set in programs.txt a mutant is given before it counts as not caught (40).
 set -u
 checkout=$1 build=$2
+. "$checkout/tests/configure.sh"
 shift 2
 seeds=${SEEDS:-40}
 mkdir -p "$build" || exit 2
@@ -36,15 +37,15 @@ step() { # WHAT COMMAND...
 # left patched is not the same.
 copy_sources() {
     local file
-    (cd "$checkout" && find CMakeLists.txt include src tests bench -type f) | while read -r file; do
+    (cd "$checkout" && find CMakeLists.txt cmake include src tests bench -type f) | while read -r file; do
         cmp -s "$checkout/$file" "$source/$file" && continue
         mkdir -p "$source/$(dirname "$file")" && cp "$checkout/$file" "$source/$file" || exit 1
     done
 }
 
 configure() {
-    cmake --fresh -S "$source" -B "$build/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
-        -DSTREAMPOOL_BENCH=OFF -DSTREAMPOOL_CLI=OFF -DSTREAMPOOL_INSTALL=OFF
+    configure_anew "$build/build" -S "$source" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+        -DSTREAMPOOL_BENCH=OFF -DSTREAMPOOL_CLI=OFF -DSTREAMPOOL_INSTALL=OFF -DSTREAMPOOL_TESTS=ON -DSTREAMPOOL_TESTS_CXX=OFF
 }
 
 make_target() {

@@ -424,21 +424,22 @@ static void a_reader_that_goes_is_no_end_of_the_program(void **state) {
     (void)state;
     const char *pipe = file_path("pipe");
     assert_int_equal(mkfifo(pipe, 0600), 0);
-    observe_in_shell("head -c 1 %1$s > /dev/null & STREAMPOOL_TRACE=%1$s %2$s much", pipe, "");
+    observe_in_shell("head -c 1 '%1$s' > /dev/null & STREAMPOOL_TRACE='%1$s' '%2$s' much", pipe,
+                     "");
     assert_has(outcome.errors, "the trace ends here: it can't be written: Broken pipe");
 }
 
 static void standard_error_that_is_closed_gets_no_trace(void **state) {
     (void)state;
     const char *trace = file_path("closed.csv");
-    observe_in_shell("STREAMPOOL_STATS=1 STREAMPOOL_TRACE=%s %s leak 2>&-", trace, "");
+    observe_in_shell("STREAMPOOL_STATS=1 STREAMPOOL_TRACE='%s' '%s' leak 2>&-", trace, "");
     assert_replays(trace);
 }
 
 static void standard_output_keeps_what_it_has(void **state) {
     (void)state;
     const char *log = file_write("log.txt", "before\n");
-    observe_in_shell("STREAMPOOL_TRACE=%s %s leak >> %s", "/dev/stdout", log);
+    observe_in_shell("STREAMPOOL_TRACE='%s' '%s' leak >> '%s'", "/dev/stdout", log);
     char *text = file_read(log);
     assert_int_equal(strncmp(text, "before\nThread,", strlen("before\nThread,")), 0);
     free(text);

@@ -35,7 +35,7 @@ static unsigned long long figure(cudaMemPool_t pool, enum cudaMemPoolAttr attrib
 
 int main(void) {
     cudaStream_t stream;
-    cudaMemPool_t pool;
+    cudaMemPool_t pool = NULL;
     uint64_t keep = UINT64_MAX;
     int wrong = 0;
     unsigned long long after_first = 0;

@@ -2,7 +2,7 @@
 # tools.sh CHECKOUT CC CXX [CUDA_INCLUDE]: people and tools find everything in the text of the public headers, with no preprocessor.
 #
 # - Each header compiles alone, as C99, C11 and C++11: the one that includes the toolkit's only where that is, and also with
-#   per-thread default streams and as C++20.
+#   per-thread default streams and as C++20. CXX may be empty: then nothing is compiled as C++.
 # - Each type, field, enumerator and function has a comment of its own, in the lines before it that begin with three
 #   slashes. An enumerator stands there with its number. An attribute's comment has at most four lines.
 # - The lists have the names and the numbers of the enumerators. None is missing on either side.
@@ -21,20 +21,23 @@ fail() {
     failed=1
 }
 
-compile_alone() {  # HEADER LANGUAGE STANDARD COMPILER...
-    local header=$1 language=$2 standard=$3
+compile_alone() {  # HEADER LANGUAGE STANDARD OPTION...
+    local header=$1 language=$2 standard=$3 compiler=("${cc[@]}")
     shift 3
+    if [ "$language" = c++ ]; then compiler=("${cxx[@]}"); fi
+    if [ ${#compiler[@]} = 0 ]; then return 0; fi
     printf '#include <%s>\n' "$header" > "$work/alone"
-    "$@" -x "$language" -std="$standard" -Wall -Wextra -Wpedantic -Wconversion -Werror -fsyntax-only -Iinclude "$work/alone" ||
+    "${compiler[@]}" "$@" -x "$language" -std="$standard" -Wall -Wextra -Wpedantic -Wconversion -Werror -fsyntax-only \
+        -Iinclude "$work/alone" ||
         fail "$header does not compile alone as $standard"
 }
 
 compile_with_toolkit() {  # HEADER
     if [ ! -e "$cuda/cuda_runtime.h" ]; then return 0; fi
-    compile_alone "$1" c c99 "${cc[@]}" -isystem "$cuda"
-    compile_alone "$1" c c11 "${cc[@]}" -isystem "$cuda" -DCUDA_API_PER_THREAD_DEFAULT_STREAM
-    compile_alone "$1" c++ c++11 "${cxx[@]}" -isystem "$cuda" -Wold-style-cast
-    compile_alone "$1" c++ c++20 "${cxx[@]}" -isystem "$cuda" -DCUDA_API_PER_THREAD_DEFAULT_STREAM
+    compile_alone "$1" c c99 -isystem "$cuda"
+    compile_alone "$1" c c11 -isystem "$cuda" -DCUDA_API_PER_THREAD_DEFAULT_STREAM
+    compile_alone "$1" c++ c++11 -isystem "$cuda" -Wold-style-cast
+    compile_alone "$1" c++ c++20 -isystem "$cuda" -DCUDA_API_PER_THREAD_DEFAULT_STREAM
 }
 
 # Prints "ENUM NAME NUMBER" for each enumerator of a header, and complains of what tools would miss.
@@ -85,9 +88,9 @@ for header in $(cd include && echo streampool/*.h); do
         compile_with_toolkit "$header"
         continue
     fi
-    compile_alone "$header" c c99 "${cc[@]}"
-    compile_alone "$header" c c11 "${cc[@]}"
-    compile_alone "$header" c++ c++11 "${cxx[@]}"
+    compile_alone "$header" c c99
+    compile_alone "$header" c c11
+    compile_alone "$header" c++ c++11
     read_text "$header" >> "$work/enumerators" || failed=1
 done
 compare poolError streampool/lists.h STREAMPOOL_ERRORS
