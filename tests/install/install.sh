@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # install.sh KIND STEP: one step of the install test for one kind of library, shared or static. CMakeLists.txt runs it
-# with the build's settings in the environment; everything is written under $WORK.
+# with the build's settings in the environment; everything is written under $WORK. The tests of packages run it, too, with
+# what is unpacked from them as PREFIX, and LIBRARIES where the system finds the library by itself once it is installed.
 set -eu
 kind=$1 step=$2
 here=$CHECKOUT/tests/install
-prefix=$WORK/moved
+prefix=${PREFIX:-$WORK/moved}
 CMAKE=${CMAKE:-cmake}
 
 # A generator of several configurations has a folder for each.
@@ -77,6 +78,7 @@ compare_components() {
 # The program finds the library and the simulated driver from where it is, also through a link and the PATH.
 run_program() {
     unset STREAMPOOL_DRIVER LD_LIBRARY_PATH
+    if [ -n "${LIBRARIES:-}" ]; then export LD_LIBRARY_PATH=$LIBRARIES; fi
     "$prefix/$BINDIR/streampool" info
     mkdir -p "$WORK/links"
     ln -sf "$prefix/$BINDIR/streampool" "$WORK/links/streampool"
@@ -200,6 +202,8 @@ by_commands() {  # FOLDER
 case $step in
     prefix) make_prefix ;;
     files) compare_files ;;
+    list) list_files "$prefix" ;;
+    expected) expected_files "$3" ;;
     components) compare_components ;;
     program) run_program ;;
     find_package) by_find_package ;;

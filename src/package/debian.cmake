@@ -1,0 +1,10 @@
+# How the Debian packages are built: cmake -C src/package/debian.cmake ...
+get_filename_component(checkout "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+set(CMAKE_INSTALL_PREFIX /usr CACHE PATH "Debian's place for packages; the libraries' folder follows from it")
+set(CMAKE_SKIP_INSTALL_RPATH ON CACHE BOOL "The dynamic linker finds the library by itself")
+set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "As the preset release")
+set(CMAKE_C_FLAGS "-ffile-prefix-map=${checkout}=." CACHE STRING "No path of this machine is in the packages")
+set(BUILD_SHARED_LIBS ON CACHE BOOL "")
+set(STREAMPOOL_CLI ON CACHE STRING "")
+set(STREAMPOOL_TESTS OFF CACHE STRING "")
+set(STREAMPOOL_BENCH OFF CACHE STRING "")
