@@ -9,9 +9,10 @@ checkout=$1 program=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-mkdir -p "$folder"/{bench/traces,bench/recorded,tests,build/demo,tools}
+mkdir -p "$folder"/{bench/traces,bench/recorded,tests,src/package,build/demo,tools}
 cp "$checkout"/bench/{demo,build}.sh "$folder/bench/"
-cp "$checkout/tests/packages.sh" "$folder/tests/"
+cp "$checkout"/tests/{packages,configure}.sh "$folder/tests/"
+cp "$checkout/src/package/prerequisites.txt" "$folder/src/package/"
 ln -s "$(dirname "$program")" "$folder/build/demo/bin"
 printf '#!/bin/sh\n' > "$folder/tools/cmake"
 chmod +x "$folder/tools/cmake"

@@ -37,7 +37,7 @@ step() { # WHAT COMMAND...
 # left patched is not the same.
 copy_sources() {
     local file
-    (cd "$checkout" && find CMakeLists.txt cmake include src tests bench -type f) | while read -r file; do
+    (cd "$checkout" && find CMakeLists.txt include src tests bench docs -type f) | while read -r file; do
         cmp -s "$checkout/$file" "$source/$file" && continue
         mkdir -p "$source/$(dirname "$file")" && cp "$checkout/$file" "$source/$file" || exit 1
     done

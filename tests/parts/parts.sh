@@ -119,7 +119,7 @@ case_library() {
     "$CMAKE" --build "$build" --config Debug > "$output" 2>&1 || fail "doesn't build"
     "$CMAKE" --install "$build" --config Debug --prefix "$WORK/installed" > "$output" 2>&1 || fail "can't be installed"
     test -f "$WORK/installed/include/streampool/streampool.h" || fail "no header is installed"
-    test "$(find "$WORK/installed" -name 'libstreampool*' -type f | wc -l)" = 2 || fail "not both libraries are installed"
+    test "$(find "$WORK/installed" -name 'libstreampool*.so*' -type f | wc -l)" = 2 || fail "not both libraries are installed"
     test ! -e "$WORK/installed/bin" || fail "a program is installed"
 }
 
@@ -244,7 +244,9 @@ case_presets() {
 # Sources are no build folder, and nothing that was tried there is in the way of a real one.
 case_in_source() {
     give
-    cp -r "$CHECKOUT/CMakeLists.txt" "$CHECKOUT/cmake" "$WORK/machine"
+    mkdir -p "$machine/src/package"
+    cp "$CHECKOUT/CMakeLists.txt" "$machine"
+    cp "$CHECKOUT/src/package/parts.cmake" "$machine/src/package"
     (cd "$machine" && "$CMAKE" -G "$GENERATOR" .) > "$output" 2>&1 && fail "is no error"
     grep -q 'cmake -B build' "$output" || fail "the error doesn't say what to do"
 }
