@@ -4,7 +4,7 @@
 #   bash tests/coverage.sh [--no-install] [--report] [FOLDER...]
 #
 # Builds with gcc's counters in build/coverage, runs the tests that run the library, and prints lines and branches by folder
-# of src/library/; then, for each file of the folders (order, region, supply, process, calls, vmm, heap and driver unless others are named), the lines that
+# of src/; then, for each file of the folders (order, region, supply, process, calls, vmm, heap and driver unless others are named), the lines that
 # nothing ran, and those with a branch that nothing took. With --report it prints what the last run counted. Packages that
 # are missing are installed as by tests/run.sh. Tests that fail are named, and the report follows all the same.
 set -eu
@@ -18,7 +18,7 @@ command  gcov            gcc
 "
 # Sources, installed trees and mutants have builds of their own, and the programs run little that others don't. The fault loop
 # and the random programs are thousands of processes, each of which would add its counts to hundreds of files.
-left_out='^(mutants|install|instructions|source|program|trace|unload_plugin|fault|random)'
+left_out='^(mutants|install|package|parts|manual|instructions|source|program|trace|unload_plugin|fault|random)'
 install=yes
 run=yes
 folders=()

@@ -745,7 +745,8 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 /// legacy stream's order it may record an event, which may block when the stream's queue is full.
 /// When the pool has no suitable memory it grows, which calls the driver, but never waits for the
 /// device. It waits on the host only where HostWaitMax or ContextFence allows it. CUDA's pool
-/// grows to the whole device before it fails; this one is as it was.
+/// grows to the whole device before it fails; this one maps nothing then, and may have given free
+/// memory back to the device.
 ///
 /// @param[out] ptr Receives the address on the device.
 /// @param size Is the number of bytes.
@@ -827,6 +828,8 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poo
 /// - poolErrorStreamCaptureImplicit: `stream` is the legacy default stream, beside a blocking
 ///   stream that captures. The memory stays live, and the capture valid.
 /// - poolErrorInvalidResourceHandle: `stream` is not a stream, as far as the driver can tell.
+/// - poolErrorMemoryAllocation: the host has no memory to note the free. The memory stays live, and
+///   the free can be made again.
 STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 
 /// Frees an allocation in no stream's order: the caller vouches that all of its own use of it has
@@ -842,13 +845,13 @@ STREAMPOOL_API poolError_t poolFree(void *ptr);
 // -------------------------------------------------------------- synchronisation, and what it tells
 
 // These calls do what CUDA's do, and tell the allocator what has completed. The ones that block
-// also trim the pools that hold memory freed in that work to their release threshold. They matter
-// to reuse and trimming only: a program that uses CUDA's own calls instead stays correct, and its
-// pools learn less. Their errors are the driver's.
+// also trim pools that the stream, the event or the device concerns to their release threshold.
+// They matter to reuse and trimming only: a program that uses CUDA's own calls instead stays
+// correct, and its pools learn less. Their errors are the driver's.
 
-/// Blocks until the stream's work is complete, tells the allocator so, and trims to the release
-/// threshold the pools that hold memory freed in that work. Not permitted during a capture, as in
-/// CUDA. (cudaStreamSynchronize)
+/// Blocks until the stream's work is complete, tells the allocator so, and trims to their release
+/// threshold the pools that the stream has allocated from or freed to. Not permitted during a
+/// capture, as in CUDA. (cudaStreamSynchronize)
 ///
 /// Behind a free on a blocking or per-thread stream it also waits for the work of the legacy
 /// stream that came before the free, as CUDA's does behind CUDA's free: it records an event in the
@@ -860,19 +863,19 @@ STREAMPOOL_API poolError_t poolFree(void *ptr);
 /// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolStreamSynchronize(CUstream stream);
 
-/// Blocks until the work before the event is complete, tells the allocator so, and trims to the
-/// release threshold the pools that hold memory freed in that work. The allocator learns of the
-/// frees before a record by poolEventRecord. Not permitted during a capture, as in CUDA.
-/// (cudaEventSynchronize)
+/// Blocks until the work before the event is complete, tells the allocator so, and trims to their
+/// release threshold the pools that the event's stream has allocated from or freed to. The
+/// allocator learns of the frees before a record by poolEventRecord. Not permitted during a
+/// capture, as in CUDA. (cudaEventSynchronize)
 ///
 /// @param event Is the event to wait for.
 ///
 /// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolEventSynchronize(CUevent event);
 
-/// Blocks until all work of the current context is complete, tells the allocator so, and trims to
-/// the release threshold the pools that hold memory freed in that work. Not permitted during a
-/// capture, as in CUDA. (cudaDeviceSynchronize)
+/// Blocks until all work of the current context is complete, tells the allocator so, and trims all
+/// pools to their release threshold. Not permitted during a capture, as in CUDA.
+/// (cudaDeviceSynchronize)
 ///
 /// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolDeviceSynchronize(void);

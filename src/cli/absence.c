@@ -6,7 +6,7 @@
 // clang-format off
 #define ABSENCES(X) \
     X(cuStreamGetId, "a new stream at a destroyed one's handle can't be told apart, so every free records an event") \
-    X(cuCtxGetId, "what was freed in a context that was destroyed is never known to be complete") \
+    X(cuCtxGetId, "a context is told apart by pinned host memory, which its first stream may wait for") \
     X(cuCtxRecordEvent, "short of memory, the frees of a whole context can't be fenced by one event") \
     X(cuMemAlloc, "replay --allocator direct is not possible") \
     X(cuMemFree, "replay --allocator direct is not possible") \

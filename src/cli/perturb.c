@@ -26,7 +26,7 @@ static const struct argp_option options[] = {
      "the "
      "trace's peak, and print medians (default: one start, with no such block)",
      0},
-    {"perturb-seed", OPTION_PERTURB_SEED, "NUMBER", 0, "Of the draw of these sizes (default: 1)",
+    {"perturb-seed", OPTION_PERTURB_SEED, "NUMBER", 0, "Seed for drawing these sizes (default: 1)",
      0},
     {0},
 };

@@ -71,7 +71,7 @@ static const struct argp_option options[] = {
      0},
     {"synchronize", OPTION_SYNCHRONIZE, "N", 0,
      "Behind every N operations synchronise the stream of the operation (default: never)", 0},
-    {"seed", OPTION_SEED, "NUMBER", 0, "Of the draw of the stream that waits (default: 1)", 0},
+    {"seed", OPTION_SEED, "NUMBER", 0, "Seed for drawing the stream that waits (default: 1)", 0},
     {0},
 };
 

@@ -32,12 +32,12 @@
     X(stats, "STREAMPOOL_STATS", bool, false, \
       "print at exit what each pool did, and what was never freed, to standard error") \
     X(leaks, "STREAMPOOL_LEAKS", bool, false, \
-      "list at exit each block that was never freed, to standard error") \
+      "list at exit the blocks that were never freed, the 1,000 largest, to standard error") \
     X(stacks, "STREAMPOOL_STACKS", int, 0, \
-      "so many frames of where each block was allocated, 0 to 64, for STREAMPOOL_LEAKS") \
+      "number of stack frames, 0 to 64, that STREAMPOOL_LEAKS prints for each block") \
     X(trace, "STREAMPOOL_TRACE", string, NULL, \
-      "record into this file what streampool replay reads; %p in its name is the process, " \
-      "and .gz at its end has it gzipped")
+      "record a trace for streampool replay into this file; %p in the name becomes the " \
+      "process id, and a name that ends with .gz is gzipped")
 // clang-format on
 
 enum sp_option_kind { SP_OPTION_string, SP_OPTION_size, SP_OPTION_int, SP_OPTION_bool };

@@ -118,9 +118,10 @@ static struct sp_outcome malloc_small_slowly(struct sp_pool *pool, struct sp_lan
 
 // ------------------------------------------------------------------------------------ large blocks
 
-// A lane that misses looks after the others, where there are others: now and then all events are
-// asked, so that the streams share what has completed before each has taken memory of its own. This
-// request doesn't need it, so a driver that fails here is heard by the next call that does.
+// A lane that misses looks after the others, where there are others: now and then it asks the
+// events of some streams, by turns, so that the streams share what has completed before each has
+// taken memory of its own. This request doesn't need it, so a driver that fails here is heard by
+// the next call that does.
 static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
     bool ask = sp_near_is_turn_of_others(lane) && sp_pool_may_ask(pool);
     sp_near_count_miss(lane);

@@ -184,8 +184,7 @@ static bool is_turn_of_threshold(struct sp_pool *pool) {
 // CUDA's pool gives memory back at a synchronise. Of a program that synchronises by CUDA's own
 // calls nothing is heard, so the threshold is applied here, if the stream turns out to be idle and
 // nothing of the pool is pending: when it was synchronised it looks like that. Only before a
-// growth, for which none of the memory that goes was of any use, and that can succeed: a request
-// that fails leaves the caches as they were.
+// growth, for which none of the memory that goes was of any use, and that can succeed.
 static void apply_threshold_unasked(const struct sp_request *request) {
     struct sp_pool *pool = request->pool;
     if (sp_reclaim_hears_synchronizes() || sp_pool_is_deterministic(pool) ||

@@ -5,8 +5,8 @@
 // through the library: there a handle tells the stream with no driver call. Who a default stream is
 // depends on the current context, so a default handle is only to be believed, and to be remembered,
 // of a program that promises to have one context. A thread's own default stream has the same handle
-// in every thread; but each thread has its own table, and no slot of a default stream is ever given
-// to another one.
+// in every thread, but each thread has its own table. The slot of a default stream is given to
+// another stream only when its thread has ended or its context is gone.
 #ifndef STREAMPOOL_ORDER_REMEMBER_H
 #define STREAMPOOL_ORDER_REMEMBER_H
 
