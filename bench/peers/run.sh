@@ -83,14 +83,16 @@ measure() {  # NAME COMMAND...
 
 # The cases of pairs and growth, and the traces, beside these peers.
 measure_beside() {  # NAME PEER...
-    local name=$1 peer
+    local name=$1 peer case
     local -a peers=()
     shift
     for peer; do peers+=(--peer "$PWD/$results/$peer.so"); done
     # shellcheck disable=SC2086  # one word for each case and trace
     {
-        measure "bench-$name" "$programs/streampool-bench" --device gpu "${peers[@]}" $cases
-        measure "replay-$name" "$programs/streampool" replay --device gpu --perturb 5 --passes 2 \
+        for case in $cases; do
+            measure "$case-$name" "$programs/streampool-bench" --device gpu "${peers[@]}" "$case"
+        done
+        measure "replay-$name" "$programs/streampool" replay --device gpu --perturb 7 --passes 2 \
             --allocator pool,promised,driver "${peers[@]}" $traces
     }
 }
