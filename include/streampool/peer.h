@@ -7,7 +7,7 @@
 /// thread that calls. docs/replay.md has an example.
 ///
 /// All functions that return int return 0 or an error number of the driver (`CUresult`), with which
-/// the programs name what went wrong.
+/// the programs name what went wrong. They print other numbers as they are.
 #ifndef STREAMPOOL_PEER_H
 #define STREAMPOOL_PEER_H
 

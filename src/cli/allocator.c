@@ -67,8 +67,14 @@ int sp_driver_destroy_event(struct sp_stage *stage, CUevent event) {
     return (int)stage->device->driver->cuEventDestroy(event);
 }
 
+// A peer may return numbers that no driver knows: then the number is all that there is to say.
 const char *sp_driver_status_name(int status) {
-    return sp_driver_error_name((CUresult)status);
+    static _Thread_local char unknown[32];
+    const char *name = sp_driver_error_name((CUresult)status);
+    if (!strchr(name, '?'))
+        return name;
+    snprintf(unknown, sizeof unknown, "error %d", status);
+    return unknown;
 }
 
 void sp_look_at_nothing(struct sp_stage *stage, struct sp_figures *figures) {

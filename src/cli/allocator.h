@@ -55,11 +55,12 @@ struct sp_allocator {
     // Makes the stage's pool, where the allocator has one. False, with the stage's reason, when
     // that fails or the device lacks what the allocator needs.
     bool (*open)(struct sp_stage *stage);
-    // Gives all memory back to the device. Nothing may be allocated any more.
-    void (*close)(struct sp_stage *stage);
+    // Gives all memory back to the device. Nothing may be allocated any more. False, with the
+    // stage's reason, when a peer fails to.
+    bool (*close)(struct sp_stage *stage);
     // The player calls these before a pass, at its operation with the most bytes alive (outside the
-    // timing), and after it.
-    void (*begin_pass)(struct sp_stage *stage);
+    // timing), and after it. False, with the stage's reason, when a figure can't be reset or read.
+    bool (*begin_pass)(struct sp_stage *stage);
     void (*at_peak)(struct sp_stage *stage);
     bool (*reserved_peak)(struct sp_stage *stage, uint64_t *bytes);
     bool (*statistics)(struct sp_stage *stage, struct sp_statistics *statistics);

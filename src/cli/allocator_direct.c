@@ -13,8 +13,9 @@ static bool direct_open(struct sp_stage *stage) {
            sp_stage_fail(stage, "the driver has no cuMemAlloc");
 }
 
-static void direct_close(struct sp_stage *stage) {
+static bool direct_close(struct sp_stage *stage) {
     (void)stage;
+    return true;
 }
 
 static size_t free_memory(const struct sp_stage *stage) {
@@ -23,9 +24,10 @@ static size_t free_memory(const struct sp_stage *stage) {
     return free;
 }
 
-static void direct_begin_pass(struct sp_stage *stage) {
+static bool direct_begin_pass(struct sp_stage *stage) {
     stage->free_before = free_memory(stage);
     stage->free_at_peak = stage->free_before;
+    return true;
 }
 
 static void direct_at_peak(struct sp_stage *stage) {

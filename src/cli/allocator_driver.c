@@ -41,17 +41,19 @@ static bool driver_open(struct sp_stage *stage) {
     return fail(stage, "cuMemPoolSetAttribute", result);
 }
 
-static void driver_close(struct sp_stage *stage) {
+static bool driver_close(struct sp_stage *stage) {
     const struct sp_driver *driver = driver_of(stage);
     driver->cuCtxSynchronize();
     driver->cuMemPoolTrimTo(stage->driver_pool, 0);
     driver->cuMemPoolDestroy(stage->driver_pool);
+    return true;
 }
 
-static void driver_begin_pass(struct sp_stage *stage) {
+static bool driver_begin_pass(struct sp_stage *stage) {
     uint64_t reset = 0;
-    driver_of(stage)->cuMemPoolSetAttribute(stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
-                                            &reset);
+    CUresult result = driver_of(stage)->cuMemPoolSetAttribute(
+        stage->driver_pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &reset);
+    return result == CUDA_SUCCESS || fail(stage, "cuMemPoolSetAttribute", result);
 }
 
 static void driver_at_peak(struct sp_stage *stage) {

@@ -10,13 +10,15 @@ static bool peer_open(struct sp_stage *stage) {
     return status == 0 || fail(stage, "it can't be opened", status);
 }
 
-static void peer_close(struct sp_stage *stage) {
+static bool peer_close(struct sp_stage *stage) {
     stage->device->driver->cuCtxSynchronize();
-    stage->peer->close(stage->peer_state);
+    int status = stage->peer->close(stage->peer_state);
+    return status == 0 || fail(stage, "it can't be closed", status);
 }
 
-static void peer_begin_pass(struct sp_stage *stage) {
-    stage->peer->resetHigh(stage->peer_state);
+static bool peer_begin_pass(struct sp_stage *stage) {
+    int status = stage->peer->resetHigh(stage->peer_state);
+    return status == 0 || fail(stage, "its peak can't be reset", status);
 }
 
 static void peer_at_peak(struct sp_stage *stage) {

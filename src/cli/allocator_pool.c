@@ -69,17 +69,20 @@ static bool promised_open(struct sp_stage *stage) {
     return false;
 }
 
-static void pool_close(struct sp_stage *stage) {
+static bool pool_close(struct sp_stage *stage) {
     poolDeviceSynchronize();
     poolMemPoolTrimTo(stage->pool, 0);
     poolMemPoolDestroy(stage->pool);
+    return true;
 }
 
-static void pool_begin_pass(struct sp_stage *stage) {
+static bool pool_begin_pass(struct sp_stage *stage) {
     uint64_t reset = 0;
-    poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, &reset);
+    poolError_t error =
+        poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReservedMemHigh, &reset);
     sp_statistics_reset(stage->pool);
     stage->at_peak = (struct sp_statistics){.known = false};
+    return error == poolSuccess || fail(stage, error);
 }
 
 // Reads the gauges. The first that can't be read stays 0, and so do those behind it.

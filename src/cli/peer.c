@@ -4,6 +4,8 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 // --------------------------------------------------------------------------------------- the
@@ -85,9 +87,18 @@ static bool add_all(struct sp_peers *peers, void *library, const char *path) {
     return good;
 }
 
+// dlopen() looks for a name without a slash in folders of its own.
+static void *open_file(const char *path, int flags) {
+    char here[PATH_MAX];
+    if (strchr(path, '/'))
+        return dlopen(path, flags);
+    snprintf(here, sizeof here, "./%s", path);
+    return dlopen(here, flags);
+}
+
 // RTLD_NODELETE keeps the library, so its handle is given up.
 static bool load(struct sp_peers *peers, const char *path) {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = open_file(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library)
         return sp_complain("the peer library can't be loaded: %s", dlerror());
     bool good = add_all(peers, library, path);

@@ -259,7 +259,7 @@ static void free_what_is_alive(struct sp_player *player) {
 
 // ------------------------------------------------------------------------------------------ a pass
 
-static void begin_pass(struct sp_player *player) {
+static bool begin_pass(struct sp_player *player) {
     for (size_t i = 0; i < player->play.trace->block_count; i++)
         atomic_store_explicit(&player->pointers[i], not_yet, memory_order_relaxed);
     for (size_t i = 0; i < player->part_count; i++) {
@@ -269,7 +269,7 @@ static void begin_pass(struct sp_player *player) {
     }
     sp_lead_reset(&player->lead);
     player->live_bytes = player->live_peak_bytes = player->play.held_bytes;
-    player->play.allocator->begin_pass(player->play.stage);
+    return player->play.allocator->begin_pass(player->play.stage);
 }
 
 // Moves the samples of a part up to those of the parts before it: a free that was skipped left its
@@ -313,9 +313,8 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
         .operations = play_of->trace->operation_count,
         .streams = play_of->trace->stream_count,
     };
-    if (!sp_player_streams_create(player))
+    if (!sp_player_streams_create(player) || !begin_pass(player))
         return false;
-    begin_pass(player);
     sp_sample_begin_pass(player, pass);
     if (!play_all(player) || !sp_player_streams_finish(player))
         return false;

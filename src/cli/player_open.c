@@ -15,7 +15,8 @@ static bool hold(struct sp_player *player) {
     struct sp_stage *stage = play->stage;
     if (play->held_bytes == 0)
         return true;
-    play->allocator->begin_pass(stage);
+    if (!play->allocator->begin_pass(stage))
+        return false;
     int status =
         play->allocator->allocate(stage, &player->held, play->held_bytes, player->streams[0]);
     if (status != 0) {

@@ -45,6 +45,12 @@ static bool play_trace(struct sp_replay *replay, const struct sp_trace *trace,
     return good;
 }
 
+// Returns whether all went well; the stage's reason is that of what failed first.
+static bool close_stage(const struct sp_allocator *allocator, struct sp_stage *stage, bool good) {
+    struct sp_stage failed = *stage;
+    return allocator->close(good ? stage : &failed) && good;
+}
+
 // False only when nothing more can be replayed; an allocator that can't be opened is noted.
 static bool play_start(struct sp_replay *replay, const struct sp_trace *trace, size_t index,
                        unsigned start) {
@@ -64,8 +70,7 @@ static bool play_start(struct sp_replay *replay, const struct sp_trace *trace, s
                 play_trace(replay, trace, &stage, allocator, start, drawn);
     if (drawn)
         drawn->allocator = allocator->name;
-    allocator->close(&stage);
-    if (good)
+    if (close_stage(allocator, &stage, good))
         return true;
     sp_progress_end(&replay->progress);
     return sp_complain("%s, %s: %s", trace->name, allocator->name, stage.reason);

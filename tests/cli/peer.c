@@ -7,7 +7,7 @@
 #include <streampool/peer.h>
 #include <string.h>
 
-enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, BLOCKS_MAX = 4096 };
+enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_ERROR_OF_CUDA = 4242, BLOCKS_MAX = 4096 };
 static const size_t refused = (size_t)1 << 40; // bytes of a request that fails
 
 struct block {
@@ -44,6 +44,16 @@ static int open_second(void **state) {
 }
 
 static int open_never(void **state) {
+    (void)state;
+    return OUT_OF_MEMORY;
+}
+
+static int open_strangely(void **state) {
+    (void)state;
+    return NO_ERROR_OF_CUDA;
+}
+
+static int fail_with(void *state) {
     (void)state;
     return OUT_OF_MEMORY;
 }
@@ -139,6 +149,12 @@ static void break_rules(poolPeer *peer) {
         peer->resetHigh = NULL;
     if (is_broken_by("open"))
         peer->open = open_never;
+    if (is_broken_by("number"))
+        peer->open = open_strangely;
+    if (is_broken_by("close"))
+        peer->close = fail_with;
+    if (is_broken_by("reset"))
+        peer->resetHigh = fail_with;
 }
 
 const poolPeer *poolPeerAt(unsigned index) {

@@ -4,8 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -129,16 +131,60 @@ static void a_request_that_fails_is_counted(void **state) {
     program_forget(&outcome);
 }
 
-static void a_peer_that_cannot_be_opened_is_named(void **state) {
-    (void)state;
+static void assert_not_opened(const char *fault, const char *error) {
+    char expected[128];
     struct outcome outcome;
-    program_run(&outcome, SETTINGS("PEER_FAULT=open"),
+    snprintf(expected, sizeof expected, "twice 2.0_b-c: not replayed: it can't be opened: %s\n",
+             error);
+    program_run(&outcome, SETTINGS(fault),
                 ARGUMENTS("replay", "--device=sim", PEER, write_trace()));
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output, "\ntrace  twice ");
-    assert_says(outcome.output,
-                "twice 2.0_b-c: not replayed: it can't be opened: "
-                "CUDA_ERROR_OUT_OF_MEMORY");
+    assert_says(outcome.output, expected);
+    program_forget(&outcome);
+}
+
+static void a_peer_that_cannot_be_opened_is_named(void **state) {
+    (void)state;
+    assert_not_opened("PEER_FAULT=open", "CUDA_ERROR_OUT_OF_MEMORY");
+    assert_not_opened("PEER_FAULT=number", "error 4242");
+}
+
+// Its figures can't be relied on, nor those of what is replayed behind it.
+static void a_peer_that_keeps_memory_or_an_old_peak_ends_the_replay(void **state) {
+    (void)state;
+    static const struct {
+        const char *fault;
+        const char *words;
+    } faults[] = {
+        {"PEER_FAULT=close", "it can't be closed: CUDA_ERROR_OUT_OF_MEMORY"},
+        {"PEER_FAULT=reset", "its peak can't be reset: CUDA_ERROR_OUT_OF_MEMORY"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        char expected[128];
+        struct outcome outcome;
+        snprintf(expected, sizeof expected, "streampool: trace, twice 2.0_b-c: %s\n",
+                 faults[i].words);
+        program_run(&outcome, SETTINGS(faults[i].fault),
+                    ARGUMENTS("replay", "--device=sim", PEER, write_trace()));
+        assert_int_equal(outcome.status, 1);
+        assert_string_equal(outcome.errors, expected);
+        program_forget(&outcome);
+    }
+}
+
+// dlopen() alone would take the library of that name that lies beside the program.
+static void a_name_without_a_slash_is_a_file_of_the_current_folder(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *path = write_trace();
+    assert_int_equal(symlink(STREAMPOOL_PEER, file_path("libstreampool_simcuda.so")), 0);
+    assert_int_equal(chdir(file_path("")), 0);
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("replay", "--device=sim", "--peer=libstreampool_simcuda.so", path));
+    assert_int_equal(chdir("/"), 0);
+    assert_string_equal(outcome.errors, "");
+    assert_says(outcome.output, "\ntrace  twice ");
     program_forget(&outcome);
 }
 
@@ -219,6 +265,8 @@ int main(void) {
         cmocka_unit_test(a_picture_has_a_panel_for_each_peer),
         cmocka_unit_test(a_request_that_fails_is_counted),
         cmocka_unit_test(a_peer_that_cannot_be_opened_is_named),
+        cmocka_unit_test(a_peer_that_keeps_memory_or_an_old_peak_ends_the_replay),
+        cmocka_unit_test(a_name_without_a_slash_is_a_file_of_the_current_folder),
         cmocka_unit_test(a_library_that_breaks_the_interface_is_refused),
         cmocka_unit_test(what_is_no_peer_library_is_refused),
         cmocka_unit_test(a_library_is_taken_once),
