@@ -21,11 +21,6 @@ static const char small[] = TRACE_HEADER
     "1,20,free,0x1000000,4194304,1\n"
     "1,30,free,0x2000000,4194304,1\n";
 
-static void assert_says(const char *text, const char *part) {
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in: %s", part, text);
-}
-
 static void assert_silent(const char *text, const char *part) {
     if (strstr(text, part))
         fail_msg("'%s' is in: %s", part, text);
