@@ -55,8 +55,8 @@ for options in "--device sim" "--device=sim" "-d sim" "-dsim"; do
     demo $options
     says 'recorded on Some GPU, driver 999.1, '
     says 'small  *driver '
-    says '^Pass 1, one trace: streampool holds 1.000 times what is live, '
-    says '^Pass 1, one trace: cuMemAlloc holds 1.000 times what is live, '
+    says '^Pass 1, one trace: streampool holds 1.000 times what is live; '
+    says '^Pass 1, one trace: cuMemAlloc holds 1.000 times what is live; '
 done
 
 STREAMPOOL_DRIVER=sim demo
