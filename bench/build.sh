@@ -8,11 +8,17 @@ command  gnuplot         gnuplot-nox
 command  jq              jq
 "
 
+# A script that is started while another one builds in FOLDER waits for it.
 build_release() {  # FOLDER INSTALL
     provide "$build_needs" "$2" || return 1
     mkdir -p "$1"
-    {
-        configure_anew "$1" --preset release -DSTREAMPOOL_CLI=ON -DSTREAMPOOL_BENCH=ON -DSTREAMPOOL_TESTS=OFF &&
+    (
+        flock 9
+        make_release "$1" > "$1/build.log" 2>&1 || { cat "$1/build.log"; exit 1; }
+    ) 9> "$1/lock"
+}
+
+make_release() {  # FOLDER
+    configure_anew "$1" --preset release -DSTREAMPOOL_CLI=ON -DSTREAMPOOL_BENCH=ON -DSTREAMPOOL_TESTS=OFF &&
         cmake --build "$1" --parallel "$(nproc)"
-    } > "$1/build.log" 2>&1 || { cat "$1/build.log"; return 1; }
 }

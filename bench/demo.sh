@@ -7,14 +7,17 @@
 # On the GPU if there is one. Else on the simulated driver: then driver calls take what they cost on an H200, the
 # library's own time is measured, and below the table stands CUDA's pool as it was recorded on an H200
 # (bench/recorded/h200.json). Packages that are missing are installed with apt-get, by sudo where that is necessary;
-# with --no-install they are only named. Other options go to `streampool replay` (docs/replay.md).
+# with --no-install they are only named. Other options go to `streampool replay` (docs/replay.md); the files that they name
+# are those of the folder that the demo is started in.
 set -eu
+started_in=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/build.sh
 
 build=build/demo
-program=$build/bin/streampool
-recorded=bench/recorded/h200.json
+program=$PWD/$build/bin/streampool
+recorded=$PWD/bench/recorded/h200.json
+traces=$PWD/bench/traces
 install=yes
 device=auto
 options=()
@@ -41,4 +44,5 @@ is_simulated() {
 build_release "$build" "$install"
 beside=()
 if [ -e "$recorded" ] && is_simulated; then beside=(--beside "$recorded"); fi
-exec "$program" replay --device auto --allocator pool,driver,direct "${beside[@]}" "${options[@]}" bench/traces/*.csv.gz
+cd "$started_in"
+exec "$program" replay --device auto --allocator pool,driver,direct "${beside[@]}" "${options[@]}" "$traces"/*.csv.gz

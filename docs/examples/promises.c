@@ -2,6 +2,7 @@
 // the legacy stream's order a pool records an event for each allocation of memory that was used
 // before, and it asks the driver in each call which stream it is and whether it captures. With
 // promises it does neither.
+#define _POSIX_C_SOURCE 199309L // for clock_gettime, with -std=c11 too
 #include "start.h"
 
 #include <time.h>

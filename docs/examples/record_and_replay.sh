@@ -18,10 +18,15 @@ if [ $# = 0 ]; then
     exit 64
 fi
 mkdir -p "$out"
+rm -f "$trace"
 if [ "$1" = --import ]; then
     streampool import "$2" -o "$trace"
 else
     STREAMPOOL_TRACE=$trace "$@"
+fi
+if [ ! -e "$trace" ]; then
+    echo "$1 has left no trace: it doesn't use streampool, or didn't end by exit()" >&2
+    exit 1
 fi
 
 # The first pass begins with an empty pool, the second with what the first one left.

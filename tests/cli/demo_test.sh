@@ -2,7 +2,8 @@
 # demo_test.sh CHECKOUT PROGRAM
 #
 # The demo on the simulated driver, with a built program and with a trace and a recording of its own: the recording stands
-# below the table where nothing runs on a GPU, and the demo runs without one too. Builds nothing: cmake does nothing here.
+# below the table where nothing runs on a GPU, and the demo runs without one too. Builds nothing: cmake does nothing here but
+# look whether another demo would have to wait for it.
 set -euo pipefail
 
 checkout=$1 program=$2
@@ -14,7 +15,10 @@ cp "$checkout"/bench/{demo,build}.sh "$folder/bench/"
 cp "$checkout"/tests/{packages,configure}.sh "$folder/tests/"
 cp "$checkout/src/package/prerequisites.txt" "$folder/src/package/"
 ln -s "$(dirname "$program")" "$folder/build/demo/bin"
-printf '#!/bin/sh\n' > "$folder/tools/cmake"
+cat > "$folder/tools/cmake" << END
+#!/bin/sh
+if flock --nonblock "$folder/build/demo/lock" true; then touch "$folder/nobody_waits"; fi
+END
 chmod +x "$folder/tools/cmake"
 export PATH=$folder/tools:$PATH
 unset STREAMPOOL_DRIVER
@@ -58,6 +62,14 @@ for options in "--device sim" "--device=sim" "-d sim" "-dsim"; do
     says '^Pass 1, one trace: streampool holds 1.000 times what is live; '
     says '^Pass 1, one trace: cuMemAlloc holds 1.000 times what is live; '
 done
+
+if [ -e "$folder/nobody_waits" ]; then fail "two demos build in one folder at once"; fi
+
+# Files that are named are those of the folder in which the demo is started.
+mkdir "$folder/elsewhere"
+cd "$folder/elsewhere"
+demo --device sim --json results.json
+test -s results.json || fail "the results aren't in the folder in which the demo was started"
 
 STREAMPOOL_DRIVER=sim demo
 says 'recorded on Some GPU, '

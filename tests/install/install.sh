@@ -105,11 +105,24 @@ use_installed_driver() {
     test -f "$STREAMPOOL_DRIVER"
 }
 
+# The package has no components, so a project that requires one doesn't get it.
+refuses_components() {
+    local folder=$WORK/component
+    rm -rf "$folder"
+    if "$CMAKE" -S "$here/consumer" -B "$folder" -G "$GENERATOR" -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$prefix" \
+        "-DSTREAMPOOL_COMPONENTS=COMPONENTS;nonsense" > "$folder.txt" 2>&1; then
+        echo "a component that isn't there was found"
+        return 1
+    fi
+    grep "streampool has no components, and 'nonsense' is required" "$folder.txt"
+}
+
 by_find_package() {
     use_installed_driver
     configure_and_build "$here/consumer" "$WORK/find_package" -DCMAKE_PREFIX_PATH="$prefix" \
         -DSTREAMPOOL_VERSION="${VERSION%.*}"
     run_consumers "$WORK/find_package$configuration"
+    refuses_components
     stays_loaded "$WORK/find_package$configuration/libconsumer_plugin.so"
 }
 
@@ -151,10 +164,13 @@ below_usr() {
     test "${flags[*]}" = "-lstreampool -lpthread -ldl -Wl,-z,nodelete" || { echo "pkg-config --static says: ${flags[*]}"; return 1; }
 }
 
+# Settings of the outer project that would break this one are its own affair.
 by_add_subdirectory() {
-    configure_and_build "$here/consumer" "$WORK/add_subdirectory" -DSTREAMPOOL_CHECKOUT="$CHECKOUT"
+    configure_and_build "$here/consumer" "$WORK/add_subdirectory" -DSTREAMPOOL_CHECKOUT="$CHECKOUT" \
+        -DCMAKE_UNITY_BUILD=ON ${CONFIG:+-DCMAKE_"${CONFIG^^}"_POSTFIX=_outer}
+    test -f "$WORK/add_subdirectory/streampool$configuration/$LIBDIR/libstreampool_simcuda.so"
     run_consumers "$WORK/add_subdirectory$configuration"
-    stays_loaded "$WORK/add_subdirectory$configuration/libconsumer_plugin.so"
+    stays_loaded "$WORK/add_subdirectory$configuration"/libconsumer_plugin*.so
 }
 
 documentation=$prefix/share/doc/streampool
