@@ -86,17 +86,15 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     SP_DEVICE_OPTION,
-    {"case", 'c', "CASE", 0, "Run this case, as if it stood behind the options", 0},
+    {"case", 'c', "CASE", 0, "Run this case, as CASE after the options does", 0},
     {"rounds", 'r', "N", 0, "Measure N interleaved rounds (default: 21)", 0},
     {"seconds", 's', "N", 0,
-     "Measure each form of `stall` so long (default: 10; 1 on the simulated driver)", 0},
-    {"device-memory", 'm', "MIB", 0, "Leave so much memory of the device to `full` (default: all)",
-     0},
+     "Measure each form of `stall` for N seconds (default: 10; 1 on the simulated driver)", 0},
+    {"device-memory", 'm', "MIB", 0,
+     "Leave MIB mebibytes of the device's memory to `full` (default: all)", 0},
     {"divide", 'D', "N", 0,
-     "Divide the amounts of the cases from `ended_threads` to `many_holes` by N (default: 100; 1 "
-     "takes "
-     "minutes to "
-     "hours)",
+     "Divide the amounts of the cases from `ended_threads` to `many_holes` by N (default: 100; "
+     "with 1 a case takes minutes to hours)",
      0},
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},

@@ -21,26 +21,26 @@
     X(growth, "a new pool's first allocation and its trim, by size")                               \
     X(loop, "malloc, kernel, free, synchronise, by size and release threshold")                    \
     X(alternate, "pairs on two streams in turn, by size")                                          \
-    X(handoff, "a block that goes from stream to stream behind an event, by size")                 \
+    X(handoff, "a block that goes from stream to stream, ordered by an event, by size")            \
     X(streams, "pairs, misses and host memory, by the number of streams")                          \
-    X(unfenced, "pairs beside work and memory that others can't see, by UnfencedBytesMax")         \
-    X(threads, "pairs by the number of threads, with what they share and what they do")            \
-    X(fragments, "a large block from free memory in pieces, and the calls that remap it alone")    \
+    X(unfenced, "pairs beside work and memory that other streams can't see, by UnfencedBytesMax")  \
+    X(threads, "pairs by the number of threads, and by what they share and do")                    \
+    X(fragments, "a large block from free memory in pieces, and just the calls that remap it")     \
     X(full, "a large block from free memory in pieces on a full device")                           \
-    X(stall, "calls and a kernel of others while one thread remaps")                               \
+    X(stall, "other threads' calls, and a kernel, while one thread remaps")                        \
     X(kinds, "a malloc and a free on one stream, by the stream's kind")                            \
     X(ended_threads, "threads that use their default stream once and end: time and memory")        \
     X(ended_streams, "streams that are used once and destroyed: time and memory")                  \
     X(ended_contexts, "contexts that are used once and destroyed: time and memory")                \
     X(ended_slots, "a pair on the n-th stream that came and went, beside 1,000 live ones")         \
-    X(user_events, "events that are recorded behind frees and stay: time and memory")              \
+    X(user_events, "events that are recorded after frees and stay: time and memory")               \
     X(queries,                                                                                     \
       "pairs and records of a stream that has waited for others, which were only queried")         \
     X(pending, "misses beside streams with pending frees")                                         \
     X(many_pools,                                                                                  \
       "pools that allocate and trim, and that hold memory: time, memory, address space")           \
     X(given_up, "pools that were destroyed with work pending: what others notice")                 \
-    X(fixed_sizes, "fixed blocks of growing sizes: address space beside the peak in use")          \
+    X(fixed_sizes, "fixed blocks of growing sizes: address space compared with the peak in use")   \
     X(many_holes, "large blocks, TrimTo and others' pairs beside free blocks of 64 KiB")
 
 struct bench {

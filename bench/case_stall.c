@@ -1,6 +1,6 @@
 // Nothing waits: what others notice while one thread remaps.
 //
-// The *remapper* holds 32 blocks of 16 MiB. It frees four or five of them, drawn at random, and
+// The *remapper* holds 32 blocks of 16 MiB. It frees eight or nine of them, drawn at random, and
 // wants their memory in one block; frees that, and takes as many small ones again. Since these are
 // hardly ever the ones that it had drawn before, each large block is a new remap. Meanwhile four
 // *users* with a stream each malloc and free in a pool: small blocks, which their lists have

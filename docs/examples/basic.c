@@ -1,5 +1,5 @@
-// An allocation, work on it, and its free, each in the order of one stream: cudaMallocAsync and
-// cudaFreeAsync as this library has them. All else is the driver's.
+// An allocation, work on it, and its free, each in the order of one stream. poolMallocAsync and
+// poolFreeAsync take the place of cudaMallocAsync and cudaFreeAsync; other calls are the driver's.
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void check(int error, const char *call) {
 
 #define CHECK(call) check((int)(call), #call)
 
-// Programs for the CUDA runtime have all this done by their first call.
+// The CUDA runtime does all this in its first call.
 static CUstream open_stream(void) {
     CUdevice device;
     CUcontext context;
@@ -40,7 +40,7 @@ int main(void) {
 
     CHECK(poolMallocAsync(&block, BYTES, stream));
     CHECK(cuMemsetD8Async((CUdeviceptr)block, VALUE, BYTES, stream));
-    CHECK(poolStreamSynchronize(stream)); // the copy isn't in the stream's order
+    CHECK(poolStreamSynchronize(stream)); // cuMemcpyDtoH doesn't wait for this stream
     CHECK(cuMemcpyDtoH(on_host, (CUdeviceptr)block, BYTES));
     CHECK(poolFreeAsync(block, stream));
     CHECK(poolStreamDestroy(stream));

@@ -1,4 +1,4 @@
-// Memory in C++: a pool and buffers with owners, and exceptions that say why an allocation failed.
+// C++ programs own pools and buffers by classes, and exceptions say why an allocation failed.
 #include <cuda.h>
 #include <iostream>
 #include <streampool/streampool.hpp>

@@ -1,12 +1,12 @@
-// A function that takes any memory resource of CCCL, NVIDIA's C++ core libraries, with this
-// library's. CCCL before 3.1 (CUDA 13.0 has 3.0) needs
+// Functions that take any memory resource of CCCL, NVIDIA's C++ core libraries, get a resource of
+// this library. CCCL before 3.1 (CUDA 13.0 has 3.0) needs
 // -DLIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE.
 #include <iostream>
 #include <streampool/cccl.hpp>
 
 constexpr std::size_t bytes = 1 << 20, alignment = 256;
 
-// CCCL 3.1 has given the reference and its calls new names.
+// CCCL 3.1 gave new names to the reference and its calls.
 #if CCCL_VERSION >= 3001000
 using memory_ref = cuda::mr::resource_ref<cuda::mr::device_accessible>;
 

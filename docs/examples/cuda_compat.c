@@ -1,5 +1,6 @@
-// A program of CUDA's own pools. It knows nothing of streampool: two options of the compiler,
-// -include streampool/cuda_compat.h and -lstreampool, have it use the pools of streampool.
+// A program that uses CUDA's own pools. It knows nothing of streampool: two options of the
+// compiler, -include streampool/cuda_compat.h and -lstreampool, make it use the pools of
+// streampool.
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// The CUDA runtime's kernels and streams, and memory of this library, in one program.
+// A program uses kernels and streams of the CUDA runtime with memory of this library.
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@ static void check(int error, const char *call) {
     if (error == 0)
         return;
     std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorString(static_cast<cudaError_t>(error)));
-    std::fprintf(stderr, "%s\n", poolGetLastErrorDetail()); // why, where it was the library's call
+    std::fprintf(stderr, "%s\n", poolGetLastErrorDetail()); // why, if the library's call failed
     std::exit(1);
 }
 
@@ -34,7 +34,7 @@ int main() {
     square<<<(count + threads - 1) / threads, threads, 0, stream>>>(numbers, count);
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpyAsync(on_host.data(), numbers, bytes, cudaMemcpyDeviceToHost, stream));
-    CHECK(poolFreeAsync(numbers, stream)); // behind the copy, in the stream's order
+    CHECK(poolFreeAsync(numbers, stream)); // after the copy, in the stream's order
     CHECK(poolStreamSynchronize(stream));
     CHECK(poolStreamDestroy(stream));
 

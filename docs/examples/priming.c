@@ -12,11 +12,11 @@ static void print(poolMemPool_t pool, const char *what) {
            (unsigned long long)figure(pool, poolMemPoolStatGrowths));
 }
 
-// Takes 64 MiB, frees all, and synchronises: that gives the device back what the pool needn't keep.
+// Takes 64 MiB, frees all, and synchronises: the device gets back what the pool needn't keep.
 static void work(poolMemPool_t pool) {
     void *blocks[BLOCKS];
     uint64_t none = 0;
-    CHECK(poolMemPoolSetAttribute(pool, poolMemPoolStatGrowths, &none)); // counts anew
+    CHECK(poolMemPoolSetAttribute(pool, poolMemPoolStatGrowths, &none)); // begins the count again
     for (int i = 0; i < BLOCKS; i++)
         CHECK(poolMallocFromPoolAsync(&blocks[i], BYTES, pool, stream));
     for (int i = 0; i < BLOCKS; i++)

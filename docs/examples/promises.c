@@ -1,6 +1,6 @@
 // What a program can promise of its streams, and what that saves: on a stream that takes part in
 // the legacy stream's order a pool records an event for each allocation of memory that was used
-// before, and it asks the driver in each call whose the stream is and whether it captures. With
+// before, and it asks the driver in each call which stream it is and whether it captures. With
 // promises it does neither.
 #define _POSIX_C_SOURCE 199309L // for clock_gettime, with -std=c11 too
 #include "start.h"
@@ -42,12 +42,11 @@ static void measure(const char *what, int promises) {
 int main(void) {
     open_device();
     measure("nothing is promised:", poolPromiseNothing);
-    measure(
-        "all is promised:",
-        poolPromiseStreamDestroy | // streams end by poolStreamDestroy, before their context
-            poolPromiseNoCapture | // no stream captures while it is passed to a call of the pool,
-            poolPromiseNeverCapture |  // or from its first use with the pool to its end
-            poolPromiseOneContext |    // all default streams are those of one context
-            poolPromiseNoLegacyOrder); // events order the streams, not the legacy stream
+    measure("all is promised:",
+            poolPromiseStreamDestroy |     // streams end by poolStreamDestroy, before their context
+                poolPromiseNoCapture |     // no stream captures while it is passed to the pool
+                poolPromiseNeverCapture |  // none captures from its first use with the pool on
+                poolPromiseOneContext |    // all default streams are those of one context
+                poolPromiseNoLegacyOrder); // events order the streams, not the legacy stream
     return 0;
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # record_and_replay.sh PROGRAM [ARGUMENT...]: runs a program of yours that uses streampool, records what it allocates
 # and frees, and replays that without the program: beside CUDA's pool, as a picture, and under each reuse policy.
-# record_and_replay.sh --import FILE: does so with what others recorded. FILE is a snapshot of PyTorch's memory,
+# record_and_replay.sh --import FILE: replays what another allocator's program recorded. FILE is a snapshot of PyTorch's memory,
 #     torch.cuda.memory._record_memory_history()
 #     ...
 #     torch.cuda.memory._dump_snapshot("snapshot.pickle")
 # or a log of RMM's logging_resource_adaptor.
 #
-# Trace and pictures go to the folder OUT names, ./recorded if it is not set. Without a GPU, STREAMPOOL_DRIVER=sim
-# runs and replays on the simulated driver.
+# Trace and pictures go to the folder that OUT names; ./recorded if OUT is not set. Without a GPU, STREAMPOOL_DRIVER=sim
+# makes the program and the replay use the simulated driver.
 set -eu
 out=${OUT:-recorded}
 trace=$out/run.csv.gz
@@ -34,15 +34,16 @@ echo
 echo "Beside CUDA's pool:"
 streampool replay --allocator pool,driver --passes 2 "$trace"
 
-# A new pool gives back at a synchronise what is free, as CUDA's does: its release threshold is 0.
+# At a synchronise a new pool gives back all free memory, as CUDA's does: its release threshold is 0.
 echo
 echo "With the release threshold of a new pool:"
 streampool replay --threshold 0 --plot "$out/memory.svg" "$trace"
 
-# The simulated driver puts work behind the allocations here: which stream gets what depends on when work ends.
+# `policies` uses the simulated driver and adds work after each allocation, because the policies differ in what they do
+# while work is pending.
 echo
 echo "Under each combination of the reuse policies:"
 streampool policies --plot "$out/policies.svg" "$trace"
 
 echo
-echo "$out has the trace, and what memory was live, pending and pinned: memory.svg, policies.svg"
+echo "The trace and the pictures are in the folder $out: run.csv.gz, memory.svg, policies.svg"

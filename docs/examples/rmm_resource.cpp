@@ -1,4 +1,4 @@
-// RMM's containers with memory of this library.
+// RMM's containers get memory from a pool of this library.
 #include <iostream>
 #include <rmm/device_uvector.hpp>
 #include <streampool/rmm.hpp>

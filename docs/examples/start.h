@@ -1,5 +1,5 @@
-// The other C programs of this folder begin as basic.c does: with checked calls, and a stream of
-// device 0.
+// The C programs of this folder other than basic.c and cuda_compat.c include this file: checked
+// calls, a stream of device 0, and a pool on it.
 #ifndef EXAMPLES_START_H
 #define EXAMPLES_START_H
 

@@ -1,4 +1,4 @@
-// What a pool tells: what it holds, and by which rule it came by each allocation.
+// A pool says what it holds, and how many allocations it served by which rule.
 #include "start.h"
 
 #include <streampool/statistics.h>
@@ -45,7 +45,8 @@ int main(void) {
     allocate(pool, stream, blocks);
     free_from(0, 2, blocks, stream);
     print_memory(pool);
-    // Larger than each free piece, so pieces are mapped once more, side by side: a remap.
+    // The block is larger than each free piece, so pieces are mapped once more, side by side: a
+    // remap.
     CHECK(poolMallocFromPoolAsync(&large, (size_t)4 * BYTES, pool, stream));
     CHECK(poolFreeAsync(large, stream));
     print_what_was_counted(pool);

@@ -1,4 +1,4 @@
-// Memory that one stream has freed goes to another one, and the pool says by which rule.
+// Memory that one stream has freed goes to another stream, and the pool says by which rule.
 #include "start.h"
 
 enum { BYTES = 32 << 20 };
@@ -9,7 +9,7 @@ static const enum poolMemPoolAttr rules[] = {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
-// Each allocation counts once: by the rule that its memory came by, or as a growth.
+// Each allocation counts once: under the rule by which it got its memory, or as a growth.
 static void *allocate(poolMemPool_t pool, CUstream stream, const char *when) {
     uint64_t before[RULES];
     void *block;
@@ -31,8 +31,8 @@ int main(void) {
     CUstream a = open_stream(CU_STREAM_NON_BLOCKING);
     CUstream b = open_stream(CU_STREAM_NON_BLOCKING);
     poolMemPool_t pool = open_pool();
-    // So this prints the same whatever the device's speed: by default b takes memory that it finds
-    // complete, too.
+    // By default b also takes memory that it finds complete. Deterministic turns that off, so this
+    // prints the same on every device.
     CHECK(poolMemPoolSetAttribute(pool, poolMemPoolAttrDeterministic, &on));
     CHECK(poolMemPoolSetAttribute(pool, poolMemPoolAttrReleaseThreshold, &keep));
     CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
@@ -41,14 +41,14 @@ int main(void) {
     CHECK(poolFreeAsync(first, a));
     first = allocate(pool, a, "a takes what it has freed:");
     CHECK(poolFreeAsync(first, a));
-    void *second = allocate(pool, b, "b doesn't, since a may still use it:");
+    void *second = allocate(pool, b, "b can't take it, as a may still use it:");
     CHECK(poolEventRecord(event, a));
-    CHECK(poolStreamWaitEvent(b, event, 0)); // all that b does from here on comes behind a's free
-    void *third = allocate(pool, b, "b does behind an event of a's:");
+    CHECK(poolStreamWaitEvent(b, event, 0)); // b's work from here on runs after a's free
+    void *third = allocate(pool, b, "b takes it after an event of a's:");
     CHECK(poolFreeAsync(second, b));
     CHECK(poolFreeAsync(third, b));
     CHECK(poolStreamSynchronize(b));
-    void *fourth = allocate(pool, a, "a does once b was synchronised:");
+    void *fourth = allocate(pool, a, "a takes b's after a synchronise of b:");
     CHECK(poolFreeAsync(fourth, a));
     printf("b got the memory that a freed: %s\n", third == first ? "yes" : "no");
 

@@ -70,7 +70,7 @@ state == "options" && /^ +[^ ]/ {
         next
     text = $0
     sub(/^ +[^ ]+ +/, "", text)
-    put_row(is_commands ? ".BR " literal(program "-" $1) " (1)" : ".B " $1, text)
+    put_row(is_commands ? ".BR " literal(program "-" $1) " (1)" : ".B " $1, is_commands ? capital(text) : text)
     next
 }
 state == "options" && /:$/ {

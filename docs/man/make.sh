@@ -72,14 +72,19 @@ see_also() { # NAME SECTION
     { echo "streampool 1"; names | sed 's/.*/streampool-& 1/'; echo "libstreampool 3"; } | grep -vxF "$1 $2" |
         escaped | sed -e 's/\(.*\) \(.\)/.BR \1 (\2),/' -e '$s/,$//'
     echo .PP
-    echo 'The documents of the library are in its folder of documents, as a rule'
-    echo '.IR /usr/share/doc/streampool ,'
-    echo 'and in the folder'
+    echo 'The documentation is in'
+    echo '.I /usr/share/doc/streampool'
+    echo '(as a rule), and in the folder'
     echo '.I docs'
-    echo 'of its sources.'
+    echo 'of the sources.'
 }
 
-exit_status() { part markdown part="$1" section='Exit statuses' docs/program.md; }
+# The text after the table of statuses is about the option --device, which some commands don't have.
+exit_status() { # [COMMAND]
+    local what=section
+    if [ $# != 0 ] && ! help "$1" | grep -e '--device=' > /dev/null; then what=table; fi
+    part markdown part="$what" section='Exit statuses' command="${1:-}" docs/program.md
+}
 
 environment() { # [VARIABLE]
     env -i "$program" options --markdown | part markdown part=options variable="${1:-}"
@@ -88,9 +93,9 @@ environment() { # [VARIABLE]
 simulated_environment() {
     echo .TP
     echo .B STREAMPOOL_SIMCUDA
-    echo 'How the simulated driver is set up, as'
+    echo 'Sets up the simulated driver.'
     echo '.I streampool/simcuda.h'
-    echo 'says.'
+    echo 'says how.'
 }
 
 simulated_driver() {
@@ -113,7 +118,7 @@ program_page() {
     part markdown part=text section='The program' docs/program.md | section DESCRIPTION
     of_help commands | section COMMANDS
     of_help options | section OPTIONS
-    { exit_status table; exit_status text; } | section 'EXIT STATUS'
+    exit_status | section 'EXIT STATUS'
     { environment; simulated_environment; } | section ENVIRONMENT
     simulated_driver | section FILES
     for name in $(names); do part markdown part=examples command="$name" README.md; done | section EXAMPLES
@@ -125,7 +130,7 @@ command_page() { # NAME SUMMARY
     of_help synopsis "$1" | section SYNOPSIS
     { of_help description "$1"; of_help notes "$1"; } | section DESCRIPTION
     of_help options "$1" | section OPTIONS
-    exit_status table | section 'EXIT STATUS'
+    exit_status "$1" | section 'EXIT STATUS'
     {
         environment STREAMPOOL_DRIVER
         echo .PP

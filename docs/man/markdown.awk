@@ -1,10 +1,15 @@
-# markdown.awk -v part=table|text|examples: what a page of docs/ says, for a man page.
+# markdown.awk -v part=text|section|table|examples: what a page of docs/ says, for a man page.
 #
-#   -v section=TITLE part=table    the first table of the section, as a list of tags; its first row is no content
 #   -v section=TITLE part=text     the paragraphs of the section
+#   -v section=TITLE part=section  its paragraphs and tables
+#   -v section=TITLE part=table    its first table
 #   -v command=NAME part=examples  each line of shell code that runs this command and tells why
 #   part=code                      the first C code
 #   part=options                   the table that "streampool options --markdown" prints; with -v variable=NAME its row for this one
+#
+# A row of a table is an entry of a list, under its first cell. Where there are more than two columns, the other cells have their
+# columns' names before them. A column "commands" says for whom a row is: with -v command=NAME, only the rows of this command and of
+# all commands are left, and a row of the others if none with the same first cell is its own; without, it stands beside the first cell.
 
 /^```/ {
     in_code = !in_code
@@ -52,29 +57,70 @@ part == "options" && /^[|] `/ {
     next
 }
 
+# The cells of a row, from 1 on. Returns how many there are.
+function split_row(row, cells) {
+    gsub(/^[|] | [|]$/, "", row)
+    return split(row, cells, / [|] /)
+}
+
+function is_for_command(commands, tag) {
+    if (command == "" || commands == "all")
+        return 1
+    if (commands == "others")
+        return !(tag in has_own_row)
+    if (!index(commands, "`" command "`"))
+        return 0
+    has_own_row[tag] = 1
+    return 1
+}
+
+function put_row(row,   cells, n, i, tag, text) {
+    n = split_row(row, cells)
+    tag = cells[1]
+    for (i = 2; i <= n; i++) {
+        if (heading[i] == "commands") {
+            if (!is_for_command(cells[i], cells[1]))
+                return
+            tag = tag (command == "" ? " (" cells[i] ")" : "")
+        } else
+            text = text (text == "" ? "" : " ") (n > 2 && heading[i] != "meaning" ? capital(heading[i]) ": " cells[i] : capital(cells[i])) "."
+    }
+    put_tag(".B " marked(tag))
+    put(marked(text))
+}
+
+function end_of_paragraph() {
+    if (text != "")
+        put_paragraph(marked(text))
+    text = ""
+}
+
 /^#+ / {
+    end_of_paragraph()
     title = $0
     sub(/^#+ /, "", title)
     in_section = title == section
-    rows = 0
     next
 }
 !in_section { next }
-part == "table" && /^\|/ {
-    if (++rows < 3)
-        next
-    gsub(/^\| | \|$/, "")
-    at = index($0, " | ")
-    put_tag(".B " marked(substr($0, 1, at - 1)))
-    put(marked(capital(substr($0, at + 3))) ".")
+/^[|]/ {
+    is_row = 1
+    rows++
+    if (rows == 1)
+        split_row($0, heading)
+    else if (rows > 2 && (part == "section" || part == "table"))
+        put_row($0)
     next
 }
-part == "text" && !/^\|/ {
-    if ($0 == "") {
-        if (text != "") {
-            put_paragraph(marked(text))
-        }
-        text = ""
-    } else
-        text = text (text == "" ? "" : " ") $0
+is_row {
+    is_row = rows = 0
+    if (part == "table")
+        exit
 }
+part == "table" { next }
+$0 == "" {
+    end_of_paragraph()
+    next
+}
+{ text = text (text == "" ? "" : " ") $0 }
+END { if (part == "text" || part == "section") end_of_paragraph() }

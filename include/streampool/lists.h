@@ -1,6 +1,6 @@
 /// @file
-/// The lists here hold the enumerators of streampool.h, for programs that go through all of them.
-/// Those of statistics are in statistics.h, which comes with this header.
+/// This header has lists of the enumerators of streampool.h, for programs that go through all of
+/// them. Those of statistics are in statistics.h, which comes with this header.
 ///
 /// A list is a macro. It takes the name of another macro, and applies that one to each of its
 /// rows:

@@ -22,45 +22,47 @@
 /// enumerator without its prefix `poolMemPoolStat`. The text is what is counted.
 #define STREAMPOOL_POOL_STATISTICS(X) \
     X(ReuseSameStream, 1100, "allocations from memory that was last used on the same stream") \
-    X(ReuseComplete, 1101, "allocations from memory that nothing was pending on, as was known") \
+    X(ReuseComplete, 1101, "allocations from memory that was known to be complete") \
     X(ReuseOrdered, 1102, "allocations from memory of another stream that the stream runs after") \
     X(ReuseFoundComplete, 1103, "allocations from memory that a query found complete") \
     X(ReuseMadeOrdered, 1104, \
       "allocations from memory of another stream for which a wait was inserted") \
     X(Growths, 1105, "allocations for which memory was mapped") \
-    X(GrowthsAfterTrim, 1106, "of these, the ones that first had caches given back to the device") \
+    X(GrowthsAfterTrim, 1106, "growths that first had caches given back to the device") \
     X(WaitsInserted, 1107, "waits inserted into the program's streams") \
-    X(ContextFences, 1108, "waits for everything that a context had been given") \
+    X(ContextFences, 1108, "waits for all work that a context had been given") \
     X(HostWaits, 1109, "allocations that waited on the host") \
     X(OtherRegion, 1110, "allocations from memory that is kept for blocks of another size") \
     X(EventsRecorded, 1111, "private events recorded by allocations and frees") \
     X(Failures, 1112, "allocations that found no memory") \
     X(Remaps, 1113, "allocations from memory in pieces that was mapped once more, side by side") \
     X(KeptViewsUsed, 1114, \
-      "of these, the ones for which an earlier mapping was used again, with no driver call") \
+      "remaps that used an earlier mapping again, with no driver call") \
     X(RemappedExtents, 1115, "extents that were mapped once more") \
-    X(RemappedBytes, 1116, "bytes of these extents") \
-    X(RemapTime, 1117, "nanoseconds that allocations spent on mapping them") \
+    X(RemappedBytes, 1116, "bytes of the extents that were mapped once more") \
+    X(RemapTime, 1117, "nanoseconds that allocations spent on mapping extents once more") \
     X(GrowthTime, 1118, "nanoseconds that allocations spent on mapping new memory") \
-    X(ZombiesBuried, 1120, "views of memory in pieces that were unmapped, by whatever thread") \
+    X(ZombiesBuried, 1120, "zombies that were unmapped, by whatever thread") \
     X(BytesReleasedByReaper, 1121, "bytes that the library's own thread gave back to the device") \
-    X(ReaperTime, 1122, "nanoseconds that it spent in unmapping and releasing") \
+    X(ReaperTime, 1122, \
+      "nanoseconds that the library's own thread spent on unmapping and releasing") \
     X(LastQuestions, 1123, \
-      "questions that were asked before an allocation would have been refused, or while it " \
+      "queries that were made before an allocation would have been refused, or while it " \
       "waited on the host") \
     X(LegacyFences, 1124, "waits for all that the blocking streams of a context had been given") \
     X(ContextWaits, 1125, \
       "allocations that waited on the host for all that a context had been given") \
     X(BytesTrimmed, 1126, "bytes that calls gave back to the device") \
-    X(TrimTime, 1127, "nanoseconds that calls spent on giving them back")
+    X(TrimTime, 1127, "nanoseconds that calls spent on giving memory back to the device")
 
 /// A row X(name, number, text) stands for each statistic that tells how a pool stands at the
 /// moment. The name is that of the enumerator without its prefix `poolMemPoolStat`. The text is
 /// what it tells.
 #define STREAMPOOL_POOL_GAUGES(X) \
     X(KeptViews, 1200, "views of memory in pieces that are kept mapped") \
-    X(KeptMappings, 1201, "mappings of extents in them") \
-    X(Zombies, 1202, "views that wait for their work to complete before they are unmapped") \
+    X(KeptMappings, 1201, "mappings of extents in kept views") \
+    X(Zombies, 1202, \
+      "zombies: views of memory in pieces that are unmapped when their work has completed") \
     X(AddressSpace, 1203, "bytes of address space that the pool holds") \
     X(LargestFree, 1204, \
       "the largest block that any stream could be given without mapping anything") \

@@ -7,8 +7,8 @@
 /// program. Where a call differs from CUDA's, its comment says so. In C++, streampool/overloads.h
 /// adds typed pointers and defaults, and streampool/streampool.hpp has classes.
 ///
-/// The library makes two promises. docs/promises.md tells them in full, with what follows from
-/// them for contexts, for the legacy default stream, and for a device that is full:
+/// The library makes two promises. docs/promises.md explains them in full, and what follows from
+/// them for contexts, for the legacy default stream, and for a full device:
 ///
 /// - Never too early: no byte is handed to a stream while work that was ordered before its free
 ///   may still run elsewhere.
@@ -35,14 +35,14 @@
 /// of reused memory and a free are actions in the legacy default stream's order, as CUDA's are.
 ///
 /// **Threads.** Every call may be made from any thread at any time, except from a function that
-/// the driver runs in a stream (cuLaunchHostFunc): there a call returns what the driver returns to
-/// it.
+/// the driver runs in a stream (cuLaunchHostFunc): there a call that needs the driver fails with
+/// the driver's error.
 ///
 /// **Failure.** A call that fails changes nothing: no figure, no byte, no output parameter. The
 /// code is generic; poolGetLastErrorDetail says in words what happened, and poolGetLastNativeError
-/// which entry point of the driver said so. There is one exception: when the device had no room
-/// for an allocation, and the caches of its pools looked as if they made up what was missing,
-/// these caches have been given back, even if the allocation failed after that.
+/// which entry point of the driver said so. There is one exception: if the device has no room for
+/// an allocation, and the free memory of its pools seems to be enough, the library gives at least
+/// what is missing back to the device. That memory stays given back if the allocation still fails.
 ///
 /// **Driver.** The library finds the driver at the first call that needs it: the library that the
 /// environment variable STREAMPOOL_DRIVER names, else libcuda.so.1. The variable holds a path, a
@@ -89,8 +89,8 @@ typedef struct CUevent_st *CUevent;
 
 // ------------------------------------------------------------------------------------------ errors
 
-// A call returns one of these codes. The calls here tell what a code means, and what the last
-// failed call of a thread ran into.
+// A call returns one of these codes. These calls say what a code means, and why the last failed
+// call of a thread failed.
 
 /// Says how a call ended. The numbers are cudaError_t's, which are the driver's too.
 /// STREAMPOOL_ERRORS in streampool/lists.h lists them with their texts.
@@ -212,15 +212,16 @@ STREAMPOOL_API poolError_t poolPeekAtLastError(void);
 /// @param detail Says what happened, in one sentence, which is copied. May be null.
 STREAMPOOL_API poolError_t poolSetLastError(poolError_t error, const char *detail);
 
-/// Returns what the last failed call of this thread ran into, as one sentence: the missing driver
+/// Returns why the last failed call of this thread failed, as one sentence: the missing driver
 /// library and what was tried, every missing entry point, or the bad parameter. For an allocation
 /// that found no memory it says why, how much of the pool is free and for whom, and what would
 /// help. Returns "" when no call of this thread has failed. The text is valid until this thread's
 /// next failing call. Doesn't call the driver.
 STREAMPOOL_API const char *poolGetLastErrorDetail(void);
 
-/// Gives the driver's own error behind the last failed call of this thread: its CUresult number
-/// and the name of the entry point that returned it; 0 and "" when the driver had no part in it.
+/// Gives the driver's own error that made the last failed call of this thread fail: its CUresult
+/// number and the name of the entry point that returned it; 0 and "" when the driver had no part
+/// in it.
 /// Returns poolSuccess always, and doesn't call the driver.
 ///
 /// @param[out] result Receives the CUresult. May be null.
@@ -340,21 +341,22 @@ struct poolMemPoolProps {
 /// it stands those from 1200 on. Each comment says the type of the value. streampool/lists.h has
 /// lists of all of them.
 enum poolMemPoolAttr {
-    /// An int, default 1: a stream may take memory of another stream when events order it behind
-    /// the free. Any number but 0 reads back as 1. Set it to 0 where the order of streams does not
-    /// mean that work has ended (docs/stream-order.md, rule 3).
+    /// An int, default 1: a stream may take memory that another stream has freed, when events order
+    /// it after the free. Any number but 0 reads back as 1. Set it to 0 where work may begin before
+    /// the work that is ordered before it has ended (docs/stream-order.md, "Where stream order is
+    /// not completion").
     poolMemPoolReuseFollowEventDependencies = 1,
-    /// An int, default 1: an allocation that finds no memory asks what has completed on other
-    /// streams. Any number but 0 reads back as 1. Set it to 0 where the speed of the device may
-    /// have no part in what is reused (docs/stream-order.md, rule 4).
+    /// An int, default 1: an allocation that finds no memory queries what has completed on other
+    /// streams. Any number but 0 reads back as 1. Set it to 0 where the reuse of memory must not
+    /// depend on how fast the device is (docs/stream-order.md, rule 4).
     poolMemPoolReuseAllowOpportunistic = 2,
     /// An int, default 1: when no more memory can be had, an allocation makes its stream wait for
-    /// a free on another one. Any number but 0 reads back as 1. Set it to 0 where no stream may
+    /// a free on another stream. Any number but 0 reads back as 1. Set it to 0 where no stream may
     /// wait for another unless the program says so (docs/stream-order.md, rule 5).
     poolMemPoolReuseAllowInternalDependencies = 3,
-    /// A uint64_t in bytes, default 0: a synchronise gives free memory back to the device down to
-    /// so many reserved bytes. Raise it for a program that takes the memory again after each
-    /// synchronise (docs/promises.md, "What a pool keeps").
+    /// A uint64_t in bytes, default 0: a synchronise gives free memory back to the device until the
+    /// pool reserves no more than this. Raise it for a program that takes the memory again after
+    /// each synchronise (docs/promises.md, "What a pool keeps").
     poolMemPoolAttrReleaseThreshold = 4,
     /// A uint64_t, read only: the bytes of physical memory that the pool holds.
     poolMemPoolAttrReservedMemCurrent = 5,
@@ -380,13 +382,13 @@ enum poolMemPoolAttr {
     /// An int, read only: 0, for no pool has memory for hardware decompression.
     poolMemPoolAttrHwDecompressEnabled = 14,
 
-    /// A uint64_t in bytes, default 8 MiB or a 64th of what is reserved, if that is more: so much
-    /// of the pool may lie free with no event behind it, where other streams can't take it. Lower
-    /// it when other streams' free memory is not found; 0 records an event at every free
-    /// (docs/stream-order.md, "What hooks teach, and what they don't").
+    /// A uint64_t in bytes, default 8 MiB or a 64th of what is reserved, if that is more: at most
+    /// this many free bytes of the pool have no event recorded after their free. Other streams
+    /// can't take these. Lower it when streams don't find the memory that others freed; 0 records
+    /// an event at every free (docs/stream-order.md, "What hooks teach, and what they don't").
     poolMemPoolAttrUnfencedBytesMax = 1000,
-    /// A uint64_t in nanoseconds, default 0: an allocation that would fail, because what is free
-    /// is still in use, waits on the host for so long at most. Raise it when pools share a full
+    /// A uint64_t in nanoseconds, default 0: an allocation that would fail, because free memory is
+    /// still pending, waits on the host for at most this time. Raise it when pools share a full
     /// device. A Deterministic pool does not wait (docs/promises.md, "While work is pending").
     poolMemPoolAttrHostWaitMax = 1001,
     /// An int, default 0: 1 makes what the pool hands out depend on the program's calls alone, and
@@ -394,16 +396,17 @@ enum poolMemPoolAttr {
     /// (docs/stream-order.md, "The same decisions in every run").
     poolMemPoolAttrDeterministic = 1002,
     /// An int, default 0: with 1, an allocation for which the device has no room may wait for all
-    /// that its context was given. The program then promises that no stream of the context
-    /// captures while it allocates (docs/promises.md, "Out of reach").
+    /// work that its context has been given. The program then promises that no stream of the
+    /// context captures while it allocates (docs/promises.md, "Out of reach").
     poolMemPoolAttrContextFence = 1003,
     /// An int, a value of poolDefragmentation, default poolDefragmentBeforeGrowth: when free
     /// memory in pieces is mapped once more, side by side. Lower it where a mapping call in an
     /// allocation is too slow (docs/defragmentation.md, "When").
     poolMemPoolAttrDefragmentation = 1004,
-    /// A uint64_t in nanoseconds, default 2,000,000: one call maps pieces once more for so long at
-    /// most, counted as 25,000 for an extent, before the pool grows instead. Lower it for shorter
-    /// allocations and more memory. No limit when memory is short (docs/defragmentation.md).
+    /// A uint64_t in nanoseconds, default 2,000,000: the most time that one call may spend on
+    /// mapping pieces once more. It is computed, at 25,000 for each extent. If it isn't enough, the
+    /// pool grows instead. A lower number makes allocations shorter, and pools larger. There is no
+    /// limit when memory is short (docs/defragmentation.md).
     poolMemPoolAttrRemapTimeMax = 1005,
     /// An int, default 0: with 1, the library's own thread releases what a synchronise would, and
     /// the synchronise returns at once. Has no effect where Reaper is 0, or in a Deterministic
@@ -418,31 +421,32 @@ enum poolMemPoolAttr {
     /// to save driver calls in each of them. Nothing notices a promise that is broken
     /// (docs/promises.md, "What a program can promise").
     poolMemPoolAttrStreamPromises = 1010,
-    /// A uint64_t, a number of synchronises, default 0: beyond ReleaseThreshold, a synchronise
-    /// also leaves what the program had in use at once between any two of the last so many. 1 is
-    /// enough for a loop that frees all and synchronises once (docs/promises.md, "What a pool
-    /// keeps").
+    /// A uint64_t, a number n of synchronises, default 0: a synchronise leaves as much memory as
+    /// was occupied at once in any of the last n intervals between synchronises, if that is more
+    /// than ReleaseThreshold. 1 is enough for a loop that frees all and synchronises once
+    /// (docs/promises.md, "What a pool keeps").
     poolMemPoolAttrReleaseDelay = 1011,
-    /// A uint64_t in nanoseconds, default 1 second: where ContextFence has to wait on the host,
-    /// which is so before CUDA 12.5, it waits for so long at most. 0: it does not wait. From CUDA
-    /// 12.5 on it has no effect (docs/promises.md, "Out of reach").
+    /// A uint64_t in nanoseconds, default 1 second: before CUDA 12.5, ContextFence waits on the
+    /// host for at most this time; with 0 it does not wait. From CUDA 12.5 on the attribute has no
+    /// effect (docs/promises.md, "Out of reach").
     poolMemPoolAttrContextWaitMax = 1012,
 
-    // A pool counts these: each is a uint64_t, and setting it to 0 counts anew. Each allocation
-    // counts once, by the rule that its memory came by or as a growth (docs/stream-order.md).
+    // A pool counts these: each is a uint64_t, and setting it to 0 begins the count again. Each
+    // allocation counts once, by the rule that its memory came by or as a growth
+    // (docs/stream-order.md).
 
     /// Counts allocations from memory that was last used on the same stream. Small blocks that
     /// other streams freed count here too, once they may be used where they came from: a stream
-    /// keeps no account of each.
+    /// keeps no record of each.
     poolMemPoolStatReuseSameStream = 1100,
-    /// Counts allocations from memory of which it was known, when the allocation looked, that
-    /// nothing is pending on it: by a synchronise, the end of a context, an earlier question, or
-    /// one that the pool has asked ahead of need. What is left of a growth or was primed counts
-    /// too.
+    /// Counts allocations from memory that was known to be complete when the allocation looked: by
+    /// a synchronise, the end of a context, an earlier query, or one that the pool has made ahead
+    /// of need. What is left of a growth or was primed counts too.
     poolMemPoolStatReuseComplete = 1101,
-    /// Counts allocations from memory of another stream that the stream is ordered behind.
+    /// Counts allocations from memory of another stream that the stream runs after.
     poolMemPoolStatReuseOrdered = 1102,
-    /// Counts allocations that had found nothing, asked, and were served by the answer.
+    /// Counts allocations that found nothing at first, and then got memory that a query found
+    /// complete.
     poolMemPoolStatReuseFoundComplete = 1103,
     /// Counts allocations from memory of another stream for which a wait was inserted.
     poolMemPoolStatReuseMadeOrdered = 1104,
@@ -474,14 +478,14 @@ enum poolMemPoolAttr {
     poolMemPoolStatRemapTime = 1117,
     /// Counts the nanoseconds that allocations spent on mapping new memory.
     poolMemPoolStatGrowthTime = 1118,
-    /// Counts views of memory in pieces that were unmapped, by whatever thread.
+    /// Counts zombies (poolMemPoolStatZombies) that were unmapped, by whatever thread.
     poolMemPoolStatZombiesBuried = 1120,
     /// Counts the bytes that the library's own thread gave back to the device.
     poolMemPoolStatBytesReleasedByReaper = 1121,
     /// Counts the nanoseconds that the library's own thread spent in unmapping and releasing.
     poolMemPoolStatReaperTime = 1122,
-    /// Counts questions to the driver that were asked before an allocation would have been
-    /// refused, or while it waited on the host.
+    /// Counts queries that were made before an allocation would have been refused, or while it
+    /// waited on the host.
     poolMemPoolStatLastQuestions = 1123,
     /// Counts waits for all that the blocking streams of a context had been given.
     poolMemPoolStatLegacyFences = 1124,
@@ -490,7 +494,7 @@ enum poolMemPoolAttr {
     /// Counts the bytes that calls gave back to the device: at a synchronise, for
     /// poolMemPoolTrimTo, or for an allocation that the device had no room for.
     poolMemPoolStatBytesTrimmed = 1126,
-    /// Counts the nanoseconds that calls spent on giving them back.
+    /// Counts the nanoseconds that calls spent on giving memory back to the device.
     poolMemPoolStatTrimTime = 1127,
 
     // How a pool stands at this moment: each is a uint64_t, and read only. Reading one looks
@@ -500,7 +504,8 @@ enum poolMemPoolAttr {
     poolMemPoolStatKeptViews = 1200,
     /// Tells the number of mappings of extents in these views.
     poolMemPoolStatKeptMappings = 1201,
-    /// Tells the number of views that wait for their work to complete before they are unmapped.
+    /// Tells the number of zombies: views of memory in pieces that wait for their work to complete
+    /// before they are unmapped.
     poolMemPoolStatZombies = 1202,
     /// Tells the bytes of address space that the pool holds.
     poolMemPoolStatAddressSpace = 1203,
@@ -525,7 +530,8 @@ enum poolDefragmentation {
     poolDefragmentNever = 0,
     /// The pool does when the device or its limit gives no more memory.
     poolDefragmentUnderPressure = 1,
-    /// The pool does so also rather than to take memory that the program was never seen to need.
+    /// The pool also does so where it would otherwise take more memory than the program was ever
+    /// seen to need.
     poolDefragmentBeforeGrowth = 2
 };
 
@@ -541,7 +547,7 @@ enum poolDefragmentation {
 STREAMPOOL_API poolError_t poolMemPoolGetAttribute(poolMemPool_t pool, enum poolMemPoolAttr attr,
                                                    void *value);
 
-/// Sets an attribute, or counts a statistic anew, by the int or uint64_t that `value` points to.
+/// Sets an attribute to the int or uint64_t that `value` points to, or a statistic to 0.
 /// Doesn't wait for work. Calls the driver only where poolPromiseNeverCapture ends or its pool
 /// becomes Deterministic: then it records events, and may wait until a stream's queue has room.
 /// (cudaMemPoolSetAttribute)
@@ -583,7 +589,7 @@ enum poolStreamPromise {
 
 // -------------------------------------------------------------------------------------- statistics
 
-// A pool counts what it has done, and tells how it stands.
+// A pool counts what it has done, and tells its present state.
 
 /// Returns the name of a statistic by its number, without the prefix `poolMemPoolStat`, such as
 /// "ReuseOrdered" or "KeptViews"; null for any other number. Doesn't call the driver.
@@ -605,8 +611,8 @@ STREAMPOOL_API poolError_t poolMemPoolPrintStatistics(poolMemPool_t pool, FILE *
 
 // ------------------------------------------------------------------------------- calls about pools
 
-// These calls make a pool, give it up, choose that of a device, share its memory with other
-// devices, and fill and trim it.
+// These calls make and destroy pools, choose the pool of a device, let other devices use a pool's
+// memory, and prime and trim pools.
 
 /// Makes a pool. It reserves no memory yet, and calls the driver only to look at the device. The
 /// new pool is not the current pool of its device. (cudaMemPoolCreate)
@@ -626,7 +632,7 @@ STREAMPOOL_API poolError_t poolMemPoolPrintStatistics(poolMemPool_t pool, FILE *
 STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool,
                                              const struct poolMemPoolProps *props);
 
-/// Gives a pool up. It waits for no work, at most for a driver call of the library's own thread on
+/// Destroys a pool. It waits for no work, at most for a driver call of the library's own thread on
 /// the pool. Live allocations stay valid and are freed as usual, and the pool's memory goes back
 /// to the device with the last of them, once the work before its free has completed. The handle is
 /// invalid from now on. If it was the device's current pool, the default pool becomes current.
@@ -637,11 +643,11 @@ STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool,
 /// - poolErrorInvalidValue: `pool` is null, is not a pool (any more), or is a default pool.
 STREAMPOOL_API poolError_t poolMemPoolDestroy(poolMemPool_t pool);
 
-/// Lets other devices use the pool's memory directly, or no longer: what is allocated already and
+/// Allows or forbids other devices to use the pool's memory directly: all that is allocated, and
 /// all that will be, wherever it is mapped. `descList` has `count` entries. A device that none
 /// names keeps the access it has; of several entries for one device the last one counts; a count
-/// of 0 succeeds. A program that takes access away vouches that no work of that device uses the
-/// memory. (cudaMemPoolSetAccess)
+/// of 0 succeeds. A program that takes access away must see to it that no work of that device uses
+/// the memory. (cudaMemPoolSetAccess)
 ///
 /// Any number of threads may allocate and free meanwhile. Each mapping of the pool takes a driver
 /// call, and the call waits for threads that map memory of the pool. When it fails it has changed
@@ -685,10 +691,10 @@ STREAMPOOL_API poolError_t poolMemPoolGetAccess(enum poolMemAccessFlags *flags, 
 STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytesToKeep);
 
 /// Prepares memory ahead of need: afterwards at least `bytes` bytes of the pool (rounded up to the
-/// device's granule) are free for any stream, and allocations of so many bytes together map
-/// nothing, whatever their sizes. docs/promises.md, "Memory that is primed", says what counts, and
-/// what a synchronise leaves of it. 0 bytes succeed and do nothing. (CUDA has no such call: there
-/// a program raises the threshold, allocates and frees.)
+/// device's granule) are free for any stream, and allocations that together occupy no more than
+/// that map nothing, whatever their sizes. docs/promises.md, "Memory that is primed", says what
+/// counts, and what a synchronise leaves of it. 0 bytes succeed and do nothing. (CUDA has no such
+/// call: there a program raises the threshold, allocates and frees.)
 ///
 /// Waits for no work of the device, only for threads that map memory of the pool. Calls the
 /// driver, also while streams capture. A call that fails has mapped nothing.
@@ -701,8 +707,8 @@ STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytes
 ///   has left, also once caches of other pools were given back for it.
 STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
 
-/// Gives the pool that a device starts with. Each device always has one, and it can't be
-/// destroyed. (cudaDeviceGetDefaultMemPool)
+/// Gives the default pool of a device, from which it allocates at first. Each device always has
+/// one, and it can't be destroyed. (cudaDeviceGetDefaultMemPool)
 ///
 /// @param[out] pool Receives the handle of the pool.
 /// @param device Is the ordinal of the device.
@@ -712,7 +718,7 @@ STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
 /// - poolErrorNotSupported: the device has no virtual memory management.
 STREAMPOOL_API poolError_t poolDeviceGetDefaultMemPool(poolMemPool_t *pool, int device);
 
-/// Gives the pool that a device allocates from now. (cudaDeviceGetMemPool)
+/// Gives the current pool of a device, from which it allocates. (cudaDeviceGetMemPool)
 ///
 /// @param[out] pool Receives the handle of the pool.
 /// @param device Is the ordinal of the device.
@@ -721,7 +727,7 @@ STREAMPOOL_API poolError_t poolDeviceGetDefaultMemPool(poolMemPool_t *pool, int 
 /// - poolErrorNotSupported: the device has no virtual memory management.
 STREAMPOOL_API poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int device);
 
-/// Sets the pool that a device allocates from. (cudaDeviceSetMemPool)
+/// Makes a pool the current pool of its device, from which it allocates. (cudaDeviceSetMemPool)
 ///
 /// @param device Is the ordinal of the device.
 /// @param pool Names the pool, which is on this device.
@@ -737,7 +743,7 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 
 /// Allocates `size` bytes in the order of `stream` from the current pool of the stream's device.
 /// The memory may be used by work that comes after this call in the stream's order, or that is
-/// ordered behind such work. The pointer is aligned to at least 512 bytes. A size of 0 succeeds
+/// ordered after such work. The pointer is aligned to at least 512 bytes. A size of 0 succeeds
 /// with a null pointer. (cudaMallocAsync)
 ///
 /// The common case makes no driver call but the checks of the stream's capture state and identity,
@@ -832,7 +838,7 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poo
 ///   the free can be made again.
 STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 
-/// Frees an allocation in no stream's order: the caller vouches that all of its own use of it has
+/// Frees an allocation in no stream's order: all of the caller's own use of it must have
 /// completed. Unlike cudaFree it doesn't wait for the device, and it doesn't block. A null pointer
 /// succeeds. A pointer that is at no pool's address is passed to the driver's cuMemFree, which
 /// waits for the device, and is not permitted while a stream captures. (cudaFree)
@@ -845,17 +851,17 @@ STREAMPOOL_API poolError_t poolFree(void *ptr);
 // -------------------------------------------------------------- synchronisation, and what it tells
 
 // These calls do what CUDA's do, and tell the allocator what has completed. The ones that block
-// also trim pools that the stream, the event or the device concerns to their release threshold.
-// They matter to reuse and trimming only: a program that uses CUDA's own calls instead stays
+// also trim pools to their release threshold: those that the stream, the event or the device has
+// used. They matter to reuse and trimming only: a program that uses CUDA's own calls instead stays
 // correct, and its pools learn less. Their errors are the driver's.
 
 /// Blocks until the stream's work is complete, tells the allocator so, and trims to their release
 /// threshold the pools that the stream has allocated from or freed to. Not permitted during a
 /// capture, as in CUDA. (cudaStreamSynchronize)
 ///
-/// Behind a free on a blocking or per-thread stream it also waits for the work of the legacy
-/// stream that came before the free, as CUDA's does behind CUDA's free: it records an event in the
-/// stream, unless one stands behind the free, and waits for that. The driver's own synchronise
+/// After a free on a blocking or per-thread stream it also waits for the work of the legacy stream
+/// that came before the free, as CUDA's does after CUDA's free: it records an event in the stream,
+/// unless one was recorded after the free, and waits for that. The driver's own synchronise
 /// doesn't.
 ///
 /// @param stream Is the stream to wait for.
@@ -881,7 +887,7 @@ STREAMPOOL_API poolError_t poolEventSynchronize(CUevent event);
 STREAMPOOL_API poolError_t poolDeviceSynchronize(void);
 
 /// Asks without blocking whether the stream's work is complete: poolSuccess when it is,
-/// poolErrorNotReady when not. It tells the allocator the answer, and never trims. Behind a free
+/// poolErrorNotReady when not. It tells the allocator the answer, and never trims. After a free
 /// on a blocking or per-thread stream it says poolErrorNotReady as long as work of the legacy
 /// stream that came before the free runs; for that it may record an event. (cudaStreamQuery)
 ///
@@ -899,8 +905,8 @@ STREAMPOOL_API poolError_t poolStreamQuery(CUstream stream);
 /// - Other errors are the driver's.
 STREAMPOOL_API poolError_t poolEventQuery(CUevent event);
 
-/// Records an event in a stream, so that the allocator too knows a point behind the frees before
-/// it: with cuEventRecord alone a later poolEventSynchronize can't know which frees it covers. May
+/// Records an event in a stream, so that the allocator knows which frees come before the event:
+/// after cuEventRecord alone, a poolEventSynchronize can't know which frees it covers. May
 /// block when the stream's queue is full. (cudaEventRecord)
 ///
 /// @param event Is the event to record.
@@ -909,7 +915,7 @@ STREAMPOOL_API poolError_t poolEventQuery(CUevent event);
 /// - Errors are the driver's.
 STREAMPOOL_API poolError_t poolEventRecord(CUevent event, CUstream stream);
 
-/// Makes the stream wait for the event; `flags` are the driver's, 0 as a rule. With the policy
+/// Makes the stream wait for the event; `flags` are the driver's, as a rule 0. With the policy
 /// FollowEventDependencies, memory that was freed before the event was recorded (by
 /// poolEventRecord) may then be handed to the stream. May block when the stream's queue is full.
 /// (cudaStreamWaitEvent)

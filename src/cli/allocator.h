@@ -20,8 +20,7 @@
 //   X(name, one line about it), in the order in which they are listed
 #define SP_ALLOCATORS(X)                                                                           \
     X(pool, "streampool: poolMallocAsync and poolFreeAsync")                                       \
-    X(promised,                                                                                    \
-      "the same, and the pool is promised that its streams never capture (StreamPromises)")        \
+    X(promised, "as pool, with all that a program can promise of its streams (StreamPromises)")    \
     X(driver, "CUDA's own pool: cuMemAllocFromPoolAsync and cuMemFreeAsync")                       \
     X(direct, "cuMemAlloc and cuMemFree")
 

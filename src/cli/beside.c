@@ -134,8 +134,8 @@ static void conclude(FILE *out, const struct comparison *comparison) {
     else
         fprintf(out, "geometric means of %zu traces: ", comparison->traces);
     fprintf(out,
-            "%s holds %.3f times what is live, %s held %.3f times there. "
-            "The calls of %s take %.3g times as long as those of %s took there.\n",
+            "%s holds %.3f times what is live; in the recording, %s held %.3f times. "
+            "The calls of %s take %.3g times as long as those of %s took in the recording.\n",
             title, exp(comparison->ratio_here / traces), comparison->there->title,
             exp(comparison->ratio_there / traces), title, exp(comparison->time / traces),
             comparison->there->title);

@@ -11,7 +11,7 @@
 #define SP_COMMANDS(X)                                                                             \
     X(info, "show the driver, the devices, and what is missing for streampool to work")            \
     X(replay, "replay recorded traces of allocations and measure them")                            \
-    X(import, "make a trace of a snapshot of PyTorch's memory or of a log of RMM's")               \
+    X(import, "make a trace from a snapshot of PyTorch's memory or from a log of RMM's")           \
     X(policies, "replay traces under every combination of the reuse policies and compare")         \
     X(options, "show the environment variables that the library reads")
 
@@ -23,10 +23,9 @@ SP_COMMANDS(SP_DECLARE_COMMAND)
 #define SP_DEVICE_OPTION                                                                           \
     {                                                                                              \
         "device", 'd', "auto|gpu|sim", 0,                                                          \
-            "The real driver or the simulated one (default: auto, the one that STREAMPOOL_DRIVER " \
-            "names, "                                                                              \
-            "else the "                                                                            \
-            "real one if it has a usable device)",                                                 \
+            "The real driver or the simulated one (default: auto, the driver that "                \
+            "STREAMPOOL_DRIVER names; if that isn't set, the real one if it has a usable device, " \
+            "else the simulated one)",                                                             \
             0                                                                                      \
     }
 

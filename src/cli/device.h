@@ -25,7 +25,7 @@ bool sp_device_choose(enum sp_device_choice choice, const struct sp_driver **dri
 
 bool sp_device_is_simulated(const struct sp_driver *driver);
 
-// The exit status when no GPU can be used, though no simulation was asked for.
+// The exit status when no GPU can be used, and the simulated driver wasn't asked for.
 enum { SP_EXIT_NO_GPU = 3 };
 
 // Returns the exit status of a program that was to use this choice and can't: SP_EXIT_NO_GPU, or

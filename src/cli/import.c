@@ -80,17 +80,18 @@ static bool import_file(const struct options *options) {
 int sp_command_import(int argc, char **argv) {
     static const struct argp_option rows[] = {
         {"output", 'o', "FILE", 0,
-         "Where the trace goes (default: -, standard output); gzipped where the name ends with .gz",
+         "File to write the trace to (default: -, standard output); gzipped if the name ends with "
+         ".gz",
          0},
         {"format", KEY_FORMAT, "pickle|json|rmm", 0,
-         "What FILE is (default: what its first bytes look like)", 0},
+         "Format of FILE (default: recognised by its first bytes)", 0},
         {"device-index", KEY_DEVICE, "N", 0,
-         "Of a snapshot: the device (default: the only one that has a history)", 0},
+         "In a snapshot: the device to take (default: the only one that has a history)", 0},
         {"segments", KEY_SEGMENTS, NULL, 0,
-         "Of a snapshot: what PyTorch's allocator asked the driver for, in place of what the "
+         "From a snapshot: take what PyTorch's allocator asked the driver for, not what the "
          "program asked PyTorch for",
          0},
-        {"strict", KEY_STRICT, NULL, 0, "Refuse what would have to be repaired", 0},
+        {"strict", KEY_STRICT, NULL, 0, "Refuse a file that would have to be repaired", 0},
         {0},
     };
     static const struct argp_child children[] = {SP_HELP_CHILD, {0}};
@@ -100,10 +101,9 @@ int sp_command_import(int argc, char **argv) {
         .children = children,
         .args_doc = "FILE",
         .doc =
-            "Makes a trace, for 'replay' and 'policies', of a snapshot of PyTorch's memory "
-            "(a pickle, of which nothing is run, or JSON) or of a log of RMM's, also of "
-            "those that begin or end in the middle of a run. What was repaired is said on "
-            "standard error.",
+            "Makes a trace for 'replay' and 'policies' from a snapshot of PyTorch's memory (pickle "
+            "or JSON) or from a log of RMM's. No code in a pickle is run. The file may begin or "
+            "end in the middle of a run; standard error says what was repaired.",
     };
     struct options options = {
         .output = "-",

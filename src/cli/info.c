@@ -135,7 +135,7 @@ static const struct argp argp = {
     .doc =
         "Shows the driver and the devices, every entry point that the driver lacks and what "
         "that means. The exit status is 0 when the library works on a device; 3 when no GPU can "
-        "be used, though no simulation was asked for; else 1.",
+        "be used, and the simulated driver wasn't asked for; else 1.",
 };
 
 static bool show(const struct request *request, const struct sp_facts *facts) {

@@ -21,12 +21,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"perturb", OPTION_PERTURB, "N", 0,
-     "Replay each trace from N starts, each with a block of a drawn size held from before it, up "
-     "to 2 % of "
-     "the "
-     "trace's peak, and print medians (default: one start, with no such block)",
+     "Replay each trace N times, each time with one block of random size (up to 2 % of the trace's "
+     "peak) held from the beginning, and print medians (default: once, with no such block)",
      0},
-    {"perturb-seed", OPTION_PERTURB_SEED, "NUMBER", 0, "Seed for drawing these sizes (default: 1)",
+    {"perturb-seed", OPTION_PERTURB_SEED, "NUMBER", 0, "Seed for these random sizes (default: 1)",
      0},
     {0},
 };

@@ -60,18 +60,21 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"work", OPTION_WORK, "FRACTION", 0,
-     "Put work on the streams behind the allocations that fills this share of the device's time",
+     "Put work on the stream after each allocation; together the work fills this share of the "
+     "device's time",
      0},
-    {"work-ns", OPTION_WORK_NS, "NS", 0, "The same with pieces of this length; 0 for no work", 0},
+    {"work-ns", OPTION_WORK_NS, "NS", 0,
+     "Put work there in pieces of NS nanoseconds; 0 for no work", 0},
     {"pace", OPTION_PACE, "NS", 0,
-     "With work: an operation of the trace every so often (default: 10000)", 0},
+     "With work: begin an operation of the trace every NS nanoseconds (default: 10000)", 0},
     {"events", OPTION_EVENTS, "N", 0,
-     "Behind every N operations make another stream wait for the one of the operation (default: "
-     "never)",
+     "After every N operations, make another stream wait for the stream of the last one "
+     "(default: never)",
      0},
     {"synchronize", OPTION_SYNCHRONIZE, "N", 0,
-     "Behind every N operations synchronise the stream of the operation (default: never)", 0},
-    {"seed", OPTION_SEED, "NUMBER", 0, "Seed for drawing the stream that waits (default: 1)", 0},
+     "After every N operations, synchronise the stream of the last one (default: never)", 0},
+    {"seed", OPTION_SEED, "NUMBER", 0,
+     "Seed for the random choice of the stream that waits (default: 1)", 0},
     {0},
 };
 

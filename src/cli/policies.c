@@ -71,18 +71,19 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"device", 'd', "sim|gpu|auto", 0,
-     "The simulated driver (the default), the real one, or either", 0},
+     "The simulated driver (the default), the real one, or (auto) the real one if it can be used, "
+     "else the simulated one",
+     0},
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},
     {"plot", OPTION_PLOT, "FILE", 0,
-     "Draw the combinations beside each other, as SVG; with '-', to standard output and no table",
-     0},
+     "Draw the results of all combinations, as SVG; with '-', to standard output and no table", 0},
     {0},
 };
 
 static const struct argp_child children[] = {
     {&sp_settings_argp, 0, "The pool:", 1},
-    {&sp_plan_argp, 0, "Work and order beside the trace (default: --work 0.9):", 2},
+    {&sp_plan_argp, 0, "Work and order in addition to the trace (default: --work 0.9):", 2},
     SP_HELP_CHILD,
     {0},
 };
@@ -93,10 +94,8 @@ static const struct argp argp = {
     .args_doc = "TRACE...",
     .doc =
         "Replays traces of allocations under all eight combinations of the three reuse policies, "
-        "with work "
-        "behind each allocation, and prints what each combination made of them. "
-        "docs/stream-order.md "
-        "explains the figures.\v"
+        "with work after each allocation, and prints the memory and time that each combination "
+        "took. docs/stream-order.md explains the figures.\v"
         "On the simulated driver times are virtual: the same trace, options and seed give the same "
         "figures.",
     .children = children,

@@ -107,20 +107,22 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 static const struct argp_option options[] = {
     SP_DEVICE_OPTION,
     {"allocator", 'a', "LIST", 0,
-     "Allocators to replay through, with commas between them (default: pool)", 0},
+     "Allocators to replay through, separated by commas (default: pool)", 0},
     {"threshold", 't', "BYTES|max", 0,
-     "Release threshold: what pools keep at a synchronise (default: max)", 0},
-    {"passes", 'n', "N", 0, "Replay each trace so often with the same pool (default: 1)", 0},
+     "Release threshold of the pools: how much a synchronise leaves reserved (default: max)", 0},
+    {"passes", 'n', "N", 0, "Replay each trace N times with the same pool (default: 1)", 0},
     {"threads", OPTION_THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
     {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},
     {"plot", OPTION_PLOT, "FILE", 0,
-     "Draw memory over the trace, as SVG; with '-', to standard output and no table", 0},
+     "Draw the memory in use over the trace, as SVG; with '-', to standard output and no table", 0},
     {"beside", OPTION_BESIDE, "FILE", 0,
-     "Print below the table what --json wrote of the same traces, on this or another machine", 0},
+     "Print, below the table, results that --json wrote into FILE earlier, on this or another "
+     "machine, and compare",
+     0},
     {"beside-allocator", OPTION_BESIDE_ALLOCATOR, "LIST", 0,
-     "Allocators of that file to print (default: driver)", 0},
+     "Allocators of that file to print (default: driver, CUDA's own pool)", 0},
     {.doc = "Allocators:"},
 #define ALLOCATOR_HELP(allocator, summary) {#allocator, 0, NULL, OPTION_DOC, summary, 0},
     SP_ALLOCATORS(ALLOCATOR_HELP)
@@ -130,7 +132,7 @@ static const struct argp_option options[] = {
 
 static const struct argp_child children[] = {
     {&sp_settings_argp, 0, "The pool, with the allocators pool and promised:", 1},
-    {&sp_plan_argp, 0, "Work and order beside the trace:", 2},
+    {&sp_plan_argp, 0, "Work and order in addition to the trace:", 2},
     {&sp_perturbation_argp, 0, "Several starts:", 3},
     {&sp_peers_argp, 0, "Allocators of others:", 4},
     SP_HELP_CHILD,
@@ -143,13 +145,12 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "TRACE...",
     .doc =
-        "Replays traces of allocations (RMM's log format, plain or gzipped) as fast as it can and "
-        "prints "
-        "what "
-        "each call cost and how much memory was reserved. docs/replay.md explains the figures.\v"
+        "Replays traces of allocations (RMM's log format, plain or gzipped) as fast as it can, and "
+        "prints how long each call took and how much memory was reserved. docs/replay.md explains "
+        "the figures.\v"
         "An allocator that the device lacks is named below the table, and the others run. A trace "
         "that can't be read ends the program before anything is replayed. The exit status is 3 "
-        "when no GPU can be used, though no simulation was asked for.",
+        "when no GPU can be used, and the simulated driver wasn't asked for.",
 };
 
 struct sp_replay_request sp_replay_arguments(int argc, char **argv) {

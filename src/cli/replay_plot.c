@@ -133,10 +133,9 @@ static void draw_foot(struct sp_svg *svg, double y) {
     static const char *const notes[] = {
         "live: allocated and not freed. reserved: physical memory that the allocator holds.",
         "pending: freed, but work may still use it, as far as the pool knows. "
-        "pinned: free, beside blocks in use of the same extent.",
-        "A number is the most that there was. A line is as thick, and an area as light at its top, "
-        "as "
-        "its figure varies within a column.",
+        "pinned: free, in extents that also hold blocks in use.",
+        "A number is the peak. Where a figure varies within a column, its line is thick, and the "
+        "top of its area is light.",
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         sp_svg_text(svg, "small", 20, y + 14 + 16 * (double)i, "%s", notes[i]);

@@ -13,11 +13,6 @@
 
 enum { USAGE_ERROR = 64 };
 
-static void assert_says(const char *text, const char *part) {
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in: %s", part, text);
-}
-
 static void assert_usage_error(const char *const arguments[], const char *part) {
     struct outcome outcome;
     program_run(&outcome, NO_SETTINGS, arguments);

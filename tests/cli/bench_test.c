@@ -16,11 +16,6 @@
 
 enum { USAGE_ERROR = 64 };
 
-static void assert_says(const char *text, const char *part) {
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in: %s", part, text);
-}
-
 static void assert_every_line_says(char *text, const char *part) {
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         assert_says(line, part);

@@ -21,11 +21,6 @@ static const char small[] = TRACE_HEADER
     "1,20,free,0x1000000,4194304,1\n"
     "1,30,free,0x2000000,4194304,1\n";
 
-static void assert_says(const char *text, const char *part) {
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in: %s", part, text);
-}
-
 static void assert_silent(const char *text, const char *part) {
     if (strstr(text, part))
         fail_msg("'%s' is in: %s", part, text);
@@ -124,9 +119,9 @@ static void what_was_seen_is_said_of_each_pass(void **state) {
     struct outcome outcome;
     run(&outcome, RUN("--work-ns", "1000", "--passes", "2", "--beside", recorded_file(path), path));
     assert_says(outcome.output,
-                "\nPass 1, one trace: cuMemAlloc holds 1.000 times what is live, CUDA's pool held "
-                "1.500 times there. The calls of cuMemAlloc take 0.5 times as long as those of "
-                "CUDA's pool took there.\n"
+                "\nPass 1, one trace: cuMemAlloc holds 1.000 times what is live; in the recording, "
+                "CUDA's pool held 1.500 times. The calls of cuMemAlloc take 0.5 times as long as "
+                "those of CUDA's pool took in the recording.\n"
                 "Pass 2, one trace: cuMemAlloc holds 1.000 ");
     program_forget(&outcome);
 }
@@ -142,7 +137,7 @@ static void several_traces_are_compared_by_their_geometric_means(void **state) {
                       write_list("two.json", list), path, other));
     assert_says(outcome.output,
                 "\nPass 1, geometric means of 2 traces: cuMemAlloc holds 1.000 "
-                "times what is live, cuMemAlloc held 4.000 times there. The calls "
+                "times what is live; in the recording, cuMemAlloc held 4.000 times. The calls "
                 "of cuMemAlloc take 1 times as long ");
     assert_silent(outcome.output, "streampool held");
     program_forget(&outcome);

@@ -59,8 +59,8 @@ for options in "--device sim" "--device=sim" "-d sim" "-dsim"; do
     demo $options
     says 'recorded on Some GPU, driver 999.1, '
     says 'small  *driver '
-    says '^Pass 1, one trace: streampool holds 1.000 times what is live, '
-    says '^Pass 1, one trace: cuMemAlloc holds 1.000 times what is live, '
+    says '^Pass 1, one trace: streampool holds 1.000 times what is live; '
+    says '^Pass 1, one trace: cuMemAlloc holds 1.000 times what is live; '
 done
 
 if [ -e "$folder/nobody_waits" ]; then fail "two demos build in one folder at once"; fi

@@ -14,11 +14,6 @@
 
 enum { NO_GPU = 3 };
 
-static void assert_says(const char *text, const char *part) {
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in: %s", part, text);
-}
-
 static void info(struct outcome *outcome, const char *const settings[]) {
     program_run(outcome, settings, ARGUMENTS("info", "--device", "sim"));
 }

@@ -35,16 +35,6 @@ static const char *write_trace(void) {
     return file_write("trace.csv", trace);
 }
 
-static void assert_says(const char *text, const char *part) {
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in: %s", part, text);
-}
-
-static void assert_says_not(const char *text, const char *part) {
-    if (strstr(text, part))
-        fail_msg("'%s' is in: %s", part, text);
-}
-
 static const cJSON *item(const cJSON *object, const char *key) {
     const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
     if (!found)

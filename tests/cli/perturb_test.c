@@ -50,11 +50,6 @@ static const char *const start_keys[] = {
 
 static const char *const spread_keys[] = {"median", "least", "most", "mean"};
 
-static void assert_says(const char *text, const char *part) {
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in: %s", part, text);
-}
-
 // -------------------------------------------------------------------------------------------- JSON
 
 static const cJSON *item(const cJSON *object, const char *key) {

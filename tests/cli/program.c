@@ -17,6 +17,16 @@
 
 static char folder[] = "/tmp/streampool_program_XXXXXX";
 
+void assert_says(const char *text, const char *part) {
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in: %s", part, text);
+}
+
+void assert_says_not(const char *text, const char *part) {
+    if (strstr(text, part))
+        fail_msg("'%s' is in: %s", part, text);
+}
+
 // ------------------------------------------------------------------------------------- the program
 
 static char *text_of(FILE *file) {

@@ -30,6 +30,10 @@ void program_run_on_terminal(struct outcome *outcome, const char *terminal,
                              const char *const arguments[]);
 void program_forget(struct outcome *outcome);
 
+// Ends the test when a part isn't in the text, or is.
+void assert_says(const char *text, const char *part);
+void assert_says_not(const char *text, const char *part);
+
 #define ARGUMENTS(...)                                                                             \
     (const char *const[]) {                                                                        \
         __VA_ARGS__, NULL                                                                          \

@@ -32,11 +32,6 @@ static const char small[] = TRACE_HEADER
     "simulated driver: calls total = driver calls as they cost on an H200, modelled, + the "       \
     "library's own time, measured here\n"
 
-static void assert_says(const char *text, const char *part) {
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in: %s", part, text);
-}
-
 // The line of the table that begins with these words, with one blank between words. The caller
 // frees it.
 static char *row_of(const char *table, const char *begin) {

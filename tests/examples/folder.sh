@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # folder.sh FOLDER: each example is a whole program of at most 60 lines, and README.md has a row for it and what it prints.
+# README.md and CMakeLists.txt are about all examples, and may be longer.
 set -euo pipefail
 cd "$1"
 most=60
@@ -11,8 +12,9 @@ complain() {
 }
 
 for file in *.* */*.*; do
+    case $file in README.md | CMakeLists.txt) continue ;; esac
     lines=$(wc -l < "$file")
-    if [ "$file" != README.md ] && [ "$lines" -gt "$most" ]; then complain "$file has $lines lines, $most are allowed"; fi
+    if [ "$lines" -gt "$most" ]; then complain "$file has $lines lines, $most are allowed"; fi
 done
 examples=$(find . -maxdepth 1 -name '*.c' -o -maxdepth 1 -name '*.cpp' -o -maxdepth 1 -name '*.cu' -o -maxdepth 1 -name '*.sh')
 for file in $examples; do

@@ -202,6 +202,19 @@ by_examples() {
     if [ "$kind" = shared ]; then by_commands "$copy"; fi
 }
 
+# Without a C++ compiler the programs in C are built, and the others are named.
+by_examples_in_c() {
+    local copy=$WORK/examples_c output=$WORK/examples_c.txt
+    use_installed_driver
+    rm -rf "$copy"
+    cp -r "$documentation/examples" "$copy"
+    CXX=$WORK/missing/g++ "$CMAKE" -S "$copy" -B "$copy/build" -G "$GENERATOR" -DCMAKE_BUILD_TYPE="$CONFIG" \
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$prefix" -DSIMULATED=ON | tee "$output"
+    grep -q 'Left out: basic_cpp' "$output"
+    "$CMAKE" --build "$copy/build" --config "$CONFIG"
+    run_example "$copy" basic.c "$copy/build$configuration/basic"
+}
+
 # The commands of README.md for a machine with no GPU, as they stand there.
 by_commands() {  # FOLDER
     cd "$1"
@@ -224,5 +237,6 @@ case $step in
     add_subdirectory) by_add_subdirectory ;;
     pages) check_pages ;;
     examples) by_examples ;;
+    examples_in_c) by_examples_in_c ;;
     *) echo "no such step: $step"; exit 2 ;;
 esac

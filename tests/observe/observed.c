@@ -263,8 +263,8 @@ static void leave_child(void) {
         char byte;
         close(ends[1]);
         setsid();
-        freopen("/dev/null", "w", stdout);
-        freopen("/dev/null", "w", stderr);
+        require(freopen("/dev/null", "w", stdout) != NULL, "freopen");
+        require(freopen("/dev/null", "w", stderr) != NULL, "freopen");
         require(read(ends[0], &byte, 1) == 0, "the parent's end");
         sleep(1);
         _exit(0);
