@@ -842,6 +842,71 @@ STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 /// - poolErrorInvalidValue: `ptr` is not the start of a live allocation, as for poolFreeAsync.
 STREAMPOOL_API poolError_t poolFree(void *ptr);
 
+// ---------------------------------------------------------------------------------------- pointers
+
+// An address tells what it is to the library.
+
+/// Says what an address is to the library.
+enum poolPointerState {
+    /// The address is at no pool's addresses: of the host, of other memory of the device, or null.
+    poolPointerForeign = 0,
+    /// The address is a pool's, and no live allocation is there: its block was freed, or was never
+    /// handed out. An access may find no memory.
+    poolPointerFree = 1,
+    /// The address lies in a live allocation.
+    poolPointerLive = 2
+};
+
+/// Tells of an address what poolPointerGetAttributes knows. Where it lies in no live allocation,
+/// `device` is -1 and all that follows is null or 0.
+struct poolPointerAttributes {
+    /// Says what the address is. The fields below are for poolPointerLive.
+    enum poolPointerState state;
+    /// Holds the ordinal of the device that the memory is on.
+    int device;
+    /// Names the pool. It is null also where that was destroyed while the allocation is live.
+    poolMemPool_t pool;
+    /// Holds the address that the allocation returned.
+    void *base;
+    /// Holds the bytes of the block from `base` on, which nobody else is given before its free.
+    /// They are at least `requestedSize`: a small block has the bytes of its size class.
+    size_t size;
+    /// Holds the bytes that were asked for. Every live block keeps them, so this is exact.
+    size_t requestedSize;
+    /// Names the stream that it was allocated on: (CUstream)0x1 the legacy and (CUstream)0x2 a
+    /// per-thread default stream, of whatever context and thread. It is null where the library
+    /// knows that the stream is gone. Of a stream that was destroyed it may be one that was made
+    /// later, and must not be used.
+    CUstream stream;
+    /// Holds the number of pieces of physical memory that the block lies in. Calls that see only
+    /// the first piece of a block, as NCCL's and RDMA's registrations do, are safe with 1.
+    size_t extents;
+};
+
+/// Tells what an address is to the library: of which pool, and in which block, if in any. An
+/// address inside of a block answers as its base does, up to `size` bytes from there. An address
+/// that is no pool's is no error: code that stands between a program and CUDA can ask about each
+/// pointer that it meets. It is for a debugger's command and an assertion, too: it tells a pointer
+/// that was freed from one that is live, and finds the begin of the block that a fault address lies
+/// in. (cudaPointerGetAttributes tells other things, and knows no pool's memory for one.)
+///
+/// It takes no lock, calls no driver and loads none, and never waits. A base, and every address of
+/// a small block, is found at once; inside of a large block it looks back over one word for each 64
+/// KiB between the address and the base.
+///
+/// While another thread frees the block, or allocates at its address, the answer is one that was
+/// true during the call. Where both happen at once, so that a new block with the same bounds lies
+/// there, `requestedSize` and `stream` may be one's of the old and one's of the new. As soon as a
+/// free has returned, and until the memory is handed out again, the answer is poolPointerFree,
+/// whether the free is complete or not.
+///
+/// @param[out] attributes Receives what is known of the address.
+/// @param ptr Is any address. May be null.
+///
+/// - poolErrorInvalidValue: `attributes` is null.
+STREAMPOOL_API poolError_t poolPointerGetAttributes(struct poolPointerAttributes *attributes,
+                                                    const void *ptr);
+
 // -------------------------------------------------------------- synchronisation, and what it tells
 
 // These calls do what CUDA's do, and tell the allocator what has completed. The ones that block

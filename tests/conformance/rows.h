@@ -39,6 +39,14 @@
     X(the_legacy_stream_is_refused_a_free_while_a_blocking_stream_captures, "a free on the legacy stream beside it: 906, and memory and capture stay valid") \
     X(a_capturing_stream_is_refused_a_free_and_both_stay_valid, "free in a capturing stream: InvalidValue; the capture and the memory stay valid")
 
+#define POINTER_ROWS(X) \
+    X(an_address_of_a_block_tells_its_pool_and_what_was_asked_for, "poolPointerGetAttributes: pool, base, sizes, stream and device of any address in a block") \
+    X(a_fixed_block_lies_in_one_extent, "extents: 1 of a fixed block") \
+    X(an_address_of_no_pool_is_no_error, "memory of the host or of the driver, and null: success, and foreign; null attributes: InvalidValue") \
+    X(an_address_that_was_freed_is_not_live, "a freed block: not live, while the free is pending and after") \
+    X(an_address_can_be_asked_about_during_a_capture, "during a capture, which stays valid") \
+    X(memory_of_a_destroyed_pool_is_live_and_names_no_pool, "live memory of a destroyed pool: live, and no pool")
+
 #define POOL_ROWS(X) \
     X(create_makes_an_empty_pool_that_is_not_current, "pinned memory of a device; nothing reserved; not the current pool") \
     X(create_accepts_file_descriptor_handles, "handle types none or file descriptor") \
@@ -307,6 +315,7 @@
 
 #define COMMON_ROWS(X) \
     ALLOCATION_ROWS(X) \
+    POINTER_ROWS(X) \
     POOL_ROWS(X) \
     ATTRIBUTE_ROWS(X) \
     ACCESS_ROWS(X) \
