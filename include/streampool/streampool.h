@@ -832,6 +832,40 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poo
 ///   the free can be made again.
 STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 
+/// Frees an allocation once several streams have passed this point of their orders: every use of it
+/// must be ordered before this point of one of them, at least. It is for memory that several
+/// streams have used, which are not ordered among each other: the caller records no event and makes
+/// no stream wait. The pool hands the memory to later work of a stream when each of these points is
+/// complete, or ordered before that work; so the streams themselves get it at once only where the
+/// others' points are. docs/stream-order.md, "Freeing behind several streams", says how the rules
+/// count it. (CUDA has no such call; PyTorch's record_stream asks for it.)
+///
+/// A stream that is named twice counts once, whatever handles name it, and of one stream it is
+/// poolFreeAsync. The streams may be of several contexts and devices, and may be destroyed
+/// afterwards as behind any other free. A null pointer succeeds, and the streams are not looked at
+/// then.
+///
+/// It never waits for the device, and no stream is made to wait. Its driver calls are those of
+/// poolFreeAsync for each stream of the list: the memory counts as unfenced for each of them, so
+/// one call may record an event in each.
+///
+/// @param ptr Is an address that an allocation returned, or null.
+/// @param streams Names the streams behind whose work so far the memory is freed. It is read during
+///     the call only.
+/// @param count Is the number of entries of the list.
+///
+/// - poolErrorInvalidValue: `streams` is null; `count` is 0; `ptr` is not the start of a live
+///   allocation, as for poolFreeAsync; one of the streams is capturing, and the capture stays
+///   valid; `ptr` is memory of the driver, which has no such call, and several streams are named.
+/// - poolErrorNotSupported: as for poolFreeAsync.
+/// - poolErrorStreamCaptureImplicit: one of the streams is the legacy default stream, beside a
+///   blocking stream that captures. The capture stays valid.
+/// - poolErrorInvalidResourceHandle: one of the streams is not a stream, as far as the driver can
+///   tell.
+/// - poolErrorMemoryAllocation: the host has no memory to note the free.
+/// - After each error the memory is live, and the free can be made again.
+STREAMPOOL_API poolError_t poolFreeAsyncAfter(void *ptr, const CUstream streams[], size_t count);
+
 /// Frees an allocation in no stream's order: the caller vouches that all of its own use of it has
 /// completed. Unlike cudaFree it doesn't wait for the device, and it doesn't block. A null pointer
 /// succeeds. A pointer that is at no pool's address is passed to the driver's cuMemFree, which
@@ -1018,6 +1052,10 @@ STREAMPOOL_API poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size,
 /// poolFreeAsync with the per-thread default stream in the place of stream 0.
 STREAMPOOL_API poolError_t poolFreeAsync_ptsz(void *ptr, CUstream stream);
 
+/// poolFreeAsyncAfter with the per-thread default stream in the place of each stream 0.
+STREAMPOOL_API poolError_t poolFreeAsyncAfter_ptsz(void *ptr, const CUstream streams[],
+                                                   size_t count);
+
 /// poolStreamSynchronize with the per-thread default stream in the place of stream 0.
 STREAMPOOL_API poolError_t poolStreamSynchronize_ptsz(CUstream stream);
 
@@ -1040,6 +1078,7 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size
 #define poolMallocAsync          poolMallocAsync_ptsz
 #define poolMallocFromPoolAsync  poolMallocFromPoolAsync_ptsz
 #define poolFreeAsync            poolFreeAsync_ptsz
+#define poolFreeAsyncAfter       poolFreeAsyncAfter_ptsz
 #define poolStreamSynchronize    poolStreamSynchronize_ptsz
 #define poolStreamQuery          poolStreamQuery_ptsz
 #define poolEventRecord          poolEventRecord_ptsz
