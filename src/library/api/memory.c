@@ -1,9 +1,88 @@
-// The calls that allocate memory.
-#include "api/admit.h"
+// The calls that allocate and free memory.
+#include "api/memory.h"
+#include "calls/free.h"
 #include "calls/malloc.h"
 #include "observe/observe.h"
+#include "order/remember.h"
 #include "process/promises.h"
-#include "region/at_hand.h"
+#include "region/lane.h"
+#include "region/unfenced.h"
+
+static poolError_t refuse_capture(struct sp_outcome outcome) {
+    if (sp_outcome_is_capture(outcome))
+        return sp_fail(poolErrorStreamCaptureUnsupported, "the stream is capturing");
+    return sp_fail_outcome(outcome, "asking whether the stream is capturing");
+}
+
+// In a capture only memory of the graph could be freed, and none of ours is.
+static poolError_t refuse_free_in_capture(struct sp_outcome outcome) {
+    if (sp_outcome_is_capture(outcome))
+        return sp_fail(poolErrorInvalidValue,
+                       "the stream is capturing, and the memory is not the graph's");
+    return refuse_capture(outcome);
+}
+
+// True when the promises let a thread know the stream by its handle.
+static inline bool let_remember(int promises, CUstream handle) {
+    if (!(promises & poolPromiseStreamDestroy))
+        return false;
+    return !sp_stream_is_default(handle) || promises & poolPromiseOneContext;
+}
+
+SP_COLD static struct sp_stream *remember(CUstream handle, const struct sp_pool *pool,
+                                          poolError_t *error) {
+    struct sp_stream *stream = NULL;
+    *error = sp_api_stream(handle, pool, &stream);
+    if (*error == poolSuccess)
+        sp_remember_stream(stream, handle);
+    return stream;
+}
+
+// Finds the stream after the driver has not told the handle's capture state, which may be for want
+// of a context.
+SP_COLD static struct sp_stream *admit_late(struct sp_outcome capture, CUstream handle,
+                                            const struct sp_pool *pool,
+                                            poolError_t (*refuse)(struct sp_outcome outcome),
+                                            poolError_t *error) {
+    struct sp_stream *stream = NULL;
+    capture = sp_api_supply_context(capture, handle, pool);
+    if (sp_is_done(capture))
+        capture = sp_resolve_capture(handle);
+    *error = sp_is_done(capture) ? sp_api_stream(handle, pool, &stream) : refuse(capture);
+    return stream;
+}
+
+// Finds the stream when the driver was asked nothing before.
+SP_APART static struct sp_stream *identify(CUstream handle, const struct sp_pool *pool,
+                                           poolError_t *error) {
+    struct sp_stream *stream = NULL;
+    *error = sp_api_stream(handle, pool, &stream);
+    return stream;
+}
+
+// Finds the stream of a call that names this pool, or none, and asks the driver nothing that the
+// promises answer. Returns null with an error. `refuse` makes the error of a call in a capture.
+static SP_HOT struct sp_stream *admit(CUstream handle, const struct sp_pool *pool, int promises,
+                                      poolError_t (*refuse)(struct sp_outcome outcome),
+                                      poolError_t *error) {
+    struct sp_stream *stream = NULL;
+    bool asks = !(promises & (poolPromiseNoCapture | poolPromiseNeverCapture));
+    if (asks) {
+        struct sp_outcome capture = sp_resolve_capture(handle);
+        if (SP_UNLIKELY(!sp_is_done(capture)))
+            return admit_late(capture, handle, pool, refuse, error);
+    }
+    if (promises && let_remember(promises, handle)) {
+        stream = sp_remember_find(handle);
+        return SP_LIKELY(stream) ? stream : remember(handle, pool, error);
+    }
+    if (SP_UNLIKELY(!asks))
+        return identify(handle, pool, error);
+    struct sp_outcome resolved = sp_resolve_stream(handle, &stream);
+    if (SP_UNLIKELY(!sp_is_done(resolved)))
+        *error = sp_fail_outcome(resolved, "identifying the stream");
+    return stream;
+}
 
 // From the pool that has this handle, or had it a moment ago.
 static SP_HOT poolError_t take(struct sp_pool *pool, poolMemPool_t handle, struct sp_stream *stream,
@@ -29,8 +108,7 @@ static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_po
                                         CUstream handle, unsigned int flags) {
     poolError_t error = poolSuccess;
     struct sp_stream *stream =
-        sp_admit_stream(handle, from.pool, sp_load_relaxed(&from.pool->promises),
-                        sp_admit_refuse_allocation, &error);
+        admit(handle, from.pool, sp_load_relaxed(&from.pool->promises), refuse_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     if (SP_UNLIKELY(size == 0)) {
@@ -52,12 +130,12 @@ static int promises_of_current(CUstream handle) {
     struct sp_device *device = stream ? sp_device_at(stream->device) : NULL;
     int promises =
         device ? sp_pool_promises(sp_device_current_pool(device, &pool)) : poolPromiseNothing;
-    return sp_admit_lets_remember(promises, handle) ? promises : poolPromiseNothing;
+    return let_remember(promises, handle) ? promises : poolPromiseNothing;
 }
 
 static void remember_if_promised(const struct sp_pool *pool, struct sp_stream *stream,
                                  CUstream handle) {
-    if (sp_admit_lets_remember(sp_pool_promises(pool), handle))
+    if (let_remember(sp_pool_promises(pool), handle))
         sp_remember_stream(stream, handle);
 }
 
@@ -67,8 +145,8 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
                                                 unsigned int flags) {
     struct sp_device *device;
     poolError_t error = poolSuccess;
-    struct sp_stream *stream = sp_admit_stream(handle, NULL, promises_of_current(handle),
-                                               sp_admit_refuse_allocation, &error);
+    struct sp_stream *stream =
+        admit(handle, NULL, promises_of_current(handle), refuse_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     if (SP_UNLIKELY(size == 0)) {
@@ -129,11 +207,19 @@ SP_COLD static poolError_t allocate_wanted(const struct wanted *wanted) {
                : error;
 }
 
+// Finds a stream to note it. Null for one that captures: asking who it is would end the capture.
+static struct sp_stream *stream_to_note(CUstream handle) {
+    struct sp_stream *stream = NULL;
+    if (sp_is_done(sp_resolve_capture(handle)) && sp_is_done(sp_resolve_stream(handle, &stream)))
+        return stream;
+    return NULL;
+}
+
 static void note_allocation(const struct wanted *wanted, poolError_t error, const void *caller) {
     if (error == poolErrorMemoryAllocation)
-        sp_observe_refused(wanted->size, sp_admit_to_note(wanted->stream));
+        sp_observe_refused(wanted->size, stream_to_note(wanted->stream));
     if (error == poolSuccess && *wanted->ptr)
-        sp_observe_allocated(*wanted->ptr, wanted->size, sp_admit_to_note(wanted->stream), caller);
+        sp_observe_allocated(*wanted->ptr, wanted->size, stream_to_note(wanted->stream), caller);
 }
 
 // Allocates where the runtime isn't started, or somebody observes. `caller` is where the public
@@ -180,6 +266,100 @@ poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t hand
     return sp_runtime_is_plain() ? allocate_wanted(&wanted) : allocate_aside(&wanted, CALLER);
 }
 
+// ------------------------------------------------------------------------------------------- frees
+
+// Returns the promises of the pool that the pointer belongs to, or none.
+static inline int promises_of_owner(uintptr_t owner) {
+    const struct sp_lane *lane =
+        sp_load_relaxed(&sp_promises_pools) != 0 ? sp_owner_lane(owner) : NULL;
+    const struct sp_pool *pool = lane ? lane->pool : NULL;
+    return pool ? sp_pool_promises(pool) : poolPromiseNothing;
+}
+
+static SP_HOT poolError_t free_in_order(void *pointer, CUstream handle) {
+    uint64_t sequence;
+    poolError_t error = poolSuccess;
+    uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)pointer);
+    struct sp_stream *stream =
+        admit(handle, NULL, promises_of_owner(owner), refuse_free_in_capture, &error);
+    if (SP_UNLIKELY(!stream))
+        return error;
+    struct sp_lane *lane = sp_at_hand_lane(owner, stream, &sequence);
+    struct sp_put done = {.left = SP_LEFT_ALL};
+    if (SP_UNLIKELY(!lane))
+        return sp_free_other(pointer, owner, stream);
+    sp_biased_lock_acquire(&lane->lock);
+    if (SP_LIKELY(lane->stream == stream))
+        done = sp_at_hand_put_locked(lane, owner, (uint64_t)(uintptr_t)pointer, sequence);
+    sp_biased_lock_release(&lane->lock);
+    if (SP_LIKELY(!done.left))
+        return poolSuccess;
+    return done.left == SP_LEFT_ALL ? sp_free_other(pointer, owner, stream)
+                                    : sp_free_finish(lane, owner, stream, sequence, done);
+}
+
+int sp_memory_promises_of(uintptr_t owner) {
+    return promises_of_owner(owner);
+}
+
+struct sp_stream *sp_memory_admit_free(CUstream handle, int promises, poolError_t *error) {
+    return admit(handle, NULL, promises, refuse_free_in_capture, error);
+}
+
+static poolError_t free_once(void *ptr) {
+    return sp_free_other(ptr, sp_owner_of((uint64_t)(uintptr_t)ptr), NULL);
+}
+
+// Memory that belongs to no pool goes to the driver, which needs a current context.
+static poolError_t free_in_no_order(void *ptr) {
+    poolError_t unread = sp_fail_unread();
+    poolError_t error = free_once(ptr);
+    if (error != poolErrorDeviceUninitialized)
+        return error;
+    struct sp_outcome supplied = sp_api_supply_context(sp_outcome_of(SP_NO_CONTEXT), NULL, NULL);
+    if (!sp_is_done(supplied))
+        return sp_fail_outcome(supplied, "looking for a current context");
+    sp_fail_set_unread(unread); // the first attempt is made good
+    return free_once(ptr);
+}
+
+// Frees and notes it, in the order of a stream, or of none where `handle` is null.
+static poolError_t free_and_note(void *ptr, const CUstream *handle) {
+    const struct sp_stream *stream = handle ? stream_to_note(*handle) : NULL;
+    struct sp_live_block *block = sp_observe_freeing(ptr);
+    poolError_t error = handle ? free_in_order(ptr, *handle) : free_in_no_order(ptr);
+    if (error == poolSuccess)
+        sp_observe_freed(block, stream);
+    else
+        sp_observe_not_freed(block);
+    return error;
+}
+
+// Frees where the runtime isn't started, or somebody observes.
+SP_COLD static poolError_t free_aside(void *ptr, const CUstream *handle) {
+    poolError_t error = sp_runtime_start();
+    if (error != poolSuccess || !ptr)
+        return error;
+    if (!sp_observe_is_on())
+        return handle ? free_in_order(ptr, *handle) : free_in_no_order(ptr);
+    bool turn = sp_observe_take_turn();
+    error = free_and_note(ptr, handle);
+    sp_observe_give_turn(turn);
+    return error;
+}
+
+poolError_t poolFreeAsync(void *ptr, CUstream handle) {
+    if (SP_UNLIKELY(!sp_runtime_is_plain()))
+        return free_aside(ptr, &(CUstream){handle});
+    return SP_LIKELY(ptr) ? free_in_order(ptr, handle) : poolSuccess;
+}
+
+poolError_t poolFree(void *ptr) {
+    if (!sp_runtime_is_plain())
+        return free_aside(ptr, NULL);
+    return ptr ? free_in_no_order(ptr) : poolSuccess;
+}
+
 // ------------------------------------------------------------------------------- _ptsz variants
 
 poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {
@@ -194,4 +374,8 @@ poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size, poolMemPool_t 
 poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size, poolMemPool_t pool,
                                           CUstream stream, unsigned int flags) {
     return poolMallocAsyncWithFlags(ptr, size, pool, sp_api_per_thread(stream), flags);
+}
+
+poolError_t poolFreeAsync_ptsz(void *ptr, CUstream stream) {
+    return poolFreeAsync(ptr, sp_api_per_thread(stream));
 }
