@@ -254,23 +254,6 @@ static void what_is_large_enough_is_found_in_any_of_them(void **state) {
     sp_collect_file(fixture_inside(pool), block, sp_settle_insert);
 }
 
-// The block waits for two streams, and for one of them once the other is complete.
-static void a_lane_that_gets_what_has_waited_for_two_streams_is_looked_at(void **state) {
-    (void)state;
-    poolMemPool_t pool = fixture_pool();
-    CUstream a = simulated_stream(), b = simulated_stream();
-    const struct sp_region *large = &fixture_inside(pool)->regions[SP_REGION_LARGE];
-    void *block = fixture_malloc(pool, MIB(4), a);
-    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
-    simulated_work(a);
-    assert_int_equal(poolFreeAsyncAfter(block, (CUstream[]){a, b}, 2), poolSuccess);
-    assert_int_equal(large->lanes_most, 0);
-    assert_int_equal(poolStreamQuery(b), poolSuccess);
-    sp_collect_all(fixture_inside(pool));
-    assert_true(fixture_lane_bytes(fixture_lane(pool, a)) >= MIB(4));
-    assert_true(large->lanes_most >= MIB(4));
-}
-
 #define take_test(function)                                                                        \
     cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
@@ -289,7 +272,6 @@ int main(void) {
         take_test(a_large_block_is_cut_from_the_pages_of_small_ones_as_a_last_resort),
         take_test(of_very_many_lanes_that_have_nothing_large_enough_none_is_looked_at),
         take_test(what_is_large_enough_is_found_in_any_of_them),
-        take_test(a_lane_that_gets_what_has_waited_for_two_streams_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
