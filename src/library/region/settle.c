@@ -43,16 +43,24 @@ static inline struct sp_tier *tier_for(struct sp_pool *pool, enum sp_region_kind
                 : tier_of_region(pool, kind, fences);
 }
 
+static inline void note_size(struct sp_pool *pool, const struct sp_lane *lane,
+                             const struct sp_block *filed) {
+    struct sp_region *region = &pool->regions[sp_segment_of(filed)->kind];
+    if (lane && filed->size > region->lanes_most)
+        region->lanes_most = filed->size;
+}
+
 // Files a free block again where its fences, less those that are complete, say. False when that is
 // where it is.
 static bool refile(struct sp_pool *pool, struct sp_block *block) {
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
-    struct sp_tier *tier =
-        tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane_of(pool, &block->fences));
+    struct sp_lane *lane = lane_of(pool, &block->fences);
+    struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
     if (tier == block->tier)
         return false;
     sp_tier_remove(block);
-    sp_tier_insert(tier, block); // and looks at no other one: a tier is being walked
+    // This looks at no other one: a tier is being walked.
+    note_size(pool, lane, sp_tier_insert(tier, block));
     return true;
 }
 
@@ -85,13 +93,11 @@ static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_blo
                                              struct sp_lane *lane) {
     if (lane)
         sp_settle_fenced(lane);
-    struct sp_region *region = &pool->regions[sp_segment_of(block)->kind];
     struct sp_tier *tier = tier_for(pool, sp_segment_of(block)->kind, &block->fences, lane);
     struct sp_block *filed = may_have_late(pool, tier, block, lane)
                                  ? insert_beside_late(pool, tier, block)
                                  : sp_tier_insert(tier, block);
-    if (lane && filed->size > region->lanes_most)
-        region->lanes_most = filed->size;
+    note_size(pool, lane, filed);
     return filed;
 }
 

@@ -199,10 +199,16 @@ static void a_large_block_is_cut_from_the_pages_of_small_ones_as_a_last_resort(v
 
 enum { CROWD = 200 };
 
-// Of blocking streams, so the legacy stream runs after each, and all but one are in use.
-static char *free_one_of_crowd(poolMemPool_t pool, int which) {
+static void use_what_is_ready(poolMemPool_t pool) {
     const struct sp_tier *ready = &fixture_inside(pool)->regions[SP_REGION_LARGE].ready;
     CUstream another = simulated_stream();
+    while (sp_tier_last(ready))
+        fixture_malloc(pool, sp_tier_last(ready)->size, another);
+}
+
+// These are blocking streams, so the legacy stream runs after each, and all but one block are in
+// use.
+static char *free_one_of_crowd(poolMemPool_t pool, int which) {
     char *freed = NULL;
     for (int i = 0; i < CROWD; i++) {
         CUstream stream = simulated_blocking_stream();
@@ -214,8 +220,7 @@ static char *free_one_of_crowd(poolMemPool_t pool, int which) {
         assert_done(sp_mark_record(fixture_stream(stream)));
         freed = block;
     }
-    while (sp_tier_last(ready))
-        fixture_malloc(pool, sp_tier_last(ready)->size, another);
+    use_what_is_ready(pool);
     sp_collect_all(fixture_inside(pool));
     return freed;
 }
@@ -254,6 +259,29 @@ static void what_is_large_enough_is_found_in_any_of_them(void **state) {
     sp_collect_file(fixture_inside(pool), block, sp_settle_insert);
 }
 
+// The block waits for two streams, and for one of them once the other is complete. Meanwhile a
+// request has looked at the lanes in vain.
+static void a_lane_that_gets_what_has_waited_for_two_streams_is_looked_at(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream(), b = simulated_stream();
+    const struct sp_region *large = &fixture_inside(pool)->regions[SP_REGION_LARGE];
+    fixture_set(pool, poolMemPoolAttrUnfencedBytesMax, 0);
+    simulated_work(a);
+    void *freed = free_between_live_blocks(pool, MIB(40), a);
+    assert_ptr_equal(fixture_malloc(pool, MIB(40), a), freed); // keeps a's fence
+    simulated_work(b);
+    fixture_free(freed, b);
+    use_what_is_ready(pool);
+    assert_null(take_for_legacy(pool, MIB(40)));
+    assert_true(large->lanes_most < MIB(40));
+    simulated_finish(b);
+    assert_int_equal(poolStreamQuery(b), poolSuccess);
+    sp_collect_all(fixture_inside(pool));
+    assert_true(fixture_lane_bytes(fixture_lane(pool, a)) >= MIB(40));
+    assert_true(large->lanes_most >= MIB(40));
+}
+
 #define take_test(function)                                                                        \
     cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
@@ -272,6 +300,7 @@ int main(void) {
         take_test(a_large_block_is_cut_from_the_pages_of_small_ones_as_a_last_resort),
         take_test(of_very_many_lanes_that_have_nothing_large_enough_none_is_looked_at),
         take_test(what_is_large_enough_is_found_in_any_of_them),
+        take_test(a_lane_that_gets_what_has_waited_for_two_streams_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
