@@ -5,9 +5,11 @@
 //   X(entry point, what its absence means)
 // clang-format off
 #define ABSENCES(X) \
-    X(cuStreamGetId, "a new stream at a destroyed one's handle can't be told apart, so every free records an event") \
-    X(cuCtxGetId, "a context is told apart by pinned host memory, which its first stream may wait for") \
-    X(cuCtxRecordEvent, "short of memory, the frees of a whole context can't be fenced by one event") \
+    X(cuStreamGetId, \
+      "a new stream at a destroyed one's handle can't be told apart, " \
+      "so every free records an event") \
+    X(cuCtxGetId, "a context is known by pinned host memory, which its first call may wait for") \
+    X(cuCtxRecordEvent, "short of memory, the frees of a context can't be fenced by one event") \
     X(cuMemAlloc, "replay --allocator direct is not possible") \
     X(cuMemFree, "replay --allocator direct is not possible") \
     X(cuMemAllocAsync, "the device's default pool of CUDA's own can't be compared with") \

@@ -5,8 +5,8 @@
 // A handle is no address. It is a number that depends on the element's index alone, so that a
 // program that sorts or hashes handles does the same in every run, wherever the host puts memory.
 //
-// What is freed last is handed out first, as the driver does with streams. An element begins with
-// its identity:
+// The element that was freed last is handed out first, as the driver does with streams. An element
+// begins with its identity:
 //
 //   identity == 0 exactly while the element is free; it is set last and cleared first, and never
 //   repeats
