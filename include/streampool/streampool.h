@@ -838,6 +838,40 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poo
 ///   the free can be made again.
 STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 
+/// Frees an allocation once several streams have passed this point of their orders: every use of it
+/// must be ordered before this point of one of them, at least. It is for memory that several
+/// streams have used, which are not ordered among each other: the caller records no event and makes
+/// no stream wait. The pool hands the memory to later work of a stream when each of these points is
+/// complete, or ordered before that work; so the streams themselves get it at once only where the
+/// others' points are. docs/stream-order.md, "Freeing behind several streams", says how the rules
+/// count it. (CUDA has no such call; PyTorch's record_stream asks for it.)
+///
+/// A stream that is named twice counts once, whatever handles name it, and of one stream it is
+/// poolFreeAsync. The streams may be of several contexts and devices, and may be destroyed
+/// afterwards as behind any other free. A null pointer succeeds, and the streams are not looked at
+/// then.
+///
+/// It never waits for the device, and no stream is made to wait. Its driver calls are those of
+/// poolFreeAsync for each stream of the list: the memory counts as unfenced for each of them, so
+/// one call may record an event in each.
+///
+/// @param ptr Is an address that an allocation returned, or null.
+/// @param streams Names the streams behind whose work so far the memory is freed. It is read during
+///     the call only.
+/// @param count Is the number of entries of the list.
+///
+/// - poolErrorInvalidValue: `streams` is null; `count` is 0; `ptr` is not the start of a live
+///   allocation, as for poolFreeAsync; one of the streams is capturing, and the capture stays
+///   valid; `ptr` is memory of the driver, which has no such call, and several streams are named.
+/// - poolErrorNotSupported: as for poolFreeAsync.
+/// - poolErrorStreamCaptureImplicit: one of the streams is the legacy default stream, beside a
+///   blocking stream that captures. The capture stays valid.
+/// - poolErrorInvalidResourceHandle: one of the streams is not a stream, as far as the driver can
+///   tell.
+/// - poolErrorMemoryAllocation: the host has no memory to note the free.
+/// - After each error the memory is live, and the free can be made again.
+STREAMPOOL_API poolError_t poolFreeAsyncAfter(void *ptr, const CUstream streams[], size_t count);
+
 /// Frees an allocation in no stream's order: all of the caller's own use of it must have
 /// completed. Unlike cudaFree it doesn't wait for the device, and it doesn't block. A null pointer
 /// succeeds. A pointer that is at no pool's address is passed to the driver's cuMemFree, which
@@ -847,6 +881,71 @@ STREAMPOOL_API poolError_t poolFreeAsync(void *ptr, CUstream stream);
 ///
 /// - poolErrorInvalidValue: `ptr` is not the start of a live allocation, as for poolFreeAsync.
 STREAMPOOL_API poolError_t poolFree(void *ptr);
+
+// ---------------------------------------------------------------------------------------- pointers
+
+// An address tells what it is to the library.
+
+/// Says what an address is to the library.
+enum poolPointerState {
+    /// The address is at no pool's addresses: of the host, of other memory of the device, or null.
+    poolPointerForeign = 0,
+    /// The address is a pool's, and no live allocation is there: its block was freed, or was never
+    /// handed out. An access may find no memory.
+    poolPointerFree = 1,
+    /// The address lies in a live allocation.
+    poolPointerLive = 2
+};
+
+/// Tells of an address what poolPointerGetAttributes knows. Where it lies in no live allocation,
+/// `device` is -1 and all that follows is null or 0.
+struct poolPointerAttributes {
+    /// Says what the address is. The fields below are for poolPointerLive.
+    enum poolPointerState state;
+    /// Holds the ordinal of the device that the memory is on.
+    int device;
+    /// Names the pool. It is null also where that was destroyed while the allocation is live.
+    poolMemPool_t pool;
+    /// Holds the address that the allocation returned.
+    void *base;
+    /// Holds the bytes of the block from `base` on, which nobody else is given before its free.
+    /// They are at least `requestedSize`: a small block has the bytes of its size class.
+    size_t size;
+    /// Holds the bytes that were asked for. Every live block keeps them, so this is exact.
+    size_t requestedSize;
+    /// Names the stream that it was allocated on: (CUstream)0x1 the legacy and (CUstream)0x2 a
+    /// per-thread default stream, of whatever context and thread. It is null where the library
+    /// knows that the stream is gone. Of a stream that was destroyed it may be one that was made
+    /// later, and must not be used.
+    CUstream stream;
+    /// Holds the number of pieces of physical memory that the block lies in. Calls that see only
+    /// the first piece of a block, as NCCL's and RDMA's registrations do, are safe with 1.
+    size_t extents;
+};
+
+/// Tells what an address is to the library: of which pool, and in which block, if in any. An
+/// address inside of a block answers as its base does, up to `size` bytes from there. An address
+/// that is no pool's is no error: code that stands between a program and CUDA can ask about each
+/// pointer that it meets. It is for a debugger's command and an assertion, too: it tells a pointer
+/// that was freed from one that is live, and finds the begin of the block that a fault address lies
+/// in. (cudaPointerGetAttributes tells other things, and knows no pool's memory for one.)
+///
+/// It takes no lock, calls no driver and loads none, and never waits. A base, and every address of
+/// a small block, is found at once; inside of a large block it looks back over one word for each 64
+/// KiB between the address and the base.
+///
+/// While another thread frees the block, or allocates at its address, the answer is one that was
+/// true during the call. Where both happen at once, so that a new block with the same bounds lies
+/// there, `requestedSize` and `stream` may be one's of the old and one's of the new. As soon as a
+/// free has returned, and until the memory is handed out again, the answer is poolPointerFree,
+/// whether the free is complete or not.
+///
+/// @param[out] attributes Receives what is known of the address.
+/// @param ptr Is any address. May be null.
+///
+/// - poolErrorInvalidValue: `attributes` is null.
+STREAMPOOL_API poolError_t poolPointerGetAttributes(struct poolPointerAttributes *attributes,
+                                                    const void *ptr);
 
 // -------------------------------------------------------------- synchronisation, and what it tells
 
@@ -959,6 +1058,10 @@ STREAMPOOL_API poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size,
 /// poolFreeAsync with the per-thread default stream in the place of stream 0.
 STREAMPOOL_API poolError_t poolFreeAsync_ptsz(void *ptr, CUstream stream);
 
+/// poolFreeAsyncAfter with the per-thread default stream in the place of each stream 0.
+STREAMPOOL_API poolError_t poolFreeAsyncAfter_ptsz(void *ptr, const CUstream streams[],
+                                                   size_t count);
+
 /// poolStreamSynchronize with the per-thread default stream in the place of stream 0.
 STREAMPOOL_API poolError_t poolStreamSynchronize_ptsz(CUstream stream);
 
@@ -981,6 +1084,7 @@ STREAMPOOL_API poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size
 #define poolMallocAsync          poolMallocAsync_ptsz
 #define poolMallocFromPoolAsync  poolMallocFromPoolAsync_ptsz
 #define poolFreeAsync            poolFreeAsync_ptsz
+#define poolFreeAsyncAfter       poolFreeAsyncAfter_ptsz
 #define poolStreamSynchronize    poolStreamSynchronize_ptsz
 #define poolStreamQuery          poolStreamQuery_ptsz
 #define poolEventRecord          poolEventRecord_ptsz

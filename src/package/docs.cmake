@@ -11,6 +11,7 @@ set(development_pages
     docs/promises.md
     docs/stream-order.md)
 set(tools_pages
+    docs/dropin.md
     docs/environment.md
     docs/program.md
     docs/replay.md)

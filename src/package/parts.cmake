@@ -68,6 +68,12 @@ function(sp_look_for need lack)
         sp_find_library(cmocka cmocka.h cmocka package)
     elseif(need STREQUAL "C++ compiler")
         sp_find_cxx(package)
+    elseif(need STREQUAL "shared library")
+        if(NOT BUILD_SHARED_LIBS)
+            set(words "BUILD_SHARED_LIBS")
+        endif()
+    elseif(need STREQUAL "glibc on x86-64")
+        sp_find_glibc(words)
     elseif(NOT DEFINED STREAMPOOL_${need})
         message(FATAL_ERROR "sp_look_for: unknown need '${need}'")
     elseif(STREAMPOOL_${need}_LACKS)
@@ -102,6 +108,20 @@ function(sp_find_library module header file package)
         set_target_properties(external::${module} PROPERTIES
             IMPORTED_LOCATION "${${prefix}_LIBRARY}"
             INTERFACE_INCLUDE_DIRECTORIES "${${prefix}_INCLUDE}")
+    endif()
+endfunction()
+
+# WORDS is empty where programs run with glibc on x86-64.
+function(sp_find_glibc words)
+    include(CheckCSourceCompiles)
+    check_c_source_compiles("
+        #include <features.h>
+        #if !defined(__GLIBC__) || !defined(__x86_64__) || defined(__ILP32__)
+        #error
+        #endif
+        int main(void) { return 0; }" STREAMPOOL_HAS_GLIBC)
+    if(NOT STREAMPOOL_HAS_GLIBC)
+        set(${words} "glibc on x86-64" PARENT_SCOPE)
     endif()
 endfunction()
 

@@ -39,6 +39,28 @@
     X(the_legacy_stream_is_refused_a_free_while_a_blocking_stream_captures, "a free on the legacy stream beside it: 906, and memory and capture stay valid") \
     X(a_capturing_stream_is_refused_a_free_and_both_stay_valid, "free in a capturing stream: InvalidValue; the capture and the memory stay valid")
 
+#define BEHIND_ROWS(X) \
+    X(memory_freed_behind_two_streams_waits_for_both, "poolFreeAsyncAfter: reused on others after both streams have come so far") \
+    X(memory_freed_behind_two_streams_goes_to_one_of_them_once_the_other_is_complete, "and on one of them as soon as the other has") \
+    X(memory_freed_behind_two_streams_goes_to_a_stream_that_runs_after_both, "or on a stream that events order behind both, not behind one") \
+    X(a_wait_is_inserted_for_each_stream_that_memory_was_freed_behind, "AllowInternalDependencies: a third stream is made to wait for both") \
+    X(a_free_behind_one_stream_is_that_streams_own, "of one stream, named once or often: a free on it") \
+    X(the_legacy_stream_follows_the_blocking_ones_of_the_streams_alone, "the legacy stream's order holds for each stream by itself") \
+    X(streams_that_memory_was_freed_behind_may_be_destroyed, "streams destroyed behind the free: not reused until their work is complete") \
+    X(small_memory_freed_behind_two_streams_is_not_written_too_early, "small blocks too: no byte is wrong") \
+    X(a_free_behind_no_stream_is_invalid, "a count of 0 or a null list: InvalidValue; a null pointer: success") \
+    X(a_free_behind_streams_of_what_is_not_live_is_invalid, "a double free, an interior or a host pointer: InvalidValue") \
+    X(a_free_behind_streams_of_other_memory_of_the_device_is_invalid, "memory that is not a pool's, behind two streams: InvalidValue") \
+    X(a_capturing_stream_among_several_is_refused_a_free_and_all_stay_valid, "a capturing stream in the list: InvalidValue; the legacy one beside it: 906; all stays valid")
+
+#define POINTER_ROWS(X) \
+    X(an_address_of_a_block_tells_its_pool_and_what_was_asked_for, "poolPointerGetAttributes: pool, base, sizes, stream and device of any address in a block") \
+    X(a_fixed_block_lies_in_one_extent, "extents: 1 of a fixed block") \
+    X(an_address_of_no_pool_is_no_error, "memory of the host or of the driver, and null: success, and foreign; null attributes: InvalidValue") \
+    X(an_address_that_was_freed_is_not_live, "a freed block: not live, while the free is pending and after") \
+    X(an_address_can_be_asked_about_during_a_capture, "during a capture, which stays valid") \
+    X(memory_of_a_destroyed_pool_is_live_and_names_no_pool, "live memory of a destroyed pool: live, and no pool")
+
 #define POOL_ROWS(X) \
     X(create_makes_an_empty_pool_that_is_not_current, "pinned memory of a device; nothing reserved; not the current pool") \
     X(create_accepts_file_descriptor_handles, "handle types none or file descriptor") \
@@ -307,6 +329,8 @@
 
 #define COMMON_ROWS(X) \
     ALLOCATION_ROWS(X) \
+    BEHIND_ROWS(X) \
+    POINTER_ROWS(X) \
     POOL_ROWS(X) \
     ATTRIBUTE_ROWS(X) \
     ACCESS_ROWS(X) \

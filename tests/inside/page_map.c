@@ -8,7 +8,7 @@ void inside_page_map_clear(void) {
     uint32_t count = atomic_exchange(&sp_page_range_count, 0);
     for (uint32_t i = 0; i < count; i++) {
         const struct sp_page_range *range = &sp_page_ranges[i];
-        munmap((void *)range->entries, (range->size >> SP_PAGE_SHIFT) * sizeof range->entries[0]);
-        sp_page_ranges[i] = (struct sp_page_range){0, 0, NULL};
+        munmap((void *)range->entries, sp_page_map_table_bytes(range->size));
+        sp_page_ranges[i] = (struct sp_page_range){0, 0, NULL, NULL};
     }
 }

@@ -224,6 +224,15 @@ static void reduce(const char *text, char *reduced, size_t room) {
     }
 }
 
+static void assert_replays(const char *trace) {
+    struct outcome replay;
+    program_run_at(STREAMPOOL_REPLAY, &replay, NO_SETTINGS,
+                   ARGUMENTS("replay", "--device", "sim", trace));
+    assert_string_equal(replay.errors, "");
+    assert_int_equal(replay.status, 0);
+    program_forget(&replay);
+}
+
 static void a_trace_has_all_that_passed_through_the_library(void **state) {
     (void)state;
     static const char expected[] =
@@ -256,6 +265,33 @@ static void a_trace_has_all_that_passed_through_the_library(void **state) {
     assert_string_equal(reduced, expected);
     assert_string_equal(outcome.errors, "");
     free(text);
+}
+
+static void a_free_behind_several_streams_waits_for_events_in_the_trace(void **state) {
+    (void)state;
+    static const char expected[] =
+        "non-blocking stream - 0 a\n"
+        "allocate B 1048576 a\n"
+        "non-blocking stream - 0 b\n"
+        "allocate C 1000 b\n"
+        "record B 0 b\n"
+        "wait B 0 a\n"
+        "destroy event B 0 -\n" // the third letter is that of no stream
+        "non-blocking stream - 0 d\n"
+        "record B 0 d\n"
+        "wait B 0 a\n"
+        "destroy event B 0 -\n"
+        "free B 1048576 a\n"
+        "free C 1000 b\n";
+    char reduced[4096];
+    const char *trace = file_path("free-behind.csv");
+    observe("free-behind", SETTINGS(STATS, LEAKS, setting("STREAMPOOL_TRACE", trace)));
+    char *text = file_read(trace);
+    reduce(text, reduced, sizeof reduced);
+    assert_string_equal(reduced, expected);
+    assert_has_no(outcome.errors, "leak");
+    free(text);
+    assert_replays(trace);
 }
 
 static void streams_with_one_handle_after_the_other_have_numbers_of_their_own(void **state) {
@@ -334,15 +370,6 @@ static void an_unknown_driver_is_an_error_as_ever(void **state) {
     assert_int_equal(outcome.status, 1);
     assert_has_no(outcome.errors, "summary");
 }
-static void assert_replays(const char *trace) {
-    struct outcome replay;
-    program_run_at(STREAMPOOL_REPLAY, &replay, NO_SETTINGS,
-                   ARGUMENTS("replay", "--device", "sim", trace));
-    assert_string_equal(replay.errors, "");
-    assert_int_equal(replay.status, 0);
-    program_forget(&replay);
-}
-
 // Runs a line of a shell, in which %s is the observed program.
 static void observe_in_shell(const char *format, const char *first, const char *second) {
     char command[2048];
@@ -497,6 +524,8 @@ int main(void) {
         cmocka_unit_test_teardown(settings_reach_the_default_pool, forget),
         cmocka_unit_test_teardown(a_bad_setting_is_named_and_the_others_are_made, forget),
         cmocka_unit_test_teardown(a_trace_has_all_that_passed_through_the_library, forget),
+        cmocka_unit_test_teardown(a_free_behind_several_streams_waits_for_events_in_the_trace,
+                                  forget),
         cmocka_unit_test_teardown(streams_with_one_handle_after_the_other_have_numbers_of_their_own,
                                   forget),
         cmocka_unit_test_teardown(a_name_that_ends_with_gz_is_gzipped, forget),

@@ -153,6 +153,18 @@ static void act(void) {
     REQUIRE(poolMemPoolTrimTo(pool, 4096));
 }
 
+// Frees behind several streams, behind one, and one that is refused.
+static void free_behind(void) {
+    CUstream streams[3];
+    for (int i = 0; i < 3; i++)
+        streams[i] = new_stream(CU_STREAM_NON_BLOCKING);
+    void *large = allocate(MIB(1), streams[0]), *small = allocate(1000, streams[1]);
+    require(poolFreeAsyncAfter((char *)large + 512, streams, 3) == poolErrorInvalidValue,
+            "a free of an interior pointer");
+    REQUIRE(poolFreeAsyncAfter(large, streams, 3));
+    REQUIRE(poolFreeAsyncAfter(small, streams + 1, 1));
+}
+
 // A stream that is made where another one was destroyed often has its handle.
 static void renew_streams(void) {
     for (int i = 0; i < 3; i++) {
@@ -367,6 +379,7 @@ static const struct {
     {"destroy-pools", destroy_pools},
     {"attributes", print_attributes},
     {"act", act},
+    {"free-behind", free_behind},
     {"renew-streams", renew_streams},
     {"default-streams", use_default_streams},
     {"end-threads", end_threads},

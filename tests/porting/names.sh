@@ -28,9 +28,10 @@ grep -E 'cudaMemPool_t|cudaMemPool[A-Za-z]*\(' "$work/declarations" | grep -oE '
     sort -u > "$work/about_pools"
 grep -oE '^#define cuda[A-Za-z]+' "$checkout/include/streampool/cuda_compat.h" | sed 's/#define //' | sort > "$work/replaced"
 
-# The counterparts, but for texts and versions, of which each library has its own.
+# The counterparts, but for texts, versions, and what an address is: of these each library has its own. poolPointerGetAttributes fills
+# another struct, and a program that asks CUDA about a pointer goes on asking CUDA.
 grep -oE '\bpool[A-Z][A-Za-z]*\(' "$checkout/include/streampool/streampool.h" | sed 's/^pool/cuda/; s/($//' | sort -u |
-    grep -vE '^cuda(GetErrorName|GetErrorString|RuntimeGetVersion|DriverGetVersion)$' | comm -12 - "$work/runtime" > "$work/counterparts"
+    grep -vE '^cuda(GetErrorName|GetErrorString|RuntimeGetVersion|DriverGetVersion|PointerGetAttributes)$' | comm -12 - "$work/runtime" > "$work/counterparts"
 
 test "$(wc -l < "$work/about_pools")" -gt 10 || { echo "the toolkit's functions about pools were not found"; exit 1; }
 none "takes a pool, and cuda_compat.h doesn't replace it" < <(comm -23 "$work/about_pools" "$work/replaced")

@@ -201,6 +201,80 @@ static void free_behind(struct thread *thread, struct block *block, struct strea
     claim_return(&stream->claim);
 }
 
+// Streams that have used a block, each of which runs after what was done on the first and after
+// nothing of the others.
+enum { USERS = 4 };
+struct users {
+    struct stream *streams[USERS];
+    unsigned count;
+};
+
+// The streams of one call are told by handles that hold in one context.
+static bool can_join(const struct users *users, const struct stream *stream) {
+    bool is_created = stream->kind == STREAM_BLOCKING || stream->kind == STREAM_NON_BLOCKING;
+    for (unsigned i = 0; i < users->count; i++) {
+        if (users->streams[i] == stream)
+            return false;
+    }
+    return is_created || stream->context == users->streams[0]->context;
+}
+
+// Another stream uses the block. It isn't named where that can't be.
+static void join_user(struct thread *thread, struct block *block, struct users *users) {
+    struct stream *stream = thread_claim_stream(thread);
+    if (!stream)
+        return;
+    bool joins = can_join(users, stream) &&
+                 (!block->used || ordering_make(thread, users->streams[0], stream));
+    if (!joins) {
+        claim_return(&stream->claim);
+        return;
+    }
+    users->streams[users->count++] = stream;
+    if (block->used)
+        work_check(thread, block, stream);
+}
+
+// After a fault the block stays, and it is known to be used by the first stream's work alone: so
+// the others' work comes to its end.
+static void keep_block(struct thread *thread, const struct users *users) {
+    if (thread->faulty)
+        thread->world->simulated->simcudaFailClear();
+    for (unsigned i = 1; i < users->count; i++)
+        ordering_make_idle(thread, users->streams[i]);
+}
+
+// Frees behind all of them, in any order, and maybe one of them named twice.
+static void free_behind_users(struct thread *thread, struct block *block,
+                              const struct users *users) {
+    CUstream handles[USERS + 1];
+    unsigned count = 0, first = (unsigned)numbers_below(&thread->numbers, users->count);
+    bool twice = numbers_once_in(&thread->numbers, 4);
+    for (; count < users->count + twice; count++) {
+        const struct stream *stream = users->streams[(first + count) % users->count];
+        handles[count] = thread_handle_to_pass(thread, stream);
+        thread_trace(thread, "to be freed behind stream %u",
+                     world_stream_number(thread->world, stream));
+    }
+    thread_enter(thread, users->streams[0]->context);
+    if (SUCCEEDED(thread, poolFreeAsyncAfter(block->pointer, handles, count)))
+        end_life(thread, block, users->streams[first]);
+    else
+        keep_block(thread, users);
+}
+
+static void free_behind_several(struct thread *thread, struct block *block, struct stream *last) {
+    struct users users = {{last}, 1};
+    uint64_t more = 1 + numbers_below(&thread->numbers, USERS - 1);
+    for (uint64_t i = 0; i < more; i++)
+        join_user(thread, block, &users);
+    free_behind_users(thread, block, &users);
+    if (users.count > 1 && numbers_once_in(&thread->numbers, 2))
+        go_on_behind(thread, users.streams[1]);
+    for (unsigned i = 1; i < users.count; i++)
+        claim_return(&users.streams[i]->claim);
+}
+
 static void free_without_stream(struct thread *thread, struct block *block, struct stream *last) {
     if (block->used && !ordering_synchronize(thread, last))
         return;
@@ -216,7 +290,7 @@ void blocks_free(struct thread *thread) {
     struct stream *last = block->last;
     if (block->used)
         work_check(thread, block, last);
-    switch (numbers_below(&thread->numbers, 16)) {
+    switch (numbers_below(&thread->numbers, 20)) {
     case 0:
         free_without_stream(thread, block, last);
         break;
@@ -230,6 +304,12 @@ void blocks_free(struct thread *thread) {
     case 6:
     case 7:
         free_behind(thread, block, last);
+        break;
+    case 16:
+    case 17:
+    case 18:
+    case 19:
+        free_behind_several(thread, block, last);
         break;
     default:
         blocks_free_on(thread, block, last);

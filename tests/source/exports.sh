@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# exports.sh CHECKOUT LIBRARY COMPILER...: three lists of names are the same: the functions that the public header
-# declares, the names in the version script, and the symbols that the shared library exports.
+# exports.sh CHECKOUT LIBRARY COMPILER...: three lists of names are the same: the functions that the public header declares and
+# those of api/interpose.h, the names in the version script, and the symbols that the shared library exports, each with its
+# version. What the drop-in alone may use has the version STREAMPOOL_PRIVATE.
 set -eu
 checkout=$1 library=$2
 shift 2
@@ -13,16 +14,18 @@ trap 'rm -rf "$work"' EXIT
 declared() {
     for form in -USTREAMPOOL_NONE -DCUDA_API_PER_THREAD_DEFAULT_STREAM; do
         "${compiler[@]}" -E -P "$form" -x c "$checkout/include/streampool/streampool.h"
-    done | grep -oE '\bpool[A-Za-z0-9_]+[[:space:]]*\(' | tr -d '( \t' | sort -u
+    done | grep -oE '\bpool[A-Za-z0-9_]+[[:space:]]*\(' | tr -d '( \t' | sed 's/$/ STREAMPOOL_0/' | sort -u
+    grep -oE '\bsp_interpose_[a-z_]+\(' "$checkout/src/library/api/interpose.h" | tr -d '(' | sed 's/$/ STREAMPOOL_PRIVATE/' | sort -u
 }
 
 scripted() {
-    sed -n '/global:/,/local:/p' "$checkout/src/library/streampool.map" | grep -oE '[A-Za-z0-9_*]+;' | tr -d ';' | sort -u
+    awk '/^STREAMPOOL/ { version = $1 } /^local:/ { version = "" } version && /^ .*;$/ { sub(/;/, ""); print $1, version }' \
+        "$checkout/src/library/streampool.map" | sort -u
 }
 
-# The version node itself is a symbol of type A.
+# A version itself is a symbol of type A.
 exported() {
-    nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u
+    nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@+/, " ", $3); print $3 }' | sort -u
 }
 
 declared > "$work/header"

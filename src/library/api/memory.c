@@ -1,5 +1,5 @@
 // The calls that allocate and free memory.
-#include "api/api.h"
+#include "api/memory.h"
 #include "calls/free.h"
 #include "calls/malloc.h"
 #include "observe/observe.h"
@@ -296,6 +296,14 @@ static SP_HOT poolError_t free_in_order(void *pointer, CUstream handle) {
         return poolSuccess;
     return done.left == SP_LEFT_ALL ? sp_free_other(pointer, owner, stream)
                                     : sp_free_finish(lane, owner, stream, sequence, done);
+}
+
+int sp_memory_promises_of(uintptr_t owner) {
+    return promises_of_owner(owner);
+}
+
+struct sp_stream *sp_memory_admit_free(CUstream handle, int promises, poolError_t *error) {
+    return admit(handle, NULL, promises, refuse_free_in_capture, error);
 }
 
 static poolError_t free_once(void *ptr) {

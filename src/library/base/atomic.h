@@ -24,6 +24,11 @@
 #define sp_subtract_relaxed(variable, number)                                                      \
     atomic_fetch_sub_explicit(variable, number, memory_order_relaxed)
 
+// These are for a plain variable that a lock guards, and that others look at without it. They cost
+// what a plain access costs.
+#define sp_load_plain(variable)         __atomic_load_n(variable, __ATOMIC_RELAXED)
+#define sp_store_plain(variable, value) __atomic_store_n(variable, value, __ATOMIC_RELAXED)
+
 // Raises a number that is lower to `least`, with release order.
 static inline void sp_atomic_raise(_Atomic uint64_t *number, uint64_t least) {
     uint64_t known = sp_load_relaxed(number);

@@ -6,6 +6,10 @@
 // reserved without memory, so that one entry for each 64 KiB of a range of terabytes costs only the
 // pages of the table that are touched.
 //
+// Beside the words there is a bit for each page: whether a piece of physical memory begins there.
+// So any thread can count the pieces behind a span of addresses. Who maps and unmaps them writes
+// it.
+//
 // vmm/ adds a range when it reserves address space. A range lives until the process ends; only
 // tests remove it. Adding takes a lock and looking up takes none: a lookup sees a range or doesn't.
 // The owner of the addresses writes their entries under its lock, and any thread reads them.
@@ -28,6 +32,7 @@ struct sp_page_range {
     uint64_t base; // a multiple of the page size
     uint64_t size;
     _Atomic uintptr_t *entries; // size >> SP_PAGE_SHIFT of them
+    _Atomic uint64_t *begins;   // a bit for each entry
 };
 
 extern struct sp_page_range sp_page_ranges[SP_PAGE_MAP_MAX_RANGES];
@@ -35,6 +40,21 @@ extern _Atomic uint32_t sp_page_range_count;
 
 // False when the table can't be had or there are too many ranges; then nothing has changed.
 bool sp_page_map_add(uint64_t base, uint64_t size);
+
+// Tells whether a piece of physical memory begins at an address, which is the begin of a page.
+void sp_page_map_set_begin(uint64_t address, bool begins);
+
+// Counts the pieces behind `size` bytes from an address on, more than 0, all of which have memory.
+size_t sp_page_map_count_pieces(uint64_t address, uint64_t size);
+
+// The bytes of a range's table of words, with the bits behind it.
+static inline size_t sp_page_map_table_bytes(uint64_t size) {
+    uint64_t pages = size >> SP_PAGE_SHIFT;
+    return (size_t)(pages * sizeof(uintptr_t) + (pages / 64 + 1) * sizeof(uint64_t));
+}
+
+// The range of an address, or null.
+struct sp_page_range *sp_page_map_range(uint64_t address);
 
 // The slow path of sp_page_map_find(), which alone calls it: looks in all ranges but the first.
 _Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count);

@@ -36,6 +36,15 @@ typedef CUresult (*get_proc_address_11030)(const char *symbol, void **function, 
 typedef CUresult (*get_proc_address_12000)(const char *symbol, void **function, int version,
                                            uint64_t flags, CUdriverProcAddressQueryResult *status);
 
+// How symbols are looked up. Code that stands in for the driver has its own way (see driver.h).
+static void *(*find_symbol)(void *library, const char *name) = dlsym;
+static bool is_stood_in_for;
+
+void sp_driver_set_find(void *(*find)(void *library, const char *name)) {
+    find_symbol = find;
+    is_stood_in_for = true;
+}
+
 // A source is the library in which entry points are looked up, and the way to look them up: at most
 // one of the two ask_ functions is set.
 struct source {
@@ -109,13 +118,18 @@ static void bind(void *pointer_to_function_pointer, void *function) {
 
 static char simulated_path[PATH_MAX];
 
+// The library that the environment names, or null.
+static const char *chosen_library(void) {
+    return is_stood_in_for ? NULL : sp_options()->driver;
+}
+
 static bool is_simulated_word(void) {
-    const char *chosen = sp_options()->driver;
+    const char *chosen = chosen_library();
     return chosen && strcmp(chosen, SIMULATED_WORD) == 0;
 }
 
 static const char *library_path(void) {
-    const char *chosen = sp_options()->driver;
+    const char *chosen = chosen_library();
     return is_simulated_word() ? simulated_path : chosen ? chosen : DEFAULT_LIBRARY;
 }
 
@@ -123,7 +137,7 @@ static const char *library_path(void) {
 static const char *path_prefix(void) {
     if (is_simulated_word())
         return "STREAMPOOL_DRIVER=" SIMULATED_WORD ": ";
-    return sp_options()->driver ? "STREAMPOOL_DRIVER=" : "";
+    return chosen_library() ? "STREAMPOOL_DRIVER=" : "";
 }
 
 static CUresult open_library(struct source *source) {
@@ -145,7 +159,7 @@ static CUresult open_library(struct source *source) {
 // that all it lacks is named.
 static CUresult read_version(struct source *source) {
     driver_get_version get_version;
-    bind(&get_version, dlsym(source->library, "cuDriverGetVersion"));
+    bind(&get_version, find_symbol(source->library, "cuDriverGetVersion"));
     source->api_version = INT_MAX;
     if (!get_version)
         return CUDA_SUCCESS;
@@ -165,9 +179,9 @@ static void find_get_proc_address(struct source *source) {
     if (source->version == 0)
         return;
     if (source->api_version >= 12000)
-        bind(&source->ask_12000, dlsym(source->library, "cuGetProcAddress_v2"));
+        bind(&source->ask_12000, find_symbol(source->library, "cuGetProcAddress_v2"));
     if (source->api_version >= 11030 && !source->ask_12000)
-        bind(&source->ask_11030, dlsym(source->library, "cuGetProcAddress"));
+        bind(&source->ask_11030, find_symbol(source->library, "cuGetProcAddress"));
 }
 
 // Returns an entry point, or null where the driver has none of that name and version.
@@ -183,7 +197,7 @@ static void *find_function(const struct source *source, const struct sp_driver_e
     else if (source->ask_11030)
         error = source->ask_11030(entry->name, &function, entry->version, LEGACY_STREAM_FLAGS);
     else
-        function = dlsym(source->library, entry->symbol);
+        function = find_symbol(source->library, entry->symbol);
     return error == CUDA_SUCCESS ? function : NULL;
 }
 
@@ -244,10 +258,10 @@ bool sp_driver_is_scheduled(void) {
 // scheduled mode.
 static void install_lock_hook(const struct source *source) {
     void (*hook)(int contended);
-    bind(&hook, dlsym(source->library, "simcudaLockEvent"));
+    bind(&hook, find_symbol(source->library, "simcudaLockEvent"));
     if (hook)
         sp_lock_set_hook(hook);
-    bind(&is_scheduled, dlsym(source->library, "simcudaIsScheduled"));
+    bind(&is_scheduled, find_symbol(source->library, "simcudaIsScheduled"));
 }
 
 static CUresult start_driver(const struct sp_driver *driver) {

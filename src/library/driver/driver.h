@@ -49,6 +49,11 @@ extern const size_t sp_driver_entry_count;
 // a new attempt.
 CUresult sp_driver_load(const struct sp_driver **driver);
 
+// For code that stands in for the driver under its own names: has entry points looked up by `find`,
+// which has dlsym's parameters, in libcuda.so.1, whatever STREAMPOOL_DRIVER names. To be called
+// before sp_driver_load().
+void sp_driver_set_find(void *(*find)(void *library, const char *name));
+
 // The reason why the driver could not be loaded, as one sentence that names every missing entry
 // point; "" when it could. The text is valid for the life of the process.
 const char *sp_driver_problem(void);

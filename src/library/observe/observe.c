@@ -114,6 +114,13 @@ void sp_observe_freed(struct sp_live_block *block, const struct sp_stream *strea
     sp_live_end(block);
 }
 
+void sp_observe_joined(const void *pointer, const struct sp_stream *other,
+                       const struct sp_stream *stream) {
+    sp_observe_act_on_stream(SP_RECORD_RECORD, pointer, other);
+    sp_observe_act_on_stream(SP_RECORD_WAIT, pointer, stream);
+    sp_observe_act(SP_RECORD_DESTROY_EVENT, pointer, 0);
+}
+
 void sp_observe_not_freed(struct sp_live_block *block) {
     if (block)
         sp_live_put_back(block);

@@ -53,6 +53,11 @@ struct sp_live_block *sp_observe_freeing(const void *pointer);
 // Notes that the free was made, in the order of a stream, or of none where that is null; or that it
 // failed.
 void sp_observe_freed(struct sp_live_block *block, const struct sp_stream *stream);
+// Notes of a free that is about to be noted on a stream that it was behind another one's work too:
+// as an event there, at the block's address, that the first stream waits for. So a trace has more
+// order than the program.
+void sp_observe_joined(const void *pointer, const struct sp_stream *other,
+                       const struct sp_stream *stream);
 void sp_observe_not_freed(struct sp_live_block *block);
 
 // Notes an act that has succeeded. Nothing is noted of a null stream, for it captures.

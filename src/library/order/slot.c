@@ -77,7 +77,7 @@ static void set_name(struct sp_stream *stream, const struct sp_stream_name *name
 void sp_slot_describe(struct sp_stream *stream, const struct sp_slot_description *fresh) {
     stream->first = sp_load_relaxed(&stream->sequence);
     // Others may tell of it just now.
-    __atomic_store_n(&stream->handle, fresh->handle, __ATOMIC_RELAXED);
+    sp_store_plain(&stream->handle, fresh->handle);
     if (!sp_stream_is_of(stream, fresh->context, fresh->context_id))
         begin_in_context(stream, fresh);
     sp_store_relaxed(&stream->kind, (int)fresh->kind);

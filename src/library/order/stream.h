@@ -186,7 +186,7 @@ static inline bool sp_stream_acts(const struct sp_stream *stream) {
 
 // Reads the handle of a stream whose slot may be given to another one at the same time.
 static inline CUstream sp_stream_handle_now(const struct sp_stream *stream) {
-    return __atomic_load_n(&stream->handle, __ATOMIC_RELAXED);
+    return sp_load_plain(&stream->handle);
 }
 
 // True when the stream is one of this incarnation of a context.

@@ -152,6 +152,19 @@ struct sp_block *sp_loan_begin(struct sp_stitch *stitch, uint64_t address, uint6
     return block;
 }
 
+bool sp_loan_reserve(struct sp_block *block, uint32_t extra) {
+    struct sp_stitch *stitch = sp_loan_view_of(block);
+    uint64_t end = sp_block_end(block);
+    for (size_t i = run_at(stitch, block->address);
+         i < stitch->count && stitch->runs[i].address < end; i++) {
+        struct part part = part_of(&stitch->runs[i], block->address, end);
+        struct sp_block *piece = sp_chain_find(stitch->runs[i].chain, part.home);
+        if (!sp_fence_set_reserve(&piece->fences, block->fences.count + extra))
+            return false;
+    }
+    return true;
+}
+
 static void remember_use(struct sp_stitch *stitch, const struct sp_fence_set *fences) {
     sp_fence_set_prune(&stitch->used, sp_pool_measure(stitch->segment.pool));
     if (!sp_fence_set_join(&stitch->used, fences))

@@ -76,6 +76,10 @@ struct sp_block *sp_loan_take_home(const struct sp_request *request, struct sp_c
 struct sp_block *sp_loan_begin(struct sp_stitch *stitch, uint64_t address, uint64_t size,
                                struct sp_block *const *pieces);
 
+// Makes room in the pieces under a block that is BUSY for so many fences more than it carries now,
+// where a free behind several streams adds more than one. False without host memory.
+bool sp_loan_reserve(struct sp_block *block, uint32_t extra);
+
 // Ends a block that is no longer live: gives its pieces back to their tiers. Returns its size.
 uint64_t sp_loan_end(struct sp_pool *pool, struct sp_block *block);
 

@@ -19,6 +19,9 @@
 static_assert(((SP_CLASS_COUNT - 1) << SP_OWNER_CLASS_SHIFT | 1) <= _Alignof(struct sp_slab) - 1,
               "a slab's alignment leaves room for its class");
 
+// No large block that was handed out was larger.
+extern __attribute__((visibility("hidden"))) _Atomic uint64_t sp_owner_largest;
+
 // The word for an address, or 0 when it is nobody's.
 static inline uintptr_t sp_owner_of(uint64_t address) {
     _Atomic uintptr_t *entry = sp_page_map_find(address);
@@ -59,12 +62,16 @@ static inline bool sp_owner_is_live_of(const struct sp_block *block, const struc
     return sp_owner_is_live_and_large(block) && sp_load_relaxed(&block->account) == lane;
 }
 
+// The class of a slab's blocks, by its word alone.
+static inline const struct sp_size_class *sp_owner_class(uintptr_t owner) {
+    return &sp_size_classes[(owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT];
+}
+
 // A place in the cache line that has the code of the slab's block at an address; the slab is not
 // looked at. A slab of one page has it at the index. One of several has few blocks, whose codes are
 // all in one line, so the index within the page leads to it too.
 static inline const uint16_t *sp_owner_code_line(uintptr_t owner, uint64_t address) {
-    const struct sp_size_class *class =
-        &sp_size_classes[(owner & SP_OWNER_TAG) >> SP_OWNER_CLASS_SHIFT];
+    const struct sp_size_class *class = sp_owner_class(owner);
     const struct sp_slab *slab = (const struct sp_slab *)(owner & ~SP_OWNER_TAG);
     return &slab->codes[sp_slab_index(class, address % SP_PAGE_SIZE)];
 }
@@ -82,7 +89,10 @@ static inline uintptr_t sp_owner_of_freed(uint64_t address) {
     return owner;
 }
 
+// For a block that is handed out: the largest one is noted for who looks for it.
 static inline void sp_owner_set_block(struct sp_block *block) {
+    if (SP_UNLIKELY(block->size > sp_load_relaxed(&sp_owner_largest)))
+        sp_atomic_raise(&sp_owner_largest, block->size);
     sp_store_release(sp_page_map_find(block->address), (uintptr_t)block);
 }
 

@@ -1,5 +1,7 @@
 #include "vmm/alias.h"
 
+#include "base/page_map.h"
+
 #include <stdlib.h>
 
 static size_t size_of_all(struct sp_extent *const *extents, size_t count) {
@@ -43,6 +45,7 @@ static struct sp_outcome map_entry(struct sp_alias_entry *entry, struct sp_exten
         return outcome;
     entry->extent = extent;
     entry->alias->mapped++;
+    sp_page_map_set_begin(entry->address, true);
     sp_list_push_back(&extent->aliases, &entry->link);
     return sp_outcome_done();
 }
@@ -82,6 +85,7 @@ struct sp_outcome sp_alias_unmap(struct sp_alias_entry *entry) {
         return outcome;
     sp_list_remove(&entry->link);
     entry->extent = NULL;
+    sp_page_map_set_begin(entry->address, false);
     entry->alias->mapped--;
     return sp_outcome_done();
 }

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/number.h"
+#include "base/page_map.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -127,6 +128,7 @@ struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t 
         return outcome;
     }
     sp_tree_insert(&view->extents, &extent->by_address);
+    sp_page_map_set_begin(address, true);
     view->mapped += size;
     return sp_outcome_done();
 }
@@ -162,6 +164,7 @@ struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent) 
     if (!sp_is_done(outcome))
         return outcome;
     sp_tree_remove(&view->extents, &extent->by_address);
+    sp_page_map_set_begin(extent->address, false);
     view->mapped -= extent->size;
     free(extent);
     return sp_outcome_done();

@@ -108,6 +108,39 @@ static void ranges_added_by_several_threads_are_all_found(void **state) {
         assert_int_equal(*sp_page_map_find(i * TIB), i);
 }
 
+// Pages 3, 63, 64 and 130 of a range that is not the first one.
+static void pieces_behind_a_span_are_counted_by_where_they_begin(void **state) {
+    (void)state;
+    const uint64_t base = 8 * TIB, page = SP_PAGE_SIZE, begins[] = {3, 63, 64, 130};
+    assert_true(sp_page_map_add(TIB, TIB));
+    assert_true(sp_page_map_add(base, TIB));
+    for (int i = 0; i < 4; i++)
+        sp_page_map_set_begin(base + begins[i] * page, true);
+    assert_int_equal(sp_page_map_count_pieces(base + 3 * page, 1), 1);
+    assert_int_equal(sp_page_map_count_pieces(base + 3 * page, 60 * page), 1);
+    assert_int_equal(sp_page_map_count_pieces(base + 3 * page, 60 * page + 1), 2);
+    assert_int_equal(sp_page_map_count_pieces(base + 62 * page + 512, 2 * page), 3);
+    assert_int_equal(sp_page_map_count_pieces(base + 63 * page, 67 * page), 2);
+    assert_int_equal(sp_page_map_count_pieces(base + 3 * page + 512, 128 * page), 4);
+    sp_page_map_set_begin(base + 64 * page, false);
+    assert_int_equal(sp_page_map_count_pieces(base + 3 * page + 512, 128 * page), 3);
+    assert_int_equal(sp_page_map_count_pieces(base + TIB - page, page), 1);
+    assert_int_equal(sp_page_map_count_pieces(TIB, TIB), 1);
+    assert_int_equal(sp_page_map_count_pieces(4 * TIB, page), 0);
+    sp_page_map_set_begin(4 * TIB, true); // nobody's, and nothing is done
+    assert_int_equal(*sp_page_map_find(base), 0);
+}
+
+static void the_range_of_an_address_is_found(void **state) {
+    (void)state;
+    assert_null(sp_page_map_range(TIB));
+    assert_true(sp_page_map_add(TIB, TIB));
+    assert_true(sp_page_map_add(8 * TIB, TIB));
+    assert_int_equal(sp_page_map_range(2 * TIB - 1)->base, TIB);
+    assert_int_equal(sp_page_map_range(8 * TIB)->base, 8 * TIB);
+    assert_null(sp_page_map_range(9 * TIB));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(an_address_in_no_range_has_no_entry, clear),
@@ -118,6 +151,8 @@ int main(void) {
         cmocka_unit_test_teardown(a_range_whose_table_can_not_be_had_is_refused_and_changes_nothing,
                                   clear),
         cmocka_unit_test_teardown(ranges_added_by_several_threads_are_all_found, clear),
+        cmocka_unit_test_teardown(pieces_behind_a_span_are_counted_by_where_they_begin, clear),
+        cmocka_unit_test_teardown(the_range_of_an_address_is_found, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

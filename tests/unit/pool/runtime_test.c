@@ -179,7 +179,10 @@ static void a_forked_child_is_refused_and_told_why(void **state) {
         void *pointer = NULL;
         poolError_t error = poolMallocAsync(&pointer, 100, NULL);
         bool told = strstr(poolGetLastErrorDetail(), "forked") != NULL;
-        _exit(error == poolErrorInitializationError && told ? 0 : 1);
+        struct poolPointerAttributes attributes;
+        poolError_t asked = poolPointerGetAttributes(&attributes, &pointer);
+        bool refused = error == poolErrorInitializationError && asked == error;
+        _exit(refused && told ? 0 : 1);
     }
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -216,10 +216,21 @@ static void without_host_memory_or_address_space_there_is_no_alias(void **state)
     assert_null(alias);
 }
 
+static void the_pieces_of_an_alias_are_counted(void **state) {
+    (void)state;
+    struct sp_alias *alias = open_alias(extents, EXTENTS);
+    CUdeviceptr address = alias->address;
+    size_t size = alias->size;
+    assert_int_equal(sp_page_map_count_pieces(address, size), EXTENTS);
+    close_alias(alias);
+    assert_int_equal(sp_page_map_count_pieces(address, size), 1);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        TEST(the_pieces_of_an_alias_are_counted),
         TEST(extents_lie_side_by_side_in_the_order_that_was_asked_for),
         TEST(an_extent_knows_its_aliases),
         TEST(one_entry_can_be_unmapped_alone),

@@ -221,6 +221,16 @@ static void the_span_of_a_closed_view_can_be_taken_again(void **state) {
     assert_int_equal(scripted.range_count, 1);
 }
 
+static void the_pieces_that_are_mapped_are_counted(void **state) {
+    (void)state;
+    size_t mapped = 0;
+    assert_done(sp_view_map_pieces(&view, view.address, 7 * GRANULE, 2 * GRANULE, &mapped));
+    assert_int_equal(sp_page_map_count_pieces(view.address, 7 * GRANULE), 4);
+    sp_view_unmap_back(&view, view.address, &mapped);
+    assert_done(sp_view_map(&view, view.address, 7 * GRANULE));
+    assert_int_equal(sp_page_map_count_pieces(view.address, 7 * GRANULE), 1);
+}
+
 #define view_test(function) cmocka_unit_test_setup_teardown(function, open_view, close_view)
 
 int main(void) {
@@ -233,6 +243,7 @@ int main(void) {
         view_test(extents_are_for_rdma_where_that_is_asked_for_and_the_device_can),
         view_test(extents_are_walked_by_address_in_whatever_order_they_were_mapped),
         view_test(unmapping_gives_the_memory_back),
+        view_test(the_pieces_that_are_mapped_are_counted),
         view_test(a_step_of_a_mapping_that_fails_undoes_those_before_it),
         view_test(without_host_memory_nothing_is_mapped_and_no_driver_called),
         view_test(an_unmap_whose_first_step_fails_changes_nothing),

@@ -1,0 +1,109 @@
+// The first look-up of a process may come from a library that stands in for functions of libc, and
+// isn't ready yet. So nothing here calls any.
+#include "dropin/elf.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+static bool is_same(const char *one, const char *other) {
+    while (*one && *one == *other) {
+        one++;
+        other++;
+    }
+    return *one == *other;
+}
+
+// The name of a file without its folder.
+static const char *name_in(const char *path) {
+    const char *name = path;
+    for (; *path; path++) {
+        if (*path == '/')
+            name = path + 1;
+    }
+    return name;
+}
+
+static const Elf64_Dyn *entry(const struct link_map *library, Elf64_Sxword tag) {
+    for (const Elf64_Dyn *dynamic = library->l_ld; dynamic && dynamic->d_tag != DT_NULL;
+         dynamic++) {
+        if (dynamic->d_tag == tag)
+            return dynamic;
+    }
+    return NULL;
+}
+
+// The dynamic linker has made addresses in the section absolute, unless that can't be written.
+static const void *table(const struct link_map *library, Elf64_Sxword tag) {
+    const Elf64_Dyn *found = entry(library, tag);
+    if (!found)
+        return NULL;
+    uintptr_t address = found->d_un.d_ptr;
+    return (const void *)(address < library->l_addr ? address + library->l_addr : address);
+}
+
+const char *sp_elf_soname(const struct link_map *library) {
+    const Elf64_Dyn *name = entry(library, DT_SONAME);
+    const char *strings = table(library, DT_STRTAB);
+    return name && strings ? strings + name->d_un.d_val : NULL;
+}
+
+// The hash of the GNU kind of table.
+static uint32_t hash_of(const char *name) {
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+static void *address_of(const struct link_map *library, const Elf64_Sym *symbol) {
+    return (void *)(library->l_addr + symbol->st_value); // NOLINT(performance-no-int-to-ptr)
+}
+
+// The table: four numbers, the words of a filter, which isn't used here, the buckets, and a hash
+// for each symbol from `first` on. The lowest bit of a hash says that its bucket ends there.
+void *sp_elf_find(const struct link_map *library, const char *name) {
+    const uint32_t *hashes = table(library, DT_GNU_HASH);
+    const Elf64_Sym *symbols = table(library, DT_SYMTAB);
+    const char *strings = table(library, DT_STRTAB);
+    if (!hashes || !symbols || !strings || hashes[0] == 0)
+        return NULL;
+    uint32_t bucket_count = hashes[0], first = hashes[1];
+    const uint32_t *buckets =
+        hashes + 4 + (size_t)hashes[2] * (sizeof(Elf64_Addr) / sizeof *hashes);
+    const uint32_t *chains = buckets + bucket_count;
+    uint32_t wanted = hash_of(name);
+    uint32_t index = buckets[wanted % bucket_count];
+    if (index < first)
+        return NULL;
+    for (;; index++) {
+        uint32_t hash = chains[index - first];
+        const Elf64_Sym *symbol = &symbols[index];
+        if ((hash | 1) == (wanted | 1) && symbol->st_shndx != SHN_UNDEF &&
+            is_same(strings + symbol->st_name, name))
+            return address_of(library, symbol);
+        if (hash & 1)
+            return NULL;
+    }
+}
+
+// A library is loaded with its file's header in front.
+bool sp_elf_contains(const struct link_map *library, const void *address) {
+    const char *base = (const char *)library->l_addr; // NOLINT(performance-no-int-to-ptr)
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)base;
+    const Elf64_Phdr *parts = (const Elf64_Phdr *)(const void *)(base + header->e_phoff);
+    for (int i = 0; i < header->e_phnum; i++) {
+        const char *start = base + parts[i].p_vaddr;
+        if (parts[i].p_type == PT_LOAD && (const char *)address >= start &&
+            (const char *)address < start + parts[i].p_memsz)
+            return true;
+    }
+    return false;
+}
+
+const struct link_map *sp_elf_loaded(const char *file) {
+    for (const struct link_map *library = _r_debug.r_map; library; library = library->l_next) {
+        if (is_same(name_in(library->l_name), file))
+            return library;
+    }
+    return NULL;
+}

@@ -1,0 +1,23 @@
+// The tables that a loaded library has for the dynamic linker, read without it: code that stands in
+// for dlsym can't ask dlsym. For glibc on x86-64. A library that another thread unloads meanwhile
+// must not be asked about.
+#ifndef STREAMPOOL_DROPIN_ELF_H
+#define STREAMPOOL_DROPIN_ELF_H
+
+#include <link.h>
+#include <stdbool.h>
+
+// The name that the library gives itself (DT_SONAME), or null where it has none.
+const char *sp_elf_soname(const struct link_map *library);
+
+// The address of a function that the library itself exports, whatever its version; null where it
+// exports none of this name, or has no table of the GNU kind.
+void *sp_elf_find(const struct link_map *library, const char *name);
+
+// True when the address lies in the library, as it is loaded.
+bool sp_elf_contains(const struct link_map *library, const void *address);
+
+// A library of the process by the name of its file, such as "libc.so.6", or null.
+const struct link_map *sp_elf_loaded(const char *file);
+
+#endif

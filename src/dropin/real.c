@@ -1,0 +1,87 @@
+#include "dropin/real.h"
+#include "dropin/elf.h"
+#include "dropin/resolver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+static struct sp_real real;
+static void *library;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void bind(void *function_pointer, const char *symbol) {
+    void *found = library ? sp_resolver_find(library, symbol) : NULL;
+    memcpy(function_pointer, &found, sizeof found);
+}
+
+// It stays loaded from here on, as our functions have its addresses.
+static void bind_all(void) {
+    library = dlopen(SP_REAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+#define BIND(name, symbol, version, flags, kind, parameters) bind(&real.symbol, #symbol);
+    SP_DROPIN_TABLE(BIND)
+#undef BIND
+#define BIND_OWN(symbol, parameters) bind(&real.symbol, #symbol);
+    SP_DROPIN_OWN_CALLS(BIND_OWN)
+#undef BIND_OWN
+    dlerror(); // a program that asks next must not hear of what the driver lacks
+}
+
+const struct sp_real *sp_real(void) {
+    pthread_once(&once, bind_all);
+    return &real;
+}
+
+// With no driver nothing can have been initialised.
+CUresult sp_real_lacks(void) {
+    sp_real();
+    return library ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+bool sp_real_is_loaded(void) {
+    void *handle = dlopen(SP_REAL_LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle)
+        dlclose(handle);
+    else
+        dlerror();
+    return handle != NULL;
+}
+
+static bool is_driver(const struct link_map *map) {
+    const char *name = map ? sp_elf_soname(map) : NULL;
+    return name && strcmp(name, SP_REAL_LIBRARY) == 0;
+}
+
+static const struct link_map *map_of_handle(void *handle) {
+    struct link_map *map = NULL;
+    if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
+        return NULL;
+    return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : NULL;
+}
+
+bool sp_real_is_handle(void *handle) {
+    return is_driver(map_of_handle(handle));
+}
+
+bool sp_real_asks_itself(void *handle, const void *caller) {
+    const struct link_map *map = map_of_handle(handle);
+    return is_driver(map) && sp_elf_contains(map, caller);
+}
+
+// The driver's own table is quick to read. A handle of another library, which depends on the
+// driver, takes a question for the library that the address is in.
+bool sp_real_is_found(void *handle, const char *symbol, const void *found) {
+    const struct link_map *map = map_of_handle(handle);
+    struct link_map *home = NULL;
+    Dl_info info;
+    if (is_driver(map) && sp_elf_find(map, symbol) == found)
+        return true;
+    return dladdr1(found, &info, (void **)&home, RTLD_DL_LINKMAP) != 0 && is_driver(home);
+}
+
+bool sp_real_exports(const void *function) {
+    struct link_map *home = NULL;
+    Dl_info info;
+    return dladdr1(function, &info, (void **)&home, RTLD_DL_LINKMAP) != 0 && is_driver(home) &&
+           info.dli_saddr == function;
+}

@@ -1,0 +1,43 @@
+// Serving: the library behind our functions, from the first pool call of the process on.
+//
+// Before that call nothing of the library's runs, and every other call goes to the driver: there is
+// no memory of ours yet, and nothing to learn. Where the library can't start (the driver is too old
+// for it, or has no device), the driver serves everything, as if we weren't there.
+#ifndef STREAMPOOL_DROPIN_SERVED_H
+#define STREAMPOOL_DROPIN_SERVED_H
+
+#include "driver/abi.h"
+
+#include "api/interpose.h"
+#include "base/atomic.h"
+
+#include <stdbool.h>
+#include <streampool/streampool.h>
+
+// For a call of any kind: true once the library serves pools.
+extern _Atomic bool sp_served_on;
+static inline bool sp_served_is_on(void) {
+    return sp_load_acquire(&sp_served_on);
+}
+
+// For a pool call, first of all: starts the library if that wasn't tried yet. False: the call is to
+// be answered with `refused`, or by the driver where that is CUDA_SUCCESS.
+bool sp_served_begin(CUresult *refused);
+
+// The driver's code for what the library returned last in this thread.
+CUresult sp_served_code(poolError_t error);
+
+// True for the answers of an allocation in a stream that captures: memory of the graph is wanted,
+// which the driver has.
+bool sp_served_is_capture(CUresult result);
+
+// Makes a call of the library as the driver's own would be made: it fails where no context is
+// current, and the runtime, which counts on that, makes one.
+#define SP_SERVE(result, call)                                                                     \
+    do {                                                                                           \
+        bool demanded_ = sp_interpose_demand_context(true);                                        \
+        (result) = sp_served_code(call);                                                           \
+        sp_interpose_demand_context(demanded_);                                                    \
+    } while (0)
+
+#endif

@@ -1,0 +1,91 @@
+// The driver's calls that the drop-in answers, in one list.
+//
+//   SP_DROPIN_TABLE(X) expands X(name, symbol, version, flags, kind, parameters) once for each,
+//   where
+//     name        is what cuGetProcAddress is asked for;
+//     symbol      is the name that the driver exports, and so do we;
+//     version     is the CUDA version that introduced this ABI (1000 * major + 10 * minor);
+//     flags       is SP_PER_THREAD for the form in which stream 0 is the thread's own, else 0;
+//     kind        is SP_POOL_CALL (we have it whatever the driver has) or SP_OTHER_CALL (it is
+//                 given only where the driver has it);
+//     parameters  is the parenthesised parameter list. Every call returns a CUresult.
+//
+// Name, version and flags are the key: one name has several forms, with different parameters. The
+// exported functions, the pointers to the driver's own ones, the look-ups and the tests are all
+// expanded from this list. A name that isn't in it is the driver's alone.
+#ifndef STREAMPOOL_DROPIN_TABLE_H
+#define STREAMPOOL_DROPIN_TABLE_H
+
+#include "driver/abi.h"
+
+// Flags of cuGetProcAddress: the per-thread form of a call is wanted, where it has one.
+enum { SP_PER_THREAD = 2 };
+
+enum sp_call_kind { SP_OTHER_CALL, SP_POOL_CALL };
+
+// A driver's own words about an address, for another process. We only hand them on.
+struct CUmemPoolPtrExportData_st;
+
+// clang-format off
+#define SP_DROPIN_TABLE(X) \
+    X(cuGetProcAddress, cuGetProcAddress, 11030, 0, SP_OTHER_CALL, (const char *name, void **function, int version, uint64_t flags)) \
+    X(cuGetProcAddress, cuGetProcAddress_v2, 12000, 0, SP_OTHER_CALL, (const char *name, void **function, int version, uint64_t flags, CUdriverProcAddressQueryResult *status)) \
+    X(cuMemAllocAsync, cuMemAllocAsync, 11020, 0, SP_POOL_CALL, (CUdeviceptr *address, size_t size, CUstream stream)) \
+    X(cuMemAllocAsync, cuMemAllocAsync_ptsz, 11020, SP_PER_THREAD, SP_POOL_CALL, (CUdeviceptr *address, size_t size, CUstream stream)) \
+    X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, 11020, 0, SP_POOL_CALL, (CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream)) \
+    X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz, 11020, SP_PER_THREAD, SP_POOL_CALL, (CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream)) \
+    X(cuMemFreeAsync, cuMemFreeAsync, 11020, 0, SP_POOL_CALL, (CUdeviceptr address, CUstream stream)) \
+    X(cuMemFreeAsync, cuMemFreeAsync_ptsz, 11020, SP_PER_THREAD, SP_POOL_CALL, (CUdeviceptr address, CUstream stream)) \
+    X(cuMemFree, cuMemFree_v2, 3020, 0, SP_OTHER_CALL, (CUdeviceptr address)) \
+    X(cuMemPoolCreate, cuMemPoolCreate, 11020, 0, SP_POOL_CALL, (CUmemoryPool *pool, const CUmemPoolProps *props)) \
+    X(cuMemPoolDestroy, cuMemPoolDestroy, 11020, 0, SP_POOL_CALL, (CUmemoryPool pool)) \
+    X(cuMemPoolSetAttribute, cuMemPoolSetAttribute, 11020, 0, SP_POOL_CALL, (CUmemoryPool pool, CUmemPool_attribute attribute, void *value)) \
+    X(cuMemPoolGetAttribute, cuMemPoolGetAttribute, 11020, 0, SP_POOL_CALL, (CUmemoryPool pool, CUmemPool_attribute attribute, void *value)) \
+    X(cuMemPoolSetAccess, cuMemPoolSetAccess, 11020, 0, SP_POOL_CALL, (CUmemoryPool pool, const CUmemAccessDesc *descriptors, size_t count)) \
+    X(cuMemPoolGetAccess, cuMemPoolGetAccess, 11020, 0, SP_POOL_CALL, (CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *location)) \
+    X(cuMemPoolTrimTo, cuMemPoolTrimTo, 11020, 0, SP_POOL_CALL, (CUmemoryPool pool, size_t keep)) \
+    X(cuMemPoolExportToShareableHandle, cuMemPoolExportToShareableHandle, 11020, 0, SP_POOL_CALL, (void *handle, CUmemoryPool pool, CUmemAllocationHandleType type, unsigned long long flags)) \
+    X(cuMemPoolImportFromShareableHandle, cuMemPoolImportFromShareableHandle, 11020, 0, SP_POOL_CALL, (CUmemoryPool *pool, void *handle, CUmemAllocationHandleType type, unsigned long long flags)) \
+    X(cuMemPoolExportPointer, cuMemPoolExportPointer, 11020, 0, SP_POOL_CALL, (struct CUmemPoolPtrExportData_st *data, CUdeviceptr address)) \
+    X(cuMemPoolImportPointer, cuMemPoolImportPointer, 11020, 0, SP_POOL_CALL, (CUdeviceptr *address, CUmemoryPool pool, struct CUmemPoolPtrExportData_st *data)) \
+    X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020, 0, SP_POOL_CALL, (CUmemoryPool *pool, CUdevice device)) \
+    X(cuDeviceGetMemPool, cuDeviceGetMemPool, 11020, 0, SP_POOL_CALL, (CUmemoryPool *pool, CUdevice device)) \
+    X(cuDeviceSetMemPool, cuDeviceSetMemPool, 11020, 0, SP_POOL_CALL, (CUdevice device, CUmemoryPool pool)) \
+    X(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, 13000, 0, SP_POOL_CALL, (CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)) \
+    X(cuMemGetMemPool, cuMemGetMemPool, 13000, 0, SP_POOL_CALL, (CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)) \
+    X(cuMemSetMemPool, cuMemSetMemPool, 13000, 0, SP_POOL_CALL, (CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)) \
+    X(cuCtxSynchronize, cuCtxSynchronize, 2000, 0, SP_OTHER_CALL, (void)) \
+    X(cuCtxSynchronize, cuCtxSynchronize_v2, 13000, 0, SP_OTHER_CALL, (CUcontext context)) \
+    X(cuStreamSynchronize, cuStreamSynchronize, 2000, 0, SP_OTHER_CALL, (CUstream stream)) \
+    X(cuStreamSynchronize, cuStreamSynchronize_ptsz, 7000, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream)) \
+    X(cuStreamQuery, cuStreamQuery, 2000, 0, SP_OTHER_CALL, (CUstream stream)) \
+    X(cuStreamQuery, cuStreamQuery_ptsz, 7000, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream)) \
+    X(cuStreamWaitEvent, cuStreamWaitEvent, 3020, 0, SP_OTHER_CALL, (CUstream stream, CUevent event, unsigned int flags)) \
+    X(cuStreamWaitEvent, cuStreamWaitEvent_ptsz, 7000, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream, CUevent event, unsigned int flags)) \
+    X(cuStreamDestroy, cuStreamDestroy, 2000, 0, SP_OTHER_CALL, (CUstream stream)) \
+    X(cuStreamDestroy, cuStreamDestroy_v2, 4000, 0, SP_OTHER_CALL, (CUstream stream)) \
+    X(cuEventSynchronize, cuEventSynchronize, 2000, 0, SP_OTHER_CALL, (CUevent event)) \
+    X(cuEventQuery, cuEventQuery, 2000, 0, SP_OTHER_CALL, (CUevent event)) \
+    X(cuEventRecord, cuEventRecord, 2000, 0, SP_OTHER_CALL, (CUevent event, CUstream stream)) \
+    X(cuEventRecord, cuEventRecord_ptsz, 7000, SP_PER_THREAD, SP_OTHER_CALL, (CUevent event, CUstream stream)) \
+    X(cuEventRecordWithFlags, cuEventRecordWithFlags, 11010, 0, SP_OTHER_CALL, (CUevent event, CUstream stream, unsigned int flags)) \
+    X(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz, 11010, SP_PER_THREAD, SP_OTHER_CALL, (CUevent event, CUstream stream, unsigned int flags)) \
+    X(cuEventDestroy, cuEventDestroy, 2000, 0, SP_OTHER_CALL, (CUevent event)) \
+    X(cuEventDestroy, cuEventDestroy_v2, 4000, 0, SP_OTHER_CALL, (CUevent event))
+
+// The driver's calls that we make, and don't answer: X(symbol, parameters).
+#define SP_DROPIN_OWN_CALLS(X) \
+    X(cuCtxGetCurrent, (CUcontext *context)) \
+    X(cuCtxGetDevice, (CUdevice *device)) \
+    X(cuCtxPushCurrent_v2, (CUcontext context)) \
+    X(cuCtxPopCurrent_v2, (CUcontext *context)) \
+    X(cuStreamGetCtx, (CUstream stream, CUcontext *context))
+// clang-format on
+
+// Each symbol of the table is a function of ours, which the library exports.
+#define SP_DROPIN_DECLARE(name, symbol, version, flags, kind, parameters)                          \
+    __attribute__((visibility("default"))) CUresult symbol parameters;
+SP_DROPIN_TABLE(SP_DROPIN_DECLARE)
+#undef SP_DROPIN_DECLARE
+
+#endif

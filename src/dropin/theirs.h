@@ -1,0 +1,36 @@
+// The driver's own pools: those that the program has got from it through us, because they are of
+// host or managed memory, can be exported, or were imported.
+//
+// A handle that isn't here goes to the library, which knows its own and refuses all else. So the
+// driver, which trusts any handle, never gets one that it hasn't given out.
+#ifndef STREAMPOOL_DROPIN_THEIRS_H
+#define STREAMPOOL_DROPIN_THEIRS_H
+
+#include "driver/abi.h"
+
+#include <stdbool.h>
+
+// Notes a pool that the driver has given out, if it isn't noted. False without host memory.
+bool sp_theirs_note(CUmemoryPool pool);
+
+// Forgets a pool that the driver is about to destroy.
+void sp_theirs_forget(CUmemoryPool pool);
+
+// Has devices whose current pool it was allocate from our default pool, after the driver has
+// destroyed it.
+void sp_theirs_end_current(CUmemoryPool pool);
+
+// Takes no lock as long as there are none.
+bool sp_theirs_has(CUmemoryPool pool);
+
+// The pool of the driver's that is a device's current one, or null: then that is one of ours.
+CUmemoryPool sp_theirs_current(CUdevice device);
+
+// Makes one current, or none (null). False where there is no such device.
+bool sp_theirs_make_current(CUdevice device, CUmemoryPool pool);
+
+// True when allocations in this stream come from a pool of the driver's. Asks the driver nothing as
+// long as no device has one.
+bool sp_theirs_serves(CUstream stream);
+
+#endif

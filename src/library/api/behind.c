@@ -1,0 +1,101 @@
+// Freeing behind the work of several streams.
+#include "api/api.h"
+#include "api/memory.h"
+#include "calls/free.h"
+#include "observe/observe.h"
+
+#include <stdlib.h>
+
+// The streams of one call, each once, in the order of the list.
+struct list {
+    const CUstream *handles;
+    size_t count;
+    bool per_thread; // stream 0 is the per-thread default stream
+    struct sp_release_point *points;
+    uint32_t distinct;
+};
+
+static CUstream handle_at(const struct list *list, size_t index) {
+    CUstream handle = list->handles[index];
+    return list->per_thread ? sp_api_per_thread(handle) : handle;
+}
+
+static void add_once(struct list *list, struct sp_stream *stream) {
+    for (uint32_t i = 0; i < list->distinct; i++) {
+        if (list->points[i].stream == stream)
+            return;
+    }
+    list->points[list->distinct++] = (struct sp_release_point){.stream = stream};
+}
+
+static poolError_t admit_all(struct list *list, int promises) {
+    poolError_t error = poolSuccess;
+    for (size_t i = 0; i < list->count; i++) {
+        struct sp_stream *stream = sp_memory_admit_free(handle_at(list, i), promises, &error);
+        if (!stream)
+            return error;
+        add_once(list, stream);
+    }
+    return poolSuccess;
+}
+
+// Behind one stream it is that stream's own free.
+static poolError_t free_behind(void *ptr, struct list *list) {
+    uintptr_t owner = sp_owner_of((uint64_t)(uintptr_t)ptr);
+    poolError_t error = admit_all(list, sp_memory_promises_of(owner));
+    if (error != poolSuccess)
+        return error;
+    return list->distinct == 1 ? sp_free_other(ptr, owner, list->points[0].stream)
+                               : sp_free_behind(ptr, owner, list->points, list->distinct);
+}
+
+static poolError_t free_behind_and_note(void *ptr, struct list *list) {
+    struct sp_live_block *block = sp_observe_freeing(ptr);
+    poolError_t error = free_behind(ptr, list);
+    if (error != poolSuccess) {
+        sp_observe_not_freed(block);
+        return error;
+    }
+    for (uint32_t i = 1; i < list->distinct; i++)
+        sp_observe_joined(ptr, list->points[i].stream, list->points[0].stream);
+    sp_observe_freed(block, list->points[0].stream);
+    return poolSuccess;
+}
+
+static poolError_t free_list(void *ptr, struct list *list) {
+    if (!sp_observe_is_on())
+        return free_behind(ptr, list);
+    bool turn = sp_observe_take_turn();
+    poolError_t error = free_behind_and_note(ptr, list);
+    sp_observe_give_turn(turn);
+    return error;
+}
+
+// A list that is longer than most takes host memory.
+enum { POINTS_AT_ONCE = 8 };
+
+static poolError_t free_after(void *ptr, struct list list) {
+    struct sp_release_point few[POINTS_AT_ONCE];
+    poolError_t error = sp_runtime_enter();
+    if (error != poolSuccess)
+        return error;
+    if (!list.handles || list.count == 0)
+        return sp_fail(poolErrorInvalidValue, list.handles ? "count is 0" : "streams is null");
+    if (!ptr)
+        return poolSuccess;
+    list.points = list.count <= POINTS_AT_ONCE ? few : calloc(list.count, sizeof few[0]);
+    if (!list.points)
+        return sp_fail(poolErrorMemoryAllocation, "out of host memory for %zu streams", list.count);
+    error = free_list(ptr, &list);
+    if (list.points != few)
+        free(list.points);
+    return error;
+}
+
+poolError_t poolFreeAsyncAfter(void *ptr, const CUstream streams[], size_t count) {
+    return free_after(ptr, (struct list){.handles = streams, .count = count});
+}
+
+poolError_t poolFreeAsyncAfter_ptsz(void *ptr, const CUstream streams[], size_t count) {
+    return free_after(ptr, (struct list){.handles = streams, .count = count, .per_thread = true});
+}

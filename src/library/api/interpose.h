@@ -1,0 +1,29 @@
+// The drop-in asks this of the library beyond the public header: it stands in for the driver, under
+// the driver's names, in programs that weren't written for the library.
+//
+// These functions are exported in a version of their own (STREAMPOOL_PRIVATE), which promises
+// nothing: the drop-in of one build uses the library of the same build.
+#ifndef STREAMPOOL_API_INTERPOSE_H
+#define STREAMPOOL_API_INTERPOSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <streampool/streampool.h>
+
+// Has the library look the driver's entry points up by `find`, which has dlsym's parameters, and in
+// libcuda.so.1, whatever STREAMPOOL_DRIVER names: the program's streams are of that driver. To be
+// called before the first call that needs the driver, and by one thread.
+STREAMPOOL_API void sp_interpose_set_find(void *(*find)(void *library, const char *name));
+
+// Loads the driver and begins, as the first call of the public header does. Errors are that call's.
+STREAMPOOL_API poolError_t sp_interpose_start(void);
+
+// Sets if calls of this thread fail with 201 where no context is current, as the driver's own calls
+// do: the runtime relies on that. Returns the setting from before.
+STREAMPOOL_API bool sp_interpose_demand_context(bool demand);
+
+// True for an address in the address space of a pool, whether or not an allocation is there. Makes
+// no driver call, and needs none to have been made.
+STREAMPOOL_API bool sp_interpose_has_address(uint64_t address);
+
+#endif

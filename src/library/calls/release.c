@@ -1,0 +1,165 @@
+#include "calls/release.h"
+
+#include "base/cold.h"
+#include "order/mark.h"
+#include "order/poll.h"
+#include "process/given_up.h"
+#include "region/collect.h"
+#include "region/device.h"
+#include "region/figures.h"
+#include "region/settle.h"
+
+// ------------------------------------------------------------------------------------------- lanes
+
+bool sp_release_find_lanes(struct sp_release *release) {
+    release->pool = release->account->pool;
+    for (uint32_t i = 0; i < release->count; i++) {
+        struct sp_release_point *point = &release->points[i];
+        point->lane = sp_lane_of(release->pool, point->stream);
+        if (!point->lane)
+            return false;
+    }
+    return true;
+}
+
+static void count_at(struct sp_release_point *point, uint64_t bytes) {
+    struct sp_lane *lane = point->lane;
+    sp_biased_lock_acquire(&lane->lock);
+    point->left |= sp_at_hand_count_freed_locked(lane, point->sequence, bytes);
+    if (sp_identity_records_each_free(point->stream))
+        sp_unfenced_count_records_locked(lane, 1);
+    sp_biased_lock_release(&lane->lock);
+}
+
+void sp_release_count(struct sp_release *release, uint64_t bytes) {
+    for (uint32_t i = 0; i < release->count; i++)
+        count_at(&release->points[i], bytes);
+}
+
+// ---------------------------------------------------------------------------------------- a record
+
+// A record that was counted and couldn't be made. The lane may be another pool's by now.
+SP_COLD static void uncount_record(struct sp_lane *lane, const struct sp_stream *stream) {
+    sp_biased_lock_acquire(&lane->lock);
+    if (lane->stream == stream && sp_load_relaxed(&lane->records) > 0)
+        sp_unfenced_count_records_locked(lane, (uint64_t)-1);
+    sp_biased_lock_release(&lane->lock);
+}
+
+void sp_release_record(struct sp_lane *lane, struct sp_stream *stream) {
+    if (!sp_is_done(sp_mark_record_freed(stream)))
+        uncount_record(lane, stream);
+}
+
+static void record(struct sp_pool *pool, struct sp_stream *stream) {
+    if (sp_is_done(sp_mark_record(stream)))
+        sp_pool_count(pool, SP_STATISTIC_EventsRecorded);
+}
+
+// ------------------------------------------------------------------------------------------ filing
+
+// The block carries the fences of this free from here on, and those of its earlier owners that
+// neither have completed nor are covered by them. There is room.
+static void stamp(struct sp_block *block, const struct sp_release *release) {
+    const struct sp_release_point *first = release->points;
+    if (release->count == 1 && sp_fence_set_is_of(&block->fences, first->stream->slot)) {
+        sp_fence_set_advance(&block->fences, first->stream->slot, first->sequence);
+        return;
+    }
+    sp_fence_set_prune(&block->fences, sp_pool_measure(release->pool));
+    sp_fence_set_reserve(&block->fences, release->count);
+    for (uint32_t i = 0; i < release->count; i++) {
+        const struct sp_release_point *point = &release->points[i];
+        sp_fence_set_add(&block->fences, (struct sp_fence){point->stream->slot, point->sequence});
+    }
+}
+
+// The lane of the one stream that has a claim on the block, where it is one of this free. Else
+// null.
+static struct sp_lane *lane_alone(const struct sp_release *release) {
+    const struct sp_fence_set *fences = &release->block->fences;
+    if (release->count != 1 || fences->count != 1)
+        return NULL;
+    const struct sp_release_point *point = release->points;
+    return sp_fence_set_at(fences, 0)->slot == point->stream->slot ? point->lane : NULL;
+}
+
+// Into the lane's quick list, unless blocks of another size stand there: some of these are
+// returned, and have to go to the tiers. There may be more of them, and then the block isn't filed
+// yet.
+static struct sp_block *put_quick_locked(struct sp_lane *lane, struct sp_block *block,
+                                         bool *filed) {
+    struct sp_block *out = sp_collect_detach_other_locked(lane, block->size);
+    *filed = sp_quick_put(lane, block);
+    return out;
+}
+
+static void file_in_lane(struct sp_lane *lane, struct sp_block *block) {
+    for (bool filed = false; !filed;) {
+        sp_biased_lock_acquire(&lane->lock);
+        struct sp_block *out = put_quick_locked(lane, block, &filed);
+        sp_biased_lock_release(&lane->lock);
+        sp_collect_file(lane->pool, out, sp_settle_insert_and_swallow);
+    }
+}
+
+// Where several streams have a claim the block goes to the tiers itself.
+static void file(const struct sp_release *release) {
+    struct sp_block *block = release->block;
+    stamp(block, release);
+    block->quick_next = NULL;
+    struct sp_lane *lane = lane_alone(release);
+    if (lane)
+        file_in_lane(lane, block);
+    else
+        sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);
+}
+
+// Memory of a stream of another context is out of that stream's reach until somebody asks here, and
+// a program may only ever free here.
+static void ask_for_other_context(const struct sp_release *release, struct sp_stream *stream) {
+    const struct sp_stream *owner = release->account->stream;
+    if (!sp_stream_is_of(stream, owner->context, owner->context_id) &&
+        sp_pool_may_ask(release->pool))
+        sp_poll_stream(stream);
+}
+
+static void make_known(const struct sp_release *release, const struct sp_release_point *point) {
+    struct sp_stream *stream = point->stream;
+    if (sp_identity_records_each_free(stream))
+        return;
+    if (point->left & SP_LEFT_RECORD)
+        sp_release_record(point->lane, stream);
+    else if (sp_load_acquire(&release->pool->destroyed))
+        record(release->pool, stream);
+    ask_for_other_context(release, stream);
+}
+
+// Takes a given-up pool apart with its last free. The struct may be another pool's by now, which
+// does no harm: whoever reaps looks again.
+SP_COLD static void reap_if_last(struct sp_pool *pool) {
+    if (sp_figures_any_used(pool))
+        sp_given_up_wake(pool->device, pool);
+    else
+        sp_given_up_reap_pool(pool->device, pool);
+}
+
+// Events are recorded first: a block that waits for several streams is filed as one with events
+// behind it then, and is looked at again only when something completes.
+void sp_release_finish(const struct sp_release *release) {
+    struct sp_pool *pool = release->pool;
+    for (uint32_t i = 0; i < release->count; i++)
+        make_known(release, &release->points[i]);
+    if (release->left & SP_LEFT_SLAB)
+        sp_collect_slab(pool, release->account, release->slab);
+    if (release->left & SP_LEFT_FILE)
+        file(release);
+    for (uint32_t i = 0; i < release->count; i++) {
+        const struct sp_release_point *point = &release->points[i];
+        if (point->left & SP_LEFT_SHORTEN)
+            sp_collect_shorten(point->lane, pool, point->stream);
+    }
+    sp_at_hand_return(release->account, release->requested);
+    if (SP_UNLIKELY(sp_load_acquire(&pool->destroyed)))
+        reap_if_last(pool);
+}

@@ -1,0 +1,153 @@
+#include "region/pointer.h"
+
+#include "base/page_map.h"
+#include "region/device.h"
+#include "region/handle.h"
+#include "region/owner.h"
+
+_Atomic uint64_t sp_owner_largest;
+
+enum look { LOOK_FREE, LOOK_LIVE, LOOK_AGAIN };
+
+// ------------------------------------------------------------------------------------------- lanes
+
+static CUstream handle_of(const struct sp_stream *stream) {
+    bool gone = sp_load_relaxed(&stream->gone);
+    return gone ? NULL : sp_stream_proper_handle(sp_stream_handle_now(stream));
+}
+
+// The pool of a live block stays; its handle doesn't, if the pool was destroyed. False for a lane
+// that is nobody's by now.
+static bool describe_lane(struct poolPointerAttributes *attributes, struct sp_lane *lane) {
+    struct sp_pool *pool = sp_load_plain(&lane->pool);
+    const struct sp_stream *stream = sp_load_plain(&lane->stream);
+    if (!pool || !stream)
+        return false;
+    poolMemPool_t handle = sp_load_acquire(&pool->handle);
+    attributes->state = poolPointerLive;
+    attributes->device = pool->device->vmm.ordinal;
+    attributes->pool = sp_handle_pool(handle) == pool ? handle : NULL;
+    attributes->stream = handle_of(stream);
+    return true;
+}
+
+static void describe_place(struct poolPointerAttributes *attributes, uint64_t base, uint64_t size) {
+    attributes->base = (void *)(uintptr_t)base;
+    attributes->size = size;
+    attributes->extents = sp_page_map_count_pieces(base, size);
+}
+
+// The reads that follow come behind all that came before.
+static void end_of_reads(void) {
+    atomic_thread_fence(memory_order_acquire);
+}
+
+// ------------------------------------------------------------------------------------------- slabs
+
+// A slab that is no more has the address 0, or that of its next run.
+static enum look look_in_slab(struct poolPointerAttributes *attributes, uintptr_t owner,
+                              uint64_t address) {
+    struct sp_slab *slab = sp_owner_slab(owner);
+    const struct sp_size_class *class = sp_owner_class(owner);
+    uint64_t begin = sp_load_plain(&slab->address);
+    uint64_t index = (address - begin) / class->block_size;
+    struct sp_lane *lane = sp_load_plain(&slab->owner);
+    if (!lane || index >= class->blocks)
+        return sp_owner_of(address) == owner ? LOOK_FREE : LOOK_AGAIN;
+    uint16_t code = sp_load_plain(&slab->codes[index]);
+    if (code >= SP_SLAB_NOT_LIVE)
+        return LOOK_FREE;
+    if (!describe_lane(attributes, lane))
+        return LOOK_FREE;
+    describe_place(attributes, begin + index * class->block_size, class->block_size);
+    attributes->requestedSize = class->block_size - code;
+    end_of_reads();
+    bool is_same = sp_load_plain(&slab->address) == begin && sp_load_plain(&slab->owner) == lane &&
+                   sp_load_plain(&slab->codes[index]) == code && sp_owner_of(address) == owner;
+    return is_same ? LOOK_LIVE : LOOK_AGAIN;
+}
+
+// ------------------------------------------------------------------------------------ large blocks
+
+static bool is_at(const struct sp_block *block, uint64_t begin, uint64_t size) {
+    return sp_load_plain(&block->address) == begin && sp_load_plain(&block->size) == size;
+}
+
+static enum look look_at_block(struct poolPointerAttributes *attributes, struct sp_block *block,
+                               uint64_t address) {
+    uint64_t begin = sp_load_plain(&block->address), size = sp_load_plain(&block->size);
+    uint64_t requested = sp_load_plain(&block->requested);
+    struct sp_lane *lane = sp_owner_block_lane(block);
+    if (!lane || address - begin >= size)
+        return LOOK_AGAIN;
+    if (!describe_lane(attributes, lane))
+        return LOOK_FREE;
+    describe_place(attributes, begin, size);
+    attributes->requestedSize = requested;
+    end_of_reads();
+    bool is_same = is_at(block, begin, size) && sp_load_plain(&block->requested) == requested &&
+                   sp_owner_block_lane(block) == lane;
+    return is_same ? LOOK_LIVE : LOOK_AGAIN;
+}
+
+// The live large block that begins in the page with this word, or null. A block that is being
+// handed out has no lane yet.
+static struct sp_block *begins_here(uintptr_t owner, uint64_t page) {
+    struct sp_block *block = sp_owner_block(owner);
+    if (!block || !sp_owner_block_lane(block))
+        return NULL;
+    return sp_load_plain(&block->address) >> SP_PAGE_SHIFT == page ? block : NULL;
+}
+
+// The last live large block that begins at the address or before it. No such block reaches over a
+// slab. Null when there is none near enough.
+static struct sp_block *find_block(uint64_t address) {
+    const struct sp_page_range *range = sp_page_map_range(address);
+    uint64_t page = address >> SP_PAGE_SHIFT, base = range->base >> SP_PAGE_SHIFT;
+    uint64_t most = (sp_load_relaxed(&sp_owner_largest) >> SP_PAGE_SHIFT) + 1;
+    uint64_t first = page - base > most ? page - most : base;
+    for (; page + 1 > first; page--) {
+        uintptr_t owner = sp_load_acquire(&range->entries[page - base]);
+        if (sp_owner_slab(owner))
+            return NULL;
+        struct sp_block *block = begins_here(owner, page);
+        if (block && sp_load_plain(&block->address) <= address)
+            return block;
+    }
+    return NULL;
+}
+
+static enum look look_at_large(struct poolPointerAttributes *attributes, uint64_t address) {
+    struct sp_block *block = find_block(address);
+    if (!block)
+        return LOOK_FREE;
+    uint64_t begin = sp_load_plain(&block->address), size = sp_load_plain(&block->size);
+    if (begin <= address && address - begin < size)
+        return look_at_block(attributes, block, address);
+    return sp_owner_block_lane(block) && is_at(block, begin, size) ? LOOK_FREE : LOOK_AGAIN;
+}
+
+// -------------------------------------------------------------------------------------------- both
+
+static enum look look(struct poolPointerAttributes *attributes, uint64_t address) {
+    uintptr_t owner = sp_owner_of(address);
+    return sp_owner_slab(owner) ? look_in_slab(attributes, owner, address)
+                                : look_at_large(attributes, address);
+}
+
+static struct poolPointerAttributes nothing_known(enum poolPointerState state) {
+    return (struct poolPointerAttributes){.state = state, .device = -1};
+}
+
+void sp_pointer_look(struct poolPointerAttributes *attributes, uint64_t address) {
+    enum look seen = LOOK_FREE;
+    struct poolPointerAttributes found = nothing_known(poolPointerForeign);
+    if (!sp_page_map_find(address)) {
+        *attributes = found;
+        return;
+    }
+    do
+        seen = look(&found, address);
+    while (seen == LOOK_AGAIN);
+    *attributes = seen == LOOK_LIVE ? found : nothing_known(poolPointerFree);
+}

@@ -1,0 +1,22 @@
+// Looking at the block that an address lies in, with no lock and no driver call.
+//
+// The page map leads to the block: a page of a slab names the slab, and the page that a large block
+// begins in names the block, so the look walks back from the address page by page. A word may be
+// out of date, and other threads may free what is looked at and hand it out again meanwhile.
+// Blocks, slabs, lanes and pools are never given back to the system, so a look at them does no
+// harm; and what was read counts only where the block is still what it was behind the last read.
+// Else the look begins again. The thread sanitizer, which knows nothing of that, is told to pass
+// over the look (tests/races.supp).
+//
+// A block that was freed and handed out to the same lane at the same place in between can't be told
+// from one that stayed: then the answer may have the one's requested bytes and the other's stream.
+#ifndef STREAMPOOL_REGION_POINTER_H
+#define STREAMPOOL_REGION_POINTER_H
+
+#include <stdint.h>
+#include <streampool/streampool.h>
+
+// Tells what is known of an address.
+void sp_pointer_look(struct poolPointerAttributes *attributes, uint64_t address);
+
+#endif

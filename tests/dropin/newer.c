@@ -1,0 +1,456 @@
+// What a newer driver has and the simulated one lacks: pools of its own, per-thread forms, a second
+// cuCtxSynchronize, and a cuGetProcAddress that knows which form has which version. Linked with the
+// simulated driver it is a libcuda.so.1 that programs find by every way.
+//
+// Its pools trust a handle, as a real driver's do: one that they haven't given out ends the
+// process. Each pool call says on standard error that it was made.
+#include "dropin/ways.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+// The simulated driver's own, renamed as this file is linked with it.
+EXPORT CUresult simcudaOldGetProcAddress_v2(const char *name, void **function, int version,
+                                            uint64_t flags, CUdriverProcAddressQueryResult *status);
+EXPORT CUresult simcudaOldMemFreeAsync(CUdeviceptr address, CUstream stream);
+EXPORT CUresult simcudaOldMemFree_v2(CUdeviceptr address);
+
+#define DECLARE(name, symbol, version, flags, kind, parameters) CUresult symbol parameters;
+OTHER_CALLS(DECLARE)
+#define DECLARE_OWN(symbol, parameters) CUresult symbol parameters;
+SP_DROPIN_OWN_CALLS(DECLARE_OWN)
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status);
+
+struct CUmemPoolPtrExportData_st {
+    CUdeviceptr address;
+};
+
+static void say(const char *name) {
+    fprintf(stderr, "driver: %s\n", name);
+}
+
+// --------------------------------------------------------------------------------------------
+// pools
+
+enum { POOLS = 64, BLOCKS = 1024, ATTRIBUTES = 9 };
+
+struct CUmemPoolHandle_st {
+    bool alive;
+    bool exportable;
+    uint64_t attributes[ATTRIBUTES];
+};
+
+static struct CUmemPoolHandle_st pools[POOLS] = {{.alive = true, .attributes = {0, 1, 1, 1}}};
+static CUmemoryPool current = &pools[0];
+static struct block {
+    CUdeviceptr address;
+    size_t size;
+    CUmemoryPool pool; // null: of a graph
+} blocks[BLOCKS];
+static CUdeviceptr next_of_graph = (CUdeviceptr)1 << 45;
+
+static CUmemoryPool trust(CUmemoryPool pool) {
+    if (pool < pools || pool >= pools + POOLS || !pool->alive) {
+        fprintf(stderr, "driver: crashed by the handle %p\n", (void *)pool);
+        abort();
+    }
+    return pool;
+}
+
+static struct block *find_block(CUdeviceptr address) {
+    for (size_t i = 0; i < BLOCKS; i++) {
+        if (blocks[i].address == address)
+            return &blocks[i];
+    }
+    return NULL;
+}
+
+static void forget(struct block *block) {
+    block->pool->attributes[CU_MEMPOOL_ATTR_USED_MEM_CURRENT] -= block->size;
+    block->address = 0;
+}
+
+static CUresult check_context(void) {
+    CUcontext context = NULL;
+    CUresult result = cuCtxGetCurrent(&context);
+    return result == CUDA_SUCCESS && !context ? CUDA_ERROR_INVALID_CONTEXT : result;
+}
+
+static bool captures(CUstream stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream) {
+    CUresult result = check_context();
+    bool of_graph = captures(stream);
+    struct block *block = find_block(0);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!address)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (of_graph)
+        block->address = next_of_graph += size;
+    else
+        result = cuMemAlloc_v2(&block->address, size);
+    if (result != CUDA_SUCCESS)
+        return result;
+    block->size = size;
+    block->pool = of_graph ? NULL : trust(pool);
+    if (block->pool)
+        block->pool->attributes[CU_MEMPOOL_ATTR_USED_MEM_CURRENT] += size;
+    *address = block->address;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
+    say("cuMemAllocAsync");
+    return allocate(address, size, current, stream);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool pool,
+                                 CUstream stream) {
+    say("cuMemAllocFromPoolAsync");
+    return pool ? allocate(address, size, trust(pool), stream) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+    struct block *block = address ? find_block(address) : NULL;
+    say("cuMemFreeAsync");
+    if (captures(stream)) {
+        if (!block || block->pool)
+            return CUDA_ERROR_INVALID_VALUE;
+        block->address = 0;
+        return CUDA_SUCCESS;
+    }
+    if (block && block->pool)
+        forget(block);
+    return simcudaOldMemFreeAsync(address, stream);
+}
+
+// Memory of a pool may be freed in no stream's order, too.
+CUresult cuMemFree_v2(CUdeviceptr address) {
+    struct block *block = address ? find_block(address) : NULL;
+    if (block && block->pool)
+        forget(block);
+    return simcudaOldMemFree_v2(address);
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props) {
+    say("cuMemPoolCreate");
+    for (size_t i = 1; pool && props && i < POOLS && props->allocType; i++) {
+        if (pools[i].alive)
+            continue;
+        pools[i] = pools[0];
+        memset(&pools[i].attributes[4], 0, sizeof pools[i].attributes[4] * (ATTRIBUTES - 4));
+        pools[i].exportable = props->handleTypes != CU_MEM_HANDLE_TYPE_NONE;
+        *pool = &pools[i];
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+    say("cuMemPoolDestroy");
+    if (trust(pool) == pools)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (current == pool)
+        current = pools;
+    pool->alive = false;
+    return CUDA_SUCCESS;
+}
+
+static bool is_int(CUmemPool_attribute attribute) {
+    return attribute < CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
+    say("cuMemPoolSetAttribute");
+    if ((int)attribute < 1 || (int)attribute >= ATTRIBUTES)
+        return CUDA_ERROR_INVALID_VALUE;
+    trust(pool)->attributes[attribute] =
+        is_int(attribute) ? *(int *)value != 0 : *(uint64_t *)value;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
+    say("cuMemPoolGetAttribute");
+    if ((int)attribute < 1 || (int)attribute >= ATTRIBUTES)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (is_int(attribute))
+        *(int *)value = (int)trust(pool)->attributes[attribute];
+    else
+        *(uint64_t *)value = trust(pool)->attributes[attribute];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *descriptors, size_t count) {
+    say("cuMemPoolSetAccess");
+    return trust(pool) && (descriptors || !count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *location) {
+    say("cuMemPoolGetAccess");
+    *flags = trust(pool) && location->id == 0 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                              : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
+    (void)keep;
+    say("cuMemPoolTrimTo");
+    return pool && trust(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolExportToShareableHandle(void *handle, CUmemoryPool pool,
+                                          CUmemAllocationHandleType type,
+                                          unsigned long long flags) {
+    say("cuMemPoolExportToShareableHandle");
+    if (!trust(pool)->exportable || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    *(int *)handle = (int)(pool - pools);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool, void *handle,
+                                            CUmemAllocationHandleType type,
+                                            unsigned long long flags) {
+    int descriptor = (int)(intptr_t)handle;
+    say("cuMemPoolImportFromShareableHandle");
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags || descriptor < 1)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pool = trust(&pools[descriptor]);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolExportPointer(struct CUmemPoolPtrExportData_st *data, CUdeviceptr address) {
+    const struct block *block = find_block(address);
+    say("cuMemPoolExportPointer");
+    if (!block || !block->pool || !block->pool->exportable)
+        return CUDA_ERROR_INVALID_VALUE;
+    data->address = address;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolImportPointer(CUdeviceptr *address, CUmemoryPool pool,
+                                struct CUmemPoolPtrExportData_st *data) {
+    say("cuMemPoolImportPointer");
+    *address = data->address;
+    return trust(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult give(CUmemoryPool *pool, CUmemoryPool given, CUdevice device) {
+    if (!pool || device != 0)
+        return device == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
+    *pool = given;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
+    say("cuDeviceGetDefaultMemPool");
+    return give(pool, pools, device);
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) {
+    say("cuDeviceGetMemPool");
+    return give(pool, current, device);
+}
+
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
+    say("cuDeviceSetMemPool");
+    if (device != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    current = trust(pool);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location,
+                                CUmemAllocationType type) {
+    (void)type;
+    say("cuMemGetDefaultMemPool");
+    return give(pool, location->type == CU_MEM_LOCATION_TYPE_DEVICE ? pools : &pools[POOLS - 1], 0);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type) {
+    (void)type;
+    say("cuMemGetMemPool");
+    return give(pool, location->type == CU_MEM_LOCATION_TYPE_DEVICE ? current : &pools[POOLS - 1],
+                0);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
+    (void)type;
+    say("cuMemSetMemPool");
+    if (location->type == CU_MEM_LOCATION_TYPE_DEVICE)
+        current = trust(pool);
+    return trust(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+__attribute__((constructor)) static void make_host_pool(void) {
+    pools[POOLS - 1] = pools[0];
+}
+
+// --------------------------------------------------------------------------------- forms of others
+
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+    CUcontext popped;
+    CUresult result = context ? cuCtxPushCurrent_v2(context) : CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = cuCtxSynchronize();
+    if (context)
+        cuCtxPopCurrent_v2(&popped);
+    return result;
+}
+
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
+    return flags > 1 ? CUDA_ERROR_INVALID_VALUE : cuEventRecord(event, stream);
+}
+
+CUresult cuStreamDestroy(CUstream stream) {
+    return cuStreamDestroy_v2(stream);
+}
+
+CUresult cuEventDestroy(CUevent event) {
+    return cuEventDestroy_v2(event);
+}
+
+static CUstream per_thread(CUstream stream) {
+    return stream ? stream : CU_STREAM_PER_THREAD;
+}
+
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t size, CUstream stream) {
+    return cuMemAllocAsync(address, size, per_thread(stream));
+}
+
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size, CUmemoryPool pool,
+                                      CUstream stream) {
+    return cuMemAllocFromPoolAsync(address, size, pool, per_thread(stream));
+}
+
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
+    return cuMemFreeAsync(address, per_thread(stream));
+}
+
+CUresult cuStreamSynchronize_ptsz(CUstream stream) {
+    return cuStreamSynchronize(per_thread(stream));
+}
+
+CUresult cuStreamQuery_ptsz(CUstream stream) {
+    return cuStreamQuery(per_thread(stream));
+}
+
+CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {
+    return cuStreamWaitEvent(per_thread(stream), event, flags);
+}
+
+CUresult cuEventRecord_ptsz(CUevent event, CUstream stream) {
+    return cuEventRecord(event, per_thread(stream));
+}
+
+CUresult cuEventRecordWithFlags_ptsz(CUevent event, CUstream stream, unsigned int flags) {
+    return cuEventRecordWithFlags(event, per_thread(stream), flags);
+}
+
+// A form of a later driver, which nobody here knows: it takes a third parameter.
+EXPORT CUresult cuMemFreeAsync_v2(CUdeviceptr address, CUstream stream, int unknown);
+EXPORT CUresult cuMemFreeAsync_v2(CUdeviceptr address, CUstream stream, int unknown) {
+    (void)unknown;
+    return cuMemFreeAsync(address, stream);
+}
+
+// --------------------------------------------------------------------------------------- look-ups
+
+// A driver may look for its own functions.
+EXPORT void *simcudaFindOwn(const char *name);
+
+void *simcudaFindOwn(const char *name) {
+    void *self = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *found = self ? dlsym(self, name) : NULL;
+    if (self)
+        dlclose(self);
+    return found;
+}
+
+#define FORM(name, symbol, version, flags)                                                         \
+    { name, version, flags, (void *)(uintptr_t)symbol }
+#define POOL_FORM(name) FORM(#name, name, 11020, 0)
+static const struct form {
+    const char *name;
+    int version;
+    unsigned int flags;
+    void *function;
+} forms[] = {
+    FORM("cuMemFree", cuMemFree_v2, 3020, 0),
+    FORM("cuGetProcAddress", cuGetProcAddress, 11030, 0),
+    FORM("cuGetProcAddress", cuGetProcAddress_v2, 12000, 0),
+    FORM("cuCtxSynchronize", cuCtxSynchronize_v2, 13000, 0),
+    FORM("cuEventRecordWithFlags", cuEventRecordWithFlags, 11010, 0),
+    FORM("cuEventRecordWithFlags", cuEventRecordWithFlags_ptsz, 11010, SP_PER_THREAD),
+    FORM("cuMemAllocAsync", cuMemAllocAsync_ptsz, 11020, SP_PER_THREAD),
+    FORM("cuMemAllocFromPoolAsync", cuMemAllocFromPoolAsync_ptsz, 11020, SP_PER_THREAD),
+    FORM("cuMemFreeAsync", cuMemFreeAsync_ptsz, 11020, SP_PER_THREAD),
+    FORM("cuMemFreeAsync", cuMemFreeAsync_v2, 15000, 0),
+    FORM("cuStreamSynchronize", cuStreamSynchronize_ptsz, 7000, SP_PER_THREAD),
+    FORM("cuStreamQuery", cuStreamQuery_ptsz, 7000, SP_PER_THREAD),
+    FORM("cuStreamWaitEvent", cuStreamWaitEvent_ptsz, 7000, SP_PER_THREAD),
+    FORM("cuEventRecord", cuEventRecord_ptsz, 7000, SP_PER_THREAD),
+    FORM("cuMemGetDefaultMemPool", cuMemGetDefaultMemPool, 13000, 0),
+    FORM("cuMemGetMemPool", cuMemGetMemPool, 13000, 0),
+    FORM("cuMemSetMemPool", cuMemSetMemPool, 13000, 0),
+    POOL_FORM(cuMemAllocAsync),
+    POOL_FORM(cuMemAllocFromPoolAsync),
+    POOL_FORM(cuMemFreeAsync),
+    POOL_FORM(cuMemPoolCreate),
+    POOL_FORM(cuMemPoolDestroy),
+    POOL_FORM(cuMemPoolSetAttribute),
+    POOL_FORM(cuMemPoolGetAttribute),
+    POOL_FORM(cuMemPoolSetAccess),
+    POOL_FORM(cuMemPoolGetAccess),
+    POOL_FORM(cuMemPoolTrimTo),
+    POOL_FORM(cuMemPoolExportToShareableHandle),
+    POOL_FORM(cuMemPoolImportFromShareableHandle),
+    POOL_FORM(cuMemPoolExportPointer),
+    POOL_FORM(cuDeviceGetDefaultMemPool),
+    POOL_FORM(cuDeviceGetMemPool),
+    POOL_FORM(cuDeviceSetMemPool),
+};
+
+static const struct form *find_form(const char *name, int version, uint64_t flags) {
+    const struct form *best = NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        const struct form *form = &forms[i];
+        if (strcmp(form->name, name) == 0 && form->version <= version && !(form->flags & ~flags) &&
+            (!best || form->flags > best->flags ||
+             (form->flags == best->flags && form->version > best->version)))
+            best = form;
+    }
+    return best;
+}
+
+// It has all pool calls but cuMemPoolImportPointer. As the manual says, what isn't there is no
+// error, but a null pointer and a status.
+CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
+                             CUdriverProcAddressQueryResult *status) {
+    CUdriverProcAddressQueryResult unwanted;
+    const struct form *form = name && function ? find_form(name, version, flags) : NULL;
+    status = status ? status : &unwanted;
+    if (!form) {
+        CUresult result = simcudaOldGetProcAddress_v2(name, function, version, flags, status);
+        return result == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : result;
+    }
+    *function = form->function;
+    *status = CU_GET_PROC_ADDRESS_SUCCESS;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetProcAddress(const char *name, void **function, int version, uint64_t flags) {
+    CUresult result = cuGetProcAddress_v2(name, function, version, flags, NULL);
+    return result == CUDA_SUCCESS && !*function ? CUDA_ERROR_NOT_FOUND : result;
+}

@@ -1,0 +1,240 @@
+// program WAY [LIST]: a program that knows CUDA's pools and nothing of streampool. It prints what
+// each call answers and what it finds, so that runs on two allocators can be compared line for
+// line.
+#include "dropin/ways.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { KIB = 1024, MIB = 1024 * KIB };
+
+static CUcontext context;
+static CUstream first, second;
+static CUmemoryPool standard;
+
+static void tell(const char *what, CUresult result) {
+    printf("%s: %d\n", what, (int)result);
+}
+
+static void must(CUresult result, const char *call) {
+    if (result == CUDA_SUCCESS)
+        return;
+    printf("%s: %d\n", call, (int)result);
+    exit(1);
+}
+
+#define MUST(call) must((call), #call)
+
+static void tell_used(const char *what, CUmemoryPool pool) {
+    uint64_t used = 0;
+    MUST(cu.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    printf("used %s: %llu\n", what, (unsigned long long)used);
+}
+
+static void begin(void) {
+    CUdeviceptr address = 0;
+    tell("allocate before the driver is initialised", cu.cuMemAllocAsync(&address, KIB, NULL));
+    MUST(cu.cuInit(0));
+    tell("allocate with no context", cu.cuMemAllocAsync(&address, KIB, NULL));
+    MUST(cu.cuDevicePrimaryCtxRetain(&context, 0));
+    MUST(cu.cuCtxSetCurrent(context));
+    MUST(cu.cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+    MUST(cu.cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+}
+
+static void write_and_read(CUdeviceptr address, unsigned char value, CUstream stream) {
+    unsigned char seen[3] = {0};
+    MUST(cu.cuMemsetD8Async(address, value, MIB, stream));
+    MUST(cu.cuStreamSynchronize(stream));
+    MUST(cu.cuMemcpyDtoH_v2(&seen[0], address, 1));
+    MUST(cu.cuMemcpyDtoH_v2(&seen[1], address + MIB - 1, 1));
+    printf("bytes: %d %d\n", seen[0], seen[1]);
+}
+
+static void use_default_pool(void) {
+    CUdeviceptr address = 0;
+    CUmemoryPool found = NULL;
+    uint64_t threshold = 64 * MIB;
+    MUST(cu.cuDeviceGetDefaultMemPool(&standard, 0));
+    MUST(cu.cuDeviceGetMemPool(&found, 0));
+    printf("the default pool is current: %d\n", found == standard);
+    MUST(cu.cuMemPoolSetAttribute(standard, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    MUST(cu.cuMemAllocAsync(&address, MIB, first));
+    printf("aligned: %d\n", address % 512 == 0);
+    tell_used("after an allocation", standard);
+    write_and_read(address, 7, first);
+    MUST(cu.cuMemFreeAsync(address, first));
+    tell_used("after its free", standard);
+    tell("free it again", cu.cuMemFreeAsync(address, first));
+    tell("allocate to nowhere", cu.cuMemAllocAsync(NULL, KIB, first));
+    tell("trim", cu.cuMemPoolTrimTo(standard, 0));
+    tell("destroy the default pool", cu.cuMemPoolDestroy(standard));
+    tell("default pool of no device", cu.cuDeviceGetDefaultMemPool(&found, 17));
+}
+
+// Memory goes from one stream to the other through an event.
+static void use_two_streams(void) {
+    CUdeviceptr address = 0;
+    CUevent event;
+    MUST(cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    MUST(cu.cuMemAllocAsync(&address, MIB, first));
+    MUST(cu.cuMemsetD8Async(address, 1, MIB, first));
+    MUST(cu.cuEventRecord(event, first));
+    MUST(cu.cuStreamWaitEvent(second, event, 0));
+    write_and_read(address, 2, second);
+    MUST(cu.cuMemFreeAsync(address, second));
+    MUST(cu.cuEventRecordWithFlags(event, second, 0));
+    MUST(cu.cuEventSynchronize(event));
+    tell("query the event", cu.cuEventQuery(event));
+    tell("query the stream", cu.cuStreamQuery(second));
+    MUST(cu.cuEventDestroy_v2(event));
+}
+
+// Stream 0 of these forms is the thread's own.
+static void use_per_thread_forms(void) {
+    CUdeviceptr address = 0;
+    CUevent event;
+    MUST(cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    MUST(cu.cuMemAllocAsync_ptsz(&address, MIB, NULL));
+    MUST(cu.cuMemFreeAsync_ptsz(address, NULL));
+    MUST(cu.cuMemAllocFromPoolAsync_ptsz(&address, MIB, standard, NULL));
+    MUST(cu.cuEventRecord_ptsz(event, NULL));
+    MUST(cu.cuEventRecordWithFlags_ptsz(event, NULL, 0));
+    MUST(cu.cuStreamWaitEvent_ptsz(NULL, event, 0));
+    MUST(cu.cuMemFreeAsync_ptsz(address, NULL));
+    MUST(cu.cuStreamSynchronize_ptsz(NULL));
+    tell("query the thread's stream", cu.cuStreamQuery_ptsz(NULL));
+    MUST(cu.cuEventDestroy_v2(event));
+}
+
+static CUmemPoolProps props_of(CUmemLocationType place, CUmemAllocationHandleType handles) {
+    return (CUmemPoolProps){
+        .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .handleTypes = handles, .location = {place, 0}};
+}
+
+static void use_own_pool(void) {
+    CUmemPoolProps props = props_of(CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_HANDLE_TYPE_NONE);
+    CUmemLocation here = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    CUmemAccessDesc access = {here, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    CUmemoryPool pool = NULL, found = NULL;
+    CUdeviceptr address = 0;
+    int reuses = 0;
+    MUST(cu.cuMemPoolCreate(&pool, &props));
+    MUST(cu.cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &reuses));
+    reuses = 5;
+    MUST(cu.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &reuses));
+    printf("opportunistic: %d\n", reuses);
+    tell("give the own device access", cu.cuMemPoolSetAccess(pool, &access, 1));
+    MUST(cu.cuMemPoolGetAccess(&flags, pool, &here));
+    printf("access: %d\n", (int)flags);
+    MUST(cu.cuMemAllocFromPoolAsync(&address, MIB, pool, first));
+    tell_used("in the own pool", pool);
+    MUST(cu.cuMemFree_v2(address));
+    tell_used("after cuMemFree", pool);
+    MUST(cu.cuDeviceSetMemPool(0, pool));
+    MUST(cu.cuDeviceGetMemPool(&found, 0));
+    printf("the own pool is current: %d\n", found == pool);
+    MUST(cu.cuMemPoolDestroy(pool));
+    MUST(cu.cuMemGetMemPool(&found, &here, CU_MEM_ALLOCATION_TYPE_PINNED));
+    printf("the default pool is current again: %d\n", found == standard);
+}
+
+// Pools that the drop-in leaves to the driver, beside those that it serves.
+static void use_pools_of_the_driver(void) {
+    CUmemPoolProps host = props_of(CU_MEM_LOCATION_TYPE_HOST, CU_MEM_HANDLE_TYPE_NONE);
+    CUmemPoolProps shared =
+        props_of(CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CUmemoryPool pool = NULL, exported = NULL, imported = NULL, found = NULL;
+    CUdeviceptr of_host = 0, of_shared = 0, of_current = 0;
+    int descriptor = -1;
+    MUST(cu.cuMemPoolCreate(&pool, &host));
+    MUST(cu.cuMemPoolCreate(&exported, &shared));
+    MUST(cu.cuMemAllocFromPoolAsync(&of_host, MIB, pool, first));
+    MUST(cu.cuMemAllocFromPoolAsync(&of_shared, MIB, exported, first));
+    tell_used("in the pool of host memory", pool);
+    MUST(cu.cuMemPoolExportToShareableHandle(&descriptor, exported,
+                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    MUST(cu.cuMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)descriptor,
+                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    tell_used("in the imported pool", imported);
+    tell("export the default pool",
+         cu.cuMemPoolExportToShareableHandle(&descriptor, standard,
+                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    MUST(cu.cuDeviceSetMemPool(0, exported));
+    MUST(cu.cuMemAllocAsync(&of_current, MIB, first));
+    tell_used("in the current exportable pool", exported);
+    MUST(cu.cuMemFreeAsync(of_current, first));
+    MUST(cu.cuMemFreeAsync(of_shared, first));
+    MUST(cu.cuMemFreeAsync(of_host, first));
+    MUST(cu.cuMemPoolDestroy(exported));
+    MUST(cu.cuDeviceGetMemPool(&found, 0));
+    printf("the default pool is current after that: %d\n", found == standard);
+    MUST(cu.cuMemPoolDestroy(pool));
+}
+
+static void use_capture(void) {
+    CUdeviceptr before = 0, inside = 0;
+    CUgraph graph = NULL;
+    MUST(cu.cuMemAllocAsync(&before, MIB, first));
+    MUST(cu.cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_RELAXED));
+    tell("allocate in a capture", cu.cuMemAllocAsync(&inside, MIB, first));
+    tell("free in it what is not the graph's", cu.cuMemFreeAsync(before, first));
+    tell("free in it what is the graph's", cu.cuMemFreeAsync(inside, first));
+    tell("allocate in it from a pool", cu.cuMemAllocFromPoolAsync(&inside, MIB, standard, first));
+    tell("free that", cu.cuMemFreeAsync(inside, first));
+    MUST(cu.cuStreamEndCapture(first, &graph));
+    MUST(cu.cuGraphDestroy(graph));
+    tell("free behind it", cu.cuMemFreeAsync(before, first));
+}
+
+// cuMemAlloc's memory may be freed in a stream's order.
+static void use_other_memory(void) {
+    CUdeviceptr address = 0;
+    MUST(cu.cuMemAlloc_v2(&address, MIB));
+    tell("free it in order", cu.cuMemFreeAsync(address, first));
+    MUST(cu.cuMemAlloc_v2(&address, MIB));
+    tell("free it at once", cu.cuMemFree_v2(address));
+}
+
+static void *allocate_without_context(void *unused) {
+    CUdeviceptr address = 0;
+    CUcontext found = NULL;
+    (void)unused;
+    tell("allocate in a fresh thread", cu.cuMemAllocAsync(&address, KIB, NULL));
+    MUST(cu.cuCtxGetCurrent(&found));
+    printf("it has a context then: %d\n", found != NULL);
+    return NULL;
+}
+
+static void use_thread(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, allocate_without_context, NULL) != 0)
+        exit(1);
+    pthread_join(thread, NULL);
+}
+
+static void end(void) {
+    tell("synchronise", cu.cuCtxSynchronize());
+    tell("synchronise the context by its handle", cu.cuCtxSynchronize_v2(context));
+    tell("synchronise a bad stream's wait", cu.cuStreamWaitEvent(first, NULL, 0));
+    tell("destroy a stream", cu.cuStreamDestroy_v2(first));
+    tell("destroy another", cu.cuStreamDestroy_v2(second));
+    tell_used("at the end", standard);
+}
+
+int main(int count, char **arguments) {
+    find_calls(count > 1 ? arguments[1] : "", count > 2 ? arguments[2] : NULL);
+    begin();
+    use_default_pool();
+    use_two_streams();
+    use_per_thread_forms();
+    use_own_pool();
+    use_pools_of_the_driver();
+    use_capture();
+    use_other_memory();
+    use_thread();
+    end();
+    return 0;
+}
