@@ -32,6 +32,7 @@ run transformer torch pytorch.py transformer
 run streams torch pytorch.py streams
 run graph torch pytorch.py graph
 run full torch pytorch.py full
+run profiled torch pytorch.py profiled
 run cupy cupy cupy_pool.py
 run jax jax jax_pool.py
 run rmm rmm rmm_pool.py

@@ -6,7 +6,8 @@ begins with "device memory" tells how much memory of the device is taken at the 
   transformer   trains a small transformer with varying batch and length
   streams       tensors that a second stream uses, by record_stream
   graph         a CUDA graph that is captured once and replayed
-  full          the two-stream program on a device with 1 GiB left
+  full          two streams on a device with 1 GiB left
+  profiled      the two-stream program under PyTorch's profiler, which has CUPTI watch the driver
 """
 import ctypes
 import hashlib
@@ -135,9 +136,19 @@ def full():
     del taken
 
 
+def profiled():
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as watched:
+        total = two_streams(50, 4 * MIB)
+    kernels = sum(event.count for event in watched.key_averages() if event.self_device_time_total > 0)
+    print("sum:", digest(total))
+    print("kernels were seen:", kernels >= 50 * 5)
+
+
 if __name__ == "__main__":
     torch.cuda.init()
     before = torch.cuda.mem_get_info()[0]
-    {"transformer": transformer, "streams": streams, "graph": graph, "full": full}[sys.argv[1]]()
+    {"transformer": transformer, "streams": streams, "graph": graph, "full": full, "profiled": profiled}[sys.argv[1]]()
     torch.cuda.synchronize()
     print(f"device memory: {(before - torch.cuda.mem_get_info()[0]) / MIB:.0f} MiB")
