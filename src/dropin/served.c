@@ -32,6 +32,10 @@ static bool start(CUresult *refused) {
     return error == poolSuccess;
 }
 
+bool sp_served_is_refused(void) {
+    return sp_load_acquire(&refused_for_good);
+}
+
 bool sp_served_begin(CUresult *refused) {
     *refused = CUDA_SUCCESS;
     if (sp_served_is_on())

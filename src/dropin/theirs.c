@@ -102,7 +102,7 @@ void sp_theirs_forget(CUmemoryPool pool) {
     pthread_mutex_unlock(&lock);
 }
 
-static bool find_device(CUstream stream, CUdevice *device) {
+bool sp_theirs_find_device(CUstream stream, CUdevice *device) {
     CUcontext context;
     if (sp_real_call(cuStreamGetCtx, (stream, &context)) != CUDA_SUCCESS ||
         sp_real_call(cuCtxPushCurrent_v2, (context)) != CUDA_SUCCESS)
@@ -114,6 +114,6 @@ static bool find_device(CUstream stream, CUdevice *device) {
 
 bool sp_theirs_serves(CUstream stream) {
     CUdevice device;
-    return sp_load_relaxed(&current_count) > 0 && find_device(stream, &device) &&
+    return sp_load_relaxed(&current_count) > 0 && sp_theirs_find_device(stream, &device) &&
            sp_theirs_current(device) != NULL;
 }
