@@ -38,8 +38,7 @@ static bool may_be_of_virtual_memory(CUresult result) {
            result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NOT_FOUND;
 }
 
-// ---------------------------------------------------------------------------- asking for
-// attributes
+// --------------------------------------------------------------------------- asking for attributes
 
 #define PUT(type, content) (*(type *)value = (type)(content), CUDA_SUCCESS)
 
@@ -104,8 +103,7 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
     return result;
 }
 
-// -------------------------------------------------------------------------------- synchronous
-// copies
+// ------------------------------------------------------------------------------ synchronous copies
 
 // Virtual memory has no such attribute: its contexts have. The driver may wait for work when the
 // flag is set, so it is set once. A driver before CUDA 12.1 has no such flag.
@@ -135,8 +133,7 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
     return set_synchronizes(&is, *(const unsigned int *)value);
 }
 
-// -------------------------------------------------------------------------------------------
-// ranges
+// ------------------------------------------------------------------------------------------ ranges
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address) {
     struct poolPointerAttributes is;
@@ -172,8 +169,7 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t
                         (handle, refused ? NOWHERE : address, size, type, flags));
 }
 
-// ------------------------------------------------------------------- what memory of a pool hasn't
-// got
+// ---------------------------------------------------------------- what memory of a pool hasn't got
 
 // Its pieces are ours, and no allocation has one to itself.
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *pointer) {

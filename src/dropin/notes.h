@@ -1,6 +1,6 @@
-// What the program has been told of an allocation of ours, or has set: the number by which it tells
-// the allocation from others at the same address (CU_POINTER_ATTRIBUTE_BUFFER_ID), and
-// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS. Nearly no program asks, so nothing is noted before one does.
+// Notes about allocations of ours, for programs that ask: the number that tells an allocation from
+// others at the same address (CU_POINTER_ATTRIBUTE_BUFFER_ID), and what the program has set
+// (CU_POINTER_ATTRIBUTE_SYNC_MEMOPS). Nearly no program asks, so nothing is noted before one does.
 //
 // A note ends with its allocation: the calls that free take it along. Memory that the program frees
 // by streampool's own calls has its note end when an allocation of another size is found there.
@@ -35,7 +35,8 @@ struct sp_note sp_notes_take_noted(CUdeviceptr base);
 void sp_notes_give_back_noted(struct sp_note note);
 
 static inline struct sp_note sp_notes_take(CUdeviceptr base) {
-    return sp_load_relaxed(&sp_notes_count) == 0 ? (struct sp_note){0} : sp_notes_take_noted(base);
+    struct sp_note none = {0};
+    return sp_load_relaxed(&sp_notes_count) == 0 ? none : sp_notes_take_noted(base);
 }
 
 static inline void sp_notes_give_back(struct sp_note note) {

@@ -3,7 +3,7 @@
 #include "dropin/served.h"
 #include "dropin/theirs.h"
 
-// What can be done, one after the other. The last one waits.
+// These are tried one after the other. The last one waits.
 static bool (*const steps[])(int device, size_t bytes) = {
     sp_interpose_give_enough, sp_interpose_give_all, sp_interpose_give_awaited};
 

@@ -1,4 +1,5 @@
 #include "dropin/served.h"
+#include "dropin/fault.h"
 #include "dropin/real.h"
 #include "dropin/resolver.h"
 
@@ -48,7 +49,10 @@ CUresult sp_served_code(poolError_t error) {
     int native = CUDA_SUCCESS;
     if (error == poolErrorUnknown)
         poolGetLastNativeError(&native, NULL);
-    return native != CUDA_SUCCESS ? (CUresult)native : (CUresult)error;
+    CUresult code = native != CUDA_SUCCESS ? (CUresult)native : (CUresult)error;
+    if (code != CUDA_SUCCESS)
+        sp_fault_look(code);
+    return code;
 }
 
 bool sp_served_is_capture(CUresult result) {

@@ -238,8 +238,7 @@ static void another_device_keeps_what_it_has(void) {
             DEVICE - 128 * MIB);
 }
 
-// ------------------------------------------------------------------------------------------
-// pending
+// ----------------------------------------------------------------------------------------- pending
 
 static void enqueue_work(CUstream stream) {
     int (*enqueue)(CUstream, const simcudaWork *);

@@ -35,8 +35,7 @@ static void say(const char *name) {
     fprintf(stderr, "driver: %s\n", name);
 }
 
-// --------------------------------------------------------------------------------------------
-// pools
+// ------------------------------------------------------------------------------------------- pools
 
 enum { POOLS = 64, BLOCKS = 1024, ATTRIBUTES = 9 };
 
@@ -380,7 +379,7 @@ EXPORT CUresult cuMemFreeAsync_v2(CUdeviceptr address, CUstream stream, int unkn
     return cuMemFreeAsync(address, stream);
 }
 
-// --------------------------------------------------------------------------------------- look-ups
+// ---------------------------------------------------------------------------------------- look-ups
 
 // A driver may look for its own functions.
 EXPORT void *simcudaFindOwn(const char *name);

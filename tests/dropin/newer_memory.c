@@ -24,8 +24,7 @@ EXPORT CUresult simcudaOldPointerGetAttribute(void *value, CUpointer_attribute a
 EXPORT CUresult simcudaOldDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                                              CUdevice device);
 
-// -----------------------------------------------------------------------------------------
-// pointers
+// ---------------------------------------------------------------------------------------- pointers
 
 enum kind { NOTHING, ALLOCATED, POOLED, VIRTUAL };
 
@@ -268,8 +267,7 @@ CUresult cuCtxSetFlags(unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-// --------------------------------------------------------------------------------- ways to
-// allocate
+// -------------------------------------------------------------------------------- ways to allocate
 
 enum { ROW = 512 };
 

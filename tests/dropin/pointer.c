@@ -261,8 +261,7 @@ static void what_was_set_ends_with_the_allocation(void) {
     REQUIRE(address == before && ATTRIBUTE(SYNC_MEMOPS, address) == 0);
 }
 
-// ---------------------------------------------------------------------------------- memory of
-// others
+// -------------------------------------------------------------------------------- memory of others
 
 static void other_memory_is_the_drivers(void) {
     CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -309,8 +308,7 @@ static void an_allocation_is_exported_and_no_more(void) {
                  CUDA_ERROR_INVALID_VALUE);
 }
 
-// --------------------------------------------------------------------------------- the older
-// driver
+// -------------------------------------------------------------------------------- the older driver
 
 // It says nothing of virtual memory.
 static void the_driver_lacks_attributes_of_pools(void) {

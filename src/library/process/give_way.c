@@ -56,7 +56,7 @@ bool sp_give_way_all(struct sp_device *device, size_t bytes) {
 
 // ----------------------------------------------------------------------------------------- waiting
 
-// What the pools hold beyond what is live, pending or not.
+// Returns the bytes that the pools hold beyond what is live, pending or not.
 static size_t not_live_on(struct sp_device *device) {
     struct sp_pool *pool = NULL;
     size_t sum = 0;
