@@ -281,9 +281,9 @@ static void *leave_memory(void *place) {
     CUstream own = new_stream();
     for (int i = 0; i < KEPT; i++) {
         CUstream its = i % 2 ? own : CU_STREAM_PER_THREAD;
-        mine[i] = allocate(MIB << i, its);
-        REQUIRE_DONE(cu.cuMemsetD8Async(mine[i], 1, MIB << i, its));
-        REQUIRE_DONE(cu.cuMemFreeAsync(allocate(KIB << i, its), its));
+        mine[i] = allocate((size_t)MIB << i, its);
+        REQUIRE_DONE(cu.cuMemsetD8Async(mine[i], 1, (size_t)MIB << i, its));
+        REQUIRE_DONE(cu.cuMemFreeAsync(allocate((size_t)KIB << i, its), its));
     }
     return NULL;
 }
