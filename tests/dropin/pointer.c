@@ -130,6 +130,11 @@ static bool is_among(uint64_t number, const uint64_t numbers[], int count) {
     return false;
 }
 
+// The distances between allocations are irregular.
+static size_t size_of(int i) {
+    return (size_t)(1 + i * i % 61) * 512;
+}
+
 // Half of many allocations are freed, in an order of their own, and others come to their places.
 static void no_number_comes_back(void) {
     CUdeviceptr addresses[MANY];
@@ -137,7 +142,7 @@ static void no_number_comes_back(void) {
     start();
     keep_all(default_pool(0));
     for (int i = 0; i < MANY; i++) {
-        addresses[i] = allocate(KIB, NULL);
+        addresses[i] = allocate(size_of(i), NULL);
         numbers[i] = number_of(addresses[i]);
         REQUIRE(!is_among(numbers[i], numbers, i));
     }
@@ -147,7 +152,7 @@ static void no_number_comes_back(void) {
     for (int i = 1; i < MANY; i += 2)
         REQUIRE(number_of(addresses[i] + 7) == numbers[i]);
     for (int i = 0; i < MANY; i += 2) {
-        numbers[MANY + i / 2] = number_of(allocate(KIB, NULL));
+        numbers[MANY + i / 2] = number_of(allocate(size_of(i), NULL));
         REQUIRE(!is_among(numbers[MANY + i / 2], numbers, MANY + i / 2));
     }
 }
@@ -197,29 +202,43 @@ static void threads_ask_at_once(void) {
         pthread_join(threads[i], NULL);
 }
 
-// While other threads ask, the one that forks can ask in the child, and hears that it can't.
+static _Atomic bool over;
+static CUdeviceptr asked;
+
+// A free that fails looks for what was noted, and calls no driver.
+static void *free_in_vain_until_it_is_over(void *unused) {
+    (void)unused;
+    while (!over)
+        REQUIRE_CODE(cu.cuMemFree_v2(asked + 1), CUDA_ERROR_INVALID_VALUE);
+    return NULL;
+}
+
+// Locks that other threads of the parent held stay taken in the child.
 static void a_forked_child_is_refused(void) {
-    pthread_t thread;
+    pthread_t threads[2];
     uint64_t value = 0;
-    CUcontext context = start();
-    CUdeviceptr address = allocate(KIB, NULL);
-    number_of(address);
-    REQUIRE(pthread_create(&thread, NULL, ask_in_context, context) == 0);
-    for (int i = 0; i < 20; i++) {
+    start();
+    asked = allocate(KIB, NULL);
+    number_of(asked);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, free_in_vain_until_it_is_over, NULL) == 0);
+    for (int i = 0; i < 30; i++) {
         int status = 1;
         pid_t child = fork();
         REQUIRE(child >= 0);
         if (child == 0) {
-            REQUIRE_CODE(cu.cuMemFreeAsync(address, NULL), CUDA_ERROR_NOT_INITIALIZED);
-            REQUIRE_CODE(cu.cuMemFree_v2(address), CUDA_ERROR_NOT_INITIALIZED);
-            REQUIRE_CODE(cu.cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_BUFFER_ID, address),
+            REQUIRE_CODE(cu.cuMemFreeAsync(asked, NULL), CUDA_ERROR_NOT_INITIALIZED);
+            REQUIRE_CODE(cu.cuMemFree_v2(asked), CUDA_ERROR_NOT_INITIALIZED);
+            REQUIRE_CODE(cu.cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_BUFFER_ID, asked),
                          CUDA_ERROR_NOT_INITIALIZED);
             _exit(0);
         }
         REQUIRE(waitpid(child, &status, 0) == child && WIFEXITED(status) &&
                 WEXITSTATUS(status) == 0);
     }
-    pthread_join(thread, NULL);
+    over = true;
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
 }
 
 // ------------------------------------------------------------------------------ synchronous copies
