@@ -98,8 +98,10 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
     enum whose whose = look(address, &is);
     CUresult result = sp_real_call(
         cuPointerGetAttributes, (count, attributes, values, whose == NOBODYS ? NOWHERE : address));
-    for (unsigned int i = 0; whose == OURS && result == CUDA_SUCCESS && i < count; i++)
-        result = put(values[i], attributes[i], &is, result);
+    for (unsigned int i = 0; whose == OURS && result == CUDA_SUCCESS && i < count; i++) {
+        if (values[i])
+            result = put(values[i], attributes[i], &is, result);
+    }
     return result;
 }
 

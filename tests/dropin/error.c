@@ -195,6 +195,12 @@ static void a_context_that_was_reset_is_told_of(void) {
     require_default_stream_calls(CUDA_SUCCESS);
 }
 
+// Before CUDA 12.0 the library finds out by other calls.
+static void a_reset_is_told_of_where_streams_have_no_ids(void) {
+    simulate("api=11020");
+    a_context_that_was_reset_is_told_of();
+}
+
 // clang-format off
 #define ROWS(X) \
     X(a_fault_is_told_by_every_call) \
@@ -204,7 +210,8 @@ static void a_context_that_was_reset_is_told_of(void) {
     X(a_fault_ends_at_its_context) \
     X(a_reset_ends_a_fault) \
     X(a_thread_without_a_context_is_told_so) \
-    X(a_context_that_was_reset_is_told_of)
+    X(a_context_that_was_reset_is_told_of) \
+    X(a_reset_is_told_of_where_streams_have_no_ids)
 // clang-format on
 
 MAIN(ROWS)
