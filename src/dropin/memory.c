@@ -3,7 +3,10 @@
 // Memory of ours and of the driver's live side by side. A pointer is ours when it lies where one of
 // our pools has its addresses. The driver serves what we don't: streams that capture, its own
 // pools, and its own memory.
+#include "dropin/fault.h"
+#include "dropin/notes.h"
 #include "dropin/real.h"
+#include "dropin/room.h"
 #include "dropin/served.h"
 #include "dropin/theirs.h"
 
@@ -15,6 +18,38 @@ static void *pointer_of(CUdeviceptr address) {
     return (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
 }
 
+// Makes a call of the library, unless the context has had a fault.
+#define SERVE_UNLESS_FAULTY(result, call)                                                          \
+    do {                                                                                           \
+        (result) = sp_fault_now();                                                                 \
+        if ((result) == CUDA_SUCCESS)                                                              \
+            SP_SERVE(result, call);                                                                \
+    } while (0)
+
+// The driver's own pools find the device full, too. An allocation in a stream waits for no work.
+static struct sp_room room_for(size_t size, CUstream stream) {
+    return (struct sp_room){SP_ROOM_OF_STREAM, stream, size, .never_waits = true};
+}
+
+static CUresult allocate_theirs(CUdeviceptr *address, size_t size, CUstream stream) {
+    struct sp_room room = room_for(size, stream);
+    CUresult result;
+    do
+        result = sp_real_call(cuMemAllocAsync, (address, size, stream));
+    while (sp_room_made(&room, result));
+    return result;
+}
+
+static CUresult allocate_from_theirs(CUdeviceptr *address, size_t size, CUmemoryPool pool,
+                                     CUstream stream) {
+    struct sp_room room = room_for(size, stream);
+    CUresult result;
+    do
+        result = sp_real_call(cuMemAllocFromPoolAsync, (address, size, pool, stream));
+    while (sp_room_made(&room, result));
+    return result;
+}
+
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
     void *pointer = NULL;
     CUresult result;
@@ -22,10 +57,10 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
     if (!serves && result != CUDA_SUCCESS)
         return result;
     if (!serves || sp_theirs_serves(stream))
-        return sp_real_call(cuMemAllocAsync, (address, size, stream));
-    SP_SERVE(result, poolMallocAsync(address ? &pointer : NULL, size, stream));
+        return allocate_theirs(address, size, stream);
+    SERVE_UNLESS_FAULTY(result, poolMallocAsync(address ? &pointer : NULL, size, stream));
     if (sp_served_is_capture(result) || result == CUDA_ERROR_NOT_SUPPORTED)
-        return sp_real_call(cuMemAllocAsync, (address, size, stream));
+        return allocate_theirs(address, size, stream);
     if (result == CUDA_SUCCESS)
         *address = (CUdeviceptr)(uintptr_t)pointer;
     return result;
@@ -40,13 +75,20 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
     if (!serves && result != CUDA_SUCCESS)
         return result;
     if (!serves || sp_theirs_has(pool))
-        return sp_real_call(cuMemAllocFromPoolAsync, (address, size, pool, stream));
-    SP_SERVE(result,
-             poolMallocFromPoolAsync(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream));
+        return allocate_from_theirs(address, size, pool, stream);
+    SERVE_UNLESS_FAULTY(result, poolMallocFromPoolAsync(address ? &pointer : NULL, size,
+                                                        (poolMemPool_t)pool, stream));
     if (sp_served_is_capture(result))
-        return sp_real_call(cuMemAllocAsync, (address, size, stream));
+        return allocate_theirs(address, size, stream);
     if (result == CUDA_SUCCESS)
         *address = (CUdeviceptr)(uintptr_t)pointer;
+    return result;
+}
+
+// The end of a free. The note was taken before, as another allocation may have the address by now.
+static CUresult ended(struct sp_note note, CUresult result) {
+    if (result != CUDA_SUCCESS)
+        sp_notes_give_back(note);
     return result;
 }
 
@@ -57,16 +99,18 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
         return result;
     if (!serves || (address && !sp_interpose_has_address(address) && sp_real()->cuMemFreeAsync))
         return sp_real_call(cuMemFreeAsync, (address, stream));
-    SP_SERVE(result, poolFreeAsync(pointer_of(address), stream));
-    return result;
+    struct sp_note note = sp_notes_take(address);
+    SERVE_UNLESS_FAULTY(result, poolFreeAsync(pointer_of(address), stream));
+    return ended(note, result);
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
     CUresult result;
     if (!sp_served_is_on() || !sp_interpose_has_address(address))
         return sp_real_call(cuMemFree_v2, (address));
-    SP_SERVE(result, poolFree(pointer_of(address)));
-    return result;
+    struct sp_note note = sp_notes_take(address);
+    SERVE_UNLESS_FAULTY(result, poolFree(pointer_of(address)));
+    return ended(note, result);
 }
 
 // ------------------------------------------------------------------------------- per-thread stream

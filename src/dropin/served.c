@@ -1,4 +1,5 @@
 #include "dropin/served.h"
+#include "dropin/fault.h"
 #include "dropin/real.h"
 #include "dropin/resolver.h"
 
@@ -32,6 +33,10 @@ static bool start(CUresult *refused) {
     return error == poolSuccess;
 }
 
+bool sp_served_is_refused(void) {
+    return sp_load_acquire(&refused_for_good);
+}
+
 bool sp_served_begin(CUresult *refused) {
     *refused = CUDA_SUCCESS;
     if (sp_served_is_on())
@@ -39,12 +44,22 @@ bool sp_served_begin(CUresult *refused) {
     return !sp_load_acquire(&refused_for_good) && start(refused);
 }
 
+// The library doesn't tell a context that is gone from none. The driver does.
+static CUresult ask_context(void) {
+    CUdevice device;
+    CUresult asked = sp_real_call(cuCtxGetDevice, (&device));
+    return asked != CUDA_SUCCESS ? asked : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 // A code of the driver's that the library has no name for is kept as the native error.
 CUresult sp_served_code(poolError_t error) {
     int native = CUDA_SUCCESS;
     if (error == poolErrorUnknown)
         poolGetLastNativeError(&native, NULL);
-    return native != CUDA_SUCCESS ? (CUresult)native : (CUresult)error;
+    CUresult code = native != CUDA_SUCCESS ? (CUresult)native : (CUresult)error;
+    if (code != CUDA_SUCCESS)
+        sp_fault_look(code);
+    return code == CUDA_ERROR_INVALID_CONTEXT ? ask_context() : code;
 }
 
 bool sp_served_is_capture(CUresult result) {

@@ -20,6 +20,9 @@ static inline bool sp_served_is_on(void) {
     return sp_load_acquire(&sp_served_on);
 }
 
+// True where the library has found that it can't serve in this process.
+bool sp_served_is_refused(void);
+
 // For a pool call, first of all: starts the library if that wasn't tried yet. False: the call is to
 // be answered with `refused`, or by the driver where that is CUDA_SUCCESS.
 bool sp_served_begin(CUresult *refused);

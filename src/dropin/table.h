@@ -26,6 +26,11 @@ enum sp_call_kind { SP_OTHER_CALL, SP_POOL_CALL };
 // A driver's own words about an address, for another process. We only hand them on.
 struct CUmemPoolPtrExportData_st;
 
+// A shape of an array, and a handle for another process. We only hand them on.
+struct CUDA_ARRAY_DESCRIPTOR_st;
+struct CUDA_ARRAY3D_DESCRIPTOR_st;
+struct CUipcMemHandle_st;
+
 // clang-format off
 #define SP_DROPIN_TABLE(X) \
     X(cuGetProcAddress, cuGetProcAddress, 11030, 0, SP_OTHER_CALL, (const char *name, void **function, int version, uint64_t flags)) \
@@ -37,6 +42,21 @@ struct CUmemPoolPtrExportData_st;
     X(cuMemFreeAsync, cuMemFreeAsync, 11020, 0, SP_POOL_CALL, (CUdeviceptr address, CUstream stream)) \
     X(cuMemFreeAsync, cuMemFreeAsync_ptsz, 11020, SP_PER_THREAD, SP_POOL_CALL, (CUdeviceptr address, CUstream stream)) \
     X(cuMemFree, cuMemFree_v2, 3020, 0, SP_OTHER_CALL, (CUdeviceptr address)) \
+    X(cuMemAlloc, cuMemAlloc_v2, 3020, 0, SP_OTHER_CALL, (CUdeviceptr *address, size_t size)) \
+    X(cuMemAllocPitch, cuMemAllocPitch_v2, 3020, 0, SP_OTHER_CALL, (CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned int element)) \
+    X(cuMemAllocManaged, cuMemAllocManaged, 6000, 0, SP_OTHER_CALL, (CUdeviceptr *address, size_t size, unsigned int flags)) \
+    X(cuMemCreate, cuMemCreate, 10020, 0, SP_OTHER_CALL, (CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop, unsigned long long flags)) \
+    X(cuArrayCreate, cuArrayCreate_v2, 3020, 0, SP_OTHER_CALL, (CUarray *array, const struct CUDA_ARRAY_DESCRIPTOR_st *shape)) \
+    X(cuArray3DCreate, cuArray3DCreate_v2, 3020, 0, SP_OTHER_CALL, (CUarray *array, const struct CUDA_ARRAY3D_DESCRIPTOR_st *shape)) \
+    X(cuMipmappedArrayCreate, cuMipmappedArrayCreate, 5000, 0, SP_OTHER_CALL, (CUmipmappedArray *array, const struct CUDA_ARRAY3D_DESCRIPTOR_st *shape, unsigned int levels)) \
+    X(cuPointerGetAttribute, cuPointerGetAttribute, 4000, 0, SP_OTHER_CALL, (void *value, CUpointer_attribute attribute, CUdeviceptr address)) \
+    X(cuPointerGetAttributes, cuPointerGetAttributes, 7000, 0, SP_OTHER_CALL, (unsigned int count, CUpointer_attribute *attributes, void **values, CUdeviceptr address)) \
+    X(cuPointerSetAttribute, cuPointerSetAttribute, 6000, 0, SP_OTHER_CALL, (const void *value, CUpointer_attribute attribute, CUdeviceptr address)) \
+    X(cuMemGetAddressRange, cuMemGetAddressRange_v2, 3020, 0, SP_OTHER_CALL, (CUdeviceptr *base, size_t *size, CUdeviceptr address)) \
+    X(cuMemGetHandleForAddressRange, cuMemGetHandleForAddressRange, 11070, 0, SP_OTHER_CALL, (void *handle, CUdeviceptr address, size_t size, CUmemRangeHandleType type, unsigned long long flags)) \
+    X(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle, 11000, 0, SP_OTHER_CALL, (CUmemGenericAllocationHandle *handle, void *address)) \
+    X(cuIpcGetMemHandle, cuIpcGetMemHandle, 4010, 0, SP_OTHER_CALL, (struct CUipcMemHandle_st *handle, CUdeviceptr address)) \
+    X(cuDeviceGetAttribute, cuDeviceGetAttribute, 2000, 0, SP_OTHER_CALL, (int *value, CUdevice_attribute attribute, CUdevice device)) \
     X(cuMemPoolCreate, cuMemPoolCreate, 11020, 0, SP_POOL_CALL, (CUmemoryPool *pool, const CUmemPoolProps *props)) \
     X(cuMemPoolDestroy, cuMemPoolDestroy, 11020, 0, SP_POOL_CALL, (CUmemoryPool pool)) \
     X(cuMemPoolSetAttribute, cuMemPoolSetAttribute, 11020, 0, SP_POOL_CALL, (CUmemoryPool pool, CUmemPool_attribute attribute, void *value)) \
@@ -77,6 +97,9 @@ struct CUmemPoolPtrExportData_st;
 #define SP_DROPIN_OWN_CALLS(X) \
     X(cuCtxGetCurrent, (CUcontext *context)) \
     X(cuCtxGetDevice, (CUdevice *device)) \
+    X(cuCtxGetFlags, (unsigned int *flags)) \
+    X(cuCtxSetFlags, (unsigned int flags)) \
+    X(cuMemGetInfo_v2, (size_t *free, size_t *total)) \
     X(cuCtxPushCurrent_v2, (CUcontext context)) \
     X(cuCtxPopCurrent_v2, (CUcontext *context)) \
     X(cuStreamGetCtx, (CUstream stream, CUcontext *context))

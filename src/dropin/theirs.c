@@ -1,5 +1,5 @@
-// `lock` guards the list and is taken to write `current`. The counts are read without it: a program
-// that uses a pool has got it before.
+// `lock` guards the list and is taken to write `current`, and to fork. The counts are read without
+// it: a program that uses a pool has got it before.
 #include "dropin/theirs.h"
 #include "dropin/real.h"
 #include "dropin/served.h"
@@ -10,11 +10,25 @@
 enum { DEVICES = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static CUmemoryPool *list;
 static size_t room;
 static _Atomic size_t count;
 static CUmemoryPool _Atomic current[DEVICES];
 static _Atomic int current_count;
+
+static void take_lock(void) {
+    pthread_mutex_lock(&lock);
+}
+
+static void give_lock(void) {
+    pthread_mutex_unlock(&lock);
+}
+
+// A child that uses a pool must hear that it can't, and not find the lock taken.
+static void watch_forks(void) {
+    pthread_atfork(take_lock, give_lock, give_lock);
+}
 
 // The place in the list, or `count`.
 static size_t find_locked(CUmemoryPool pool) {
@@ -39,6 +53,7 @@ static bool add_locked(CUmemoryPool pool) {
 }
 
 bool sp_theirs_note(CUmemoryPool pool) {
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&lock);
     bool noted = find_locked(pool) < count || add_locked(pool);
     pthread_mutex_unlock(&lock);
@@ -102,7 +117,7 @@ void sp_theirs_forget(CUmemoryPool pool) {
     pthread_mutex_unlock(&lock);
 }
 
-static bool find_device(CUstream stream, CUdevice *device) {
+bool sp_theirs_find_device(CUstream stream, CUdevice *device) {
     CUcontext context;
     if (sp_real_call(cuStreamGetCtx, (stream, &context)) != CUDA_SUCCESS ||
         sp_real_call(cuCtxPushCurrent_v2, (context)) != CUDA_SUCCESS)
@@ -114,6 +129,6 @@ static bool find_device(CUstream stream, CUdevice *device) {
 
 bool sp_theirs_serves(CUstream stream) {
     CUdevice device;
-    return sp_load_relaxed(&current_count) > 0 && find_device(stream, &device) &&
+    return sp_load_relaxed(&current_count) > 0 && sp_theirs_find_device(stream, &device) &&
            sp_theirs_current(device) != NULL;
 }

@@ -29,6 +29,9 @@ CUmemoryPool sp_theirs_current(CUdevice device);
 // Makes one current, or none (null). False where there is no such device.
 bool sp_theirs_make_current(CUdevice device, CUmemoryPool pool);
 
+// The device of a stream.
+bool sp_theirs_find_device(CUstream stream, CUdevice *device);
+
 // True when allocations in this stream come from a pool of the driver's. Asks the driver nothing as
 // long as no device has one.
 bool sp_theirs_serves(CUstream stream);

@@ -4,6 +4,7 @@
 //
 // Its pools trust a handle, as a real driver's do: one that they haven't given out ends the
 // process. Each pool call says on standard error that it was made.
+#include "dropin/newer.h"
 #include "dropin/ways.h"
 
 #include <dlfcn.h>
@@ -34,8 +35,7 @@ static void say(const char *name) {
     fprintf(stderr, "driver: %s\n", name);
 }
 
-// --------------------------------------------------------------------------------------------
-// pools
+// ------------------------------------------------------------------------------------------- pools
 
 enum { POOLS = 64, BLOCKS = 1024, ATTRIBUTES = 9 };
 
@@ -50,8 +50,10 @@ static CUmemoryPool current = &pools[0];
 static struct block {
     CUdeviceptr address;
     size_t size;
+    unsigned long long number;
     CUmemoryPool pool; // null: of a graph
 } blocks[BLOCKS];
+static unsigned long long last_number;
 static CUdeviceptr next_of_graph = (CUdeviceptr)1 << 45;
 
 static CUmemoryPool trust(CUmemoryPool pool) {
@@ -68,6 +70,17 @@ static struct block *find_block(CUdeviceptr address) {
             return &blocks[i];
     }
     return NULL;
+}
+
+bool newer_find_block(CUdeviceptr address, struct newer_block *found) {
+    for (size_t i = 0; i < BLOCKS; i++) {
+        if (!blocks[i].address || address - blocks[i].address >= blocks[i].size)
+            continue;
+        *found = (struct newer_block){blocks[i].address, blocks[i].size, blocks[i].number,
+                                      blocks[i].pool};
+        return true;
+    }
+    return false;
 }
 
 static void forget(struct block *block) {
@@ -102,6 +115,7 @@ static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, C
     if (result != CUDA_SUCCESS)
         return result;
     block->size = size;
+    block->number = ++last_number;
     block->pool = of_graph ? NULL : trust(pool);
     if (block->pool)
         block->pool->attributes[CU_MEMPOOL_ATTR_USED_MEM_CURRENT] += size;
@@ -365,7 +379,7 @@ EXPORT CUresult cuMemFreeAsync_v2(CUdeviceptr address, CUstream stream, int unkn
     return cuMemFreeAsync(address, stream);
 }
 
-// --------------------------------------------------------------------------------------- look-ups
+// ---------------------------------------------------------------------------------------- look-ups
 
 // A driver may look for its own functions.
 EXPORT void *simcudaFindOwn(const char *name);
@@ -388,6 +402,21 @@ static const struct form {
     void *function;
 } forms[] = {
     FORM("cuMemFree", cuMemFree_v2, 3020, 0),
+    FORM("cuMemAllocPitch", cuMemAllocPitch_v2, 3020, 0),
+    FORM("cuMemAllocManaged", cuMemAllocManaged, 6000, 0),
+    FORM("cuArrayCreate", cuArrayCreate_v2, 3020, 0),
+    FORM("cuArray3DCreate", cuArray3DCreate_v2, 3020, 0),
+    FORM("cuMipmappedArrayCreate", cuMipmappedArrayCreate, 5000, 0),
+    FORM("cuPointerGetAttribute", cuPointerGetAttribute, 4000, 0),
+    FORM("cuPointerGetAttributes", cuPointerGetAttributes, 7000, 0),
+    FORM("cuPointerSetAttribute", cuPointerSetAttribute, 6000, 0),
+    FORM("cuMemGetAddressRange", cuMemGetAddressRange_v2, 3020, 0),
+    FORM("cuMemGetHandleForAddressRange", cuMemGetHandleForAddressRange, 11070, 0),
+    FORM("cuMemRetainAllocationHandle", cuMemRetainAllocationHandle, 11000, 0),
+    FORM("cuIpcGetMemHandle", cuIpcGetMemHandle, 4010, 0),
+    FORM("cuDeviceGetAttribute", cuDeviceGetAttribute, 2000, 0),
+    FORM("cuCtxGetFlags", cuCtxGetFlags, 7000, 0),
+    FORM("cuCtxSetFlags", cuCtxSetFlags, 12010, 0),
     FORM("cuGetProcAddress", cuGetProcAddress, 11030, 0),
     FORM("cuGetProcAddress", cuGetProcAddress_v2, 12000, 0),
     FORM("cuCtxSynchronize", cuCtxSynchronize_v2, 13000, 0),

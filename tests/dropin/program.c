@@ -108,6 +108,98 @@ static void use_per_thread_forms(void) {
     MUST(cu.cuEventDestroy_v2(event));
 }
 
+static uint64_t tell_attribute(const char *name, CUpointer_attribute attribute,
+                               CUdeviceptr address) {
+    uint64_t value = 0;
+    CUresult result = cu.cuPointerGetAttribute(&value, attribute, address);
+    printf("%s: %d %llu\n", name, (int)result, (unsigned long long)value);
+    return value;
+}
+
+#define TELL_ATTRIBUTE(name, address) tell_attribute(#name, CU_POINTER_ATTRIBUTE_##name, address)
+
+static uint64_t attribute_of(CUdeviceptr address, CUpointer_attribute attribute) {
+    uint64_t value = 0;
+    MUST(cu.cuPointerGetAttribute(&value, attribute, address));
+    return value;
+}
+
+// Asks for several at once, as the runtime's cudaPointerGetAttributes does.
+static void tell_several(const char *what, CUdeviceptr address) {
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT};
+    unsigned int type = 77, managed = 77;
+    int device = 77;
+    CUcontext its = context;
+    void *values[] = {&type, &managed, &device, &its};
+    CUresult result = cu.cuPointerGetAttributes(4, attributes, values, address);
+    printf("%s: %d, type %u, managed %u, device %d, of a context %d\n", what, (int)result, type,
+           managed, device, its != NULL);
+}
+
+static void tell_range(const char *what, CUdeviceptr address, CUdeviceptr expected) {
+    CUdeviceptr base = 0;
+    size_t size = 0;
+    CUresult result = cu.cuMemGetAddressRange_v2(&base, &size, address);
+    printf("%s: %d, begins there %d, %zu bytes\n", what, (int)result, base == expected, size);
+}
+
+static void use_pointer_attributes(void) {
+    char handle[64];
+    CUdeviceptr address = 0, other = 0;
+    MUST(cu.cuMemAllocAsync(&address, 1000, first));
+    MUST(cu.cuMemAllocAsync(&other, 1000, first));
+    TELL_ATTRIBUTE(CONTEXT, address);
+    TELL_ATTRIBUTE(MEMORY_TYPE, address);
+    TELL_ATTRIBUTE(SYNC_MEMOPS, address);
+    TELL_ATTRIBUTE(IS_MANAGED, address);
+    TELL_ATTRIBUTE(DEVICE_ORDINAL, address);
+    TELL_ATTRIBUTE(IS_LEGACY_CUDA_IPC_CAPABLE, address);
+    TELL_ATTRIBUTE(RANGE_SIZE, address + 999);
+    TELL_ATTRIBUTE(MAPPED, address);
+    TELL_ATTRIBUTE(ALLOWED_HANDLE_TYPES, address);
+    TELL_ATTRIBUTE(ACCESS_FLAGS, address);
+    TELL_ATTRIBUTE(HOST_POINTER, address);
+    printf("it is of the default pool: %d\n",
+           attribute_of(address, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) == (uintptr_t)standard);
+    printf("its range begins at its base: %d\n",
+           attribute_of(address + 999, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) == address);
+    printf("its address is that of the device: %d\n",
+           attribute_of(address + 7, CU_POINTER_ATTRIBUTE_DEVICE_POINTER) == address + 7);
+    uint64_t number = attribute_of(address, CU_POINTER_ATTRIBUTE_BUFFER_ID);
+    printf("its number stays: %d\n",
+           attribute_of(address + 1, CU_POINTER_ATTRIBUTE_BUFFER_ID) == number);
+    printf("another one's number is another one: %d\n",
+           attribute_of(other, CU_POINTER_ATTRIBUTE_BUFFER_ID) != number);
+    tell_several("several attributes", address + 1);
+    tell_range("its range", address + 999, address);
+    tell("a handle of it for another process",
+         cu.cuIpcGetMemHandle((struct CUipcMemHandle_st *)(void *)handle, address));
+    MUST(cu.cuMemFreeAsync(address, first));
+    MUST(cu.cuMemFreeAsync(other, first));
+    MUST(cu.cuStreamSynchronize(first));
+    MUST(cu.cuMemPoolTrimTo(standard, 0));
+    TELL_ATTRIBUTE(MEMORY_TYPE, address);
+    tell_several("several of what was freed", address);
+    tell_range("the range of what was freed", address, 0);
+    MUST(cu.cuMemAllocAsync(&address, 1000, first));
+    printf("what comes after it has another number: %d\n",
+           attribute_of(address, CU_POINTER_ATTRIBUTE_BUFFER_ID) != number);
+    MUST(cu.cuMemFreeAsync(address, first));
+    MUST(cu.cuStreamSynchronize(first));
+}
+
+static void tell_device(void) {
+    int value = 0;
+    tell("pools are supported",
+         cu.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0));
+    printf("pools: %d\n", value);
+    tell("handles are supported",
+         cu.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0));
+    printf("types of handles: %d\n", value > 0);
+}
+
 static CUmemPoolProps props_of(CUmemLocationType place, CUmemAllocationHandleType handles) {
     return (CUmemPoolProps){
         .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .handleTypes = handles, .location = {place, 0}};
@@ -230,6 +322,8 @@ int main(int count, char **arguments) {
     use_default_pool();
     use_two_streams();
     use_per_thread_forms();
+    use_pointer_attributes();
+    tell_device();
     use_own_pool();
     use_pools_of_the_driver();
     use_capture();

@@ -22,7 +22,13 @@
     X(cuStreamEndCapture, cuStreamEndCapture, 10000, 0, SP_OTHER_CALL, (CUstream stream, CUgraph *graph)) \
     X(cuGraphDestroy, cuGraphDestroy, 10000, 0, SP_OTHER_CALL, (CUgraph graph)) \
     X(cuEventCreate, cuEventCreate, 2000, 0, SP_OTHER_CALL, (CUevent *event, unsigned int flags)) \
-    X(cuMemAlloc, cuMemAlloc_v2, 3020, 0, SP_OTHER_CALL, (CUdeviceptr *address, size_t size)) \
+    X(cuMemAddressReserve, cuMemAddressReserve, 10020, 0, SP_OTHER_CALL, (CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint, unsigned long long flags)) \
+    X(cuMemMap, cuMemMap, 10020, 0, SP_OTHER_CALL, (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags)) \
+    X(cuMemRelease, cuMemRelease, 10020, 0, SP_OTHER_CALL, (CUmemGenericAllocationHandle handle)) \
+    X(cuMemGetInfo, cuMemGetInfo_v2, 3020, 0, SP_OTHER_CALL, (size_t *free, size_t *total)) \
+    X(cuCtxGetFlags, cuCtxGetFlags, 7000, 0, SP_OTHER_CALL, (unsigned int *flags)) \
+    X(cuCtxSetFlags, cuCtxSetFlags, 12010, 0, SP_OTHER_CALL, (unsigned int flags)) \
+    X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, 7000, 0, SP_OTHER_CALL, (CUdevice device)) \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020, 0, SP_OTHER_CALL, (void *to, CUdeviceptr from, size_t size)) \
     X(cuMemsetD8Async, cuMemsetD8Async, 3020, 0, SP_OTHER_CALL, (CUdeviceptr address, unsigned char value, size_t count, CUstream stream))
 // clang-format on

@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "base/page_map.h"
 #include "driver/driver.h"
+#include "process/give_way.h"
 
 void sp_interpose_set_find(void *(*find)(void *library, const char *name)) {
     sp_driver_set_find(find);
@@ -17,4 +18,23 @@ bool sp_interpose_demand_context(bool demand) {
 
 bool sp_interpose_has_address(uint64_t address) {
     return sp_page_map_find(address) != NULL;
+}
+
+static struct sp_device *device_to_ask(int ordinal) {
+    return sp_fork_is_child() ? NULL : sp_device_at(ordinal);
+}
+
+bool sp_interpose_give_enough(int ordinal, size_t bytes) {
+    struct sp_device *device = device_to_ask(ordinal);
+    return device && sp_give_way_enough(device, bytes);
+}
+
+bool sp_interpose_give_all(int ordinal, size_t bytes) {
+    struct sp_device *device = device_to_ask(ordinal);
+    return device && sp_give_way_all(device, bytes);
+}
+
+bool sp_interpose_give_awaited(int ordinal, size_t bytes) {
+    struct sp_device *device = device_to_ask(ordinal);
+    return device && sp_give_way_await_frees(device, bytes) && sp_give_way_all(device, bytes);
 }

@@ -26,4 +26,18 @@ STREAMPOOL_API bool sp_interpose_demand_context(bool demand);
 // no driver call, and needs none to have been made.
 STREAMPOOL_API bool sp_interpose_has_address(uint64_t address);
 
+// For a call of the driver's that has found a device full. The pools of the device give it memory
+// that they have free, where the call can succeed by that: process/give_way.h. `bytes` is what the
+// call needs, 0 where that isn't known. True when the call is worth another attempt. Nothing
+// happens on a device that no pool was ever used on.
+
+// As much as is missing; nothing where that isn't known.
+STREAMPOOL_API bool sp_interpose_give_enough(int device, size_t bytes);
+
+// All that is free.
+STREAMPOOL_API bool sp_interpose_give_all(int device, size_t bytes);
+
+// All that is free once the host has waited for pending frees.
+STREAMPOOL_API bool sp_interpose_give_awaited(int device, size_t bytes);
+
 #endif

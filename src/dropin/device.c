@@ -1,0 +1,38 @@
+// The driver's call that tells what a device can do: where the driver has no pools, ours are there.
+// Nothing starts by the question.
+#include "dropin/real.h"
+#include "dropin/served.h"
+
+static CUresult ask(CUdevice_attribute attribute, CUdevice device, int *value) {
+    return sp_real_call(cuDeviceGetAttribute, (value, attribute, device));
+}
+
+// A driver that is older than the question doesn't know the attribute.
+static bool has_pools(CUdevice device) {
+    int value = 0;
+    return ask(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device, &value) == CUDA_SUCCESS && value;
+}
+
+static bool can_have_ours(CUdevice device) {
+    int value = 0;
+    return !sp_served_is_refused() &&
+           ask(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device, &value) ==
+               CUDA_SUCCESS &&
+           value;
+}
+
+static bool is_about_pools(CUdevice_attribute attribute) {
+    return attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ||
+           attribute == CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES;
+}
+
+// Pools that can be exported are the driver's: where it has none, there is no type of handle.
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
+    CUresult result = ask(attribute, device, value);
+    bool is_known = result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE;
+    if (!value || !is_known || !is_about_pools(attribute) || has_pools(device) ||
+        !can_have_ours(device))
+        return result;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+    return CUDA_SUCCESS;
+}
