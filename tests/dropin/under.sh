@@ -4,6 +4,7 @@
 set -eu
 dropin=$1 folder=$2
 shift 2
+unset STREAMPOOL_DRIVER # which the forwarding form obeys
 
 case $dropin in
 */libcuda.so.1) exec env LD_LIBRARY_PATH="${dropin%/*}:$folder" "$@" ;;

@@ -84,6 +84,17 @@ run_program() {
     ln -sf "$prefix/$BINDIR/streampool" "$WORK/links/streampool"
     cd /
     PATH=$WORK/links:$PATH streampool replay --device sim "$here/trace.csv"
+    if [ "$kind" = shared ] && [ -e "$prefix/$LIBDIR/libstreampool_dropin.so" ]; then run_dropins; fi
+}
+
+# Both forms of the drop-in find the library of the same tree from where they are.
+run_dropins() {
+    local dropin
+    for dropin in libstreampool_dropin.so streampool/dropin/libcuda.so.1; do
+        ldd "$prefix/$LIBDIR/$dropin" | awk -v want="$(realpath "$prefix/$LIBDIR")/libstreampool.so." '
+            $1 ~ /^libstreampool/ { "realpath " $3 | getline path; found = index(path, want) == 1; print }
+            END { exit !found }' || { echo "$dropin doesn't find the library"; return 1; }
+    done
 }
 
 run_consumers() {  # FOLDER
