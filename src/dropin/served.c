@@ -20,7 +20,7 @@ static CUresult ask_initialized(void) {
                                                                                     : CUDA_SUCCESS;
 }
 
-// Of two drop-ins in a process the one behind serves, which has the driver.
+// If a process has two drop-ins, the one behind serves: that has the driver.
 static bool start(CUresult *refused) {
     if (sp_real_is_forwarder()) {
         sp_store_release(&refused_for_good, true);

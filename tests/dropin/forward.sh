@@ -50,6 +50,11 @@ what_cannot_be_loaded_is_passed_over() {
     serves LD_LIBRARY_PATH="$front:/nowhere::$work/empty:$work/text:$NEWER"
 }
 
+# The dynamic linker has this much less thread-local memory for libraries that a running program loads.
+little_thread_local_memory_is_enough() {
+    serves LD_LIBRARY_PATH="$front:$NEWER" GLIBC_TUNABLES=glibc.rtld.optional_static_tls=0
+}
+
 # No driver is found.
 
 a_wrong_name_is_told() {

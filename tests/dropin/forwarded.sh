@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# forwarded.sh ROWS DROPIN SOURCE DRIVER: the library exports the names of names.txt, which is sorted and has those of the table, and
+# forwarded.sh ROWS DROPIN SOURCE DRIVER: the library exports the names of names.inc, which is sorted and has those of the table, and
 # the function that tells the driver behind it. compare.sh tells what a driver has more: ours for tests has one invented name.
 set -eu
 rows=$1 dropin=$2 source=$3 driver=$4
-names=$source/names.txt
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+names=$work/names
+
+sed -n 's/^X(\(.*\))$/\1/p' "$source/names.inc" > "$names"
 
 LC_ALL=C sort -uc "$names"
 "$rows" | awk '{ print $1 }' | LC_ALL=C sort -u | LC_ALL=C comm -23 - "$names" > "$work/unlisted"
-diff -u --label "none" --label "names of the table that names.txt lacks" /dev/null "$work/unlisted"
+diff -u --label "none" --label "names of the table that names.inc lacks" /dev/null "$work/unlisted"
 
 { cat "$names"; echo sp_forward_library; } | LC_ALL=C sort > "$work/expected"
 nm -D --defined-only "$dropin" | awk '{ print $3 }' | LC_ALL=C sort > "$work/exported"

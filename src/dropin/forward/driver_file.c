@@ -29,7 +29,7 @@ static const char *const default_folders[] = {"/lib/x86_64-linux-gnu",
 
 static void *opened;
 static const struct link_map *driver; // that of `opened`
-static char why_not[1024]; // the linker's reason against the last candidate, or empty
+static char why_not[1024];            // the linker's reason against the last candidate, or empty
 
 static const char *own_path(void) {
     Dl_info info;

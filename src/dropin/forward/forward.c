@@ -7,17 +7,15 @@
 // there is none, as it is by the driver. One that was linked with such a name finds a function that
 // returns an error.
 //
-// The names are those of names.txt. Those of the drop-in's table are there, too: its functions take
+// The names are those of names.inc. Those of the drop-in's table are there, too: its functions take
 // the place of the jumps, which are weak symbols.
 #include "dropin/driver_file.h"
-#include "dropin/elf.h"
 #include "dropin/forward/hide.h"
 #include "dropin/lookup.h"
 #include "dropin/real.h"
 
 #include "base/atomic.h"
 #include "driver/forwarded.h"
-#include "dropin/forward/names.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -88,28 +86,36 @@ __attribute__((constructor)) static void prepare(void) {
 // ------------------------------------------------------------------------------------------- jumps
 
 // The driver's functions take their arguments in these registers and on the stack. The slot is
-// handed on in r11, which no caller uses.
-#define SAVE(register)        "push " register "\n\t.cfi_adjust_cfa_offset 8\n\t"
-#define RESTORE(register)     "pop " register "\n\t.cfi_adjust_cfa_offset -8\n\t"
-#define SAVE_FLOAT(number)    "movups %xmm" #number ", 16*" #number "(%rsp)\n\t"
-#define RESTORE_FLOAT(number) "movups 16*" #number "(%rsp), %xmm" #number "\n\t"
+// handed on in r11, which no caller uses. 7 registers and the return address fill the stack to a
+// multiple of 16 bytes.
+// clang-format off
+#define SAVE(name)    "\tpush %" name "\n\t.cfi_adjust_cfa_offset 8\n"
+#define RESTORE(name) "\tpop %" name "\n\t.cfi_adjust_cfa_offset -8\n"
+#define SAVE_FLOAT(number)    "\tmovups %xmm" #number ", 16*" #number "(%rsp)\n"
+#define RESTORE_FLOAT(number) "\tmovups 16*" #number "(%rsp), %xmm" #number "\n"
 
-__asm__(
-    ".text\n\t.p2align 4\n\t.type sp_forward_first, @function\nsp_forward_first:\n\t"
-    ".cfi_startproc\n\t" SAVE("%rdi") SAVE("%rsi") SAVE("%rdx") SAVE("%rcx") SAVE("%r8") SAVE("%r9") SAVE(
-        "%rax") "sub $128, %rsp\n\t.cfi_adjust_cfa_offset 128\n\t" SAVE_FLOAT(0) SAVE_FLOAT(1) SAVE_FLOAT(2) SAVE_FLOAT(3) SAVE_FLOAT(4) SAVE_FLOAT(5) SAVE_FLOAT(6)
-        SAVE_FLOAT(7) "mov %r11, %rdi\n\tcall sp_forward_find\n\tmov %rax, %r11\n\t" RESTORE_FLOAT(0) RESTORE_FLOAT(
-            1) RESTORE_FLOAT(2) RESTORE_FLOAT(3) RESTORE_FLOAT(4) RESTORE_FLOAT(5) RESTORE_FLOAT(6)
-            RESTORE_FLOAT(7) "add $128, %rsp\n\t.cfi_adjust_cfa_offset -128\n\t" RESTORE("%rax") RESTORE("%r9") RESTORE("%r8") RESTORE("%rcx") RESTORE("%rdx") RESTORE("%rsi") RESTORE(
-                "%rdi") "jmp *%r11\n\t.cfi_endproc\n\t.size sp_forward_first, "
-                        ".-sp_forward_first\n");
+__asm__("\t.text\n\t.p2align 4\n\t.type sp_forward_first, @function\nsp_forward_first:\n"
+        "\t.cfi_startproc\n"
+        SAVE("rdi") SAVE("rsi") SAVE("rdx") SAVE("rcx") SAVE("r8") SAVE("r9") SAVE("rax")
+        "\tsub $128, %rsp\n\t.cfi_adjust_cfa_offset 128\n"
+        SAVE_FLOAT(0) SAVE_FLOAT(1) SAVE_FLOAT(2) SAVE_FLOAT(3)
+        SAVE_FLOAT(4) SAVE_FLOAT(5) SAVE_FLOAT(6) SAVE_FLOAT(7)
+        "\tmov %r11, %rdi\n\tcall sp_forward_find\n\tmov %rax, %r11\n"
+        RESTORE_FLOAT(0) RESTORE_FLOAT(1) RESTORE_FLOAT(2) RESTORE_FLOAT(3)
+        RESTORE_FLOAT(4) RESTORE_FLOAT(5) RESTORE_FLOAT(6) RESTORE_FLOAT(7)
+        "\tadd $128, %rsp\n\t.cfi_adjust_cfa_offset -128\n"
+        RESTORE("rax") RESTORE("r9") RESTORE("r8") RESTORE("rcx")
+        RESTORE("rdx") RESTORE("rsi") RESTORE("rdi")
+        "\tjmp *%r11\n\t.cfi_endproc\n\t.size sp_forward_first, .-sp_forward_first\n");
 
-#define JUMP(name)                                                                                 \
-    __asm__(".text\n\t.p2align 4\n\t.weak " #name "\n\t.type " #name ", @function\n" #name         \
-            ":\n\t.cfi_startproc\n\tendbr64\n\tjmp *1f(%rip)\n\t.cfi_endproc\n\t.size " #name      \
-            ", .-" #name                                                                           \
-            "\n2:\tendbr64\n\tlea 1f(%rip), %r11\n\tjmp sp_forward_first\n\t"                      \
-            ".section sp_forward_slots, \"aw\", @progbits\n\t.p2align 3\n1:\t.quad 2b, 3f\n\t"     \
-            ".section .rodata.str1.1, \"aMS\", @progbits, 1\n3:\t.asciz \"" #name                  \
-            "\"\n\t.text\n");
-SP_FORWARD_NAMES(JUMP)
+#define X(name) \
+    __asm__("\t.text\n\t.p2align 4\n\t.weak " #name "\n\t.type " #name ", @function\n" #name ":\n" \
+            "\t.cfi_startproc\n\tendbr64\n\tjmp *1f(%rip)\n\t.cfi_endproc\n" \
+            "\t.size " #name ", .-" #name "\n" \
+            "2:\n\tendbr64\n\tlea 1f(%rip), %r11\n\tjmp sp_forward_first\n" \
+            "\t.section sp_forward_slots, \"aw\", @progbits\n\t.p2align 3\n1:\n\t.quad 2b, 3f\n" \
+            "\t.section .rodata.sp_forward, \"a\", @progbits\n3:\n\t.asciz \"" #name "\"\n" \
+            "\t.text\n");
+// clang-format on
+#include "dropin/forward/names.inc"
+#undef X
