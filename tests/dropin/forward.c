@@ -33,8 +33,7 @@ static void start(void) {
     REQUIRE(cu.cuCtxSetCurrent(context) == CUDA_SUCCESS);
 }
 
-// ------------------------------------------------------------------------------- no driver,
-// missing
+// ---------------------------------------------------------------------- no driver, missing
 
 // Programs know the error of cuInit from machines with no device.
 static void without_a_driver_calls_fail(void) {
@@ -70,8 +69,7 @@ static void what_the_driver_lacks_is_not_found(void) {
     }
 }
 
-// ------------------------------------------------------------------------------------------
-// plugins
+// -------------------------------------------------------------------------------- plugins
 
 static void use_plugin(void *plugin) {
     void *(*function)(void) = NULL;
@@ -101,8 +99,29 @@ static void both_at_once_are_served(void) {
     another_namespace_is_served();
 }
 
-// -------------------------------------------------------------------------------------- the
-// library
+// Calls come by both forms of the drop-in: the program's by the one that is loaded before it, and
+// the plugin's by the other. A pool of the driver's is known to both.
+static void pools_of_the_driver_are_known_to_both_forms(void) {
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+    CUmemoryPool pool = NULL, other = NULL;
+    CUresult (*make)(CUmemoryPool *) = NULL;
+    CUresult (*trim)(CUmemoryPool) = NULL;
+    Dl_info info;
+    void *plugin = dlopen(getenv("PLUGIN"), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    use_plugin(plugin);
+    *(void **)&make = find(plugin, "plugin_make_pool");
+    *(void **)&trim = find(plugin, "plugin_trim_pool");
+    start();
+    REQUIRE(dladdr((void *)(uintptr_t)cu.cuMemPoolCreate, &info) != 0);
+    REQUIRE(strcmp(info.dli_fname, getenv("DROPIN")) != 0);
+    REQUIRE(cu.cuMemPoolCreate(&pool, &props) == CUDA_SUCCESS);
+    REQUIRE(trim(pool) == CUDA_SUCCESS);
+    REQUIRE(make(&other) == CUDA_SUCCESS);
+    REQUIRE(cu.cuMemPoolTrimTo(other, 0) == CUDA_SUCCESS);
+}
+
+// ---------------------------------------------------------------------------- the library
 
 // Calls of the driver, of the library, and of the driver about the library's memory.
 static void mix(void) {
@@ -150,6 +169,7 @@ static void the_library_may_come_first(void) {
     X(libraries_with_a_scope_of_their_own_are_served) \
     X(another_namespace_is_served) \
     X(both_at_once_are_served) \
+    X(pools_of_the_driver_are_known_to_both_forms) \
     X(the_library_finds_the_driver_behind) \
     X(the_library_may_come_first)
 // clang-format on

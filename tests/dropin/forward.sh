@@ -66,7 +66,8 @@ a_wrong_name_is_told() {
 
 no_driver_at_all_is_told() {
     local folder=
-    for folder in /lib/x86_64-linux-gnu /usr/lib/x86_64-linux-gnu /lib64 /usr/lib64 /lib /usr/lib /usr/lib/wsl/lib /usr/local/nvidia/lib64; do
+    for folder in /lib/x86_64-linux-gnu /usr/lib/x86_64-linux-gnu /lib64 /usr/lib64 /lib /usr/lib /usr/lib/wsl/lib \
+            /usr/local/nvidia/lib64 /run/opengl-driver/lib; do
         test ! -e "$folder/libcuda.so.1" || { echo "this machine has a driver"; exit 77; }
     done
     grep -qs 'libcuda\.so\.1' /etc/ld.so.cache && { echo "this machine has a driver"; exit 77; }
@@ -96,6 +97,7 @@ both_forms_at_once_serve_once() {
 
 case $1 in
 what_the_driver_lacks_*) LD_LIBRARY_PATH=$front:$PLAIN "$FORWARD" "$1" ;;
+*_known_to_both_forms) LD_PRELOAD=$PRELOAD LD_LIBRARY_PATH=$front:$NEWER "$FORWARD" "$1" ;;
 *_is_served | *_are_served | the_library_*) LD_LIBRARY_PATH=$front:$NEWER "$FORWARD" "$1" ;;
 *) "$1" ;;
 esac

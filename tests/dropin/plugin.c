@@ -9,6 +9,8 @@ CUresult cuCtxSetCurrent(CUcontext context);
 
 EXPORT void *plugin_function(void);
 EXPORT CUresult plugin_use_pools(void);
+EXPORT CUresult plugin_make_pool(CUmemoryPool *pool);
+EXPORT CUresult plugin_trim_pool(CUmemoryPool pool);
 
 // The function that its calls lead to.
 void *plugin_function(void) {
@@ -28,4 +30,15 @@ CUresult plugin_use_pools(void) {
     if (result == CUDA_SUCCESS)
         result = cuMemFreeAsync(address, 0);
     return result == CUDA_SUCCESS ? cuStreamSynchronize(0) : result;
+}
+
+// A pool that the driver serves itself.
+CUresult plugin_make_pool(CUmemoryPool *pool) {
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+    return cuMemPoolCreate(pool, &props);
+}
+
+CUresult plugin_trim_pool(CUmemoryPool pool) {
+    return cuMemPoolTrimTo(pool, 0);
 }

@@ -36,8 +36,7 @@ static void expect(const char *const *paths) {
     count = 0;
 }
 
-// -------------------------------------------------------------------------------------------
-// caches
+// -------------------------------------------------------------------------------- caches
 
 struct image {
     char bytes[MOST];
@@ -157,8 +156,7 @@ static void the_cache_of_this_machine_has_the_c_library(void **state) {
     count = 0;
 }
 
-// -------------------------------------------------------------------------------------------
-// search
+// -------------------------------------------------------------------------------- search
 
 static void folders_come_before_the_cache_and_that_before_the_defaults(void **state) {
     static const char *const defaults[] = {"/e", "/f", NULL};

@@ -25,6 +25,7 @@ static const char *const default_folders[] = {"/lib/x86_64-linux-gnu",
                                               "/usr/lib",
                                               "/usr/lib/wsl/lib",
                                               "/usr/local/nvidia/lib64",
+                                              "/run/opengl-driver/lib",
                                               NULL};
 
 static void *opened;
@@ -34,12 +35,6 @@ static char why_not[1024];            // the linker's reason against the last ca
 static const char *own_path(void) {
     Dl_info info;
     return dladdr(why_not, &info) != 0 ? info.dli_fname : SP_DRIVER_FILE_SONAME;
-}
-
-static bool is_own_file(const char *path) {
-    struct stat own, other;
-    return stat(path, &other) == 0 && stat(own_path(), &own) == 0 && own.st_dev == other.st_dev &&
-           own.st_ino == other.st_ino;
 }
 
 static const struct link_map *map_of(void *library) {
@@ -70,7 +65,7 @@ static bool take(const char *name) {
 
 static bool take_file(const char *path) {
     struct stat file;
-    return stat(path, &file) == 0 && !is_own_file(path) && take(path);
+    return stat(path, &file) == 0 && take(path);
 }
 
 static const char *chosen(char simulated[PATH_MAX]) {
