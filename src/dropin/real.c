@@ -1,6 +1,8 @@
 #include "dropin/real.h"
+#include "dropin/driver_file.h"
 #include "dropin/elf.h"
-#include "dropin/resolver.h"
+
+#include "driver/forwarded.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -8,16 +10,26 @@
 
 static struct sp_real real;
 static void *library;
+static bool is_forwarder;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+// A driver that calls one of our functions while it is loaded finds that there is none yet.
+static _Thread_local bool is_binding;
+
+static void *find(const char *symbol) {
+    return library ? sp_driver_file_find(library, symbol) : NULL;
+}
+
 static void bind(void *function_pointer, const char *symbol) {
-    void *found = library ? sp_resolver_find(library, symbol) : NULL;
+    void *found = find(symbol);
     memcpy(function_pointer, &found, sizeof found);
 }
 
 // It stays loaded from here on, as our functions have its addresses.
 static void bind_all(void) {
-    library = dlopen(SP_REAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    is_binding = true;
+    library = sp_driver_file_open();
+    is_forwarder = find(SP_FORWARDED_FUNCTION) != NULL;
 #define BIND(name, symbol, version, flags, kind, parameters) bind(&real.symbol, #symbol);
     SP_DROPIN_TABLE(BIND)
 #undef BIND
@@ -25,11 +37,23 @@ static void bind_all(void) {
     SP_DROPIN_OWN_CALLS(BIND_OWN)
 #undef BIND_OWN
     dlerror(); // a program that asks next must not hear of what the driver lacks
+    is_binding = false;
 }
 
 const struct sp_real *sp_real(void) {
-    pthread_once(&once, bind_all);
+    if (!is_binding)
+        pthread_once(&once, bind_all);
     return &real;
+}
+
+void *sp_real_library(void) {
+    sp_real();
+    return library;
+}
+
+bool sp_real_is_forwarder(void) {
+    sp_real();
+    return is_forwarder;
 }
 
 // With no driver nothing can have been initialised.
@@ -39,7 +63,7 @@ CUresult sp_real_lacks(void) {
 }
 
 bool sp_real_is_loaded(void) {
-    void *handle = dlopen(SP_REAL_LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+    void *handle = dlopen(SP_DRIVER_FILE_SONAME, RTLD_LAZY | RTLD_NOLOAD);
     if (handle)
         dlclose(handle);
     else
@@ -48,8 +72,7 @@ bool sp_real_is_loaded(void) {
 }
 
 static bool is_driver(const struct link_map *map) {
-    const char *name = map ? sp_elf_soname(map) : NULL;
-    return name && strcmp(name, SP_REAL_LIBRARY) == 0;
+    return map && sp_driver_file_is(map);
 }
 
 static const struct link_map *map_of_handle(void *handle) {

@@ -1,14 +1,12 @@
-// The driver's own functions: those of the libcuda.so.1 that the program has loaded, under the
-// names that it exports. They are found at the first need, which is a call or a look-up of one of
-// our names, and stay.
+// The driver's own functions: those of the library that driver_file.h finds, under the names that
+// it exports. They are found at the first need, which is a call or a look-up of one of our names,
+// and stay.
 #ifndef STREAMPOOL_DROPIN_REAL_H
 #define STREAMPOOL_DROPIN_REAL_H
 
 #include "dropin/table.h"
 
 #include <stdbool.h>
-
-#define SP_REAL_LIBRARY "libcuda.so.1"
 
 // A function that the driver lacks is null. All are where there is no driver.
 struct sp_real {
@@ -21,6 +19,12 @@ struct sp_real {
 };
 
 const struct sp_real *sp_real(void);
+
+// The handle of the driver's library, or null where there is none.
+void *sp_real_library(void);
+
+// True when that library is a drop-in, too: one that forwards to the driver (driver/forwarded.h).
+bool sp_real_is_forwarder(void);
 
 // The answer to a call that the driver lacks.
 CUresult sp_real_lacks(void);

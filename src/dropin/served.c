@@ -1,7 +1,7 @@
 #include "dropin/served.h"
+#include "dropin/driver_file.h"
 #include "dropin/fault.h"
 #include "dropin/real.h"
-#include "dropin/resolver.h"
 
 _Atomic bool sp_served_on;
 static _Atomic bool refused_for_good;
@@ -9,7 +9,7 @@ static _Atomic bool refused_for_good;
 // The library finds the driver by itself, and must not find us. It does so at its first call, which
 // a program that uses both may make before any of ours.
 __attribute__((constructor)) static void give_resolver(void) {
-    sp_interpose_set_find(sp_resolver_find);
+    sp_interpose_set_find(sp_driver_file_find);
 }
 
 // The library would initialise a driver that the program has not, which then must answer as it does
@@ -21,7 +21,12 @@ static CUresult ask_initialized(void) {
                                                                                     : CUDA_SUCCESS;
 }
 
+// If a process has two drop-ins, the one behind serves: that has the driver.
 static bool start(CUresult *refused) {
+    if (sp_real_is_forwarder()) {
+        sp_store_release(&refused_for_good, true);
+        return false;
+    }
     *refused = ask_initialized();
     if (*refused != CUDA_SUCCESS)
         return false;

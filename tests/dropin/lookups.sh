@@ -10,16 +10,18 @@ trap 'rm -rf "$work"' EXIT
 
 "$rows" > "$work/table"
 env LD_LIBRARY_PATH="$folder" "$rows" "$list" > "$work/alone"
-env LD_LIBRARY_PATH="$folder" LD_PRELOAD="$dropin" "$rows" "$list" > "$work/served"
+bash "$(dirname "$0")/under.sh" "$dropin" "$folder" "$rows" "$list" > "$work/served"
 
-awk -v dropin="${dropin##*/}" '
+home=${dropin%/*}
+ours=${home##*/}/${dropin##*/}
+awk -v dropin="$ours" '
     NR == FNR { symbol[$2, $3, $4] = $1; kind[$1] = $5; next }
     { ours = $6 == "none" ? symbol[$1, $2, $3] : $7 }
     ours in kind && ($6 != "none" || kind[ours] == "SP_POOL_CALL") { print $1, $2, $3, 0, 0, dropin, ours; next }
     { print }' "$work/table" "$work/alone" > "$work/expected"
 diff -u "$work/expected" "$work/served"
 
-ours=$(grep -c " ${dropin##*/} " "$work/served")
+count=$(grep -c " $ours " "$work/served")
 test "$(wc -l < "$work/served")" = "$(wc -l < "$list")" || { echo "not every line of the list was asked for"; exit 1; }
-test "$ours" -gt 20 || { echo "only $ours look-ups are ours"; exit 1; }
-echo "$ours of $(wc -l < "$list") look-ups are ours"
+test "$count" -gt 20 || { echo "only $count look-ups are ours"; exit 1; }
+echo "$count of $(wc -l < "$list") look-ups are ours"

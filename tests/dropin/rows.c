@@ -14,15 +14,22 @@ static void print_table(void) {
 #undef ROW
 }
 
-// The file and the symbol that a function has there.
+// The end of a path: the file, and the folder that it is in.
+static const char *last_two(const char *path) {
+    const char *end = path + strlen(path);
+    for (int slashes = 0; end > path && slashes < 2; end--)
+        slashes += end[-1] == '/';
+    return *end == '/' ? end + 1 : end;
+}
+
+// The folder, the file and the symbol that a function has there.
 static void print_place(const void *function) {
     Dl_info info = {0};
     if (!function || !dladdr(function, &info)) {
         puts("none -");
         return;
     }
-    const char *slash = strrchr(info.dli_fname, '/');
-    printf("%s %s\n", slash ? slash + 1 : info.dli_fname,
+    printf("%s %s\n", last_two(info.dli_fname),
            info.dli_sname && info.dli_saddr == function ? info.dli_sname : "-");
 }
 

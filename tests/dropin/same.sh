@@ -14,7 +14,7 @@ export ASAN_OPTIONS=symbolize=0:detect_leaks=0
 
 env LD_LIBRARY_PATH="$folder" "$@" > "$work/alone" 2> "$work/alone.driver" ||
     { cat "$work"/alone*; echo "fails without the drop-in"; exit 1; }
-env LD_LIBRARY_PATH="$folder" LD_PRELOAD="$dropin" "$@" > "$work/served" 2> "$work/served.driver" ||
+bash "$here/under.sh" "$dropin" "$folder" "$@" > "$work/served" 2> "$work/served.driver" ||
     { cat "$work"/served*; echo "fails with the drop-in"; exit 1; }
 diff -u --label "expected" --label "without the drop-in" "$here/expected/program.txt" "$work/alone"
 diff -u --label "without the drop-in" --label "with it" "$work/alone" "$work/served"

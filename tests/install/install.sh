@@ -84,6 +84,17 @@ run_program() {
     ln -sf "$prefix/$BINDIR/streampool" "$WORK/links/streampool"
     cd /
     PATH=$WORK/links:$PATH streampool replay --device sim "$here/trace.csv"
+    if [ "$kind" = shared ] && [ -e "$prefix/$LIBDIR/libstreampool_dropin.so" ]; then run_dropins; fi
+}
+
+# Both forms of the drop-in find the library of the same tree from where they are.
+run_dropins() {
+    local dropin found
+    for dropin in libstreampool_dropin.so streampool/dropin/libcuda.so.1; do
+        found=$(ldd "$prefix/$LIBDIR/$dropin" | awk '$1 ~ /^libstreampool\.so/ { print $3 }')
+        echo "$dropin finds $found"
+        test "$(realpath "$found")" = "$(realpath "$prefix/$LIBDIR/libstreampool.so")"
+    done
 }
 
 run_consumers() {  # FOLDER

@@ -8,6 +8,10 @@ void sp_interpose_set_find(void *(*find)(void *library, const char *name)) {
     sp_driver_set_find(find);
 }
 
+bool sp_interpose_simulated_path(char path[PATH_MAX]) {
+    return sp_driver_simulated_path(path);
+}
+
 poolError_t sp_interpose_start(void) {
     return sp_runtime_start();
 }

@@ -6,6 +6,7 @@
 #ifndef STREAMPOOL_API_INTERPOSE_H
 #define STREAMPOOL_API_INTERPOSE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <streampool/streampool.h>
@@ -14,6 +15,10 @@
 // libcuda.so.1, whatever STREAMPOOL_DRIVER names: the program's streams are of that driver. To be
 // called before the first call that needs the driver, and by one thread.
 STREAMPOOL_API void sp_interpose_set_find(void *(*find)(void *library, const char *name));
+
+// Makes the path of the simulated driver, for which STREAMPOOL_DRIVER has the word `sim`. False
+// when the library's folder is unknown. Loads nothing.
+STREAMPOOL_API bool sp_interpose_simulated_path(char path[PATH_MAX]);
 
 // Loads the driver and begins, as the first call of the public header does. Errors are that call's.
 STREAMPOOL_API poolError_t sp_interpose_start(void);

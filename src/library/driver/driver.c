@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/options.h"
 #include "driver/beside.h"
+#include "driver/forwarded.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -36,13 +37,18 @@ typedef CUresult (*get_proc_address_11030)(const char *symbol, void **function, 
 typedef CUresult (*get_proc_address_12000)(const char *symbol, void **function, int version,
                                            uint64_t flags, CUdriverProcAddressQueryResult *status);
 
-// How symbols are looked up. Code that stands in for the driver has its own way (see driver.h).
-static void *(*find_symbol)(void *library, const char *name) = dlsym;
-static bool is_stood_in_for;
+// How symbols are looked up. Code that stands in for the driver has its own way (see driver.h), and
+// may be loaded while another thread loads the driver.
+static void *(*_Atomic finder)(void *library, const char *name) = dlsym;
+static atomic_bool is_stood_in_for;
 
 void sp_driver_set_find(void *(*find)(void *library, const char *name)) {
-    find_symbol = find;
+    finder = find;
     is_stood_in_for = true;
+}
+
+static void *find_symbol(void *library, const char *name) {
+    return finder(library, name);
 }
 
 // A source is the library in which entry points are looked up, and the way to look them up: at most
@@ -140,15 +146,31 @@ static const char *path_prefix(void) {
     return chosen_library() ? "STREAMPOOL_DRIVER=" : "";
 }
 
+bool sp_driver_simulated_path(char path[PATH_MAX]) {
+    return sp_beside_path(SIMULATED_LIBRARY, path);
+}
+
+// A library that forwards to the driver, under the driver's name, tells which library that is.
+static CUresult pass_forwarder(struct source *source) {
+    sp_forwarded_library behind;
+    bind(&behind, find_symbol(source->library, SP_FORWARDED_FUNCTION));
+    if (behind)
+        source->library = behind();
+    if (source->library)
+        return CUDA_SUCCESS;
+    tell_problem("no CUDA driver: the %s that forwards to it has found none", library_path());
+    return CUDA_ERROR_NOT_FOUND;
+}
+
 static CUresult open_library(struct source *source) {
-    if (is_simulated_word() && !sp_beside_path(SIMULATED_LIBRARY, simulated_path)) {
+    if (is_simulated_word() && !sp_driver_simulated_path(simulated_path)) {
         tell_problem("no CUDA driver: STREAMPOOL_DRIVER=" SIMULATED_WORD
                      ": the folder of this library can't be found out");
         return CUDA_ERROR_NOT_FOUND;
     }
     source->library = dlopen(library_path(), RTLD_NOW | RTLD_LOCAL);
     if (source->library)
-        return CUDA_SUCCESS;
+        return pass_forwarder(source);
     const char *reason = dlerror();
     tell_problem("no CUDA driver: %s%s could not be loaded (%s)", path_prefix(), library_path(),
                  reason ? reason : "no reason given");

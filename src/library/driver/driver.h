@@ -15,6 +15,7 @@
 #include "driver/outcome.h"
 #include "driver/table.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 // An entry point that the driver lacks is null. cuStreamGetId and cuCtxGetId are both there, or
@@ -53,6 +54,10 @@ CUresult sp_driver_load(const struct sp_driver **driver);
 // which has dlsym's parameters, in libcuda.so.1, whatever STREAMPOOL_DRIVER names. To be called
 // before sp_driver_load().
 void sp_driver_set_find(void *(*find)(void *library, const char *name));
+
+// Makes the path of the simulated driver that lies beside this code. False when the folder is
+// unknown.
+bool sp_driver_simulated_path(char path[PATH_MAX]);
 
 // The reason why the driver could not be loaded, as one sentence that names every missing entry
 // point; "" when it could. The text is valid for the life of the process.

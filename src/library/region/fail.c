@@ -2,15 +2,13 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <streampool/lists.h>
 
 static _Thread_local struct {
-    char detail[SP_ERROR_DETAIL];
     poolError_t unread; // of the last failure, until the program reads it
     CUresult native;
     const char *entry_point;
-} last = {"", poolSuccess, CUDA_SUCCESS, ""};
+} last = {poolSuccess, CUDA_SUCCESS, ""};
 
 static bool is_ours(int code) {
     switch (code) {
@@ -32,7 +30,7 @@ poolError_t sp_fail_code(CUresult error) {
 poolError_t sp_fail(poolError_t error, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(last.detail, sizeof last.detail, format, arguments);
+    sp_detail_write(format, arguments);
     va_end(arguments);
     if (error != poolErrorNotReady) // an answer, which no program takes for a failure
         last.unread = error;
@@ -87,7 +85,7 @@ void sp_fail_set_unread(poolError_t error) {
 }
 
 const char *sp_fail_detail(void) {
-    return last.detail;
+    return sp_detail_read();
 }
 
 void sp_fail_native(CUresult *error, const char **entry_point) {

@@ -6,11 +6,9 @@
 #define STREAMPOOL_REGION_FAIL_H
 
 #include "driver/driver.h"
+#include "region/detail.h"
 
 #include <streampool/streampool.h>
-
-// A longer sentence is cut.
-enum { SP_ERROR_DETAIL = 1024 };
 
 // Notes the sentence and returns the error. The driver had no part in it.
 poolError_t sp_fail(poolError_t error, const char *format, ...)

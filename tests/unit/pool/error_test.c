@@ -6,9 +6,11 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <stdio.h>
 #include <streampool/lists.h>
 #include <string.h>
 
+#include "fault/host_memory.h"
 #include "region/fail.h"
 
 static void assert_native(CUresult expected, const char *expected_name) {
@@ -110,6 +112,48 @@ static void a_sentence_that_is_too_long_is_cut_and_ended(void **state) {
     assert_int_equal(strlen(sp_fail_detail()), SP_ERROR_DETAIL - 1);
 }
 
+static void *fail_and_read(void *text) {
+    sp_fail(poolErrorUnknown, "of the thread");
+    snprintf(text, SP_ERROR_DETAIL, "%s", sp_fail_detail());
+    return NULL;
+}
+
+static void each_thread_has_its_own_sentence(void **state) {
+    (void)state;
+    pthread_t thread;
+    char text[SP_ERROR_DETAIL];
+    sp_fail(poolErrorUnknown, "of the program");
+    assert_int_equal(pthread_create(&thread, NULL, fail_and_read, text), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_string_equal(text, "of the thread");
+    assert_string_equal(sp_fail_detail(), "of the program");
+}
+
+static char without_memory[SP_ERROR_DETAIL], with_memory[SP_ERROR_DETAIL];
+
+static void *fail_without_memory(void *refused) {
+    uint64_t failed;
+    host_memory_enter(1, true);
+    sp_fail(poolErrorMemoryAllocation, "no room");
+    snprintf(without_memory, sizeof without_memory, "%s", sp_fail_detail());
+    *(bool *)refused = host_memory_leave(&failed) == 1 && failed == 1;
+    sp_fail(poolErrorInvalidValue, "no pool");
+    snprintf(with_memory, sizeof with_memory, "%s", sp_fail_detail());
+    return NULL;
+}
+
+// A thread's first failure takes memory for its sentence.
+static void a_sentence_that_finds_no_memory_is_said_to_be_lost(void **state) {
+    (void)state;
+    pthread_t thread;
+    bool refused = false;
+    assert_int_equal(pthread_create(&thread, NULL, fail_without_memory, &refused), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(refused);
+    assert_string_equal(without_memory, "there was no host memory for the reason");
+    assert_string_equal(with_memory, "no pool");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_that_failed_nothing_has_nothing_to_tell),
@@ -119,6 +163,8 @@ int main(void) {
         cmocka_unit_test(a_fact_of_ours_has_a_code_and_a_sentence_and_blames_no_driver),
         cmocka_unit_test(the_drivers_part_is_added_to_a_sentence_of_ours),
         cmocka_unit_test(a_sentence_that_is_too_long_is_cut_and_ended),
+        cmocka_unit_test(each_thread_has_its_own_sentence),
+        cmocka_unit_test(a_sentence_that_finds_no_memory_is_said_to_be_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

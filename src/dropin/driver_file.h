@@ -1,0 +1,21 @@
+// The library that the driver is in. A drop-in that is loaded before a program finds it by its
+// soname (driver_file.c). One that has the soname itself looks for it (forward/driver_file.c).
+#ifndef STREAMPOOL_DROPIN_DRIVER_FILE_H
+#define STREAMPOOL_DROPIN_DRIVER_FILE_H
+
+#include <link.h>
+#include <stdbool.h>
+
+#define SP_DRIVER_FILE_SONAME "libcuda.so.1"
+
+// Loads the library, if it isn't loaded. Returns its handle, or null where there is none. Asked for
+// once, and never closed.
+void *sp_driver_file_open(void);
+
+// Looks a name up in a library, as dlsym does that nobody stands in for.
+void *sp_driver_file_find(void *library, const char *name);
+
+// True when the driver is in this library.
+bool sp_driver_file_is(const struct link_map *library);
+
+#endif
