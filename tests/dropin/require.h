@@ -40,7 +40,9 @@ static inline void simulate(const char *settings) {
 
 // Finds a function by which a test controls the simulated driver: of streampool/simcuda.h.
 static inline void find_control(void *function_pointer, const char *name) {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW), *found = library ? dlsym(library, name) : 0;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/libcuda.so.1", getenv("DRIVER_FOLDER"));
+    void *library = dlopen(path, RTLD_NOW), *found = library ? dlsym(library, name) : 0;
     require(found != NULL, name, __FILE__, __LINE__);
     memcpy(function_pointer, &found, sizeof found);
 }
