@@ -3,12 +3,21 @@
 // Memory of ours and of the driver's live side by side. A pointer is ours when it lies where one of
 // our pools has its addresses. The driver serves what we don't: streams that capture, its own
 // pools, and its own memory.
+#include "dropin/current.h"
 #include "dropin/real.h"
 #include "dropin/served.h"
 #include "dropin/theirs.h"
 
+#include "api/observe.h"
+
 static CUstream per_thread(CUstream stream) {
     return stream ? stream : CU_STREAM_PER_THREAD;
+}
+
+// A call with a created stream fails without a current context, too. The library would find the
+// stream without one. With a default stream it finds out by itself.
+static bool lacks_context(CUstream stream) {
+    return stream > CU_STREAM_PER_THREAD && sp_current_is_missing();
 }
 
 static void *pointer_of(CUdeviceptr address) {
@@ -23,7 +32,9 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
         return result;
     if (!serves || sp_theirs_serves(stream))
         return sp_real_call(cuMemAllocAsync, (address, size, stream));
-    SP_SERVE(result, poolMallocAsync(address ? &pointer : NULL, size, stream));
+    if (lacks_context(stream))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    SP_SERVE(result, sp_observe_malloc(address ? &pointer : NULL, size, stream));
     if (sp_served_is_capture(result) || result == CUDA_ERROR_NOT_SUPPORTED)
         return sp_real_call(cuMemAllocAsync, (address, size, stream));
     if (result == CUDA_SUCCESS)
@@ -41,8 +52,10 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
         return result;
     if (!serves || sp_theirs_has(pool))
         return sp_real_call(cuMemAllocFromPoolAsync, (address, size, pool, stream));
-    SP_SERVE(result,
-             poolMallocFromPoolAsync(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream));
+    if (lacks_context(stream))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    SP_SERVE(result, sp_observe_malloc_from_pool(address ? &pointer : NULL, size,
+                                                 (poolMemPool_t)pool, stream));
     if (sp_served_is_capture(result))
         return sp_real_call(cuMemAllocAsync, (address, size, stream));
     if (result == CUDA_SUCCESS)
@@ -57,7 +70,9 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
         return result;
     if (!serves || (address && !sp_interpose_has_address(address) && sp_real()->cuMemFreeAsync))
         return sp_real_call(cuMemFreeAsync, (address, stream));
-    SP_SERVE(result, poolFreeAsync(pointer_of(address), stream));
+    if (lacks_context(stream))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    SP_SERVE(result, sp_observe_free(pointer_of(address), stream));
     return result;
 }
 

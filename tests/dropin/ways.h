@@ -14,12 +14,9 @@
 // clang-format off
 #define OTHER_CALLS(X) \
     X(cuInit, cuInit, 2000, 0, SP_OTHER_CALL, (unsigned int flags)) \
-    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, 0, SP_OTHER_CALL, (CUcontext *context, CUdevice device)) \
-    X(cuCtxSetCurrent, cuCtxSetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
     X(cuCtxGetCurrent, cuCtxGetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext *context)) \
-    X(cuStreamCreate, cuStreamCreate, 2000, 0, SP_OTHER_CALL, (CUstream *stream, unsigned int flags)) \
-    X(cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, 0, SP_OTHER_CALL, (CUstream stream, CUstreamCaptureMode mode)) \
-    X(cuStreamEndCapture, cuStreamEndCapture, 10000, 0, SP_OTHER_CALL, (CUstream stream, CUgraph *graph)) \
+    X(cuCtxCreate, cuCtxCreate_v2, 3020, 0, SP_OTHER_CALL, (CUcontext *context, unsigned int flags, CUdevice device)) \
+    X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
     X(cuGraphDestroy, cuGraphDestroy, 10000, 0, SP_OTHER_CALL, (CUgraph graph)) \
     X(cuEventCreate, cuEventCreate, 2000, 0, SP_OTHER_CALL, (CUevent *event, unsigned int flags)) \
     X(cuMemAlloc, cuMemAlloc_v2, 3020, 0, SP_OTHER_CALL, (CUdeviceptr *address, size_t size)) \
