@@ -20,11 +20,9 @@ static void require(bool holds, const char *what, int line) {
     exit(1);
 }
 
-// ---------------------------------------------------------------------------------------- the
-// driver
+// -------------------------------------------------------------------------------------- the driver
 
 static uint64_t (*count_calls)(const char *entry);
-static void *(*find_own)(const char *name);
 static CUcontext primary;
 
 static void find(void *function_pointer, const char *name) {
@@ -37,7 +35,6 @@ static void find(void *function_pointer, const char *name) {
 static void start(void) {
     find_calls("dlsym", NULL);
     find(&count_calls, "simcudaCallCount");
-    find(&find_own, "simcudaFindOwn");
     REQUIRE(cu.cuInit(0) == CUDA_SUCCESS);
     REQUIRE(cu.cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_SUCCESS);
     REQUIRE(cu.cuCtxSetCurrent(primary) == CUDA_SUCCESS);
@@ -49,13 +46,20 @@ static CUstream create(void) {
     return stream;
 }
 
-// By a way that the drop-in isn't on: the driver's function in itself.
+// Gives the driver's own function, by a way that the drop-in isn't on: the driver looks in itself.
+static void find_own(void *function_pointer, const char *name) {
+    void *(*find_in_driver)(const char *) = NULL;
+    find(&find_in_driver, "simcudaFindOwn");
+    void *own = find_in_driver(name);
+    REQUIRE(own);
+    memcpy(function_pointer, &own, sizeof own);
+}
+
 static CUstream create_unseen(void) {
     CUresult (*create_own)(CUstream *, unsigned int) = NULL;
     CUstream stream = NULL;
-    void *own = find_own("cuStreamCreate");
-    memcpy(&create_own, &own, sizeof own);
-    REQUIRE(own && create_own(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+    find_own(&create_own, "cuStreamCreate");
+    REQUIRE(create_own(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
     return stream;
 }
 
@@ -97,8 +101,7 @@ static void in_thread(void *(*run)(void *), void *argument) {
     pthread_join(thread, NULL);
 }
 
-// -------------------------------------------------------------------------------------------
-// streams
+// ----------------------------------------------------------------------------------------- streams
 
 // They are made before the first pool call, and behind it.
 static void a_pair_makes_no_call(void) {
@@ -140,6 +143,20 @@ static void a_default_stream_is_asked_for_once(void) {
     REQUIRE(calls_of_pair(NULL, "cuCtxGetId") == 2 && calls_of_pair(NULL, "cuStreamGetId") == 0);
     REQUIRE(calls_of_pair(CU_STREAM_PER_THREAD, "cuStreamGetId") == 2);
     REQUIRE(calls_of_pair(NULL, "cuCtxGetCurrent") == 0);
+}
+
+// Such a driver has no ids of streams. A chain of events stands in for them, and stays.
+static void of_a_driver_of_before_12_0_no_more_is_asked(void) {
+    static const char *const questions[] = {"cuStreamIsCapturing", "cuStreamGetId",
+                                            "cuStreamGetCtx", "cuCtxGetCurrent",
+                                            "cuPointerGetAttribute"};
+    start();
+    CUstream stream = create();
+    for (int i = 0; i < 5; i++)
+        REQUIRE(calls_of_pair(stream, questions[i]) == 0);
+    REQUIRE(cu.cuStreamDestroy_v2(stream) == CUDA_SUCCESS);
+    REQUIRE(create() == stream);
+    REQUIRE(calls_of_pair(stream, questions[0]) == 0);
 }
 
 static void an_unseen_stream_is_asked_for(void) {
@@ -193,8 +210,7 @@ static void a_failed_call_tells_nothing(void) {
     REQUIRE(is_known(stream));
 }
 
-// ------------------------------------------------------------------------------------------
-// captures
+// ---------------------------------------------------------------------------------------- captures
 
 static CUresult begin_plainly(CUstream stream) {
     return cu.cuStreamBeginCapture(stream);
@@ -375,20 +391,17 @@ static void a_capture_ends_with_its_context(void) {
 // A stream that is found capturing while no capture has been seen shows that not all are.
 static void after_an_unseen_capture_all_are_asked(void) {
     CUresult (*begin_own)(CUstream, CUstreamCaptureMode) = NULL;
-    void *own;
     start();
     CUstream stream = create(), unseen = create_unseen();
     REQUIRE(is_known(stream));
-    own = find_own("cuStreamBeginCapture_v2");
-    memcpy(&begin_own, &own, sizeof own);
-    REQUIRE(own && begin_own(unseen, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
+    find_own(&begin_own, "cuStreamBeginCapture_v2");
+    REQUIRE(begin_own(unseen, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
     REQUIRE(try_pair(unseen) == CUDA_SUCCESS); // by the driver
     end(unseen);
     REQUIRE(is_asked_for_captures(stream));
 }
 
-// ------------------------------------------------------------------------------------------
-// contexts
+// ---------------------------------------------------------------------------------------- contexts
 
 static CUcontext make_context(void) {
     CUcontext context;
@@ -480,8 +493,7 @@ static void streams_of_green_contexts_end_with_any(void) {
     REQUIRE(is_asked_for(stream));
 }
 
-// ------------------------------------------------------------------------------- the current
-// context
+// ----------------------------------------------------------------------------- the current context
 
 // The runtime relies on the code, and makes a context.
 static void *use_without_context(void *stream) {
@@ -533,6 +545,7 @@ static void a_context_that_ends_is_current_nowhere(void) {
     X(a_pair_makes_no_call) \
     X(a_pair_of_a_pool_makes_no_call) \
     X(a_default_stream_is_asked_for_once) \
+    X(of_a_driver_of_before_12_0_no_more_is_asked) \
     X(an_unseen_stream_is_asked_for) \
     X(a_handle_that_comes_back_unseen_is_asked_for) \
     X(a_handle_that_comes_back_is_another_stream) \

@@ -33,7 +33,8 @@ void sp_observe_stream_ended(CUstream stream, uint64_t before) {
 void sp_observe_streams_ended(CUcontext context, int device, uint64_t before) {
     struct sp_seen_place ended = {context, device};
     CUstream stream;
-    while ((stream = sp_seen_remove_of(&ended, before)))
+    unsigned bucket = 0;
+    while ((stream = sp_seen_remove_of(&ended, before, &bucket)))
         sp_remember_forget_handle(stream, NULL);
 }
 

@@ -77,19 +77,21 @@ static bool is_of(const struct seen *seen, const struct sp_seen_place *ended) {
            (ended->device >= 0 && seen->place.device == ended->device);
 }
 
-CUstream sp_seen_remove_of(const struct sp_seen_place *ended, uint64_t until) {
+CUstream sp_seen_remove_of(const struct sp_seen_place *ended, uint64_t until, unsigned *bucket) {
     CUstream handle = NULL;
     if (sp_fork_is_child())
         return NULL;
     sp_lock_acquire(&lock);
-    for (int i = 0; i < BUCKETS && !handle; i++) {
-        struct seen **link = &buckets[i];
+    while (*bucket < BUCKETS && !handle) {
+        struct seen **link = &buckets[*bucket];
         while (*link && ((*link)->number > until || !is_of(*link, ended)))
             link = &(*link)->next;
-        if (!*link)
-            continue;
-        handle = (*link)->handle;
-        remove_locked(link);
+        if (*link) {
+            handle = (*link)->handle;
+            remove_locked(link);
+        } else {
+            ++*bucket;
+        }
     }
     sp_lock_release(&lock);
     return handle;

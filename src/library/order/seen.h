@@ -42,8 +42,8 @@ void sp_seen_remove(CUstream handle);
 
 // Removes a stream that has ended with its context, and returns it; null when there is none any
 // more. Those are the streams of the context, or of its device where that isn't -1, and those whose
-// place isn't known.
-CUstream sp_seen_remove_of(const struct sp_seen_place *ended, uint64_t until);
+// place isn't known. `bucket` is 0 at the first call, and says how far the search has come.
+CUstream sp_seen_remove_of(const struct sp_seen_place *ended, uint64_t until, unsigned *bucket);
 
 bool sp_seen_has(CUstream handle);
 

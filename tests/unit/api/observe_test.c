@@ -17,8 +17,10 @@
 static poolMemPool_t pool;
 static CUstream a;
 
-static struct sp_seen_place place_of(CUcontext context) {
-    return (struct sp_seen_place){context, 0};
+// Removes it.
+static CUstream any_seen(void) {
+    unsigned bucket = 0;
+    return sp_seen_remove_of(&(struct sp_seen_place){simulated_context(), 0}, UINT64_MAX, &bucket);
 }
 
 static CUstream create_seen(void) {
@@ -38,8 +40,7 @@ static int setup(void **state) {
 
 // The next test's driver has other streams.
 static int teardown(void **state) {
-    struct sp_seen_place all = place_of(simulated_context());
-    while (sp_seen_remove_of(&all, UINT64_MAX))
+    while (any_seen())
         continue;
     bool captures = !sp_captures_are_none();
     atomic_store(&sp_captures_open, 0);
@@ -167,8 +168,7 @@ static void other_calls_on_a_seen_stream_ask_nothing(void **state) {
     assert_int_equal(poolEventDestroy(event), poolSuccess);
 }
 
-// ----------------------------------------------------------------------------------- ends of
-// streams
+// --------------------------------------------------------------------------------- ends of streams
 
 static void require_another_stream(const struct sp_stream *old) {
     if (has_ids())
@@ -261,21 +261,23 @@ static void the_end_of_a_promise_leaves_what_is_seen(void **state) {
     require_known(a);
 }
 
+static CUstream made_up(uintptr_t number) {
+    return (CUstream)(16 * number); // NOLINT(performance-no-int-to-ptr)
+}
+
 // A million streams leave nothing behind, neither here nor among the slots.
 static void streams_that_come_and_go_take_no_memory(void **state) {
     (void)state;
     sp_observe_stream_ends(a);
     for (uintptr_t i = 1; i <= 1000 * 1000; i++) {
-        CUstream stream = (CUstream)(16 * i); // NOLINT(performance-no-int-to-ptr)
+        CUstream stream = made_up(i);
         sp_observe_created(stream, simulated_context(), 0);
         sp_observe_stream_ends(stream);
     }
-    struct sp_seen_place all = place_of(simulated_context());
-    assert_null(sp_seen_remove_of(&all, UINT64_MAX));
+    assert_null(any_seen());
 }
 
-// ---------------------------------------------------------------------------------- ends of
-// contexts
+// -------------------------------------------------------------------------------- ends of contexts
 
 static void streams_end_with_their_context(void **state) {
     (void)state;
@@ -298,8 +300,16 @@ static void streams_end_with_their_context(void **state) {
     require_known(later);
 }
 
-// ------------------------------------------------------------------------------------------
-// captures
+static void many_streams_end_at_once(void **state) {
+    CUcontext other = (CUcontext)state; // any address
+    for (uintptr_t i = 1; i <= 20 * 1000; i++)
+        sp_observe_created(made_up(i), i % 2 ? other : simulated_context(), -1);
+    sp_observe_streams_ended(other, -1, sp_observe_now());
+    for (uintptr_t i = 1; i <= 20 * 1000; i++)
+        assert_int_equal(sp_seen_has(made_up(i)), i % 2 == 0);
+}
+
+// ---------------------------------------------------------------------------------------- captures
 
 static bool captures(CUstream stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -436,7 +446,7 @@ static void a_capture_ends_with_its_stream(void **state) {
 static void a_capture_ends_with_its_context(void **state) {
     (void)state;
     CUcontext other = (CUcontext)state; // any address
-    CUstream stream = (CUstream)16;
+    CUstream stream = made_up(1);
     sp_observe_created(stream, other, 0);
     sp_observe_capture_begins(stream, NULL);
     sp_observe_capture_begun(stream, NULL);
@@ -503,6 +513,7 @@ int main(void) {
         observe_test(the_end_of_a_promise_leaves_what_is_seen),
         observe_test(streams_that_come_and_go_take_no_memory),
         observe_test(streams_end_with_their_context),
+        observe_test(many_streams_end_at_once),
         observe_test(while_a_capture_is_open_every_call_asks),
         observe_test(a_capture_that_spreads_is_felt_where_it_gets),
         observe_test(an_end_by_the_wrong_thread_ends_nothing),
