@@ -14,11 +14,25 @@ static CUstream per_thread(CUstream stream) {
     return stream ? stream : CU_STREAM_PER_THREAD;
 }
 
+static bool is_created(CUstream stream) {
+    return stream > CU_STREAM_PER_THREAD;
+}
+
 // A call with a created stream fails without a current context, too. The library would find the
 // stream without one. With a default stream it finds out by itself.
 static bool lacks_context(CUstream stream) {
-    return stream > CU_STREAM_PER_THREAD && sp_current_is_missing();
+    return is_created(stream) && sp_current_is_missing();
 }
+
+// Makes a call of the library. It never supplies a context for a created stream, so nothing is
+// demanded then.
+#define SERVE(result, stream, call)                                                                \
+    do {                                                                                           \
+        if (is_created(stream))                                                                    \
+            (result) = sp_served_code(call);                                                       \
+        else                                                                                       \
+            SP_SERVE(result, call);                                                                \
+    } while (0)
 
 static void *pointer_of(CUdeviceptr address) {
     return (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
@@ -34,7 +48,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
         return sp_real_call(cuMemAllocAsync, (address, size, stream));
     if (lacks_context(stream))
         return CUDA_ERROR_INVALID_CONTEXT;
-    SP_SERVE(result, sp_observe_malloc(address ? &pointer : NULL, size, stream));
+    SERVE(result, stream, sp_observe_malloc(address ? &pointer : NULL, size, stream));
     if (sp_served_is_capture(result) || result == CUDA_ERROR_NOT_SUPPORTED)
         return sp_real_call(cuMemAllocAsync, (address, size, stream));
     if (result == CUDA_SUCCESS)
@@ -54,8 +68,9 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
         return sp_real_call(cuMemAllocFromPoolAsync, (address, size, pool, stream));
     if (lacks_context(stream))
         return CUDA_ERROR_INVALID_CONTEXT;
-    SP_SERVE(result, sp_observe_malloc_from_pool(address ? &pointer : NULL, size,
-                                                 (poolMemPool_t)pool, stream));
+    SERVE(
+        result, stream,
+        sp_observe_malloc_from_pool(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream));
     if (sp_served_is_capture(result))
         return sp_real_call(cuMemAllocAsync, (address, size, stream));
     if (result == CUDA_SUCCESS)
@@ -72,7 +87,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
         return sp_real_call(cuMemFreeAsync, (address, stream));
     if (lacks_context(stream))
         return CUDA_ERROR_INVALID_CONTEXT;
-    SP_SERVE(result, sp_observe_free(pointer_of(address), stream));
+    SERVE(result, stream, sp_observe_free(pointer_of(address), stream));
     return result;
 }
 

@@ -304,6 +304,23 @@ static void threads_capture_on_their_own_default_streams(void) {
     }
 }
 
+// A thread has a default stream in each context.
+static void a_thread_captures_in_two_contexts(void) {
+    CUcontext other;
+    start();
+    CUstream stream = create();
+    REQUIRE(begin_in_mode(CU_STREAM_PER_THREAD) == CUDA_SUCCESS);
+    REQUIRE(cu.cuCtxCreate_v2(&other, 0, 0) == CUDA_SUCCESS);
+    REQUIRE(begin_in_mode(CU_STREAM_PER_THREAD) == CUDA_SUCCESS);
+    end(CU_STREAM_PER_THREAD);
+    REQUIRE(is_asked_for_captures(stream));
+    REQUIRE(cu.cuCtxDestroy_v2(other) == CUDA_SUCCESS);
+    REQUIRE(cu.cuCtxSetCurrent(primary) == CUDA_SUCCESS);
+    REQUIRE(is_asked_for_captures(stream));
+    end(CU_STREAM_PER_THREAD);
+    REQUIRE(is_known(stream));
+}
+
 // Memory of the graph is the driver's, on whichever stream of the capture.
 static void a_capture_that_spreads_is_felt_where_it_gets(void) {
     CUdeviceptr address = 0;
@@ -552,6 +569,7 @@ static void a_context_that_ends_is_current_nowhere(void) {
     X(a_failed_call_tells_nothing) \
     X(while_a_capture_is_open_all_are_asked) \
     X(threads_capture_on_their_own_default_streams) \
+    X(a_thread_captures_in_two_contexts) \
     X(a_capture_that_spreads_is_felt_where_it_gets) \
     X(an_end_by_the_wrong_thread_ends_nothing) \
     X(a_begin_that_fails_counts_nothing) \
