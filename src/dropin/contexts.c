@@ -58,19 +58,6 @@ CUresult cuCtxDetach(CUcontext context) {
     return result;
 }
 
-// The context's streams stay, and can only be destroyed. Each call says so.
-CUresult cuGreenCtxDestroy(struct CUgreenCtx_st *green) {
-    uint64_t before = sp_observe_now();
-    CUcontext context = NULL;
-    if (sp_real_call(cuCtxFromGreenCtx, (&context, green)) != CUDA_SUCCESS)
-        context = NULL;
-    CUresult result = sp_real_call(cuGreenCtxDestroy, (green));
-    sp_current_forget_all();
-    if (result == CUDA_SUCCESS)
-        sp_observe_streams_ended(context, NO_DEVICE, before);
-    return result;
-}
-
 // -------------------------------------------------------------------------------- primary contexts
 
 static CUresult tell_ended(CUresult result, CUdevice device, uint64_t before) {
@@ -112,4 +99,29 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     uint64_t before = sp_observe_now();
     return tell_released(sp_real_call(cuDevicePrimaryCtxRelease_v2, (device)), device, before);
+}
+
+// ---------------------------------------------------------------------------------- green contexts
+
+// A green context retains its device's primary one, which may end with it.
+static void tell_of_those_released(uint64_t before) {
+    for (CUdevice device = 0; device < DEVICES; device++) {
+        if (sp_load_acquire(&primaries[device]))
+            tell_released(CUDA_SUCCESS, device, before);
+    }
+}
+
+// The context's streams stay, and can only be destroyed: each call says so.
+CUresult cuGreenCtxDestroy(struct CUgreenCtx_st *green) {
+    uint64_t before = sp_observe_now();
+    CUcontext context = NULL;
+    if (sp_real_call(cuCtxFromGreenCtx, (&context, green)) != CUDA_SUCCESS)
+        context = NULL;
+    CUresult result = sp_real_call(cuGreenCtxDestroy, (green));
+    sp_current_forget_all();
+    if (result != CUDA_SUCCESS)
+        return result;
+    sp_observe_streams_ended(context, NO_DEVICE, before);
+    tell_of_those_released(before);
+    return result;
 }

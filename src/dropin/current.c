@@ -13,16 +13,16 @@ CUcontext sp_current_context(void) {
 }
 
 // The number comes first: a context that ends meanwhile has the thread ask again.
-static bool ask_if_missing(void) {
+static CUresult ask(void) {
     uint64_t round = sp_load_acquire(&round_of_all);
-    CUcontext context = NULL;
-    CUresult result = sp_real_call(cuCtxGetCurrent, (&context));
-    round_of_thread = result == CUDA_SUCCESS && context ? round : 0;
-    return result == CUDA_SUCCESS && !context;
+    CUdevice device;
+    CUresult result = sp_real_call(cuCtxGetDevice, (&device));
+    round_of_thread = result == CUDA_SUCCESS ? round : 0;
+    return result;
 }
 
-bool sp_current_is_missing(void) {
-    return round_of_thread != sp_load_acquire(&round_of_all) && ask_if_missing();
+CUresult sp_current_check(void) {
+    return round_of_thread == sp_load_acquire(&round_of_all) ? CUDA_SUCCESS : ask();
 }
 
 void sp_current_forget(void) {

@@ -8,10 +8,9 @@
 
 #include "driver/abi.h"
 
-#include <stdbool.h>
-
-// True when the thread has no current context. False also when the driver fails to tell.
-bool sp_current_is_missing(void);
+// CUDA_SUCCESS when the thread has a current context that works. Else what the driver says to a
+// call that needs one: that there is none, or that it was destroyed.
+CUresult sp_current_check(void);
 
 // The context, by a question to the driver; null for none.
 CUcontext sp_current_context(void);

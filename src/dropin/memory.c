@@ -20,8 +20,8 @@ static bool is_created(CUstream stream) {
 
 // A call with a created stream fails without a current context, too. The library would find the
 // stream without one. With a default stream it finds out by itself.
-static bool lacks_context(CUstream stream) {
-    return is_created(stream) && sp_current_is_missing();
+static CUresult check_context(CUstream stream) {
+    return is_created(stream) ? sp_current_check() : CUDA_SUCCESS;
 }
 
 // Makes a call of the library. It never supplies a context for a created stream, so nothing is
@@ -46,8 +46,9 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
         return result;
     if (!serves || sp_theirs_serves(stream))
         return sp_real_call(cuMemAllocAsync, (address, size, stream));
-    if (lacks_context(stream))
-        return CUDA_ERROR_INVALID_CONTEXT;
+    result = check_context(stream);
+    if (result != CUDA_SUCCESS)
+        return result;
     SERVE(result, stream, sp_observe_malloc(address ? &pointer : NULL, size, stream));
     if (sp_served_is_capture(result) || result == CUDA_ERROR_NOT_SUPPORTED)
         return sp_real_call(cuMemAllocAsync, (address, size, stream));
@@ -66,8 +67,9 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
         return result;
     if (!serves || sp_theirs_has(pool))
         return sp_real_call(cuMemAllocFromPoolAsync, (address, size, pool, stream));
-    if (lacks_context(stream))
-        return CUDA_ERROR_INVALID_CONTEXT;
+    result = check_context(stream);
+    if (result != CUDA_SUCCESS)
+        return result;
     SERVE(
         result, stream,
         sp_observe_malloc_from_pool(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream));
@@ -85,8 +87,9 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
         return result;
     if (!serves || (address && !sp_interpose_has_address(address) && sp_real()->cuMemFreeAsync))
         return sp_real_call(cuMemFreeAsync, (address, stream));
-    if (lacks_context(stream))
-        return CUDA_ERROR_INVALID_CONTEXT;
+    result = check_context(stream);
+    if (result != CUDA_SUCCESS)
+        return result;
     SERVE(result, stream, sp_observe_free(pointer_of(address), stream));
     return result;
 }

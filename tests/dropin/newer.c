@@ -331,7 +331,8 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
     return cuStreamCreate(stream, flags);
 }
 
-// Any address stands for a green context. It is a part of the current one.
+// Any address stands for a green context. It is a part of the current one, and has retained the
+// primary one of device 0: whoever makes up a green context does so.
 CUresult cuCtxFromGreenCtx(CUcontext *context, struct CUgreenCtx_st *green) {
     return green ? cuCtxGetCurrent(context) : CUDA_ERROR_INVALID_VALUE;
 }
@@ -342,7 +343,7 @@ CUresult cuGreenCtxStreamCreate(CUstream *stream, struct CUgreenCtx_st *green, u
 }
 
 CUresult cuGreenCtxDestroy(struct CUgreenCtx_st *green) {
-    return green ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return green ? cuDevicePrimaryCtxRelease(0) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuCtxPopCurrent(CUcontext *context) {

@@ -498,15 +498,43 @@ static void a_release_that_is_not_the_last_ends_nothing(void) {
     REQUIRE(is_known(stream));
 }
 
-// Its streams may be anybody's.
-static void streams_of_green_contexts_end_with_any(void) {
+static struct CUgreenCtx_st *make_green(void) {
     static int green; // its address stands for a green context
+    CUcontext retained;
+    REQUIRE(cu.cuDevicePrimaryCtxRetain(&retained, 0) == CUDA_SUCCESS);
+    return (struct CUgreenCtx_st *)(void *)&green;
+}
+
+// It isn't known which green context a stream is of.
+static void streams_of_green_contexts_end_with_any(void) {
     CUstream stream;
     start();
-    REQUIRE(cu.cuGreenCtxStreamCreate(&stream, (struct CUgreenCtx_st *)(void *)&green,
-                                      CU_STREAM_NON_BLOCKING, 0) == CUDA_SUCCESS);
+    struct CUgreenCtx_st *green = make_green();
+    CUcontext other = make_context();
+    CUstream lasting = create();
+    REQUIRE(cu.cuCtxSetCurrent(primary) == CUDA_SUCCESS);
+    REQUIRE(cu.cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0) == CUDA_SUCCESS);
+    REQUIRE(is_known(stream) && is_known(lasting));
+    REQUIRE(cu.cuGreenCtxDestroy(green) == CUDA_SUCCESS);
+    REQUIRE(is_asked_for(stream));
+    REQUIRE(is_known(lasting));
+    REQUIRE(cu.cuCtxDestroy_v2(other) == CUDA_SUCCESS);
+}
+
+// It may be the last that had the device's context retained.
+static void the_devices_context_ends_with_a_green_one(void) {
+    start();
+    struct CUgreenCtx_st *green = make_green();
+    CUcontext other = make_context();
+    REQUIRE(release() == CUDA_SUCCESS);
+    REQUIRE(cu.cuCtxSetCurrent(primary) == CUDA_SUCCESS);
+    CUstream stream = create();
     REQUIRE(is_known(stream));
-    REQUIRE(cu.cuGreenCtxDestroy((struct CUgreenCtx_st *)(void *)&green) == CUDA_SUCCESS);
+    REQUIRE(cu.cuCtxSetCurrent(other) == CUDA_SUCCESS);
+    REQUIRE(cu.cuGreenCtxDestroy(green) == CUDA_SUCCESS);
+    REQUIRE(cu.cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_SUCCESS);
+    REQUIRE(cu.cuCtxSetCurrent(primary) == CUDA_SUCCESS);
+    REQUIRE(create_unseen() == stream);
     REQUIRE(is_asked_for(stream));
 }
 
@@ -555,6 +583,27 @@ static void a_context_that_ends_is_current_nowhere(void) {
     REQUIRE(try_pair(stream) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
+static void *destroy_in_thread(void *context) {
+    REQUIRE(cu.cuCtxDestroy_v2(context) == CUDA_SUCCESS);
+    return NULL;
+}
+
+// In another thread it stays current, and can't be used.
+static void *use_destroyed(void *stream) {
+    CUcontext context = make_context();
+    REQUIRE(is_known(stream));
+    in_thread(destroy_in_thread, context);
+    REQUIRE(try_pair(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    REQUIRE(cu.cuCtxSetCurrent(primary) == CUDA_SUCCESS);
+    REQUIRE(is_known(stream));
+    return NULL;
+}
+
+static void a_destroyed_context_is_of_no_use_elsewhere(void) {
+    start();
+    in_thread(use_destroyed, create());
+}
+
 // --------------------------------------------------------------------------------------------- all
 
 // clang-format off
@@ -580,8 +629,10 @@ static void a_context_that_ends_is_current_nowhere(void) {
     X(streams_end_with_the_devices_context) \
     X(a_release_that_is_not_the_last_ends_nothing) \
     X(streams_of_green_contexts_end_with_any) \
+    X(the_devices_context_ends_with_a_green_one) \
     X(without_a_context_calls_fail) \
-    X(a_context_that_ends_is_current_nowhere)
+    X(a_context_that_ends_is_current_nowhere) \
+    X(a_destroyed_context_is_of_no_use_elsewhere)
 // clang-format on
 
 int main(int count, char **arguments) {
