@@ -17,7 +17,7 @@ __attribute__((constructor)) static void begin(void) {
 
 // ----------------------------------------------------------------------------------------- streams
 
-// A stream that is made in no other way is one of the current context.
+// These calls make streams of the current context.
 static CUresult tell_created(CUresult result, const CUstream *stream) {
     CUdevice device = -1;
     if (result != CUDA_SUCCESS)

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "api/observe.h"
+#include "fault/host_memory.h"
 #include "order/captures.h"
 #include "order/remember.h"
 #include "unit/pool/fixture.h"
@@ -480,6 +481,32 @@ static void threads_capture_on_their_own_default_streams(void **state) {
     assert_true(sp_captures_are_none());
 }
 
+static void without_host_memory_a_new_stream_is_asked_for(void **state) {
+    (void)state;
+    uint64_t failed;
+    CUstream stream = simulated_stream();
+    host_memory_enter(1, true);
+    sp_observe_created(stream, simulated_context(), 0);
+    host_memory_leave(&failed);
+    assert_int_equal(failed, 1);
+    require_asked(stream);
+    sp_observe_created(stream, simulated_context(), 0);
+    require_known(stream);
+}
+
+// Nobody finds its end then.
+static void without_host_memory_a_capture_is_counted_for_good(void **state) {
+    (void)state;
+    uint64_t failed;
+    host_memory_enter(1, true);
+    assert_int_equal(begin_capture(a), CUDA_SUCCESS);
+    host_memory_leave(&failed);
+    assert_int_equal(failed, 1);
+    require_refused(a);
+    assert_int_equal(end_capture(a), CUDA_SUCCESS);
+    assert_int_equal(calls_of(pair, a).captures, 2);
+}
+
 // A stream that captures while no capture has been told of shows that some begin unseen.
 static void after_an_unseen_capture_every_call_asks(void **state) {
     (void)state;
@@ -523,6 +550,9 @@ int main(void) {
         observe_test(a_capture_ends_with_its_stream),
         observe_test(a_capture_ends_with_its_context),
         observe_test(threads_capture_on_their_own_default_streams),
+        observe_test(without_host_memory_a_new_stream_is_asked_for),
+        cmocka_unit_test_setup_teardown(without_host_memory_a_capture_is_counted_for_good, setup,
+                                        teardown_of_doubt),
         cmocka_unit_test_setup_teardown(after_an_unseen_capture_every_call_asks, setup,
                                         teardown_of_doubt),
     };
