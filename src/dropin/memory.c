@@ -3,6 +3,7 @@
 // Memory of ours and of the driver's live side by side. A pointer is ours when it lies where one of
 // our pools has its addresses. The driver serves what we don't: streams that capture, its own
 // pools, and its own memory.
+#include "dropin/current.h"
 #include "dropin/fault.h"
 #include "dropin/notes.h"
 #include "dropin/real.h"
@@ -10,21 +11,39 @@
 #include "dropin/served.h"
 #include "dropin/theirs.h"
 
+#include "api/observe.h"
+
 static CUstream per_thread(CUstream stream) {
     return stream ? stream : CU_STREAM_PER_THREAD;
 }
 
+static bool is_created(CUstream stream) {
+    return stream > CU_STREAM_PER_THREAD;
+}
+
+// A call with a created stream fails without a current context, too. The library would find the
+// stream without one. With a default stream it finds out by itself.
+static CUresult check(CUstream stream) {
+    CUresult fault = sp_fault_now();
+    return fault == CUDA_SUCCESS && is_created(stream) ? sp_current_check() : fault;
+}
+
+// Makes a call of the library, unless the context has had a fault or there is none. The library
+// never supplies a context for a created stream, so nothing is demanded then.
+#define SERVE(result, stream, call)                                                                \
+    do {                                                                                           \
+        (result) = check(stream);                                                                  \
+        if ((result) != CUDA_SUCCESS)                                                              \
+            break;                                                                                 \
+        if (is_created(stream))                                                                    \
+            (result) = sp_served_code(call);                                                       \
+        else                                                                                       \
+            SP_SERVE(result, call);                                                                \
+    } while (0)
+
 static void *pointer_of(CUdeviceptr address) {
     return (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
 }
-
-// Makes a call of the library, unless the context has had a fault.
-#define SERVE_UNLESS_FAULTY(result, call)                                                          \
-    do {                                                                                           \
-        (result) = sp_fault_now();                                                                 \
-        if ((result) == CUDA_SUCCESS)                                                              \
-            SP_SERVE(result, call);                                                                \
-    } while (0)
 
 // The driver's own pools find the device full, too. An allocation in a stream waits for no work.
 static struct sp_room room_for(size_t size, CUstream stream) {
@@ -58,7 +77,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
         return result;
     if (!serves || sp_theirs_serves(stream))
         return allocate_theirs(address, size, stream);
-    SERVE_UNLESS_FAULTY(result, poolMallocAsync(address ? &pointer : NULL, size, stream));
+    SERVE(result, stream, sp_observe_malloc(address ? &pointer : NULL, size, stream));
     if (sp_served_is_capture(result) || result == CUDA_ERROR_NOT_SUPPORTED)
         return allocate_theirs(address, size, stream);
     if (result == CUDA_SUCCESS)
@@ -76,8 +95,9 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
         return result;
     if (!serves || sp_theirs_has(pool))
         return allocate_from_theirs(address, size, pool, stream);
-    SERVE_UNLESS_FAULTY(result, poolMallocFromPoolAsync(address ? &pointer : NULL, size,
-                                                        (poolMemPool_t)pool, stream));
+    SERVE(
+        result, stream,
+        sp_observe_malloc_from_pool(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream));
     if (sp_served_is_capture(result))
         return allocate_theirs(address, size, stream);
     if (result == CUDA_SUCCESS)
@@ -100,7 +120,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     if (!serves || (address && !sp_interpose_has_address(address) && sp_real()->cuMemFreeAsync))
         return sp_real_call(cuMemFreeAsync, (address, stream));
     struct sp_note note = sp_notes_take(address);
-    SERVE_UNLESS_FAULTY(result, poolFreeAsync(pointer_of(address), stream));
+    SERVE(result, stream, sp_observe_free(pointer_of(address), stream));
     return ended(note, result);
 }
 
@@ -109,7 +129,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     if (!sp_served_is_on() || !sp_interpose_has_address(address))
         return sp_real_call(cuMemFree_v2, (address));
     struct sp_note note = sp_notes_take(address);
-    SERVE_UNLESS_FAULTY(result, poolFree(pointer_of(address)));
+    SERVE(result, NULL, poolFree(pointer_of(address)));
     return ended(note, result);
 }
 

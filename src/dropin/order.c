@@ -1,5 +1,5 @@
-// The driver's calls that synchronise, query, record and wait, and those that end a stream or an
-// event. The library makes the driver's call itself, and learns from it what our pools may reuse.
+// The driver's calls that synchronise, query, record and wait, and those that end an event. The
+// library makes the driver's call itself, and learns from it what our pools may reuse.
 #include "dropin/real.h"
 #include "dropin/served.h"
 
@@ -22,17 +22,12 @@ FORWARD(cuStreamSynchronize, (CUstream stream), (stream), poolStreamSynchronize)
 FORWARD(cuStreamQuery, (CUstream stream), (stream), poolStreamQuery)
 FORWARD(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags),
         (stream, event, flags), poolStreamWaitEvent)
-FORWARD(cuStreamDestroy_v2, (CUstream stream), (stream), poolStreamDestroy)
 FORWARD(cuEventSynchronize, (CUevent event), (event), poolEventSynchronize)
 FORWARD(cuEventQuery, (CUevent event), (event), poolEventQuery)
 FORWARD(cuEventRecord, (CUevent event, CUstream stream), (event, stream), poolEventRecord)
 FORWARD(cuEventDestroy_v2, (CUevent event), (event), poolEventDestroy)
 
 // The form of before CUDA 4.0 does the same.
-CUresult cuStreamDestroy(CUstream stream) {
-    return sp_served_is_on() ? cuStreamDestroy_v2(stream) : sp_real_call(cuStreamDestroy, (stream));
-}
-
 CUresult cuEventDestroy(CUevent event) {
     return sp_served_is_on() ? cuEventDestroy_v2(event) : sp_real_call(cuEventDestroy, (event));
 }

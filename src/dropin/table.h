@@ -30,6 +30,9 @@ struct CUmemPoolPtrExportData_st;
 struct CUDA_ARRAY_DESCRIPTOR_st;
 struct CUDA_ARRAY3D_DESCRIPTOR_st;
 struct CUipcMemHandle_st;
+// Neither are these of any other interest here.
+struct CUgreenCtx_st;
+struct CUgraphEdgeData_st;
 
 // clang-format off
 #define SP_DROPIN_TABLE(X) \
@@ -76,14 +79,39 @@ struct CUipcMemHandle_st;
     X(cuMemSetMemPool, cuMemSetMemPool, 13000, 0, SP_POOL_CALL, (CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)) \
     X(cuCtxSynchronize, cuCtxSynchronize, 2000, 0, SP_OTHER_CALL, (void)) \
     X(cuCtxSynchronize, cuCtxSynchronize_v2, 13000, 0, SP_OTHER_CALL, (CUcontext context)) \
+    X(cuCtxSetCurrent, cuCtxSetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
+    X(cuCtxPopCurrent, cuCtxPopCurrent, 2000, 0, SP_OTHER_CALL, (CUcontext *context)) \
+    X(cuCtxPopCurrent, cuCtxPopCurrent_v2, 4000, 0, SP_OTHER_CALL, (CUcontext *context)) \
+    X(cuCtxDestroy, cuCtxDestroy, 2000, 0, SP_OTHER_CALL, (CUcontext context)) \
+    X(cuCtxDestroy, cuCtxDestroy_v2, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
+    X(cuCtxDetach, cuCtxDetach, 2000, 0, SP_OTHER_CALL, (CUcontext context)) \
+    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, 0, SP_OTHER_CALL, (CUcontext *context, CUdevice device)) \
+    X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease, 7000, 0, SP_OTHER_CALL, (CUdevice device)) \
+    X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, 11000, 0, SP_OTHER_CALL, (CUdevice device)) \
+    X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, 7000, 0, SP_OTHER_CALL, (CUdevice device)) \
+    X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, 11000, 0, SP_OTHER_CALL, (CUdevice device)) \
+    X(cuGreenCtxDestroy, cuGreenCtxDestroy, 12040, 0, SP_OTHER_CALL, (struct CUgreenCtx_st *green)) \
     X(cuStreamSynchronize, cuStreamSynchronize, 2000, 0, SP_OTHER_CALL, (CUstream stream)) \
     X(cuStreamSynchronize, cuStreamSynchronize_ptsz, 7000, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream)) \
     X(cuStreamQuery, cuStreamQuery, 2000, 0, SP_OTHER_CALL, (CUstream stream)) \
     X(cuStreamQuery, cuStreamQuery_ptsz, 7000, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream)) \
     X(cuStreamWaitEvent, cuStreamWaitEvent, 3020, 0, SP_OTHER_CALL, (CUstream stream, CUevent event, unsigned int flags)) \
     X(cuStreamWaitEvent, cuStreamWaitEvent_ptsz, 7000, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream, CUevent event, unsigned int flags)) \
+    X(cuStreamCreate, cuStreamCreate, 2000, 0, SP_OTHER_CALL, (CUstream *stream, unsigned int flags)) \
+    X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, 5050, 0, SP_OTHER_CALL, (CUstream *stream, unsigned int flags, int priority)) \
+    X(cuGreenCtxStreamCreate, cuGreenCtxStreamCreate, 12050, 0, SP_OTHER_CALL, (CUstream *stream, struct CUgreenCtx_st *green, unsigned int flags, int priority)) \
     X(cuStreamDestroy, cuStreamDestroy, 2000, 0, SP_OTHER_CALL, (CUstream stream)) \
     X(cuStreamDestroy, cuStreamDestroy_v2, 4000, 0, SP_OTHER_CALL, (CUstream stream)) \
+    X(cuStreamBeginCapture, cuStreamBeginCapture, 10000, 0, SP_OTHER_CALL, (CUstream stream)) \
+    X(cuStreamBeginCapture, cuStreamBeginCapture_ptsz, 10000, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream)) \
+    X(cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, 0, SP_OTHER_CALL, (CUstream stream, CUstreamCaptureMode mode)) \
+    X(cuStreamBeginCapture, cuStreamBeginCapture_v2_ptsz, 10010, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream, CUstreamCaptureMode mode)) \
+    X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030, 0, SP_OTHER_CALL, (CUstream stream, CUgraph graph, const CUgraphNode *nodes, const struct CUgraphEdgeData_st *edges, size_t count, CUstreamCaptureMode mode)) \
+    X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz, 12030, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream, CUgraph graph, const CUgraphNode *nodes, const struct CUgraphEdgeData_st *edges, size_t count, CUstreamCaptureMode mode)) \
+    X(cuStreamBeginRecaptureToGraph, cuStreamBeginRecaptureToGraph, 13030, 0, SP_OTHER_CALL, (CUstream stream, CUstreamCaptureMode mode, CUgraph graph, void *callback, void *data)) \
+    X(cuStreamBeginRecaptureToGraph, cuStreamBeginRecaptureToGraph_ptsz, 13030, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream, CUstreamCaptureMode mode, CUgraph graph, void *callback, void *data)) \
+    X(cuStreamEndCapture, cuStreamEndCapture, 10000, 0, SP_OTHER_CALL, (CUstream stream, CUgraph *graph)) \
+    X(cuStreamEndCapture, cuStreamEndCapture_ptsz, 10000, SP_PER_THREAD, SP_OTHER_CALL, (CUstream stream, CUgraph *graph)) \
     X(cuEventSynchronize, cuEventSynchronize, 2000, 0, SP_OTHER_CALL, (CUevent event)) \
     X(cuEventQuery, cuEventQuery, 2000, 0, SP_OTHER_CALL, (CUevent event)) \
     X(cuEventRecord, cuEventRecord, 2000, 0, SP_OTHER_CALL, (CUevent event, CUstream stream)) \
@@ -101,8 +129,10 @@ struct CUipcMemHandle_st;
     X(cuCtxSetFlags, (unsigned int flags)) \
     X(cuMemGetInfo_v2, (size_t *free, size_t *total)) \
     X(cuCtxPushCurrent_v2, (CUcontext context)) \
-    X(cuCtxPopCurrent_v2, (CUcontext *context)) \
-    X(cuStreamGetCtx, (CUstream stream, CUcontext *context))
+    X(cuCtxFromGreenCtx, (CUcontext *context, struct CUgreenCtx_st *green)) \
+    X(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned int *flags, int *active)) \
+    X(cuStreamGetCtx, (CUstream stream, CUcontext *context)) \
+    X(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status))
 // clang-format on
 
 // Each symbol of the table is a function of ours, which the library exports.

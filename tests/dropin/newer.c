@@ -25,7 +25,6 @@ EXPORT CUresult simcudaOldMemFree_v2(CUdeviceptr address);
 OTHER_CALLS(DECLARE)
 #define DECLARE_OWN(symbol, parameters) CUresult symbol parameters;
 SP_DROPIN_OWN_CALLS(DECLARE_OWN)
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status);
 
 struct CUmemPoolPtrExportData_st {
     CUdeviceptr address;
@@ -339,6 +338,91 @@ static CUstream per_thread(CUstream stream) {
     return stream ? stream : CU_STREAM_PER_THREAD;
 }
 
+// --------------------------------------------------------------------------- streams and contexts
+
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority) {
+    (void)priority;
+    return cuStreamCreate(stream, flags);
+}
+
+// Any address stands for a green context. It is a part of the current one, and has retained the
+// primary one of device 0: whoever makes up a green context does so.
+CUresult cuCtxFromGreenCtx(CUcontext *context, struct CUgreenCtx_st *green) {
+    return green ? cuCtxGetCurrent(context) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGreenCtxStreamCreate(CUstream *stream, struct CUgreenCtx_st *green, unsigned int flags,
+                                int priority) {
+    return green ? cuStreamCreateWithPriority(stream, flags, priority) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGreenCtxDestroy(struct CUgreenCtx_st *green) {
+    return green ? cuDevicePrimaryCtxRelease(0) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuCtxPopCurrent(CUcontext *context) {
+    return cuCtxPopCurrent_v2(context);
+}
+
+CUresult cuCtxDestroy(CUcontext context) {
+    return cuCtxDestroy_v2(context);
+}
+
+CUresult cuCtxDetach(CUcontext context) {
+    return cuCtxDestroy_v2(context);
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+    return cuDevicePrimaryCtxRelease(device);
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+    return cuDevicePrimaryCtxReset(device);
+}
+
+// Captures end in a graph of their own here, whatever they began in.
+CUresult cuStreamBeginCapture(CUstream stream) {
+    return cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *nodes,
+                                     const struct CUgraphEdgeData_st *edges, size_t count,
+                                     CUstreamCaptureMode mode) {
+    (void)graph, (void)nodes, (void)edges, (void)count;
+    return cuStreamBeginCapture_v2(stream, mode);
+}
+
+CUresult cuStreamBeginRecaptureToGraph(CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
+                                       void *callback, void *data) {
+    (void)graph, (void)callback, (void)data;
+    return cuStreamBeginCapture_v2(stream, mode);
+}
+
+CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
+    return cuStreamBeginCapture(per_thread(stream));
+}
+
+CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
+    return cuStreamBeginCapture_v2(per_thread(stream), mode);
+}
+
+CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph, const CUgraphNode *nodes,
+                                          const struct CUgraphEdgeData_st *edges, size_t count,
+                                          CUstreamCaptureMode mode) {
+    return cuStreamBeginCaptureToGraph(per_thread(stream), graph, nodes, edges, count, mode);
+}
+
+CUresult cuStreamBeginRecaptureToGraph_ptsz(CUstream stream, CUstreamCaptureMode mode,
+                                            CUgraph graph, void *callback, void *data) {
+    return cuStreamBeginRecaptureToGraph(per_thread(stream), mode, graph, callback, data);
+}
+
+CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph) {
+    return cuStreamEndCapture(per_thread(stream), graph);
+}
+
+// ------------------------------------------------------------------------------- per-thread stream
+
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t size, CUstream stream) {
     return cuMemAllocAsync(address, size, per_thread(stream));
 }
@@ -426,6 +510,25 @@ static const struct form {
     FORM("cuMemAllocFromPoolAsync", cuMemAllocFromPoolAsync_ptsz, 11020, SP_PER_THREAD),
     FORM("cuMemFreeAsync", cuMemFreeAsync_ptsz, 11020, SP_PER_THREAD),
     FORM("cuMemFreeAsync", cuMemFreeAsync_v2, 15000, 0),
+    FORM("cuCtxPopCurrent", cuCtxPopCurrent, 2000, 0),
+    FORM("cuCtxPopCurrent", cuCtxPopCurrent_v2, 4000, 0),
+    FORM("cuCtxDestroy", cuCtxDestroy, 2000, 0),
+    FORM("cuCtxDestroy", cuCtxDestroy_v2, 4000, 0),
+    FORM("cuCtxDetach", cuCtxDetach, 2000, 0),
+    FORM("cuDevicePrimaryCtxRelease", cuDevicePrimaryCtxRelease_v2, 11000, 0),
+    FORM("cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2, 11000, 0),
+    FORM("cuGreenCtxDestroy", cuGreenCtxDestroy, 12040, 0),
+    FORM("cuGreenCtxStreamCreate", cuGreenCtxStreamCreate, 12050, 0),
+    FORM("cuStreamCreateWithPriority", cuStreamCreateWithPriority, 5050, 0),
+    FORM("cuStreamBeginCapture", cuStreamBeginCapture, 10000, 0),
+    FORM("cuStreamBeginCapture", cuStreamBeginCapture_ptsz, 10000, SP_PER_THREAD),
+    FORM("cuStreamBeginCapture", cuStreamBeginCapture_v2, 10010, 0),
+    FORM("cuStreamBeginCapture", cuStreamBeginCapture_v2_ptsz, 10010, SP_PER_THREAD),
+    FORM("cuStreamBeginCaptureToGraph", cuStreamBeginCaptureToGraph, 12030, 0),
+    FORM("cuStreamBeginCaptureToGraph", cuStreamBeginCaptureToGraph_ptsz, 12030, SP_PER_THREAD),
+    FORM("cuStreamBeginRecaptureToGraph", cuStreamBeginRecaptureToGraph, 13030, 0),
+    FORM("cuStreamBeginRecaptureToGraph", cuStreamBeginRecaptureToGraph_ptsz, 13030, SP_PER_THREAD),
+    FORM("cuStreamEndCapture", cuStreamEndCapture_ptsz, 10000, SP_PER_THREAD),
     FORM("cuStreamSynchronize", cuStreamSynchronize_ptsz, 7000, SP_PER_THREAD),
     FORM("cuStreamQuery", cuStreamQuery_ptsz, 7000, SP_PER_THREAD),
     FORM("cuStreamWaitEvent", cuStreamWaitEvent_ptsz, 7000, SP_PER_THREAD),

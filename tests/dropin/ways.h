@@ -14,12 +14,9 @@
 // clang-format off
 #define OTHER_CALLS(X) \
     X(cuInit, cuInit, 2000, 0, SP_OTHER_CALL, (unsigned int flags)) \
-    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, 0, SP_OTHER_CALL, (CUcontext *context, CUdevice device)) \
-    X(cuCtxSetCurrent, cuCtxSetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
     X(cuCtxGetCurrent, cuCtxGetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext *context)) \
-    X(cuStreamCreate, cuStreamCreate, 2000, 0, SP_OTHER_CALL, (CUstream *stream, unsigned int flags)) \
-    X(cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, 0, SP_OTHER_CALL, (CUstream stream, CUstreamCaptureMode mode)) \
-    X(cuStreamEndCapture, cuStreamEndCapture, 10000, 0, SP_OTHER_CALL, (CUstream stream, CUgraph *graph)) \
+    X(cuCtxCreate, cuCtxCreate_v2, 3020, 0, SP_OTHER_CALL, (CUcontext *context, unsigned int flags, CUdevice device)) \
+    X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
     X(cuGraphDestroy, cuGraphDestroy, 10000, 0, SP_OTHER_CALL, (CUgraph graph)) \
     X(cuEventCreate, cuEventCreate, 2000, 0, SP_OTHER_CALL, (CUevent *event, unsigned int flags)) \
     X(cuMemAddressReserve, cuMemAddressReserve, 10020, 0, SP_OTHER_CALL, (CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint, unsigned long long flags)) \
@@ -28,7 +25,6 @@
     X(cuMemGetInfo, cuMemGetInfo_v2, 3020, 0, SP_OTHER_CALL, (size_t *free, size_t *total)) \
     X(cuCtxGetFlags, cuCtxGetFlags, 7000, 0, SP_OTHER_CALL, (unsigned int *flags)) \
     X(cuCtxSetFlags, cuCtxSetFlags, 12010, 0, SP_OTHER_CALL, (unsigned int flags)) \
-    X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, 7000, 0, SP_OTHER_CALL, (CUdevice device)) \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020, 0, SP_OTHER_CALL, (void *to, CUdeviceptr from, size_t size)) \
     X(cuMemsetD8Async, cuMemsetD8Async, 3020, 0, SP_OTHER_CALL, (CUdeviceptr address, unsigned char value, size_t count, CUstream stream))
 // clang-format on

@@ -1,6 +1,7 @@
 #include "random/blocks.h"
 
 #include "random/choose.h"
+#include "random/observing.h"
 #include "random/ordering.h"
 #include "random/reserved.h"
 #include "random/settling.h"
@@ -83,8 +84,7 @@ static poolError_t call_malloc(struct thread *thread, struct block *block, CUstr
     poolMemPool_t pool = unnamed ? NULL : block->pool->handle;
     if (flags || numbers_once_in(numbers, 4))
         return poolMallocAsyncWithFlags(&block->pointer, block->size, pool, handle, flags);
-    return unnamed ? poolMallocAsync(&block->pointer, block->size, handle)
-                   : poolMallocFromPoolAsync(&block->pointer, block->size, pool, handle);
+    return observing_malloc(thread, &block->pointer, block->size, pool, handle);
 }
 
 // True when there is memory, null otherwise: a pool that is this tight has none at times.
@@ -132,7 +132,8 @@ void blocks_malloc_on(struct thread *thread, struct block *block, struct stream 
 
 void blocks_free_on(struct thread *thread, struct block *block, const struct stream *stream) {
     thread_enter(thread, stream->context);
-    if (SUCCEEDED(thread, poolFreeAsync(block->pointer, thread_handle_to_pass(thread, stream))))
+    CUstream handle = thread_handle_to_pass(thread, stream);
+    if (SUCCEEDED(thread, observing_free(thread, block->pointer, handle)))
         end_life(thread, block, stream);
 }
 

@@ -1,6 +1,7 @@
 #include "random/capture.h"
 
 #include "random/blocks.h"
+#include "random/observing.h"
 #include "support/check.h"
 #include "support/device.h"
 
@@ -26,12 +27,13 @@ static void require_refused(const struct thread *thread, const char *call, poolE
 static void call_in_capture(struct thread *thread, struct block *block, CUstream handle) {
     void *pointer;
     CUgraph graph;
-    DRIVER(test_driver()->cuStreamBeginCapture(handle, CU_STREAM_CAPTURE_MODE_RELAXED));
+    DRIVER(observing_begin_capture(thread, handle));
     require_refused(thread, "an allocation",
-                    poolMallocFromPoolAsync(&pointer, block->size, block->pool->handle, handle),
+                    observing_malloc(thread, &pointer, block->size, block->pool->handle, handle),
                     poolErrorStreamCaptureUnsupported);
-    require_refused(thread, "a free", poolFreeAsync(block->pointer, handle), poolErrorInvalidValue);
-    DRIVER(test_driver()->cuStreamEndCapture(handle, &graph));
+    require_refused(thread, "a free", observing_free(thread, block->pointer, handle),
+                    poolErrorInvalidValue);
+    DRIVER(observing_end_capture(thread, handle, &graph));
     DRIVER(test_driver()->cuGraphDestroy(graph));
 }
 

@@ -68,6 +68,7 @@ enum {
     KEY_CONTEXTS,
     KEY_FAULTS,
     KEY_LARGE,
+    KEY_OBSERVED,
     KEY_POOLS,
     KEY_PROMISES
 };
@@ -89,6 +90,8 @@ static const struct argp_option option_table[] = {
     {"pools", KEY_POOLS, "1|2", 0, "how many pools the streams are used with", 0},
     {"promises", KEY_PROMISES, NULL, 0, "the first pool carries StreamPromises, most of the time",
      0},
+    {"observed", KEY_OBSERVED, NULL, 0,
+     "the library is told of streams and captures, as by the drop-in", 0},
     {"faults", KEY_FAULTS, "N", 0, "so many operations in a thousand have a driver's call fail", 0},
     {"large", KEY_LARGE, NULL, 0, "large blocks, up to a third of the limit", 0},
     {"trace", 'v', NULL, 0, "print every step", 0},
@@ -151,6 +154,8 @@ static error_t read_option(int key, char *value, struct argp_state *state) {
         options->plan.trace = true;
     else if (key == KEY_LARGE)
         options->plan.large = true;
+    else if (key == KEY_OBSERVED)
+        options->plan.observed = true;
     else if (key == KEY_PROMISES)
         options->plan.promises = true;
     else if (key == ARGP_KEY_END)

@@ -3,6 +3,7 @@
 #include "random/blocks.h"
 #include "random/choose.h"
 #include "random/faults.h"
+#include "random/observing.h"
 #include "random/ordering.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -52,7 +53,7 @@ static bool destroy(struct thread *thread, const struct stream *stream, CUstream
     thread_trace(thread, "destroy%s stream %u", told ? "" : " unseen",
                  world_stream_number(thread->world, stream));
     return told ? SUCCEEDED(thread, poolStreamDestroy(handle))
-                : SUCCEEDED(thread, test_driver()->cuStreamDestroy(handle));
+                : SUCCEEDED(thread, observing_destroy(thread, handle));
 }
 
 static void destroy_and_create(struct thread *thread, struct stream *stream) {
@@ -185,7 +186,7 @@ void renewal_of_context(struct thread *thread) {
         destroy_streams_of_context(thread, context);
     world_leave_context(thread, context);
     thread_enter(thread, 0);
-    DRIVER(test_driver()->cuCtxDestroy(world->contexts[context].handle));
+    DRIVER(observing_destroy_context(thread, context));
     abandon_context(world, context);
     outlive_context(thread, context);
     world_make_context(thread, context);

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "inside/check.h"
+#include "random/observing.h"
 #include "random/operations.h"
 #include "random/work.h"
 #include "region/handle.h"
@@ -166,6 +167,7 @@ void world_make_stream(struct thread *thread, struct stream *stream) {
     DRIVER(test_driver()->cuStreamCreate(&stream->handle, stream->kind == STREAM_BLOCKING
                                                               ? CU_STREAM_DEFAULT
                                                               : CU_STREAM_NON_BLOCKING));
+    observing_created(thread, stream);
 }
 
 void world_make_event(struct thread *thread, struct event *event) {
@@ -336,6 +338,7 @@ void world_open(struct world *world, const struct plan *plan) {
                             .context = CONTEXTS,
                             .name = "beginning"};
     world->plan = *plan;
+    observing_begin(plan);
     world->simulated = test_simulated();
     if (world->plan.bytes == 0)
         world->plan.bytes = world->simulated ? MIB(32) : MIB(256);

@@ -48,6 +48,7 @@ struct plan {
     // fail.
     bool large;
     bool promises; // the first pool is promised something of the streams
+    bool observed; // the library is told of streams, captures and contexts
     // A new block may be used first on a stream that CUDA orders behind its own.
     bool first_use_elsewhere;
     bool trace; // print every step

@@ -3,6 +3,7 @@
 #include "calls/free.h"
 #include "calls/malloc.h"
 #include "observe/observe.h"
+#include "order/captures.h"
 #include "order/remember.h"
 #include "process/promises.h"
 #include "region/lane.h"
@@ -45,6 +46,7 @@ SP_COLD static struct sp_stream *admit_late(struct sp_outcome capture, CUstream 
                                             poolError_t (*refuse)(struct sp_outcome outcome),
                                             poolError_t *error) {
     struct sp_stream *stream = NULL;
+    sp_captures_note(capture, handle);
     capture = sp_api_supply_context(capture, handle, pool);
     if (sp_is_done(capture))
         capture = sp_resolve_capture(handle);
@@ -104,11 +106,12 @@ struct named_pool {
     struct sp_pool *pool;
 };
 
+// `known` are promises that hold for the stream beside those of the pool.
 static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_pool from,
-                                        CUstream handle, unsigned int flags) {
+                                        CUstream handle, unsigned int flags, int known) {
     poolError_t error = poolSuccess;
-    struct sp_stream *stream =
-        admit(handle, from.pool, sp_load_relaxed(&from.pool->promises), refuse_capture, &error);
+    int promises = sp_load_relaxed(&from.pool->promises) | known;
+    struct sp_stream *stream = admit(handle, from.pool, promises, refuse_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     if (SP_UNLIKELY(size == 0)) {
@@ -124,29 +127,30 @@ static SP_HOT poolError_t allocate_from(void **ptr, size_t size, struct named_po
 // Returns the promises of the current pool, which depends on the stream's device. So they are known
 // only for streams that the thread remembers. Where the thread may remember the stream only by
 // another pool's promises, the result is none, and the driver is asked.
-static int promises_of_current(CUstream handle) {
+static SP_HOT int promises_of_current(CUstream handle, int known) {
     poolMemPool_t pool;
     const struct sp_stream *stream = sp_remember_find(handle);
     struct sp_device *device = stream ? sp_device_at(stream->device) : NULL;
-    int promises =
-        device ? sp_pool_promises(sp_device_current_pool(device, &pool)) : poolPromiseNothing;
-    return let_remember(promises, handle) ? promises : poolPromiseNothing;
+    int promises = known;
+    if (device)
+        promises |= sp_pool_promises(sp_device_current_pool(device, &pool));
+    return let_remember(promises, handle) ? promises : known;
 }
 
-static void remember_if_promised(const struct sp_pool *pool, struct sp_stream *stream,
-                                 CUstream handle) {
-    if (let_remember(sp_pool_promises(pool), handle))
+static SP_HOT void remember_if_promised(const struct sp_pool *pool, struct sp_stream *stream,
+                                        CUstream handle, int known) {
+    if (let_remember(sp_pool_promises(pool) | known, handle))
         sp_remember_stream(stream, handle);
 }
 
 // Allocates from the current pool of the stream's device. Another thread may destroy that pool
 // meanwhile; then another pool is current.
 static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstream handle,
-                                                unsigned int flags) {
+                                                unsigned int flags, int known) {
     struct sp_device *device;
     poolError_t error = poolSuccess;
     struct sp_stream *stream =
-        admit(handle, NULL, promises_of_current(handle), refuse_capture, &error);
+        admit(handle, NULL, promises_of_current(handle, known), refuse_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     if (SP_UNLIKELY(size == 0)) {
@@ -162,16 +166,27 @@ static SP_HOT poolError_t allocate_from_current(void **ptr, size_t size, CUstrea
     do {
         poolMemPool_t current;
         struct sp_pool *pool = sp_device_current_pool(device, &current);
-        remember_if_promised(pool, stream, handle);
+        remember_if_promised(pool, stream, handle, known);
         error = take(pool, current, stream, size, flags, ptr);
     } while (error == SP_MALLOC_GONE);
     return error;
 }
 
+poolError_t sp_memory_allocate(void **ptr, size_t size, CUstream stream, int known) {
+    return allocate_from_current(ptr, size, stream, poolMallocDefault, known);
+}
+
+poolError_t sp_memory_allocate_from(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
+                                    int known) {
+    struct named_pool from = {handle, sp_handle_pool(handle)};
+    return from.pool ? allocate_from(ptr, size, from, stream, poolMallocDefault, known)
+                     : sp_api_no_pool(handle);
+}
+
 SP_COLD static poolError_t allocate(void **ptr, size_t size, struct named_pool from,
                                     CUstream stream, unsigned int flags) {
-    return from.pool ? allocate_from(ptr, size, from, stream, flags)
-                     : allocate_from_current(ptr, size, stream, flags);
+    return from.pool ? allocate_from(ptr, size, from, stream, flags, poolPromiseNothing)
+                     : allocate_from_current(ptr, size, stream, flags, poolPromiseNothing);
 }
 
 // ------------------------------------------------------------------------------------- allocations
@@ -244,7 +259,7 @@ poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream) {
         return allocate_aside(&(struct wanted){ptr, size, NULL, false, stream, 0}, CALLER);
     if (!ptr)
         return sp_fail(poolErrorInvalidValue, "ptr is null");
-    return allocate_from_current(ptr, size, stream, poolMallocDefault);
+    return allocate_from_current(ptr, size, stream, poolMallocDefault, poolPromiseNothing);
 }
 
 poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handle,
@@ -257,7 +272,7 @@ poolError_t poolMallocFromPoolAsync(void **ptr, size_t size, poolMemPool_t handl
     from.pool = sp_handle_pool(handle);
     if (SP_UNLIKELY(!from.pool))
         return sp_api_no_pool(handle);
-    return allocate_from(ptr, size, from, stream, poolMallocDefault);
+    return allocate_from(ptr, size, from, stream, poolMallocDefault, poolPromiseNothing);
 }
 
 poolError_t poolMallocAsyncWithFlags(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
@@ -276,12 +291,12 @@ static inline int promises_of_owner(uintptr_t owner) {
     return pool ? sp_pool_promises(pool) : poolPromiseNothing;
 }
 
-static SP_HOT poolError_t free_in_order(void *pointer, CUstream handle) {
+static SP_HOT poolError_t free_in_order(void *pointer, CUstream handle, int known) {
     uint64_t sequence;
     poolError_t error = poolSuccess;
     uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)pointer);
     struct sp_stream *stream =
-        admit(handle, NULL, promises_of_owner(owner), refuse_free_in_capture, &error);
+        admit(handle, NULL, promises_of_owner(owner) | known, refuse_free_in_capture, &error);
     if (SP_UNLIKELY(!stream))
         return error;
     struct sp_lane *lane = sp_at_hand_lane(owner, stream, &sequence);
@@ -296,6 +311,10 @@ static SP_HOT poolError_t free_in_order(void *pointer, CUstream handle) {
         return poolSuccess;
     return done.left == SP_LEFT_ALL ? sp_free_other(pointer, owner, stream)
                                     : sp_free_finish(lane, owner, stream, sequence, done);
+}
+
+poolError_t sp_memory_free(void *ptr, CUstream stream, int known) {
+    return free_in_order(ptr, stream, known);
 }
 
 int sp_memory_promises_of(uintptr_t owner) {
@@ -323,11 +342,15 @@ static poolError_t free_in_no_order(void *ptr) {
     return free_once(ptr);
 }
 
-// Frees and notes it, in the order of a stream, or of none where `handle` is null.
+// Frees in the order of a stream, or of none where `handle` is null.
+static poolError_t free_in_some_order(void *ptr, const CUstream *handle) {
+    return handle ? free_in_order(ptr, *handle, poolPromiseNothing) : free_in_no_order(ptr);
+}
+
 static poolError_t free_and_note(void *ptr, const CUstream *handle) {
     const struct sp_stream *stream = handle ? stream_to_note(*handle) : NULL;
     struct sp_live_block *block = sp_observe_freeing(ptr);
-    poolError_t error = handle ? free_in_order(ptr, *handle) : free_in_no_order(ptr);
+    poolError_t error = free_in_some_order(ptr, handle);
     if (error == poolSuccess)
         sp_observe_freed(block, stream);
     else
@@ -341,7 +364,7 @@ SP_COLD static poolError_t free_aside(void *ptr, const CUstream *handle) {
     if (error != poolSuccess || !ptr)
         return error;
     if (!sp_observe_is_on())
-        return handle ? free_in_order(ptr, *handle) : free_in_no_order(ptr);
+        return free_in_some_order(ptr, handle);
     bool turn = sp_observe_take_turn();
     error = free_and_note(ptr, handle);
     sp_observe_give_turn(turn);
@@ -351,31 +374,11 @@ SP_COLD static poolError_t free_aside(void *ptr, const CUstream *handle) {
 poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     if (SP_UNLIKELY(!sp_runtime_is_plain()))
         return free_aside(ptr, &(CUstream){handle});
-    return SP_LIKELY(ptr) ? free_in_order(ptr, handle) : poolSuccess;
+    return SP_LIKELY(ptr) ? free_in_order(ptr, handle, poolPromiseNothing) : poolSuccess;
 }
 
 poolError_t poolFree(void *ptr) {
     if (!sp_runtime_is_plain())
         return free_aside(ptr, NULL);
     return ptr ? free_in_no_order(ptr) : poolSuccess;
-}
-
-// ------------------------------------------------------------------------------- _ptsz variants
-
-poolError_t poolMallocAsync_ptsz(void **ptr, size_t size, CUstream stream) {
-    return poolMallocAsync(ptr, size, sp_api_per_thread(stream));
-}
-
-poolError_t poolMallocFromPoolAsync_ptsz(void **ptr, size_t size, poolMemPool_t pool,
-                                         CUstream stream) {
-    return poolMallocFromPoolAsync(ptr, size, pool, sp_api_per_thread(stream));
-}
-
-poolError_t poolMallocAsyncWithFlags_ptsz(void **ptr, size_t size, poolMemPool_t pool,
-                                          CUstream stream, unsigned int flags) {
-    return poolMallocAsyncWithFlags(ptr, size, pool, sp_api_per_thread(stream), flags);
-}
-
-poolError_t poolFreeAsync_ptsz(void *ptr, CUstream stream) {
-    return poolFreeAsync(ptr, sp_api_per_thread(stream));
 }

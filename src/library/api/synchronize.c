@@ -1,6 +1,6 @@
 // The calls that synchronise, query, record and wait, and those that end a stream or an event.
 #include "order/synchronize.h"
-#include "api/api.h"
+#include "api/known.h"
 #include "observe/observe.h"
 #include "order/end.h"
 #include "order/event.h"
@@ -8,7 +8,8 @@
 
 static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream) {
     poolError_t error = sp_runtime_enter();
-    return error == poolSuccess ? sp_api_stream(handle, NULL, stream) : error;
+    return error == poolSuccess ? sp_known_stream(handle, sp_known_if_observed(handle), stream)
+                                : error;
 }
 
 // Finds the stream of a call that a capturing stream may make. The stream is null then, as asking
@@ -19,6 +20,9 @@ static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **st
     *stream = NULL;
     if (entered != poolSuccess)
         return entered;
+    int known = sp_known_if_observed(handle);
+    if (known & poolPromiseNoCapture && sp_known_stream(handle, known, stream) == poolSuccess)
+        return poolSuccess;
     struct sp_outcome outcome = sp_resolve_capture(handle);
     if (sp_outcome_lacks_context(outcome) && sp_stream_is_default(handle)) {
         outcome = sp_api_supply_context(outcome, handle, NULL);
@@ -26,7 +30,8 @@ static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **st
             return sp_fail_outcome(outcome, "looking for a current context");
         outcome = sp_resolve_capture(handle);
     }
-    return sp_is_done(outcome) ? sp_api_stream(handle, NULL, stream) : poolSuccess;
+    sp_captures_note(outcome, handle);
+    return sp_is_done(outcome) ? sp_known_stream(handle, known, stream) : poolSuccess;
 }
 
 static poolError_t finish(struct sp_outcome outcome, const char *what) {

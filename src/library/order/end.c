@@ -1,5 +1,6 @@
 #include "order/end.h"
 
+#include "order/captures.h"
 #include "order/context.h"
 #include "order/identity.h"
 #include "order/mark.h"
@@ -15,10 +16,15 @@ struct sp_outcome sp_end_stream(struct sp_stream *stream, CUstream handle) {
     uint64_t word = stream ? sp_stream_word(stream, 0) : 0;
     if (stream)
         sp_mark_record(stream);
+    uint64_t number = sp_seen_now();
+    sp_seen_remove(handle);
     sp_remember_forget_handle(handle, stream); // before the driver can give it to another
     struct sp_outcome outcome =
         sp_outcome_of_driver(sp_driver->cuStreamDestroy(handle), "cuStreamDestroy");
-    if (sp_is_done(outcome) && stream)
+    if (!sp_is_done(outcome))
+        return outcome;
+    sp_captures_end_of_stream(handle, number);
+    if (stream)
         sp_identity_of(stream)->set_destroyed(stream, word);
     return outcome;
 }

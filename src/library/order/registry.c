@@ -91,7 +91,7 @@ static void end_stream_locked(struct sp_stream *stream) {
     sp_mark_lose_events(stream);
     sp_slot_end(stream);
     sp_mark_drop_until(stream, UINT64_MAX);
-    sp_store_release(&stream->known_as, 0);
+    sp_stream_forget_handle(stream);
     unlink_handle(stream);
     sp_list_remove(&stream->links.of_context);
     sp_list_remove(&stream->links.unused);
@@ -115,7 +115,7 @@ void sp_registry_end_context(const struct sp_registry_context *name) {
 }
 
 static void set_gone_locked(struct sp_stream *stream) {
-    sp_store_release(&stream->known_as, 0);
+    sp_stream_forget_handle(stream);
     if (atomic_exchange(&stream->gone, true))
         return;
     if (sp_slot_sort_of(stream) == SP_SLOT_CREATED)

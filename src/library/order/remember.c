@@ -1,6 +1,7 @@
 #include "order/remember.h"
 
 #include "order/registry.h"
+#include "order/seen.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ void sp_remember_stream(struct sp_stream *stream, CUstream handle) {
         atomic_store(&remembers, true);
     if (sp_load_relaxed(&stream->known_as) != name) {
         sp_store_relaxed(&stream->handle_use.was_remembered, true);
+        sp_store_relaxed(&stream->seen, sp_seen_has(handle));
         sp_store_release(&stream->known_as, name);
     }
     sp_remember_by_handle[sp_hash(name) % SP_REMEMBER_HANDLES] = stream;
@@ -22,7 +24,7 @@ void sp_remember_stream(struct sp_stream *stream, CUstream handle) {
 
 // A thread that borrows the stream from here on finds that it isn't known.
 static void forget_handle_of(struct sp_stream *stream) {
-    atomic_store(&stream->known_as, 0);
+    sp_stream_forget_handle(stream);
     for (unsigned round = 0; atomic_load(&stream->handle_use.borrowers) != 0; round++)
         sp_lock_pause(round);
 }

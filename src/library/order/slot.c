@@ -83,7 +83,7 @@ void sp_slot_describe(struct sp_stream *stream, const struct sp_slot_description
     sp_store_relaxed(&stream->kind, (int)fresh->kind);
     sp_store_relaxed(&stream->acts, fresh->acts);
     sp_store_relaxed(&stream->gone, false);
-    sp_store_release(&stream->known_as, 0);
+    sp_stream_forget_handle(stream);
     sp_store_relaxed(&stream->handle_use.was_remembered, false);
     set_name(stream, &fresh->name);
 }

@@ -1,0 +1,127 @@
+// The driver's calls that end a context. They take its streams and captures along, of which the
+// library is told.
+//
+// A primary context is named by its device. Its handle, by which captures in it are told, is that
+// which the last retain has given: it doesn't change. Its end takes green contexts of the device
+// along, so all streams of the device are forgotten. Those that live on are asked for as unseen
+// ones.
+#include "dropin/current.h"
+#include "dropin/real.h"
+
+#include "api/observe.h"
+#include "base/atomic.h"
+
+enum { DEVICES = 64, NO_DEVICE = -1 };
+
+static _Atomic(CUcontext) primaries[DEVICES];
+
+static bool exists(CUdevice device) {
+    return device >= 0 && device < DEVICES;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+    CUresult result = sp_real_call(cuDevicePrimaryCtxRetain, (context, device));
+    if (result == CUDA_SUCCESS && exists(device))
+        sp_store_release(&primaries[device], *context);
+    return result;
+}
+
+// ---------------------------------------------------------------------------------- other contexts
+
+static CUresult tell_destroyed(CUresult result, CUcontext context, uint64_t before) {
+    sp_current_forget_all();
+    if (result != CUDA_SUCCESS)
+        return result;
+    sp_observe_streams_ended(context, NO_DEVICE, before);
+    sp_observe_captures_ended(context, before);
+    return result;
+}
+
+CUresult cuCtxDestroy_v2(CUcontext context) {
+    uint64_t before = sp_observe_now();
+    return tell_destroyed(sp_real_call(cuCtxDestroy_v2, (context)), context, before);
+}
+
+// The form of before CUDA 4.0.
+CUresult cuCtxDestroy(CUcontext context) {
+    uint64_t before = sp_observe_now();
+    return tell_destroyed(sp_real_call(cuCtxDestroy, (context)), context, before);
+}
+
+// Others may have attached to the context, which goes on then, with its captures.
+CUresult cuCtxDetach(CUcontext context) {
+    uint64_t before = sp_observe_now();
+    CUresult result = sp_real_call(cuCtxDetach, (context));
+    sp_current_forget_all();
+    if (result == CUDA_SUCCESS)
+        sp_observe_streams_ended(context, NO_DEVICE, before);
+    return result;
+}
+
+// -------------------------------------------------------------------------------- primary contexts
+
+static CUresult tell_ended(CUresult result, CUdevice device, uint64_t before) {
+    sp_current_forget_all();
+    if (result != CUDA_SUCCESS || !exists(device))
+        return result;
+    sp_observe_streams_ended(sp_load_acquire(&primaries[device]), device, before);
+    sp_observe_captures_ended(sp_load_acquire(&primaries[device]), before);
+    return result;
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+    uint64_t before = sp_observe_now();
+    return tell_ended(sp_real_call(cuDevicePrimaryCtxReset, (device)), device, before);
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+    uint64_t before = sp_observe_now();
+    return tell_ended(sp_real_call(cuDevicePrimaryCtxReset_v2, (device)), device, before);
+}
+
+// The context goes on as long as anybody retains it.
+static CUresult tell_released(CUresult result, CUdevice device, uint64_t before) {
+    unsigned int flags;
+    int active = 1;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (sp_real_call(cuDevicePrimaryCtxGetState, (device, &flags, &active)) == CUDA_SUCCESS &&
+        !active)
+        tell_ended(result, device, before);
+    return result;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+    uint64_t before = sp_observe_now();
+    return tell_released(sp_real_call(cuDevicePrimaryCtxRelease, (device)), device, before);
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+    uint64_t before = sp_observe_now();
+    return tell_released(sp_real_call(cuDevicePrimaryCtxRelease_v2, (device)), device, before);
+}
+
+// ---------------------------------------------------------------------------------- green contexts
+
+// A green context retains its device's primary one, which may end with it.
+static void tell_of_those_released(uint64_t before) {
+    for (CUdevice device = 0; device < DEVICES; device++) {
+        if (sp_load_acquire(&primaries[device]))
+            tell_released(CUDA_SUCCESS, device, before);
+    }
+}
+
+// The context's streams stay, and can only be destroyed: each call says so.
+CUresult cuGreenCtxDestroy(struct CUgreenCtx_st *green) {
+    uint64_t before = sp_observe_now();
+    CUcontext context = NULL;
+    if (sp_real_call(cuCtxFromGreenCtx, (&context, green)) != CUDA_SUCCESS)
+        context = NULL;
+    CUresult result = sp_real_call(cuGreenCtxDestroy, (green));
+    sp_current_forget_all();
+    if (result != CUDA_SUCCESS)
+        return result;
+    sp_observe_streams_ended(context, NO_DEVICE, before);
+    tell_of_those_released(before);
+    return result;
+}

@@ -1,0 +1,52 @@
+#include "dropin/current.h"
+#include "dropin/real.h"
+
+#include "base/atomic.h"
+
+// A thread's knowledge is good as long as this is the number that it was got at, which is never 0.
+static _Atomic uint64_t round_of_all = 1;
+static _Thread_local __attribute__((tls_model("initial-exec"))) uint64_t round_of_thread;
+
+CUcontext sp_current_context(void) {
+    CUcontext context = NULL;
+    return sp_real_call(cuCtxGetCurrent, (&context)) == CUDA_SUCCESS ? context : NULL;
+}
+
+// The number comes first: a context that ends meanwhile has the thread ask again.
+static CUresult ask(void) {
+    uint64_t round = sp_load_acquire(&round_of_all);
+    CUdevice device;
+    CUresult result = sp_real_call(cuCtxGetDevice, (&device));
+    round_of_thread = result == CUDA_SUCCESS ? round : 0;
+    return result;
+}
+
+CUresult sp_current_check(void) {
+    return round_of_thread == sp_load_acquire(&round_of_all) ? CUDA_SUCCESS : ask();
+}
+
+void sp_current_forget(void) {
+    round_of_thread = 0;
+}
+
+void sp_current_forget_all(void) {
+    atomic_fetch_add(&round_of_all, 1);
+}
+
+// ------------------------------------------------------------------------- the calls that set it
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+    sp_current_forget();
+    return sp_real_call(cuCtxSetCurrent, (context));
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context) {
+    sp_current_forget();
+    return sp_real_call(cuCtxPopCurrent_v2, (context));
+}
+
+// The form of before CUDA 4.0.
+CUresult cuCtxPopCurrent(CUcontext *context) {
+    sp_current_forget();
+    return sp_real_call(cuCtxPopCurrent, (context));
+}
