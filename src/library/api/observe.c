@@ -1,6 +1,7 @@
 #include "api/observe.h"
 #include "api/known.h"
 #include "api/memory.h"
+#include "process/lending.h"
 
 void sp_observe_all(void) {
     sp_seen_begin();
@@ -19,6 +20,7 @@ void sp_observe_created(CUstream stream, CUcontext context, int device) {
         return;
     sp_remember_forget_handle(stream, NULL);
     sp_captures_end_of_stream(stream, now);
+    sp_lending_resume();
 }
 
 void sp_observe_stream_ends(CUstream stream) {
@@ -28,6 +30,7 @@ void sp_observe_stream_ends(CUstream stream) {
 
 void sp_observe_stream_ended(CUstream stream, uint64_t before) {
     sp_captures_end_of_stream(stream, before);
+    sp_lending_resume();
 }
 
 void sp_observe_streams_ended(CUcontext context, int device, uint64_t before) {
@@ -46,8 +49,10 @@ static CUcontext context_of(CUstream stream, CUcontext current) {
 
 // The legacy stream can't capture.
 void sp_observe_capture_begins(CUstream stream, CUcontext context) {
-    if (!sp_stream_is_legacy(stream))
-        sp_captures_begin(stream, context_of(stream, context));
+    if (sp_stream_is_legacy(stream))
+        return;
+    sp_captures_begin(stream, context_of(stream, context));
+    sp_lending_suspend();
 }
 
 void sp_observe_capture_begun(CUstream stream, CUcontext context) {
@@ -63,10 +68,12 @@ void sp_observe_capture_refused(CUstream stream, CUcontext context, sp_observe_q
 void sp_observe_capture_ended(CUstream stream, CUcontext context, sp_observe_question captures) {
     if (!sp_stream_is_legacy(stream))
         sp_captures_settle(stream, context_of(stream, context), captures);
+    sp_lending_resume();
 }
 
 void sp_observe_captures_ended(CUcontext context, uint64_t before) {
     sp_captures_end_of_context(context, before);
+    sp_lending_resume();
 }
 
 // ------------------------------------------------------------------------------ calls that profit

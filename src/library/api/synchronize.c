@@ -4,6 +4,7 @@
 #include "observe/observe.h"
 #include "order/end.h"
 #include "order/event.h"
+#include "process/lending.h"
 #include "process/reclaim.h"
 
 static poolError_t enter_with_stream(CUstream handle, struct sp_stream **stream) {
@@ -30,7 +31,7 @@ static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **st
             return sp_fail_outcome(outcome, "looking for a current context");
         outcome = sp_resolve_capture(handle);
     }
-    sp_captures_note(outcome, handle);
+    sp_lending_note_capture(outcome, handle);
     return sp_is_done(outcome) ? sp_known_stream(handle, known, stream) : poolSuccess;
 }
 
@@ -159,8 +160,10 @@ poolError_t poolStreamDestroy(CUstream handle) {
     bool turn = sp_observe_take_turn();
     uint64_t number = sp_observe_destroying(stream);
     struct sp_outcome outcome = sp_end_stream(stream, handle);
-    if (sp_is_done(outcome))
+    if (sp_is_done(outcome)) {
         sp_observe_destroyed(stream, number);
+        sp_lending_resume();
+    }
     sp_observe_give_turn(turn);
     return finish(outcome, "destroying the stream");
 }

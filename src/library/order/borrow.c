@@ -16,18 +16,43 @@ static bool is_of_living_context(const struct sp_stream *stream, const struct sp
            sp_context_is_current(stream->context, stream->context_id);
 }
 
-// A thread that destroys the stream takes the handle back first, and then looks for borrowers.
-static bool borrow_by_handle(struct sp_stream *stream) {
-    atomic_fetch_add(&stream->handle_use.borrowers, 1);
-    if (atomic_load(&stream->known_as) != 0)
-        return true;
+_Atomic bool sp_borrow_seen_suspended;
+static _Atomic uint32_t borrowed; // streams that are borrowed by their handles
+
+// Whoever suspends it says so first, and then looks for borrowers.
+void sp_borrow_suspend_seen(void) {
+    atomic_store(&sp_borrow_seen_suspended, true);
+    for (unsigned round = 0; atomic_load(&borrowed) != 0; round++)
+        sp_lock_pause(round);
+}
+
+void sp_borrow_resume_seen(void) {
+    atomic_store(&sp_borrow_seen_suspended, false);
+}
+
+static bool may_borrow(const struct sp_stream *stream, bool is_promised) {
+    return is_promised ||
+           (!atomic_load(&sp_borrow_seen_suspended) && sp_load_relaxed(&stream->seen));
+}
+
+static void give_back(struct sp_stream *stream) {
     atomic_fetch_sub(&stream->handle_use.borrowers, 1);
+    atomic_fetch_sub(&borrowed, 1);
+}
+
+// A thread that destroys the stream takes the handle back first, and then looks for borrowers.
+static bool borrow_by_handle(struct sp_stream *stream, bool is_promised) {
+    atomic_fetch_add(&borrowed, 1);
+    atomic_fetch_add(&stream->handle_use.borrowers, 1);
+    if (may_borrow(stream, is_promised) && atomic_load(&stream->known_as) != 0)
+        return true;
+    give_back(stream);
     return false;
 }
 
-bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers) {
+bool sp_borrow_stream(struct sp_stream *stream, const struct sp_stream *callers, bool is_promised) {
     if (!is_legacy(stream))
-        return borrow_by_handle(stream);
+        return borrow_by_handle(stream, is_promised);
     return is_of_living_context(stream, callers) &&
            sp_driver->cuCtxPushCurrent(stream->context) == CUDA_SUCCESS;
 }
@@ -37,5 +62,5 @@ void sp_borrow_end(struct sp_stream *stream) {
     if (is_legacy(stream))
         sp_driver->cuCtxPopCurrent(&popped);
     else
-        atomic_fetch_sub(&stream->handle_use.borrowers, 1);
+        give_back(stream);
 }

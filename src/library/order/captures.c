@@ -131,15 +131,17 @@ void sp_captures_end_of_context(CUcontext context, uint64_t until) {
 
 // The capture may have been counted, and may have ended, before the look at the count. So the
 // driver is asked again, and the answer counts where no capture has begun meanwhile.
-void sp_captures_note(struct sp_outcome answer, CUstream stream) {
+bool sp_captures_note(struct sp_outcome answer, CUstream stream) {
     uint64_t before = atomic_load(&begins);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (!sp_outcome_is_capture(answer) || !sp_seen_is_on() || atomic_load(&sp_captures_open) != 0 ||
         sp_driver->cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
         status == CU_STREAM_CAPTURE_STATUS_NONE)
-        return;
+        return false;
     sp_lock_acquire(&lock);
-    if (sp_captures_are_none() && atomic_load(&begins) == before)
+    bool is_unseen = sp_captures_are_none() && atomic_load(&begins) == before;
+    if (is_unseen)
         atomic_fetch_add(&sp_captures_open, 1);
     sp_lock_release(&lock);
+    return is_unseen;
 }

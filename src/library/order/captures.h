@@ -45,7 +45,8 @@ void sp_captures_settle(CUstream stream, CUcontext context, sp_captures_question
 void sp_captures_end_of_stream(CUstream stream, uint64_t until);
 void sp_captures_end_of_context(CUcontext context, uint64_t until);
 
-// Notes the driver's answer to the question whether a stream captures: sp_resolve_capture()'s.
-void sp_captures_note(struct sp_outcome answer, CUstream stream);
+// Notes the driver's answer to the question whether a stream captures: sp_resolve_capture()'s. True
+// when it shows that not all captures are seen.
+bool sp_captures_note(struct sp_outcome answer, CUstream stream);
 
 #endif

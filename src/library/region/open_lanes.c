@@ -31,7 +31,8 @@ static struct sp_outcome ask_or_record(struct sp_lane *lane, bool may_ask) {
 
 static struct sp_outcome fence_open(struct sp_lane *lane, const struct sp_lane *caller,
                                     bool may_ask) {
-    if (!sp_borrow_stream(lane->stream, caller ? caller->stream : NULL))
+    if (!sp_borrow_stream(lane->stream, caller ? caller->stream : NULL,
+                          sp_unfenced_is_promised(lane->pool)))
         return sp_outcome_done();
     struct sp_outcome outcome = ask_or_record(lane, may_ask);
     sp_borrow_end(lane->stream);

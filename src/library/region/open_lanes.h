@@ -1,6 +1,6 @@
 // Open lanes: of streams that the program has promised to destroy through the library and never to
-// capture. Such a lane records nothing by itself, for the library may ask its stream, or record on
-// it, whenever somebody else needs to know.
+// capture, and of seen streams while no capture is open. Such a lane records nothing by itself, for
+// the library may ask its stream, or record on it, whenever somebody else needs to know.
 #ifndef STREAMPOOL_REGION_OPEN_LANES_H
 #define STREAMPOOL_REGION_OPEN_LANES_H
 
@@ -8,8 +8,7 @@
 
 // Finds out for others what the frees of the pool's open lanes have come to, where they have
 // recorded nothing: asks the stream if the caller `may_ask`, and else, or where work is pending,
-// records. An open lane is one whose stream the program has promised to destroy through the library
-// and never to capture; the caller's own, which may be null, is left out.
+// records. The caller's own lane, which may be null, is left out.
 struct sp_outcome sp_open_lanes_fence(struct sp_pool *pool, const struct sp_lane *caller,
                                       bool may_ask);
 

@@ -89,14 +89,23 @@ static bool records_each_free(const struct sp_pool *pool) {
            sp_load_relaxed(&pool->device->given_up) >= WAITING_MOST;
 }
 
-bool sp_unfenced_may_be_open(const struct sp_pool *pool) {
+bool sp_unfenced_is_promised(const struct sp_pool *pool) {
     enum { OPEN = poolPromiseStreamDestroy | poolPromiseNeverCapture };
     return (sp_pool_promises(pool) & OPEN) == OPEN;
 }
 
+bool sp_unfenced_may_be_open(const struct sp_pool *pool) {
+    return sp_unfenced_is_promised(pool) || sp_borrow_may_take_seen();
+}
+
+static bool may_borrow(const struct sp_pool *pool, const struct sp_stream *stream) {
+    return sp_unfenced_is_promised(pool) ||
+           (sp_borrow_may_take_seen() && sp_load_relaxed(&stream->seen));
+}
+
 // A pool that goes by synchronises alone learns of no other thing.
 bool sp_unfenced_opens(const struct sp_pool *pool, const struct sp_stream *stream) {
-    return sp_unfenced_may_be_open(pool) && sp_borrow_is_possible(stream) &&
+    return may_borrow(pool, stream) && sp_borrow_is_possible(stream) &&
            !sp_pool_is_deterministic(pool);
 }
 

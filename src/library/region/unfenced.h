@@ -65,8 +65,10 @@ uint64_t sp_unfenced_part(const struct sp_pool *pool);
 // With the pool's lock held: sets what a new lane may hold back.
 void sp_unfenced_set_most(struct sp_lane *lane);
 
-// Lanes of the pool may be open, by what the program has promised; the stream's lane is to be; none
-// is any more, until all is shared out again.
+// The program has promised what it takes for open lanes; lanes of the pool may be open, by that or
+// because their streams are seen; the stream's lane is to be; none is any more, until all is shared
+// out again.
+bool sp_unfenced_is_promised(const struct sp_pool *pool);
 bool sp_unfenced_may_be_open(const struct sp_pool *pool);
 bool sp_unfenced_opens(const struct sp_pool *pool, const struct sp_stream *stream);
 void sp_unfenced_close(struct sp_pool *pool);

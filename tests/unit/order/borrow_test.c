@@ -44,7 +44,7 @@ static bool take_step(void) {
 }
 
 static void borrow(void) {
-    both.borrowed = sp_borrow_stream(both.stream, NULL);
+    both.borrowed = sp_borrow_stream(both.stream, NULL, true);
 }
 
 static bool borrow_with_destroyer_after(int steps) {

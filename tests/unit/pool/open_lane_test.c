@@ -455,11 +455,11 @@ static void require_destroy_to_wait(void *(*run)(void *)) {
     atomic_store(&destroyed, false);
     pair(BIG, a);
     struct sp_stream *stream = fixture_stream(a);
-    assert_true(sp_borrow_stream(stream, NULL));
+    assert_true(sp_borrow_stream(stream, NULL, true));
     assert_int_equal(pthread_create(&thread, NULL, run, NULL), 0);
     while (atomic_load(&stream->known_as) != 0)
         sp_lock_pause(1000);
-    assert_false(sp_borrow_stream(stream, NULL));
+    assert_false(sp_borrow_stream(stream, NULL, true));
     for (int i = 0; i < 1000; i++)
         sp_lock_pause(1000);
     assert_false(atomic_load(&destroyed));
