@@ -15,20 +15,27 @@ static void *pointer_of(CUdeviceptr address) {
     return (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
 }
 
+// Ends a call that was left to the driver, and counts it under a reason.
+#define leave(result, reason) sp_tally_result(result, SP_TALLY_cuda_##reason)
+
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
     void *pointer = NULL;
     CUresult result;
     bool serves = sp_served_begin(&result);
     if (!serves && result != CUDA_SUCCESS)
         return result;
-    if (!serves || sp_theirs_serves(stream))
-        return sp_real_call(cuMemAllocAsync, (address, size, stream));
+    if (!serves)
+        return leave(sp_real_call(cuMemAllocAsync, (address, size, stream)), unserved);
+    if (sp_theirs_serves(stream))
+        return leave(sp_real_call(cuMemAllocAsync, (address, size, stream)), pool);
     SP_SERVE(result, poolMallocAsync(address ? &pointer : NULL, size, stream));
-    if (sp_served_is_capture(result) || result == CUDA_ERROR_NOT_SUPPORTED)
-        return sp_real_call(cuMemAllocAsync, (address, size, stream));
+    if (sp_served_is_capture(result))
+        return leave(sp_real_call(cuMemAllocAsync, (address, size, stream)), captured);
+    if (result == CUDA_ERROR_NOT_SUPPORTED)
+        return leave(sp_real_call(cuMemAllocAsync, (address, size, stream)), unsupported);
     if (result == CUDA_SUCCESS)
         *address = (CUdeviceptr)(uintptr_t)pointer;
-    return result;
+    return sp_tally_result(result, SP_TALLY_allocations);
 }
 
 // A capture takes memory of the graph for the pool's, and for that any pool of the device will do.
@@ -39,15 +46,18 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
     bool serves = sp_served_begin(&result);
     if (!serves && result != CUDA_SUCCESS)
         return result;
-    if (!serves || sp_theirs_has(pool))
-        return sp_real_call(cuMemAllocFromPoolAsync, (address, size, pool, stream));
+    if (!serves)
+        return leave(sp_real_call(cuMemAllocFromPoolAsync, (address, size, pool, stream)),
+                     unserved);
+    if (sp_theirs_has(pool))
+        return leave(sp_real_call(cuMemAllocFromPoolAsync, (address, size, pool, stream)), pool);
     SP_SERVE(result,
              poolMallocFromPoolAsync(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream));
     if (sp_served_is_capture(result))
-        return sp_real_call(cuMemAllocAsync, (address, size, stream));
+        return leave(sp_real_call(cuMemAllocAsync, (address, size, stream)), captured);
     if (result == CUDA_SUCCESS)
         *address = (CUdeviceptr)(uintptr_t)pointer;
-    return result;
+    return sp_tally_result(result, SP_TALLY_allocations);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
@@ -56,9 +66,9 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     if (!serves && result != CUDA_SUCCESS)
         return result;
     if (!serves || (address && !sp_interpose_has_address(address) && sp_real()->cuMemFreeAsync))
-        return sp_real_call(cuMemFreeAsync, (address, stream));
+        return leave(sp_real_call(cuMemFreeAsync, (address, stream)), frees);
     SP_SERVE(result, poolFreeAsync(pointer_of(address), stream));
-    return result;
+    return address ? sp_tally_result(result, SP_TALLY_frees) : result;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
@@ -66,7 +76,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     if (!sp_served_is_on() || !sp_interpose_has_address(address))
         return sp_real_call(cuMemFree_v2, (address));
     SP_SERVE(result, poolFree(pointer_of(address)));
-    return result;
+    return sp_tally_result(result, SP_TALLY_frees);
 }
 
 // ------------------------------------------------------------------------------- per-thread stream

@@ -10,6 +10,7 @@
 
 #include "api/interpose.h"
 #include "base/atomic.h"
+#include "dropin/tally.h"
 
 #include <stdbool.h>
 #include <streampool/streampool.h>
@@ -34,10 +35,19 @@ bool sp_served_is_capture(CUresult result);
 // Makes a call of the library as the driver's own would be made: it fails where no context is
 // current, and the runtime, which counts on that, makes one.
 #define SP_SERVE(result, call)                                                                     \
+    SP_SERVE_COUNTED(result, call, SP_TALLY_pool_calls, SP_TALLY_pool_time)
+
+// For a call that the library makes for the program and learns from, instead of a pool call.
+#define SP_SERVE_ORDER(result, call)                                                               \
+    SP_SERVE_COUNTED(result, call, SP_TALLY_order_calls, SP_TALLY_order_time)
+
+#define SP_SERVE_COUNTED(result, call, calls, time)                                                \
     do {                                                                                           \
+        uint64_t began_ = sp_tally_begin();                                                        \
         bool demanded_ = sp_interpose_demand_context(true);                                        \
         (result) = sp_served_code(call);                                                           \
         sp_interpose_demand_context(demanded_);                                                    \
+        sp_tally_end(began_, calls, time);                                                         \
     } while (0)
 
 #endif

@@ -79,6 +79,8 @@ struct CUmemPoolPtrExportData_st;
     X(cuCtxGetDevice, (CUdevice *device)) \
     X(cuCtxPushCurrent_v2, (CUcontext context)) \
     X(cuCtxPopCurrent_v2, (CUcontext *context)) \
+    X(cuDeviceGetCount, (int *count)) \
+    X(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned int *flags, int *active)) \
     X(cuStreamGetCtx, (CUstream stream, CUcontext *context))
 // clang-format on
 

@@ -18,3 +18,12 @@ bool sp_interpose_demand_context(bool demand) {
 bool sp_interpose_has_address(uint64_t address) {
     return sp_page_map_find(address) != NULL;
 }
+
+void sp_interpose_keep_destroyed(void) {
+    sp_tell_keep_destroyed();
+}
+
+bool sp_interpose_visit_pools(void (*visit)(const struct sp_tell_pool *pool, void *data),
+                              void *data) {
+    return sp_tell_visit(visit, data);
+}

@@ -6,6 +6,8 @@
 #ifndef STREAMPOOL_API_INTERPOSE_H
 #define STREAMPOOL_API_INTERPOSE_H
 
+#include "process/tell.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <streampool/streampool.h>
@@ -25,5 +27,12 @@ STREAMPOOL_API bool sp_interpose_demand_context(bool demand);
 // True for an address in the address space of a pool, whether or not an allocation is there. Makes
 // no driver call, and needs none to have been made.
 STREAMPOOL_API bool sp_interpose_has_address(uint64_t address);
+
+// Figures of the process's pools, as sp_tell_visit() visits them. The first call has destroyed ones
+// among them, if it is made before the first pool is.
+STREAMPOOL_API void sp_interpose_keep_destroyed(void);
+STREAMPOOL_API bool sp_interpose_visit_pools(void (*visit)(const struct sp_tell_pool *pool,
+                                                           void *data),
+                                             void *data);
 
 #endif
