@@ -16,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// ---------------------------------------------------------------------------------------- the options
+// ---------------------------------------------------------------------------------------- the
+// options
 
 enum { OPTION_MODE = 256, OPTION_SET, OPTION_RECORD, OPTION_SEAMS };
 
@@ -127,7 +128,8 @@ static const struct argp argp = {
         "the signal that ended it.",
 };
 
-// ---------------------------------------------------------------------------------------- the reports
+// ---------------------------------------------------------------------------------------- the
+// reports
 
 // Makes an empty file of a name that no one else has.
 static bool make_report(char path[PATH_MAX]) {

@@ -13,8 +13,8 @@
 
 // Signals that people send to a program. They are blocked and waited for, with that of a child's
 // end: so none comes between two steps.
-static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-                                SIGUSR2, SIGALRM, SIGWINCH};
+static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+                                SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
 
 // How signals were before, for the program.
 struct before {

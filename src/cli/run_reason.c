@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// ---------------------------------------------------------------------------------- the program's file
+// ---------------------------------------------------------------------------------- the program's
+// file
 
 // Finds it as execvp() does. -1 where it isn't found.
 static int open_program(const char *name) {
@@ -73,7 +74,8 @@ static void say_not_loaded(const struct sp_run_request *request, char text[SP_RU
                  "another environment, or isn't linked with glibc");
 }
 
-// ---------------------------------------------------------------------------------- what was reported
+// ---------------------------------------------------------------------------------- what was
+// reported
 
 static struct sp_run_lookups all_lookups(const struct sp_run_reports *reports) {
     struct sp_run_lookups all = {0, 0, 0};

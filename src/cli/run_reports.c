@@ -35,7 +35,8 @@ struct sp_run_lookups sp_run_reports_lookups(const cJSON *end) {
     return sum;
 }
 
-// ------------------------------------------------------------------------------------------ reading
+// ------------------------------------------------------------------------------------------
+// reading
 
 // The process whose number it is, or null. Numbers come again: the last one has it.
 static struct sp_run_process *find(struct sp_run_reports *reports, pid_t id) {

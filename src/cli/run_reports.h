@@ -1,4 +1,4 @@
-// What the processes of a run have reported (dropin/format.h).
+// The reports of the processes of a run (dropin/format.h).
 #ifndef STREAMPOOL_CLI_RUN_REPORTS_H
 #define STREAMPOOL_CLI_RUN_REPORTS_H
 
@@ -11,10 +11,10 @@
 // A program in a process. A process that becomes another program by exec() is another one.
 struct sp_run_process {
     pid_t id;
-    bool started;          // it made a pool call
-    bool replaced;         // another program came in its place
-    const cJSON *load;     // null for a forked child, which goes on with its parent's drop-in
-    const cJSON *end;      // null where it didn't report its end
+    bool started;      // it made a pool call
+    bool replaced;     // another program came in its place
+    const cJSON *load; // null for a forked child, which goes on with its parent's drop-in
+    const cJSON *end;  // null where it didn't report its end
 };
 
 struct sp_run_reports {

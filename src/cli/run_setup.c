@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// --------------------------------------------------------------------------- where the libraries are
+// --------------------------------------------------------------------------- where the libraries
+// are
 
 // Where a library lies, from the folder of the libraries: installed, and in the build folder.
 static const struct place {
@@ -24,34 +25,33 @@ static const struct place {
                         true},
 };
 
-// The folder of the libraries, which lies at the same place relative to the program everywhere.
-static bool find_libraries(char folder[PATH_MAX]) {
-    char program[PATH_MAX], joined[2 * PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+// The folder of this program.
+static bool find_program(char folder[PATH_MAX]) {
+    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
     if (length <= 0)
         return sp_complain("can't find out where the program lies: %s", strerror(errno));
-    program[length] = '\0';
-    *strrchr(program, '/') = '\0';
-    snprintf(joined, sizeof joined, "%s/%s", program, SP_BINDIR_TO_LIBDIR);
-    return realpath(joined, folder) || sp_complain("%s: %s", joined, strerror(errno));
+    folder[length] = '\0';
+    *strrchr(folder, '/') = '\0';
+    return true;
 }
 
+// The libraries lie at the same place relative to the program everywhere. The path has no links, so
+// that a program which is run with it can change to another folder.
 static bool find_library(const struct place *place, char path[PATH_MAX]) {
     char folder[PATH_MAX], joined[2 * PATH_MAX];
-    if (!find_libraries(folder))
+    if (!find_program(folder))
         return false;
     for (size_t i = 0; i < 2 && place->paths[i]; i++) {
-        snprintf(joined, sizeof joined, "%s/%s", folder, place->paths[i]);
-        if (access(joined, R_OK) == 0 && strlen(joined) < PATH_MAX) {
-            strcpy(path, joined);
+        snprintf(joined, sizeof joined, "%s/%s/%s", folder, SP_BINDIR_TO_LIBDIR, place->paths[i]);
+        if (realpath(joined, path))
             return true;
-        }
     }
-    return sp_complain("%s/%s: not there: the drop-in is not built, or not installed", folder,
-                       place->paths[0]);
+    return sp_complain("%s/%s/%s: %s: the drop-in is not built, or not installed", folder,
+                       SP_BINDIR_TO_LIBDIR, place->paths[0], strerror(errno));
 }
 
-// ------------------------------------------------------------------------------------- the variables
+// ------------------------------------------------------------------------------------- the
+// variables
 
 static bool set(const char *variable, const char *value) {
     return setenv(variable, value, 1) == 0 ||
@@ -90,7 +90,8 @@ static bool set_library(enum sp_run_mode mode) {
     return join(place->variable, path, ":", NULL);
 }
 
-// ----------------------------------------------------------------------------------------- the trace
+// ----------------------------------------------------------------------------------------- the
+// trace
 
 // Splits a file's name where the process's number goes: before ".csv", ".csv.gz" and the like.
 static size_t stem_length(const char *file) {

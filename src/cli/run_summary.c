@@ -25,7 +25,8 @@ static uint64_t count_of(const cJSON *end, const char *name) {
     return sp_run_reports_count(end, "counts", name);
 }
 
-// ------------------------------------------------------------------------------------ who has served
+// ------------------------------------------------------------------------------------ who has
+// served
 
 static void print_ours(FILE *out, const cJSON *end) {
     title(out, "streampool served");
@@ -58,7 +59,8 @@ static void print_verdict(FILE *out, const struct sp_run_process *process) {
     fprintf(out, "%s: %s\n", verdict.word, verdict.why);
 }
 
-// ------------------------------------------------------------------------------------------ the peaks
+// ------------------------------------------------------------------------------------------ the
+// peaks
 
 static void print_peaks(FILE *out, const cJSON *object) {
     print_bytes(out, object, "used_high", "live, ");
@@ -80,8 +82,9 @@ static void print_pool(FILE *out, const cJSON *pool) {
 
 static void print_pools(FILE *out, const cJSON *end) {
     const cJSON *pools = cJSON_GetObjectItemCaseSensitive(end, "pools"), *pool, *device;
-    cJSON_ArrayForEach(pool, pools)
+    cJSON_ArrayForEach(pool, pools) {
         print_pool(out, pool);
+    }
     if (cJSON_IsNull(pools)) {
         title(out, "peaks");
         fputs("unknown: the process ended inside a call of the library\n", out);
@@ -94,7 +97,8 @@ static void print_pools(FILE *out, const cJSON *end) {
     }
 }
 
-// ------------------------------------------------------------------------------------- the statistics
+// ------------------------------------------------------------------------------------- the
+// statistics
 
 static void print_quantity(FILE *out, size_t statistic, uint64_t value) {
     char text[SP_QUANTITY_TEXT];
@@ -151,7 +155,8 @@ static void print_times(FILE *out, const cJSON *end) {
     fprintf(out, "%s to start\n", sp_time_text((double)count_of(end, "start_time"), text));
 }
 
-// ------------------------------------------------------------------------------------------ the routes
+// ------------------------------------------------------------------------------------------ the
+// routes
 
 static void print_route(FILE *out, const cJSON *route, const char *what) {
     uint64_t lookups = sp_run_reports_number(route, "lookups");
@@ -179,8 +184,9 @@ static void print_routes(FILE *out, const cJSON *end) {
                 sp_run_reports_number(object, "ours"));
     }
     title(out, "driver");
-    fprintf(out, "%s\n", *sp_run_reports_text(end, "driver") ? sp_run_reports_text(end, "driver")
-                                                             : "not loaded");
+    fprintf(out, "%s\n",
+            *sp_run_reports_text(end, "driver") ? sp_run_reports_text(end, "driver")
+                                                : "not loaded");
 }
 
 static bool has_routes(const cJSON *end) {
@@ -188,9 +194,11 @@ static bool has_routes(const cJSON *end) {
     return lookups.lookups + lookups.linked > 0;
 }
 
-// --------------------------------------------------------------------------------------- the processes
+// --------------------------------------------------------------------------------------- the
+// processes
 
-static const char *end_text(const struct sp_run_process *process, const struct sp_run_child *child) {
+static const char *end_text(const struct sp_run_process *process,
+                            const struct sp_run_child *child) {
     if (process->end)
         return "";
     if (process->replaced)
@@ -225,7 +233,8 @@ static void print_end(FILE *out, const struct sp_run_outcome *outcome) {
     int status = outcome->child.status;
     fprintf(out, "streampool run: %s ", outcome->request->program[0]);
     if (WIFSIGNALED(status))
-        fprintf(out, "was killed by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        fprintf(out, "was killed by signal %d (%s)\n", WTERMSIG(status),
+                strsignal(WTERMSIG(status)));
     else
         fprintf(out, "ended with status %d\n", WEXITSTATUS(status));
 }

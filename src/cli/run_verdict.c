@@ -19,8 +19,9 @@ uint64_t sp_run_verdict_cudas(const cJSON *end) {
 static uint64_t drivers_peak(const cJSON *end) {
     const cJSON *device;
     uint64_t sum = 0;
-    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(end, "cuda"))
+    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(end, "cuda")) {
         sum += sp_run_reports_number(device, "used_high");
+    }
     return sum;
 }
 
@@ -64,6 +65,7 @@ struct sp_run_verdict sp_run_verdict(const struct sp_run_process *process) {
         return verdict(SP_RUN_HOLD_NO, "all allocations stayed with CUDA's pools");
     if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(end, "cuda")) == 0)
         return verdict(SP_RUN_HOLD_YES, "but the figures of CUDA's default pool can't be read");
-    return verdict(SP_RUN_HOLD_YES, cudas > 0 ? "but for the allocations that stay with CUDA's pools"
-                                              : "CUDA's default pool had nothing");
+    return verdict(SP_RUN_HOLD_YES, cudas > 0
+                                        ? "but for the allocations that stay with CUDA's pools"
+                                        : "CUDA's default pool had nothing");
 }

@@ -13,7 +13,7 @@ struct sp_run_verdict {
     char why[160];
 };
 
-// Of a process that made a pool call.
+// For a process that made a pool call.
 struct sp_run_verdict sp_run_verdict(const struct sp_run_process *process);
 
 // Allocations that CUDA's pools served and the drop-in saw.

@@ -13,8 +13,7 @@ static bool has_none(CUresult answer, void *const *function) {
 }
 
 static CUresult improve(CUresult answer, const char *name, void **function, int version,
-                        uint64_t flags, CUdriverProcAddressQueryResult *status,
-                        bool *ours) {
+                        uint64_t flags, CUdriverProcAddressQueryResult *status, bool *ours) {
     if (!name || !function || (answer != CUDA_SUCCESS && !has_none(answer, function)))
         return answer;
     const void *found = answer == CUDA_SUCCESS ? *function : NULL;

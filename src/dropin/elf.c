@@ -101,8 +101,8 @@ static void visit_relocations(const struct link_map *library, Elf64_Sxword reloc
 }
 
 // The number of symbols stands nowhere. Relocations name those that are used.
-void sp_elf_each_needed(const struct link_map *library,
-                        void (*visit)(const char *name, void *data), void *data) {
+void sp_elf_each_needed(const struct link_map *library, void (*visit)(const char *name, void *data),
+                        void *data) {
     visit_relocations(library, DT_RELA, DT_RELASZ, visit, data);
     visit_relocations(library, DT_JMPREL, DT_PLTRELSZ, visit, data);
 }

@@ -16,8 +16,8 @@ void *sp_elf_find(const struct link_map *library, const char *name);
 
 // Visits the name of each function or variable of others that the library is linked with, once for
 // each place that has its address.
-void sp_elf_each_needed(const struct link_map *library,
-                        void (*visit)(const char *name, void *data), void *data);
+void sp_elf_each_needed(const struct link_map *library, void (*visit)(const char *name, void *data),
+                        void *data);
 
 // True when the address lies in the library, as it is loaded.
 bool sp_elf_contains(const struct link_map *library, const void *address);

@@ -26,9 +26,10 @@
 
 #define SP_REPORT_VARIABLE "STREAMPOOL_DROPIN_REPORT"
 
-// What is counted of the calls that succeeded:
+// The counts of calls that succeeded, and times:
 //   X(name, group, what)
-// The groups: OURS and CUDAS are allocations and frees; OTHER are times in nanoseconds.
+// The groups: OURS and CUDAS are of allocations and frees. OTHER has the rest; times are in
+// nanoseconds.
 // clang-format off
 #define SP_REPORT_COUNTS(X) \
     X(allocations, OURS, "allocations") \

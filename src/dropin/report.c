@@ -97,13 +97,12 @@ static bool is_active(CUdevice device) {
 static void read_device(CUdevice device) {
     struct cuda *figures = &cuda[device];
     CUmemoryPool pool;
-    figures->known =
-        is_active(device) &&
-        sp_real_call(cuDeviceGetDefaultMemPool, (&pool, device)) == CUDA_SUCCESS &&
-        sp_real_call(cuMemPoolGetAttribute,
-                     (pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &figures->used_high)) == CUDA_SUCCESS &&
-        sp_real_call(cuMemPoolGetAttribute, (pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
-                                             &figures->reserved_high)) == CUDA_SUCCESS;
+    figures->known = is_active(device) &&
+                     sp_real_call(cuDeviceGetDefaultMemPool, (&pool, device)) == CUDA_SUCCESS &&
+                     sp_real_call(cuMemPoolGetAttribute, (pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+                                                          &figures->used_high)) == CUDA_SUCCESS &&
+                     sp_real_call(cuMemPoolGetAttribute, (pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+                                                          &figures->reserved_high)) == CUDA_SUCCESS;
 }
 
 // A driver that has ended already refuses.
@@ -206,8 +205,9 @@ static void note_pool(const struct sp_tell_pool *pool, void *unused) {
 }
 
 static void tell_pool(struct sp_line *line, const struct sp_tell_pool *pool) {
-    static const char *const kinds[] = {
-        [SP_TELL_DEFAULT] = "default", [SP_TELL_OTHER] = "other", [SP_TELL_DESTROYED] = "destroyed"};
+    static const char *const kinds[] = {[SP_TELL_DEFAULT] = "default",
+                                        [SP_TELL_OTHER] = "other",
+                                        [SP_TELL_DESTROYED] = "destroyed"};
     sp_line_open(line, NULL, '{');
     if (pool->device >= 0)
         sp_line_number(line, "device", (uint64_t)pool->device);

@@ -1,6 +1,6 @@
 // The report of the process for `streampool run` (format.h): it tells when the process begins, when
-// it makes its first pool call, and, at its end, what its calls did. A process of which no report is
-// wanted writes nothing and registers nothing.
+// it makes its first pool call, and, at its end, what its calls did. A process of which no report
+// is wanted writes nothing and registers nothing.
 //
 // *The end.* The driver's own figures are read by a handler of atexit() that is registered behind
 // the driver's, and so runs before it. All else is read by a destructor of this library, behind the

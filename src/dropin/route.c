@@ -10,9 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct counts {
-    _Atomic uint64_t lookups, ours;
-} routes[SP_ROUTE_COUNT];
+static struct counts { _Atomic uint64_t lookups, ours; } routes[SP_ROUTE_COUNT];
 
 // The object fills the addresses from `first` to `end`.
 static struct asker {

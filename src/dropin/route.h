@@ -10,7 +10,7 @@ enum sp_route {
 #define SP_ROUTE_ROW(name, what) SP_ROUTE_##name,
     SP_REPORT_ROUTES(SP_ROUTE_ROW)
 #undef SP_ROUTE_ROW
-    SP_ROUTE_COUNT
+        SP_ROUTE_COUNT
 };
 
 // Notes a look-up that returns to `caller`.
@@ -35,8 +35,9 @@ struct sp_route_asker {
 // False where there is none of this index.
 bool sp_route_asker(size_t index, struct sp_route_asker *asker);
 
-// What the dynamic linker has loaded: the path of the driver, and the objects that are linked with
-// functions of ours, which is the route that needs no look-up. Takes the dynamic linker's lock.
+// Reads what the dynamic linker has loaded: the path of the driver, and the objects that are linked
+// with functions of ours, which is the route that needs no look-up. Takes the dynamic linker's
+// lock.
 struct sp_route_loaded {
     char driver[256]; // "" where there is none
     size_t count;

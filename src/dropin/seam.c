@@ -56,8 +56,7 @@ static struct answer answer_handle(const struct sp_lookup *row, void *handle, vo
 static bool gives_ours(struct answer answer, const struct sp_lookup *row, void *handle) {
     if (!row || answer.is_result)
         return row && answer.where == row->function;
-    return handle == RTLD_DEFAULT &&
-           sp_resolver_find(RTLD_DEFAULT, row->symbol) == row->function;
+    return handle == RTLD_DEFAULT && sp_resolver_find(RTLD_DEFAULT, row->symbol) == row->function;
 }
 
 // The driver's names are cu and a capital.

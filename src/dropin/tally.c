@@ -2,9 +2,7 @@
 
 enum { SHARES = 16 };
 
-static struct share {
-    _Alignas(64) _Atomic uint64_t counts[SP_TALLY_COUNT];
-} shares[SHARES];
+static struct share { _Alignas(64) _Atomic uint64_t counts[SP_TALLY_COUNT]; } shares[SHARES];
 
 // Threads get their share in turn.
 static struct share *own(void) {

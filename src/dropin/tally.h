@@ -13,7 +13,7 @@ enum sp_tally {
 #define SP_TALLY_ROW(name, group, what) SP_TALLY_##name,
     SP_REPORT_COUNTS(SP_TALLY_ROW)
 #undef SP_TALLY_ROW
-    SP_TALLY_COUNT
+        SP_TALLY_COUNT
 };
 
 void sp_tally_count(enum sp_tally what, uint64_t number);

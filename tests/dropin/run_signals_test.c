@@ -55,7 +55,8 @@ static int end_of(struct run *run) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// --------------------------------------------------------------------------------------- by a process
+// --------------------------------------------------------------------------------------- by a
+// process
 
 static void start_on_pipes(struct run *run, const char *script) {
     int input[2], output[2];
@@ -76,8 +77,7 @@ static void start_on_pipes(struct run *run, const char *script) {
     wait_for_text(run, "ready");
 }
 
-// Ends when its standard input does, if no signal comes.
-#define SCRIPT(signal, status) "trap 'exit " #status "' " #signal "; echo ready; while :; do read x; done"
+#define SCRIPT(signal, status) "trap 'exit " #status "' " #signal "; echo ready; read x; exit 1"
 
 static void signals_of_processes_are_passed_on(void **state) {
     (void)state;
@@ -129,7 +129,8 @@ static void forgotten_children_are_waited_for(void **state) {
     assert_int_equal(end_of(&run), 5);
 }
 
-// --------------------------------------------------------------------------------------- by a terminal
+// --------------------------------------------------------------------------------------- by a
+// terminal
 
 static void start_on_terminal(struct run *run, const char *script) {
     *run = (struct run){.length = 0};

@@ -130,7 +130,8 @@ static void a_library_that_refuses_to_start_is_named_as_the_reason(void **state)
     forget(&outcome, json);
 }
 
-// ------------------------------------------------------------------------------------ the processes
+// ------------------------------------------------------------------------------------ the
+// processes
 
 static void each_worker_is_told_of(void **state) {
     (void)state;
@@ -212,7 +213,8 @@ static void threads_may_go_on_while_the_process_ends(void **state) {
     forget(&outcome, json);
 }
 
-// ----------------------------------------------------------------------------------- nothing served
+// ----------------------------------------------------------------------------------- nothing
+// served
 
 static void nothing(const char *act_name, const char *reason) {
     struct outcome outcome;
@@ -239,8 +241,9 @@ static void a_program_without_cuda_is_told_of(void **state) {
     struct outcome outcome;
     program_run(&outcome, SETTINGS(DRIVER), ARGUMENTS("run", "true"));
     assert_int_equal(outcome.status, 0);
-    assert_says(outcome.errors, "streampool run: true ended with status 0\n"
-                                "streampool served nothing: no process loaded libcuda.so.1 and ");
+    assert_says(outcome.errors,
+                "streampool run: true ended with status 0\n"
+                "streampool served nothing: no process loaded libcuda.so.1 and ");
     assert_string_equal(outcome.output, "");
     program_forget(&outcome);
 }
@@ -257,7 +260,8 @@ static void a_static_program_is_told_of(void **state) {
 }
 #endif
 
-// ------------------------------------------------------------------------------------------ the routes
+// ------------------------------------------------------------------------------------------ the
+// routes
 
 static void expect_route(const char *program, const char *way, const char *const parts[]) {
     struct outcome outcome;
@@ -278,7 +282,8 @@ static void each_route_is_told(void **state) {
     expect_route(DROPIN_PROGRAM, "ask1",
                  ARGUMENTS("  route                 dlsym, dlvsym: 2 look-ups, 2 answered",
                            "  route                 cuGetProcAddress: "));
-    expect_route(DROPIN_PROGRAM, "ask2", ARGUMENTS("  route                 cuGetProcAddress_v2: "));
+    expect_route(DROPIN_PROGRAM, "ask2",
+                 ARGUMENTS("  route                 cuGetProcAddress_v2: "));
     expect_route(DROPIN_PROGRAM, "runtime",
                  ARGUMENTS("  route                 cuGetProcAddress_v2: 439 look-ups, "));
     expect_route(DROPIN_LINKED, "",
@@ -311,7 +316,8 @@ static void look_ups_in_all_libraries_are_counted(void **state) {
     program_forget(&outcome);
 }
 
-// ---------------------------------------------------------------------------------------- the options
+// ---------------------------------------------------------------------------------------- the
+// options
 
 // What the environment has stands before, so that the options win.
 static void attributes_are_set(void **state) {
@@ -325,8 +331,9 @@ static void attributes_are_set(void **state) {
                 ARGUMENTS("run", "--set", "ReleaseThreshold=64M", "--set",
                           "ReuseAllowOpportunistic=0, RemapTimeMax=5", "sh", "-c",
                           "echo $STREAMPOOL_POOL"));
-    assert_string_equal(outcome.output, "ReleaseDelay=1,ReleaseThreshold=64M,"
-                                        "ReuseAllowOpportunistic=0, RemapTimeMax=5\n");
+    assert_string_equal(outcome.output,
+                        "ReleaseDelay=1,ReleaseThreshold=64M,"
+                        "ReuseAllowOpportunistic=0, RemapTimeMax=5\n");
     program_forget(&outcome);
 }
 
@@ -425,7 +432,8 @@ static void the_summary_goes_to_a_file(void **state) {
     program_forget(&outcome);
 }
 
-// ------------------------------------------------------------------------------------------ the program
+// ------------------------------------------------------------------------------------------ the
+// program
 
 static void statuses_are_the_programs(void **state) {
     (void)state;
@@ -487,6 +495,47 @@ static void arguments_and_environment_are_the_programs(void **state) {
     program_forget(&outcome);
 }
 
+#ifdef FORWARD_LIBRARY
+static void the_library_mode_serves_too(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, SETTINGS(DRIVER),
+                ARGUMENTS("run", "--mode=library", "--seams", ACT, "three_pairs"));
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.errors, "  streampool served     3 allocations, 3 frees\n");
+    assert_says(outcome.errors, "  driver                " NEWER_DRIVER "/libcuda.so.1\n");
+    program_forget(&outcome);
+    program_run(&outcome, SETTINGS(DRIVER),
+                ARGUMENTS("run", "--mode", "library", "sh", "-c", "echo $LD_LIBRARY_PATH"));
+    assert_string_equal(outcome.output, FORWARD_LIBRARY ":" NEWER_DRIVER "\n");
+    program_forget(&outcome);
+}
+#endif
+
+// A copy of the program has no libraries beside it.
+static void a_drop_in_that_is_not_there_is_named(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {{"preload", "libstreampool_dropin.so"},
+                                          {"library", "streampool/dropin/libcuda.so.1"}};
+    struct outcome outcome;
+    const char *copy = file_path("streampool");
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("run", "cp", STREAMPOOL_PROGRAM, copy));
+    program_forget(&outcome);
+    for (size_t i = 0; i < 2; i++) {
+        program_run_at(copy, &outcome, SETTINGS("LD_LIBRARY_PATH=" LIBRARY_FOLDER),
+                       ARGUMENTS("run", "--mode", rows[i][0], "echo", "started"));
+        assert_int_equal(outcome.status, 125);
+        assert_says(outcome.errors, rows[i][1]);
+        assert_says(outcome.errors, ": the drop-in is not built, or not installed\n");
+        assert_string_equal(outcome.output, "");
+        program_forget(&outcome);
+    }
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("run", "--mode=both", "true"));
+    assert_int_equal(outcome.status, 64);
+    assert_says(outcome.errors, "--mode is preload or library, not 'both'");
+    program_forget(&outcome);
+}
+
 static void nothing_is_left_behind(void **state) {
     (void)state;
     struct outcome outcome;
@@ -536,6 +585,10 @@ int main(void) {
         cmocka_unit_test(a_program_that_is_not_found_is_named),
         cmocka_unit_test(a_script_may_start_the_program),
         cmocka_unit_test(arguments_and_environment_are_the_programs),
+#ifdef FORWARD_LIBRARY
+        cmocka_unit_test(the_library_mode_serves_too),
+#endif
+        cmocka_unit_test(a_drop_in_that_is_not_there_is_named),
         cmocka_unit_test(nothing_is_left_behind),
     };
     return cmocka_run_group_tests(tests, files_begin, files_end);

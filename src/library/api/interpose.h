@@ -31,8 +31,7 @@ STREAMPOOL_API bool sp_interpose_has_address(uint64_t address);
 // Figures of the process's pools, as sp_tell_visit() visits them. The first call has destroyed ones
 // among them, if it is made before the first pool is.
 STREAMPOOL_API void sp_interpose_keep_destroyed(void);
-STREAMPOOL_API bool sp_interpose_visit_pools(void (*visit)(const struct sp_tell_pool *pool,
-                                                           void *data),
-                                             void *data);
+STREAMPOOL_API bool
+sp_interpose_visit_pools(void (*visit)(const struct sp_tell_pool *pool, void *data), void *data);
 
 #endif
