@@ -38,22 +38,39 @@ struct sp_run_lookups sp_run_reports_lookups(const cJSON *end) {
 // ------------------------------------------------------------------------------------------
 // reading
 
+// The highest number of a process on Linux.
+enum { PROCESSES_MAX = 4 * 1024 * 1024 };
+
 // The process whose number it is, or null. Numbers come again: the last one has it.
-static struct sp_run_process *find(struct sp_run_reports *reports, pid_t id) {
-    for (size_t i = reports->count; i > 0; i--)
-        if (reports->list[i - 1].id == id)
-            return &reports->list[i - 1];
-    return NULL;
+static struct sp_run_process *find(const struct sp_run_reports *reports, pid_t id) {
+    size_t last = (size_t)id < reports->last_room ? reports->last[id] : 0;
+    return last > 0 ? &reports->list[last - 1] : NULL;
+}
+
+static bool make_room(struct sp_run_reports *reports, pid_t id) {
+    size_t room = 2 * (size_t)id + 1;
+    if ((size_t)id < reports->last_room)
+        return true;
+    size_t *larger = realloc(reports->last, room * sizeof *larger);
+    if (!larger)
+        return false;
+    memset(larger + reports->last_room, 0, (room - reports->last_room) * sizeof *larger);
+    reports->last = larger;
+    reports->last_room = room;
+    return true;
 }
 
 static struct sp_run_process *add(struct sp_run_reports *reports, pid_t id) {
+    if (!make_room(reports, id))
+        return NULL;
     struct sp_run_process *larger =
         realloc(reports->list, (reports->count + 1) * sizeof *reports->list);
     if (!larger)
         return NULL;
     reports->list = larger;
     reports->list[reports->count] = (struct sp_run_process){.id = id};
-    return &reports->list[reports->count++];
+    reports->last[id] = ++reports->count;
+    return &reports->list[reports->count - 1];
 }
 
 // A program that is loaded begins anew, and so does what follows an end.
@@ -68,8 +85,11 @@ static struct sp_run_process *place_of(struct sp_run_reports *reports, pid_t id,
 
 static bool note(struct sp_run_reports *reports, const cJSON *line) {
     const char *event = sp_run_reports_text(line, "event");
-    pid_t id = (pid_t)sp_run_reports_number(line, "pid");
+    uint64_t number = sp_run_reports_number(line, "pid");
     bool loads = strcmp(event, "load") == 0;
+    if (number == 0 || number > PROCESSES_MAX)
+        return true; // no line of the drop-in's
+    pid_t id = (pid_t)number;
     struct sp_run_process *process = place_of(reports, id, loads);
     if (!process)
         return false;
@@ -111,4 +131,5 @@ bool sp_run_reports_read(struct sp_run_reports *reports, const char *path) {
 void sp_run_reports_release(struct sp_run_reports *reports) {
     cJSON_Delete(reports->lines);
     free(reports->list);
+    free(reports->last);
 }

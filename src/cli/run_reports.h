@@ -21,6 +21,8 @@ struct sp_run_reports {
     cJSON *lines; // all of them
     struct sp_run_process *list;
     size_t count;
+    size_t *last; // by a process's number: 1 and the index of the last one that has it, or 0
+    size_t last_room;
 };
 
 // Reads a file of reports. Lines that can't be read are left out. False without host memory, or

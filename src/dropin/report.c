@@ -70,6 +70,7 @@ static void write_start(void) {
 static void begin_child(void) {
     process = getpid();
     sp_tally_reset();
+    sp_route_begin_child();
     memset(cuda, 0, sizeof cuda);
 }
 

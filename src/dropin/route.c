@@ -21,6 +21,12 @@ static struct asker {
     struct counts counts;
 } askers[SP_ROUTE_ASKERS];
 
+static _Atomic bool is_child;
+
+void sp_route_begin_child(void) {
+    sp_store_relaxed(&is_child, true);
+}
+
 static void add(struct counts *counts, bool ours) {
     sp_add_relaxed(&counts->lookups, 1);
     sp_add_relaxed(&counts->ours, (uint64_t)ours);
@@ -104,7 +110,8 @@ static struct asker *take_place(const struct asker *found) {
 static struct asker *asker_of(const void *caller) {
     struct asker found = {.first = (uintptr_t)caller};
     struct asker *asker = known((uintptr_t)caller);
-    if (asker || sp_load_relaxed(&askers[SP_ROUTE_ASKERS - 1].first) != 0)
+    bool is_full = sp_load_relaxed(&askers[SP_ROUTE_ASKERS - 1].first) != 0;
+    if (asker || is_full || sp_load_relaxed(&is_child))
         return asker;
     return dl_iterate_phdr(find_place, &found) != 0 ? take_place(&found) : NULL;
 }

@@ -20,6 +20,10 @@ static inline void sp_route_note(enum sp_route route, const void *caller, bool o
         sp_route_note_wanted(route, caller, ours);
 }
 
+// To be called in a forked child. No more objects get a name there: the dynamic linker's lock may
+// be one that a thread of the parent has held.
+void sp_route_begin_child(void);
+
 struct sp_route_figures {
     uint64_t lookups, ours;
 };

@@ -21,9 +21,10 @@ static const char *variable(void) {
     return value && value[0] == '/' && strlen(value) < sizeof path ? value : NULL;
 }
 
+// Before libc is initialised there is no environment, and nothing is known yet.
 bool sp_wanted_ask(void) {
     int state = sp_load_relaxed(&sp_wanted_state);
-    if (state == SP_WANTED_UNKNOWN) {
+    if (state == SP_WANTED_UNKNOWN && environ) {
         state = variable() ? SP_WANTED_YES : SP_WANTED_NO;
         sp_store_relaxed(&sp_wanted_state, state);
     }
