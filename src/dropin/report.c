@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 // Lines that tell only of a process are short. Of pools the first are told one by one.
-enum { SHORT_LINE = 1024, LONG_LINE = 32 * 1024, DEVICES = 64, POOLS = 64 };
+enum { SHORT_LINE = 1024, LONG_LINE = 32 * 1024, DEVICES = 64, POOLS = 64, PROGRAM_NAME = 128 };
 
 static pid_t process; // that these variables are of: a process made by clone() alone isn't it
 static pid_t loader;  // the process that loaded this library
@@ -27,13 +27,15 @@ static struct cuda {
 
 // ---------------------------------------------------------------------------------- the beginning
 
-static void program_name(char text[128]) {
+static void program_name(char text[PROGRAM_NAME]) {
     char path[512];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
     const char *slash = strrchr(path, '/');
-    strncpy(text, slash ? slash + 1 : path, 127);
-    text[127] = '\0';
+    const char *name = slash ? slash + 1 : path;
+    size_t copied = strnlen(name, PROGRAM_NAME - 1);
+    memcpy(text, name, copied);
+    text[copied] = '\0';
 }
 
 static void begin(struct sp_line *line, const char *event) {
@@ -50,7 +52,7 @@ static void end(struct sp_line *line) {
 }
 
 static void write_load(void) {
-    char text[SHORT_LINE], name[128];
+    char text[SHORT_LINE], name[PROGRAM_NAME];
     struct sp_line line = {text, sizeof text, 0};
     program_name(name);
     begin(&line, "load");
