@@ -167,8 +167,12 @@ static void print_route(FILE *out, const cJSON *route, const char *what) {
             sp_run_reports_number(route, "ours"));
 }
 
-static void print_routes(FILE *out, const cJSON *end) {
+static void print_routes(FILE *out, enum sp_run_mode mode, const cJSON *end) {
     const cJSON *routes = cJSON_GetObjectItemCaseSensitive(end, "routes"), *object;
+    if (mode == SP_RUN_LIBRARY) {
+        title(out, "route");
+        fputs("streampool's libcuda.so.1, in front of the driver\n", out);
+    }
     cJSON_ArrayForEach(object, cJSON_GetObjectItemCaseSensitive(end, "linked")) {
         title(out, "route");
         fprintf(out, "linked names: %s needs %" PRIu64 " of those that streampool answers\n",
@@ -210,7 +214,9 @@ static const char *end_text(const struct sp_run_process *process,
 
 static void print_process(FILE *out, const struct sp_run_outcome *outcome,
                           const struct sp_run_process *process) {
-    bool seams = outcome->request->seams && has_routes(process->end);
+    enum sp_run_mode mode = outcome->request->mode;
+    bool has_route = has_routes(process->end) || (process->end && mode == SP_RUN_LIBRARY);
+    bool seams = outcome->request->seams && has_route;
     if (!process->started && !seams)
         return;
     fprintf(out, "process %ld", (long)process->id);
@@ -226,7 +232,7 @@ static void print_process(FILE *out, const struct sp_run_outcome *outcome,
         print_statistics(out, process->end);
     }
     if (seams)
-        print_routes(out, process->end);
+        print_routes(out, mode, process->end);
 }
 
 static void print_end(FILE *out, const struct sp_run_outcome *outcome) {

@@ -28,14 +28,15 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
         return leave(sp_real_call(cuMemAllocAsync, (address, size, stream)), unserved);
     if (sp_theirs_serves(stream))
         return leave(sp_real_call(cuMemAllocAsync, (address, size, stream)), pool);
-    SP_SERVE(result, poolMallocAsync(address ? &pointer : NULL, size, stream));
+    SP_SERVE_AS(result, poolMallocAsync(address ? &pointer : NULL, size, stream),
+                SP_TALLY_allocations);
     if (sp_served_is_capture(result))
         return leave(sp_real_call(cuMemAllocAsync, (address, size, stream)), captured);
     if (result == CUDA_ERROR_NOT_SUPPORTED)
         return leave(sp_real_call(cuMemAllocAsync, (address, size, stream)), unsupported);
     if (result == CUDA_SUCCESS)
         *address = (CUdeviceptr)(uintptr_t)pointer;
-    return sp_tally_result(result, SP_TALLY_allocations);
+    return result;
 }
 
 // A capture takes memory of the graph for the pool's, and for that any pool of the device will do.
@@ -51,13 +52,15 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
                      unserved);
     if (sp_theirs_has(pool))
         return leave(sp_real_call(cuMemAllocFromPoolAsync, (address, size, pool, stream)), pool);
-    SP_SERVE(result,
-             poolMallocFromPoolAsync(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream));
+    SP_SERVE_AS(
+        result,
+        poolMallocFromPoolAsync(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream),
+        SP_TALLY_allocations);
     if (sp_served_is_capture(result))
         return leave(sp_real_call(cuMemAllocAsync, (address, size, stream)), captured);
     if (result == CUDA_SUCCESS)
         *address = (CUdeviceptr)(uintptr_t)pointer;
-    return sp_tally_result(result, SP_TALLY_allocations);
+    return result;
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
@@ -67,16 +70,17 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
         return result;
     if (!serves || (address && !sp_interpose_has_address(address) && sp_real()->cuMemFreeAsync))
         return leave(sp_real_call(cuMemFreeAsync, (address, stream)), frees);
-    SP_SERVE(result, poolFreeAsync(pointer_of(address), stream));
-    return address ? sp_tally_result(result, SP_TALLY_frees) : result;
+    SP_SERVE_AS(result, poolFreeAsync(pointer_of(address), stream),
+                address ? SP_TALLY_frees : SP_TALLY_NOTHING);
+    return result;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
     CUresult result;
     if (!sp_served_is_on() || !sp_interpose_has_address(address))
         return sp_real_call(cuMemFree_v2, (address));
-    SP_SERVE(result, poolFree(pointer_of(address)));
-    return sp_tally_result(result, SP_TALLY_frees);
+    SP_SERVE_AS(result, poolFree(pointer_of(address)), SP_TALLY_frees);
+    return result;
 }
 
 // ------------------------------------------------------------------------------- per-thread stream

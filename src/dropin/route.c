@@ -5,7 +5,6 @@
 #include "dropin/route.h"
 #include "dropin/elf.h"
 #include "dropin/lookup.h"
-#include "dropin/real.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -156,10 +155,9 @@ static uint64_t count_needed(const struct link_map *object) {
     return count;
 }
 
-// The forwarding library, which is ours, has the driver's soname too.
+// A drop-in that stands in front of the driver under its soname has its functions, too.
 static bool is_driver(const struct link_map *object) {
-    const char *soname = sp_elf_soname(object);
-    return soname && strcmp(soname, SP_REAL_LIBRARY) == 0 &&
+    return sp_elf_find(object, "cuInit") &&
            !sp_elf_contains(object, (const void *)(uintptr_t)sp_route_read_loaded);
 }
 

@@ -25,10 +25,9 @@ static bool start(CUresult *refused) {
     *refused = ask_initialized();
     if (*refused != CUDA_SUCCESS)
         return false;
-    uint64_t began = sp_tally_begin();
+    uint64_t began = sp_time_now();
     poolError_t error = sp_interpose_start();
-    if (began != 0)
-        sp_tally_count(SP_TALLY_start_time, sp_time_now() - began);
+    sp_tally_count(SP_TALLY_start_time, sp_time_now() - began);
     if (error == poolErrorInitializationError) // in a forked child, where the driver says so too
         *refused = CUDA_ERROR_NOT_INITIALIZED;
     else

@@ -34,20 +34,32 @@ bool sp_served_is_capture(CUresult result);
 
 // Makes a call of the library as the driver's own would be made: it fails where no context is
 // current, and the runtime, which counts on that, makes one.
-#define SP_SERVE(result, call)                                                                     \
-    SP_SERVE_COUNTED(result, call, SP_TALLY_pool_calls, SP_TALLY_pool_time)
+#define SP_SERVE(result, call) SP_SERVE_AS(result, call, SP_TALLY_NOTHING)
+
+// Counts it as `what`, too, where a report is wanted.
+#define SP_SERVE_AS(result, call, what)                                                            \
+    SP_SERVE_COUNTED(result, call, what, SP_TALLY_pool_calls, SP_TALLY_pool_time)
 
 // For a call that the library makes for the program and learns from, instead of a pool call.
 #define SP_SERVE_ORDER(result, call)                                                               \
-    SP_SERVE_COUNTED(result, call, SP_TALLY_order_calls, SP_TALLY_order_time)
+    SP_SERVE_COUNTED(result, call, SP_TALLY_NOTHING, SP_TALLY_order_calls, SP_TALLY_order_time)
 
-#define SP_SERVE_COUNTED(result, call, calls, time)                                                \
+#define SP_SERVE_COUNTED(result, call, what, calls, time)                                          \
     do {                                                                                           \
-        uint64_t began_ = sp_tally_begin();                                                        \
+        if (sp_wanted_is()) {                                                                      \
+            uint64_t began_ = sp_time_now();                                                       \
+            SP_SERVE_PLAINLY(result, call);                                                        \
+            sp_tally_call(result, what, calls, time, began_);                                      \
+        } else {                                                                                   \
+            SP_SERVE_PLAINLY(result, call);                                                        \
+        }                                                                                          \
+    } while (0)
+
+#define SP_SERVE_PLAINLY(result, call)                                                             \
+    do {                                                                                           \
         bool demanded_ = sp_interpose_demand_context(true);                                        \
         (result) = sp_served_code(call);                                                           \
         sp_interpose_demand_context(demanded_);                                                    \
-        sp_tally_end(began_, calls, time);                                                         \
     } while (0)
 
 #endif

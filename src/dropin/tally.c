@@ -17,6 +17,14 @@ void sp_tally_count(enum sp_tally what, uint64_t number) {
     sp_add_relaxed(&own()->counts[what], number);
 }
 
+void sp_tally_call(CUresult result, enum sp_tally what, enum sp_tally calls, enum sp_tally time,
+                   uint64_t began) {
+    sp_tally_count(calls, 1);
+    sp_tally_count(time, sp_time_now() - began);
+    if (result == CUDA_SUCCESS && what != SP_TALLY_NOTHING)
+        sp_tally_count(what, 1);
+}
+
 uint64_t sp_tally_sum(enum sp_tally what) {
     uint64_t sum = 0;
     for (int i = 0; i < SHARES; i++)

@@ -13,7 +13,8 @@ enum sp_tally {
 #define SP_TALLY_ROW(name, group, what) SP_TALLY_##name,
     SP_REPORT_COUNTS(SP_TALLY_ROW)
 #undef SP_TALLY_ROW
-        SP_TALLY_COUNT
+        SP_TALLY_COUNT,
+    SP_TALLY_NOTHING = SP_TALLY_COUNT
 };
 
 void sp_tally_count(enum sp_tally what, uint64_t number);
@@ -29,15 +30,9 @@ static inline CUresult sp_tally_result(CUresult result, enum sp_tally what) {
     return result;
 }
 
-// Around a call: its begin, and then the counts to which it and its time are added.
-static inline uint64_t sp_tally_begin(void) {
-    return sp_wanted_is() ? sp_time_now() : 0;
-}
-static inline void sp_tally_end(uint64_t began, enum sp_tally calls, enum sp_tally time) {
-    if (__builtin_expect(began != 0, 0)) {
-        sp_tally_count(calls, 1);
-        sp_tally_count(time, sp_time_now() - began);
-    }
-}
+// Counts a call of which a report is wanted, and the time since it began; and `what`, if it
+// succeeded.
+void sp_tally_call(CUresult result, enum sp_tally what, enum sp_tally calls, enum sp_tally time,
+                   uint64_t began);
 
 #endif

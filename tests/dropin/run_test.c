@@ -499,9 +499,11 @@ static void arguments_and_environment_are_the_programs(void **state) {
 static void the_library_mode_serves_too(void **state) {
     (void)state;
     struct outcome outcome;
-    program_run(&outcome, SETTINGS(DRIVER),
+    program_run(&outcome, SETTINGS(DRIVER, "STREAMPOOL_DRIVER"),
                 ARGUMENTS("run", "--mode=library", "--seams", ACT, "three_pairs"));
     assert_int_equal(outcome.status, 0);
+    assert_says(outcome.errors, "yes: CUDA's default pool had nothing\n");
+    assert_says(outcome.errors, "  route                 streampool's libcuda.so.1, in front ");
     assert_says(outcome.errors, "  streampool served     3 allocations, 3 frees\n");
     assert_says(outcome.errors, "  driver                " NEWER_DRIVER "/libcuda.so.1\n");
     program_forget(&outcome);
