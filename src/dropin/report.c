@@ -17,7 +17,7 @@ enum { SHORT_LINE = 1024, LONG_LINE = 32 * 1024, DEVICES = 64, POOLS = 64, PROGR
 static pid_t process; // that these variables are of: a process made by clone() alone isn't it
 static pid_t loader;  // the process that loaded this library
 static _Atomic pid_t starter;
-static CUresult start_answer;
+static _Atomic int start_answer;
 
 // The driver's default pool of a device whose context is there.
 static struct cuda {
@@ -122,7 +122,7 @@ void sp_report_start(CUresult answer) {
     pid_t nobody = 0;
     if (!sp_wanted_is() || !atomic_compare_exchange_strong(&starter, &nobody, getpid()))
         return;
-    start_answer = answer;
+    sp_store_relaxed(&start_answer, (int)answer);
     atexit(read_driver);
     write_start();
 }
@@ -251,7 +251,7 @@ static void tell_pools(struct sp_line *line) {
 static const char *started(void) {
     if (sp_load_relaxed(&starter) != process)
         return "no";
-    return start_answer == CUDA_SUCCESS ? "served" : "refused";
+    return sp_load_relaxed(&start_answer) == CUDA_SUCCESS ? "served" : "refused";
 }
 
 // --------------------------------------------------------------------------------------- the end
@@ -264,7 +264,7 @@ __attribute__((destructor)) static void end_process(void) {
     begin(&line, "end");
     sp_line_word(&line, "forked", process == loader ? "false" : "true");
     sp_line_text(&line, "started", started());
-    sp_line_number(&line, "error", start_answer);
+    sp_line_number(&line, "error", (uint64_t)sp_load_relaxed(&start_answer));
     tell_counts(&line);
     tell_loaded(&line);
     tell_routes(&line);

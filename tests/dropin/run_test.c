@@ -174,6 +174,75 @@ static void a_program_that_another_one_replaces_is_told_of(void **state) {
     forget(&outcome, json);
 }
 
+#define APPEND(line) "echo '" line "' >> $STREAMPOOL_DROPIN_REPORT; "
+
+// Nobody checks what comes into the file: half a line of a full disk, or another's.
+static void lines_that_make_no_sense_do_no_harm(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *path = file_path("lines.json");
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("run", "--seams", "--json", path, "sh", "-c",
+                          APPEND("{\"event\":\"end\",\"pid\":12,\"started\":\"serv") APPEND("")
+                              APPEND("[1,2]") APPEND("{\"event\":\"load\",\"pid\":1e30}")
+                                  APPEND("{\"event\":\"start\",\"pid\":-5}")
+                                      APPEND("{\"event\":7,\"pid\":\"x\",\"pools\":{}}")));
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.errors, "streampool served nothing: ");
+    char *written = file_read(path);
+    cJSON *json = cJSON_Parse(written);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(json, "processes")), 1); // the shell
+    free(written);
+    forget(&outcome, json);
+}
+
+static void figures_that_could_not_be_read_are_told_of(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("run", "sh", "-c",
+                          APPEND("{\"event\":\"start\",\"pid\":4000000}")
+                              APPEND("{\"event\":\"end\",\"pid\":4000000,\"pools\":null,"
+                                     "\"statistics\":null,\"counts\":{\"allocations\":2}}")));
+    assert_says(outcome.errors,
+                "process 4000000\n  streampool served     2 allocations, 0 frees\n");
+    assert_says(outcome.errors, "yes: but the figures of CUDA's default pool can't be read\n");
+    assert_says(outcome.errors, "peaks                 unknown: the process ended inside a call");
+    program_forget(&outcome);
+}
+
+// A name may have what JSON writes in another way, and bytes that are no text.
+static void a_program_of_any_name_is_told_of(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *copy = file_path("a \"b\\\xff\tc");
+    const char *path = file_path("named.json");
+    program_run(&outcome, NO_SETTINGS, ARGUMENTS("run", "cp", ACT, copy));
+    program_forget(&outcome);
+    program_run(&outcome, SETTINGS(DRIVER), ARGUMENTS("run", "--json", path, copy, "three_pairs"));
+    assert_says(outcome.errors, "  streampool served     3 allocations, 3 frees\n");
+    char *written = file_read(path);
+    cJSON *json = cJSON_Parse(written);
+    assert_string_equal(text(process(json, 0), "program"), "a \"b\\\xef\xbf\xbd c");
+    free(written);
+    forget(&outcome, json);
+}
+
+// The inner one tells of the program, and the outer one of the inner one.
+static void a_run_may_be_run(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *inner = file_path("inner");
+    program_run(&outcome, SETTINGS(DRIVER),
+                ARGUMENTS("run", STREAMPOOL_PROGRAM, "run", "--output", inner, ACT, "three_pairs"));
+    char *summary = file_read(inner);
+    assert_int_equal(outcome.status, 0);
+    assert_says(summary, "  streampool served     3 allocations, 3 frees\n");
+    assert_says(outcome.errors, "streampool served nothing: ");
+    free(summary);
+    program_forget(&outcome);
+}
+
 static void a_killed_process_ended_without_a_report(void **state) {
     (void)state;
     struct outcome outcome;
@@ -564,6 +633,10 @@ int main(void) {
         cmocka_unit_test(each_worker_is_told_of),
         cmocka_unit_test(a_child_does_not_report_its_parents_calls),
         cmocka_unit_test(a_program_that_another_one_replaces_is_told_of),
+        cmocka_unit_test(lines_that_make_no_sense_do_no_harm),
+        cmocka_unit_test(figures_that_could_not_be_read_are_told_of),
+        cmocka_unit_test(a_program_of_any_name_is_told_of),
+        cmocka_unit_test(a_run_may_be_run),
         cmocka_unit_test(a_killed_process_ended_without_a_report),
         cmocka_unit_test(a_process_that_leaves_at_once_ended_without_a_report),
         cmocka_unit_test(frees_of_exit_handlers_are_counted),
