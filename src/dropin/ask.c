@@ -5,6 +5,7 @@
 // none.
 #include "dropin/lookup.h"
 #include "dropin/real.h"
+#include "dropin/route.h"
 
 // The driver's ways to say that it has no such function: by the code or by a null pointer.
 static bool has_none(CUresult answer, void *const *function) {
@@ -12,7 +13,7 @@ static bool has_none(CUresult answer, void *const *function) {
 }
 
 static CUresult improve(CUresult answer, const char *name, void **function, int version,
-                        uint64_t flags, CUdriverProcAddressQueryResult *status) {
+                        uint64_t flags, CUdriverProcAddressQueryResult *status, bool *ours) {
     if (!name || !function || (answer != CUDA_SUCCESS && !has_none(answer, function)))
         return answer;
     const void *found = answer == CUDA_SUCCESS ? *function : NULL;
@@ -20,18 +21,33 @@ static CUresult improve(CUresult answer, const char *name, void **function, int 
     if (!row)
         return answer;
     *function = row->function;
+    *ours = true;
     if (status)
         *status = CU_GET_PROC_ADDRESS_SUCCESS;
     return CUDA_SUCCESS;
 }
 
+// The object that asked is the one that the function returns to.
+#define CALLER __builtin_return_address(0)
+
+static CUresult note(CUresult answer, const char *name, bool ours, enum sp_route route,
+                     const void *caller) {
+    if (name && *name)
+        sp_route_note(route, caller, ours);
+    return answer;
+}
+
 CUresult cuGetProcAddress(const char *name, void **function, int version, uint64_t flags) {
+    bool ours = false;
     CUresult answer = sp_real_call(cuGetProcAddress, (name, function, version, flags));
-    return improve(answer, name, function, version, flags, NULL);
+    answer = improve(answer, name, function, version, flags, NULL, &ours);
+    return note(answer, name, ours, SP_ROUTE_ask1, CALLER);
 }
 
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                              CUdriverProcAddressQueryResult *status) {
+    bool ours = false;
     CUresult answer = sp_real_call(cuGetProcAddress_v2, (name, function, version, flags, status));
-    return improve(answer, name, function, version, flags, status);
+    answer = improve(answer, name, function, version, flags, status, &ours);
+    return note(answer, name, ours, SP_ROUTE_ask2, CALLER);
 }

@@ -126,6 +126,27 @@ size_t sp_elf_symbols(const struct link_map *library, const Elf64_Sym **symbols,
     return hashes && *symbols && *names ? hashes[1] : 0;
 }
 
+static void visit_relocations(const struct link_map *library, Elf64_Sxword relocations,
+                              Elf64_Sxword size, void (*visit)(const char *, void *), void *data) {
+    const Elf64_Rela *list = table(library, relocations);
+    const Elf64_Dyn *bytes = entry(library, size);
+    const Elf64_Sym *symbols = table(library, DT_SYMTAB);
+    const char *strings = table(library, DT_STRTAB);
+    size_t count = list && bytes && symbols && strings ? bytes->d_un.d_val / sizeof *list : 0;
+    for (size_t i = 0; i < count; i++) {
+        const Elf64_Sym *symbol = &symbols[ELF64_R_SYM(list[i].r_info)];
+        if (ELF64_R_SYM(list[i].r_info) != 0 && symbol->st_shndx == SHN_UNDEF)
+            visit(strings + symbol->st_name, data);
+    }
+}
+
+// The number of symbols stands nowhere. Relocations name those that are used.
+void sp_elf_each_needed(const struct link_map *library, void (*visit)(const char *name, void *data),
+                        void *data) {
+    visit_relocations(library, DT_RELA, DT_RELASZ, visit, data);
+    visit_relocations(library, DT_JMPREL, DT_PLTRELSZ, visit, data);
+}
+
 // A library is loaded with its file's header in front.
 static const Elf64_Phdr *part_with(const struct link_map *library, const void *address) {
     const char *base = (const char *)library->l_addr; // NOLINT(performance-no-int-to-ptr)

@@ -21,6 +21,11 @@ void *sp_elf_find(const struct link_map *library, const char *name);
 size_t sp_elf_symbols(const struct link_map *library, const Elf64_Sym **symbols,
                       const char **names);
 
+// Visits the name of each function or variable of others that the library is linked with, once for
+// each place that has its address.
+void sp_elf_each_needed(const struct link_map *library, void (*visit)(const char *name, void *data),
+                        void *data);
+
 // True when the address lies in the library, as it is loaded.
 bool sp_elf_contains(const struct link_map *library, const void *address);
 

@@ -28,17 +28,17 @@ static CUresult check(CUstream stream) {
     return fault == CUDA_SUCCESS && is_created(stream) ? sp_current_check() : fault;
 }
 
-// Makes a call of the library, unless the context has had a fault or there is none. The library
-// never supplies a context for a created stream, so nothing is demanded then.
-#define SERVE(result, stream, call)                                                                \
+// Makes a call of the library, unless the context has had a fault or there is none, and counts it.
+// The library never supplies a context for a created stream, so nothing is demanded then.
+#define SERVE(result, stream, call, what)                                                          \
     do {                                                                                           \
         (result) = check(stream);                                                                  \
         if ((result) != CUDA_SUCCESS)                                                              \
             break;                                                                                 \
         if (is_created(stream))                                                                    \
-            (result) = sp_served_code(call);                                                       \
+            SP_SERVE_UNDEMANDING(result, call, what);                                              \
         else                                                                                       \
-            SP_SERVE(result, call);                                                                \
+            SP_SERVE_AS(result, call, what);                                                       \
     } while (0)
 
 static void *pointer_of(CUdeviceptr address) {
@@ -69,17 +69,25 @@ static CUresult allocate_from_theirs(CUdeviceptr *address, size_t size, CUmemory
     return result;
 }
 
+// Ends a call that was left to the driver, and counts it under a reason.
+#define leave(result, reason) sp_tally_result(result, SP_TALLY_cuda_##reason)
+
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
     void *pointer = NULL;
     CUresult result;
     bool serves = sp_served_begin(&result);
     if (!serves && result != CUDA_SUCCESS)
         return result;
-    if (!serves || sp_theirs_serves(stream))
-        return allocate_theirs(address, size, stream);
-    SERVE(result, stream, sp_observe_malloc(address ? &pointer : NULL, size, stream));
-    if (sp_served_is_capture(result) || result == CUDA_ERROR_NOT_SUPPORTED)
-        return allocate_theirs(address, size, stream);
+    if (!serves)
+        return leave(allocate_theirs(address, size, stream), unserved);
+    if (sp_theirs_serves(stream))
+        return leave(allocate_theirs(address, size, stream), pool);
+    SERVE(result, stream, sp_observe_malloc(address ? &pointer : NULL, size, stream),
+          SP_TALLY_allocations);
+    if (sp_served_is_capture(result))
+        return leave(allocate_theirs(address, size, stream), captured);
+    if (result == CUDA_ERROR_NOT_SUPPORTED)
+        return leave(allocate_theirs(address, size, stream), unsupported);
     if (result == CUDA_SUCCESS)
         *address = (CUdeviceptr)(uintptr_t)pointer;
     return result;
@@ -93,13 +101,16 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
     bool serves = sp_served_begin(&result);
     if (!serves && result != CUDA_SUCCESS)
         return result;
-    if (!serves || sp_theirs_has(pool))
-        return allocate_from_theirs(address, size, pool, stream);
+    if (!serves)
+        return leave(allocate_from_theirs(address, size, pool, stream), unserved);
+    if (sp_theirs_has(pool))
+        return leave(allocate_from_theirs(address, size, pool, stream), pool);
     SERVE(
         result, stream,
-        sp_observe_malloc_from_pool(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream));
+        sp_observe_malloc_from_pool(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream),
+        SP_TALLY_allocations);
     if (sp_served_is_capture(result))
-        return allocate_theirs(address, size, stream);
+        return leave(allocate_theirs(address, size, stream), captured);
     if (result == CUDA_SUCCESS)
         *address = (CUdeviceptr)(uintptr_t)pointer;
     return result;
@@ -118,9 +129,10 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     if (!serves && result != CUDA_SUCCESS)
         return result;
     if (!serves || (address && !sp_interpose_has_address(address) && sp_real()->cuMemFreeAsync))
-        return sp_real_call(cuMemFreeAsync, (address, stream));
+        return leave(sp_real_call(cuMemFreeAsync, (address, stream)), frees);
     struct sp_note note = sp_notes_take(address);
-    SERVE(result, stream, sp_observe_free(pointer_of(address), stream));
+    SERVE(result, stream, sp_observe_free(pointer_of(address), stream),
+          address ? SP_TALLY_frees : SP_TALLY_NOTHING);
     return ended(note, result);
 }
 
@@ -129,7 +141,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     if (!sp_served_is_on() || !sp_interpose_has_address(address))
         return sp_real_call(cuMemFree_v2, (address));
     struct sp_note note = sp_notes_take(address);
-    SERVE(result, NULL, poolFree(pointer_of(address)));
+    SERVE(result, NULL, poolFree(pointer_of(address)), SP_TALLY_frees);
     return ended(note, result);
 }
 

@@ -13,7 +13,7 @@ static CUstream per_thread(CUstream stream) {
         CUresult result;                                                                           \
         if (!sp_served_is_on())                                                                    \
             return sp_real_call(symbol, arguments);                                                \
-        SP_SERVE(result, call arguments);                                                          \
+        SP_SERVE_ORDER(result, call arguments);                                                    \
         return result;                                                                             \
     }
 

@@ -5,6 +5,7 @@
 #include "dropin/lookup.h"
 #include "dropin/real.h"
 #include "dropin/resolver.h"
+#include "dropin/route.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -51,16 +52,39 @@ static struct answer answer_handle(const struct sp_lookup *row, void *handle, vo
     return (struct answer){false, next};
 }
 
-struct answer sp_seam_dlsym_answer(void *handle, const char *name, const void *caller) {
+// A look-up in all libraries that goes on finds what we export.
+static bool gives_ours(struct answer answer, const struct sp_lookup *row, void *handle) {
+    if (!row || answer.is_result)
+        return row && answer.where == row->function;
+    return handle == RTLD_DEFAULT && sp_resolver_find(RTLD_DEFAULT, row->symbol) == row->function;
+}
+
+// The driver's names are cu and a capital.
+static bool is_drivers(const char *name) {
+    return name && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+}
+
+static struct answer noted(struct answer answer, const struct sp_lookup *row, void *handle,
+                           const char *name, const void *caller) {
+    if (sp_wanted_is() && is_drivers(name))
+        sp_route_note(SP_ROUTE_dlsym, caller, gives_ours(answer, row, handle));
+    return answer;
+}
+
+static struct answer dlsym_answer(const struct sp_lookup *row, void *handle, const char *name) {
     sp_resolver_by_name next_function = sp_resolver_dlsym();
     void *next;
     memcpy(&next, &next_function, sizeof next);
-    const struct sp_lookup *row = row_of(handle, name, caller);
     if (!row)
         return (struct answer){false, next};
     if (handle == RTLD_DEFAULT)
         return answer_default(row, next);
     return answer_handle(row, handle, sp_resolver_find(handle, name), next);
+}
+
+struct answer sp_seam_dlsym_answer(void *handle, const char *name, const void *caller) {
+    const struct sp_lookup *row = row_of(handle, name, caller);
+    return noted(dlsym_answer(row, handle, name), row, handle, name, caller);
 }
 
 // The driver's functions have no versions, and neither have ours.
@@ -72,8 +96,8 @@ struct answer sp_seam_dlvsym_answer(void *handle, const char *name, const char *
     const struct sp_lookup *row = handle != RTLD_DEFAULT ? row_of(handle, name, caller) : NULL;
     void *found = row ? next_function(handle, name, version) : NULL;
     if (found && sp_real_is_found(handle, name, found))
-        return result(row->function);
-    return (struct answer){false, next};
+        return noted(result(row->function), row, handle, name, caller);
+    return noted((struct answer){false, next}, row, handle, name, caller);
 }
 
 // The stack is 8 bytes off a multiple of 16 at the entry, and must be at one at the call.

@@ -60,7 +60,7 @@ CUresult cuGreenCtxStreamCreate(CUstream *stream, struct CUgreenCtx_st *green, u
 CUresult cuStreamDestroy_v2(CUstream stream) {
     CUresult result;
     if (sp_served_is_on())
-        SP_SERVE(result, poolStreamDestroy(stream));
+        SP_SERVE_ORDER(result, poolStreamDestroy(stream));
     else
         DESTROY(result, cuStreamDestroy_v2, stream);
     return result;
@@ -70,7 +70,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 CUresult cuStreamDestroy(CUstream stream) {
     CUresult result;
     if (sp_served_is_on())
-        SP_SERVE(result, poolStreamDestroy(stream));
+        SP_SERVE_ORDER(result, poolStreamDestroy(stream));
     else
         DESTROY(result, cuStreamDestroy, stream);
     return result;

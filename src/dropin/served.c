@@ -2,6 +2,7 @@
 #include "dropin/driver_file.h"
 #include "dropin/fault.h"
 #include "dropin/real.h"
+#include "dropin/report.h"
 
 _Atomic bool sp_served_on;
 static _Atomic bool refused_for_good;
@@ -30,11 +31,15 @@ static bool start(CUresult *refused) {
     *refused = ask_initialized();
     if (*refused != CUDA_SUCCESS)
         return false;
+    uint64_t began = sp_time_now();
     poolError_t error = sp_interpose_start();
+    sp_tally_count(SP_TALLY_start_time, sp_time_now() - began);
     if (error == poolErrorInitializationError) // in a forked child, where the driver says so too
         *refused = CUDA_ERROR_NOT_INITIALIZED;
     else
         sp_store_release(error == poolSuccess ? &sp_served_on : &refused_for_good, true);
+    if (*refused == CUDA_SUCCESS)
+        sp_report_start(sp_served_code(error));
     return error == poolSuccess;
 }
 

@@ -10,6 +10,7 @@
 
 #include "api/interpose.h"
 #include "base/atomic.h"
+#include "dropin/tally.h"
 
 #include <stdbool.h>
 #include <streampool/streampool.h>
@@ -36,7 +37,35 @@ bool sp_served_is_capture(CUresult result);
 
 // Makes a call of the library as the driver's own would be made: it fails where no context is
 // current, and the runtime, which counts on that, makes one.
-#define SP_SERVE(result, call)                                                                     \
+#define SP_SERVE(result, call) SP_SERVE_AS(result, call, SP_TALLY_NOTHING)
+
+// Counts it as `what`, too, where a report is wanted.
+#define SP_SERVE_AS(result, call, what)                                                            \
+    SP_SERVE_COUNTED(result, SP_SERVE_DEMANDING(result, call), what, SP_TALLY_pool_calls,          \
+                     SP_TALLY_pool_time)
+
+// For a pool call that is known to have a context.
+#define SP_SERVE_UNDEMANDING(result, call, what)                                                   \
+    SP_SERVE_COUNTED(result, (result) = sp_served_code(call), what, SP_TALLY_pool_calls,           \
+                     SP_TALLY_pool_time)
+
+// For a call that the library makes for the program and learns from, instead of a pool call.
+#define SP_SERVE_ORDER(result, call)                                                               \
+    SP_SERVE_COUNTED(result, SP_SERVE_DEMANDING(result, call), SP_TALLY_NOTHING,                   \
+                     SP_TALLY_order_calls, SP_TALLY_order_time)
+
+#define SP_SERVE_COUNTED(result, statement, what, calls, time)                                     \
+    do {                                                                                           \
+        if (sp_wanted_is()) {                                                                      \
+            uint64_t began_ = sp_time_now();                                                       \
+            statement;                                                                             \
+            sp_tally_call(result, what, calls, time, began_);                                      \
+        } else {                                                                                   \
+            statement;                                                                             \
+        }                                                                                          \
+    } while (0)
+
+#define SP_SERVE_DEMANDING(result, call)                                                           \
     do {                                                                                           \
         bool demanded_ = sp_interpose_demand_context(true);                                        \
         (result) = sp_served_code(call);                                                           \

@@ -129,6 +129,7 @@ struct CUgraphEdgeData_st;
     X(cuCtxSetFlags, (unsigned int flags)) \
     X(cuMemGetInfo_v2, (size_t *free, size_t *total)) \
     X(cuCtxPushCurrent_v2, (CUcontext context)) \
+    X(cuDeviceGetCount, (int *count)) \
     X(cuCtxFromGreenCtx, (CUcontext *context, struct CUgreenCtx_st *green)) \
     X(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned int *flags, int *active)) \
     X(cuStreamGetCtx, (CUstream stream, CUcontext *context)) \

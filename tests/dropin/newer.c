@@ -63,6 +63,14 @@ static CUmemoryPool trust(CUmemoryPool pool) {
     return pool;
 }
 
+static void take(CUmemoryPool pool, size_t size) {
+    uint64_t *used = &pool->attributes[CU_MEMPOOL_ATTR_USED_MEM_CURRENT];
+    uint64_t *high = &pool->attributes[CU_MEMPOOL_ATTR_USED_MEM_HIGH];
+    *used += size;
+    if (*high < *used)
+        *high = pool->attributes[CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH] = *used;
+}
+
 static struct block *find_block(CUdeviceptr address) {
     for (size_t i = 0; i < BLOCKS; i++) {
         if (blocks[i].address == address)
@@ -117,7 +125,7 @@ static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, C
     block->number = ++last_number;
     block->pool = of_graph ? NULL : trust(pool);
     if (block->pool)
-        block->pool->attributes[CU_MEMPOOL_ATTR_USED_MEM_CURRENT] += size;
+        take(block->pool, size);
     *address = block->address;
     return CUDA_SUCCESS;
 }

@@ -42,3 +42,12 @@ bool sp_interpose_give_awaited(int ordinal, size_t bytes) {
     struct sp_device *device = device_to_ask(ordinal);
     return device && sp_give_way_await_frees(device, bytes) && sp_give_way_all(device, bytes);
 }
+
+void sp_interpose_keep_destroyed(void) {
+    sp_tell_keep_destroyed();
+}
+
+bool sp_interpose_visit_pools(void (*visit)(const struct sp_tell_pool *pool, void *data),
+                              void *data) {
+    return sp_tell_visit(visit, data);
+}

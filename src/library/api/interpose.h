@@ -6,6 +6,8 @@
 #ifndef STREAMPOOL_API_INTERPOSE_H
 #define STREAMPOOL_API_INTERPOSE_H
 
+#include "process/tell.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +46,11 @@ STREAMPOOL_API bool sp_interpose_give_all(int device, size_t bytes);
 
 // All that is free once the host has waited for pending frees.
 STREAMPOOL_API bool sp_interpose_give_awaited(int device, size_t bytes);
+
+// Figures of the process's pools, as sp_tell_visit() visits them. The first call has destroyed ones
+// among them, if it is made before the first pool is.
+STREAMPOOL_API void sp_interpose_keep_destroyed(void);
+STREAMPOOL_API bool
+sp_interpose_visit_pools(void (*visit)(const struct sp_tell_pool *pool, void *data), void *data);
 
 #endif

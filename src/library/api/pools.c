@@ -8,6 +8,7 @@
 #include "process/pin.h"
 #include "process/statistic.h"
 #include "process/summary.h"
+#include "process/tell.h"
 #include "region/ask.h"
 #include "supply/access.h"
 #include "supply/trim.h"
@@ -88,9 +89,10 @@ poolError_t poolMemPoolCreate(poolMemPool_t *handle, const struct poolMemPoolPro
 
 // Another thread may have destroyed the pool meanwhile, which has noted it then.
 static void note_destroyed(struct sp_pool *pool, poolMemPool_t handle) {
-    if (!sp_observe_is_on() || !sp_pin_take(pool, handle))
+    if ((!sp_observe_is_on() && !sp_tell_keeps_destroyed()) || !sp_pin_take(pool, handle))
         return;
     sp_summary_note_destroyed(pool);
+    sp_tell_note_destroyed(pool);
     sp_pin_drop(pool);
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/fork.h"
 #include "order/borrow.h"
-#include "order/captures.h"
 #include "region/device.h"
 #include "region/open_lanes.h"
 #include "region/unfenced.h"

@@ -4,7 +4,7 @@
 #ifndef STREAMPOOL_PROCESS_LENDING_H
 #define STREAMPOOL_PROCESS_LENDING_H
 
-#include "driver/outcome.h"
+#include "order/captures.h"
 
 // To be called when a capture was counted, and before the driver is asked to begin it.
 void sp_lending_suspend(void);

@@ -41,7 +41,8 @@ static int setup(void **state) {
 // The next test's driver has other streams.
 static int teardown(void **state) {
     struct sp_seen_place all = {simulated_context(), 0};
-    while (sp_seen_remove_of(&all, UINT64_MAX))
+    unsigned bucket = 0;
+    while (sp_seen_remove_of(&all, UINT64_MAX, &bucket))
         continue;
     return fixture_teardown(state);
 }

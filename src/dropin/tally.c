@@ -1,0 +1,40 @@
+#include "dropin/tally.h"
+
+enum { SHARES = 16 };
+
+static struct share { _Alignas(64) _Atomic uint64_t counts[SP_TALLY_COUNT]; } shares[SHARES];
+
+// Threads get their share in turn.
+static struct share *own(void) {
+    static _Atomic unsigned int next;
+    static _Thread_local unsigned int number; // from 1
+    if (number == 0)
+        number = 1 + sp_add_relaxed(&next, 1) % SHARES;
+    return &shares[number - 1];
+}
+
+void sp_tally_count(enum sp_tally what, uint64_t number) {
+    sp_add_relaxed(&own()->counts[what], number);
+}
+
+void sp_tally_call(CUresult result, enum sp_tally what, enum sp_tally calls, enum sp_tally time,
+                   uint64_t began) {
+    sp_tally_count(calls, 1);
+    sp_tally_count(time, sp_time_now() - began);
+    if (result == CUDA_SUCCESS && what != SP_TALLY_NOTHING)
+        sp_tally_count(what, 1);
+}
+
+uint64_t sp_tally_sum(enum sp_tally what) {
+    uint64_t sum = 0;
+    for (int i = 0; i < SHARES; i++)
+        sum += sp_load_relaxed(&shares[i].counts[what]);
+    return sum;
+}
+
+void sp_tally_reset(void) {
+    for (int i = 0; i < SHARES; i++) {
+        for (int what = 0; what < SP_TALLY_COUNT; what++)
+            sp_store_relaxed(&shares[i].counts[what], 0);
+    }
+}

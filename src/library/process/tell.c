@@ -1,0 +1,104 @@
+#include "process/tell.h"
+
+#include "base/time.h"
+#include "process/statistic.h"
+#include "region/device.h"
+#include "region/figures.h"
+
+static _Atomic bool keeps_destroyed;
+static struct sp_lock lock; // guards `destroyed`
+static struct sp_tell_pool destroyed = {.kind = SP_TELL_DESTROYED, .device = -1};
+
+static void read(struct sp_pool *pool, struct sp_tell_pool *told) {
+    static const enum poolMemPoolAttr attributes[] = {
+#define ATTRIBUTE(name, number, text) poolMemPoolStat##name,
+        STREAMPOOL_POOL_STATISTICS(ATTRIBUTE)
+#undef ATTRIBUTE
+    };
+    bool is_default = pool == pool->device->default_pool;
+    *told = (struct sp_tell_pool){
+        .kind = is_default ? SP_TELL_DEFAULT : SP_TELL_OTHER,
+        .device = pool->device->vmm.ordinal,
+        .count = 1,
+        .used_high = sp_load_relaxed(&pool->figures.used_high),
+        .reserved_high = sp_load_relaxed(&pool->reserved_high),
+    };
+    for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
+        sp_statistic_read(pool, attributes[i], &told->statistics[i]);
+}
+
+// ------------------------------------------------------------------------------- destroyed pools
+
+void sp_tell_keep_destroyed(void) {
+    sp_store_relaxed(&keeps_destroyed, true);
+}
+
+bool sp_tell_keeps_destroyed(void) {
+    return sp_load_relaxed(&keeps_destroyed);
+}
+
+static void keep_most(uint64_t *most, uint64_t number) {
+    if (*most < number)
+        *most = number;
+}
+
+void sp_tell_note_destroyed(struct sp_pool *pool) {
+    struct sp_tell_pool told;
+    if (!sp_tell_keeps_destroyed() || sp_load_relaxed(&pool->reserved_high) == 0)
+        return;
+    read(pool, &told);
+    sp_lock_acquire(&lock);
+    destroyed.count++;
+    keep_most(&destroyed.used_high, told.used_high);
+    keep_most(&destroyed.reserved_high, told.reserved_high);
+    for (size_t i = 0; i < SP_TELL_STATISTICS; i++)
+        destroyed.statistics[i] += told.statistics[i];
+    sp_lock_release(&lock);
+}
+
+static bool visit_destroyed(void (*visit)(const struct sp_tell_pool *, void *), void *data) {
+    if (!sp_lock_try_for(&lock, SP_SECOND))
+        return false;
+    struct sp_tell_pool told = destroyed;
+    sp_lock_release(&lock);
+    if (told.count > 0)
+        visit(&told, data);
+    return true;
+}
+
+// ---------------------------------------------------------------------------------- living pools
+
+// Reading takes the pool's lock.
+static bool visit_pool(struct sp_pool *pool, void (*visit)(const struct sp_tell_pool *, void *),
+                       void *data) {
+    struct sp_tell_pool told;
+    if (sp_load_relaxed(&pool->destroyed) || sp_load_relaxed(&pool->reserved_high) == 0)
+        return true;
+    if (!sp_lock_try_for(&pool->lock, SP_SECOND))
+        return false;
+    sp_lock_release(&pool->lock);
+    read(pool, &told);
+    visit(&told, data);
+    return true;
+}
+
+static bool visit_device(struct sp_device *device,
+                         void (*visit)(const struct sp_tell_pool *, void *), void *data) {
+    bool whole = true;
+    if (!sp_lock_try_for(&device->lock, SP_SECOND))
+        return false;
+    SP_LIST_FOR_EACH(link, &device->pools)
+        whole =
+            whole && visit_pool(SP_CONTAINER_OF(link, struct sp_pool, listing.link), visit, data);
+    sp_lock_release(&device->lock);
+    return whole;
+}
+
+bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), void *data) {
+    struct sp_device *device = NULL;
+    while ((device = sp_device_next(device))) {
+        if (!visit_device(device, visit, data))
+            return false;
+    }
+    return visit_destroyed(visit, data);
+}

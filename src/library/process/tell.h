@@ -1,0 +1,39 @@
+// Figures of all pools for a program that tells of them at the process's end: the drop-in's report.
+//
+// Pools that were destroyed are told of together: their statistics are sums, and the peaks those of
+// the pool that had most.
+#ifndef STREAMPOOL_PROCESS_TELL_H
+#define STREAMPOOL_PROCESS_TELL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <streampool/lists.h>
+
+#define SP_TELL_STATISTIC(name, number, text) SP_TELL_##name,
+enum { STREAMPOOL_POOL_STATISTICS(SP_TELL_STATISTIC) SP_TELL_STATISTICS };
+#undef SP_TELL_STATISTIC
+
+enum sp_tell_kind { SP_TELL_DEFAULT, SP_TELL_OTHER, SP_TELL_DESTROYED };
+
+struct sp_tell_pool {
+    enum sp_tell_kind kind;
+    int device;     // -1 for destroyed ones
+    uint64_t count; // of pools
+    uint64_t used_high, reserved_high;
+    uint64_t statistics[SP_TELL_STATISTICS];
+};
+
+// Has pools noted that are destroyed from now on.
+void sp_tell_keep_destroyed(void);
+bool sp_tell_keeps_destroyed(void);
+
+// Notes a pool that is about to be destroyed, and that the caller has pinned.
+struct sp_pool;
+void sp_tell_note_destroyed(struct sp_pool *pool);
+
+// Visits each pool that has had memory, and then the destroyed ones if there are any. Calls no
+// driver. False, with some of them not visited, when a lock isn't had in a second: a process may
+// end in the handler of a signal, above a call that holds it.
+bool sp_tell_visit(void (*visit)(const struct sp_tell_pool *pool, void *data), void *data);
+
+#endif

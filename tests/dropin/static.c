@@ -1,0 +1,4 @@
+// A program that has no dynamic linker.
+int main(void) {
+    return 6;
+}
