@@ -1,11 +1,8 @@
 #include "dropin/current.h"
 #include "dropin/real.h"
 
-#include "base/atomic.h"
-
-// A thread's knowledge is good as long as this is the number that it was got at, which is never 0.
-static _Atomic uint64_t round_of_all = 1;
-static _Thread_local __attribute__((tls_model("initial-exec"))) uint64_t round_of_thread;
+_Atomic uint64_t sp_current_round = 1;
+_Thread_local __attribute__((tls_model("initial-exec"))) uint64_t sp_current_round_of_thread;
 
 CUcontext sp_current_context(void) {
     CUcontext context = NULL;
@@ -13,24 +10,20 @@ CUcontext sp_current_context(void) {
 }
 
 // The number comes first: a context that ends meanwhile has the thread ask again.
-static CUresult ask(void) {
-    uint64_t round = sp_load_acquire(&round_of_all);
+CUresult sp_current_ask(void) {
+    uint64_t round = sp_load_acquire(&sp_current_round);
     CUdevice device;
     CUresult result = sp_real_call(cuCtxGetDevice, (&device));
-    round_of_thread = result == CUDA_SUCCESS ? round : 0;
+    sp_current_round_of_thread = result == CUDA_SUCCESS ? round : 0;
     return result;
 }
 
-CUresult sp_current_check(void) {
-    return round_of_thread == sp_load_acquire(&round_of_all) ? CUDA_SUCCESS : ask();
-}
-
 void sp_current_forget(void) {
-    round_of_thread = 0;
+    sp_current_round_of_thread = 0;
 }
 
 void sp_current_forget_all(void) {
-    atomic_fetch_add(&round_of_all, 1);
+    atomic_fetch_add(&sp_current_round, 1);
 }
 
 // ------------------------------------------------------------------------- the calls that set it

@@ -8,9 +8,22 @@
 
 #include "driver/abi.h"
 
+#include "base/atomic.h"
+#include "base/cold.h"
+
 // CUDA_SUCCESS when the thread has a current context that works. Else what the driver says to a
 // call that needs one: that there is none, or that it was destroyed.
-CUresult sp_current_check(void);
+CUresult sp_current_ask(void);
+
+// A thread's knowledge is good as long as the number that it was got at is that of all, which is
+// never 0.
+extern _Atomic uint64_t sp_current_round;
+extern _Thread_local __attribute__((tls_model("initial-exec"))) uint64_t sp_current_round_of_thread;
+static inline CUresult sp_current_check(void) {
+    return SP_LIKELY(sp_current_round_of_thread == sp_load_acquire(&sp_current_round))
+               ? CUDA_SUCCESS
+               : sp_current_ask();
+}
 
 // The context, by a question to the driver; null for none.
 CUcontext sp_current_context(void);

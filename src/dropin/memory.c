@@ -84,12 +84,12 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
         return leave(allocate_theirs(address, size, stream), pool);
     SERVE(result, stream, sp_observe_malloc(address ? &pointer : NULL, size, stream),
           SP_TALLY_allocations);
-    if (sp_served_is_capture(result))
-        return leave(allocate_theirs(address, size, stream), captured);
-    if (result == CUDA_ERROR_NOT_SUPPORTED)
-        return leave(allocate_theirs(address, size, stream), unsupported);
-    if (result == CUDA_SUCCESS)
+    if (SP_LIKELY(result == CUDA_SUCCESS))
         *address = (CUdeviceptr)(uintptr_t)pointer;
+    else if (sp_served_is_capture(result))
+        return leave(allocate_theirs(address, size, stream), captured);
+    else if (result == CUDA_ERROR_NOT_SUPPORTED)
+        return leave(allocate_theirs(address, size, stream), unsupported);
     return result;
 }
 
@@ -105,14 +105,13 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
         return leave(allocate_from_theirs(address, size, pool, stream), unserved);
     if (sp_theirs_has(pool))
         return leave(allocate_from_theirs(address, size, pool, stream), pool);
-    SERVE(
-        result, stream,
-        sp_observe_malloc_from_pool(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream),
-        SP_TALLY_allocations);
-    if (sp_served_is_capture(result))
-        return leave(allocate_theirs(address, size, stream), captured);
-    if (result == CUDA_SUCCESS)
+    SERVE(result, stream,
+          sp_observe_malloc_from_pool(address ? &pointer : NULL, size, (poolMemPool_t)pool, stream),
+          SP_TALLY_allocations);
+    if (SP_LIKELY(result == CUDA_SUCCESS))
         *address = (CUdeviceptr)(uintptr_t)pointer;
+    else if (sp_served_is_capture(result))
+        return leave(allocate_theirs(address, size, stream), captured);
     return result;
 }
 

@@ -47,10 +47,7 @@ bool sp_served_is_refused(void) {
     return sp_load_acquire(&refused_for_good);
 }
 
-bool sp_served_begin(CUresult *refused) {
-    *refused = CUDA_SUCCESS;
-    if (sp_served_is_on())
-        return true;
+bool sp_served_try(CUresult *refused) {
     return !sp_load_acquire(&refused_for_good) && start(refused);
 }
 
@@ -62,7 +59,7 @@ static CUresult ask_context(void) {
 }
 
 // A code of the driver's that the library has no name for is kept as the native error.
-CUresult sp_served_code(poolError_t error) {
+CUresult sp_served_failure(poolError_t error) {
     int native = CUDA_SUCCESS;
     if (error == poolErrorUnknown)
         poolGetLastNativeError(&native, NULL);

@@ -10,6 +10,7 @@
 
 #include "api/interpose.h"
 #include "base/atomic.h"
+#include "base/cold.h"
 #include "dropin/tally.h"
 
 #include <stdbool.h>
@@ -26,10 +27,17 @@ bool sp_served_is_refused(void);
 
 // For a pool call, first of all: starts the library if that wasn't tried yet. False: the call is to
 // be answered with `refused`, or by the driver where that is CUDA_SUCCESS.
-bool sp_served_begin(CUresult *refused);
+bool sp_served_try(CUresult *refused);
+static inline bool sp_served_begin(CUresult *refused) {
+    *refused = CUDA_SUCCESS;
+    return SP_LIKELY(sp_served_is_on()) || sp_served_try(refused);
+}
 
 // The driver's code for what the library returned last in this thread.
-CUresult sp_served_code(poolError_t error);
+CUresult sp_served_failure(poolError_t error);
+static inline CUresult sp_served_code(poolError_t error) {
+    return SP_LIKELY(error == poolSuccess) ? CUDA_SUCCESS : sp_served_failure(error);
+}
 
 // True for the answers of an allocation in a stream that captures: memory of the graph is wanted,
 // which the driver has.

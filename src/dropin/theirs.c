@@ -15,7 +15,7 @@ static CUmemoryPool *list;
 static size_t room;
 static _Atomic size_t count;
 static CUmemoryPool _Atomic current[DEVICES];
-static _Atomic int current_count;
+_Atomic int sp_theirs_current_count;
 
 static void take_lock(void) {
     pthread_mutex_lock(&lock);
@@ -78,7 +78,7 @@ CUmemoryPool sp_theirs_current(CUdevice device) {
 }
 
 static void set_current_locked(CUdevice device, CUmemoryPool pool) {
-    sp_add_relaxed(&current_count, (pool != NULL) - (current[device] != NULL));
+    sp_add_relaxed(&sp_theirs_current_count, (pool != NULL) - (current[device] != NULL));
     sp_store_release(&current[device], pool);
 }
 
@@ -127,8 +127,7 @@ bool sp_theirs_find_device(CUstream stream, CUdevice *device) {
     return found;
 }
 
-bool sp_theirs_serves(CUstream stream) {
+bool sp_theirs_serves_device_of(CUstream stream) {
     CUdevice device;
-    return sp_load_relaxed(&current_count) > 0 && sp_theirs_find_device(stream, &device) &&
-           sp_theirs_current(device) != NULL;
+    return sp_theirs_find_device(stream, &device) && sp_theirs_current(device) != NULL;
 }

@@ -8,6 +8,9 @@
 
 #include "driver/abi.h"
 
+#include "base/atomic.h"
+#include "base/cold.h"
+
 #include <stdbool.h>
 
 // Notes a pool that the driver has given out, if it isn't noted. False without host memory.
@@ -34,6 +37,11 @@ bool sp_theirs_find_device(CUstream stream, CUdevice *device);
 
 // True when allocations in this stream come from a pool of the driver's. Asks the driver nothing as
 // long as no device has one.
-bool sp_theirs_serves(CUstream stream);
+extern _Atomic int sp_theirs_current_count;
+bool sp_theirs_serves_device_of(CUstream stream);
+static inline bool sp_theirs_serves(CUstream stream) {
+    return SP_UNLIKELY(sp_load_relaxed(&sp_theirs_current_count) > 0) &&
+           sp_theirs_serves_device_of(stream);
+}
 
 #endif
