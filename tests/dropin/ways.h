@@ -14,6 +14,7 @@
 // clang-format off
 #define OTHER_CALLS(X) \
     X(cuInit, cuInit, 2000, 0, SP_OTHER_CALL, (unsigned int flags)) \
+    X(cuDriverGetVersion, cuDriverGetVersion, 2020, 0, SP_OTHER_CALL, (int *version)) \
     X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, 0, SP_OTHER_CALL, (CUcontext *context, CUdevice device)) \
     X(cuCtxSetCurrent, cuCtxSetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \
     X(cuCtxGetCurrent, cuCtxGetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext *context)) \
