@@ -75,8 +75,8 @@ static void measure_pairs(cudaStream_t stream, const char *kind) {
     static const struct {
         size_t size;
         const char *text;
-    } sizes[] = {{512, "512 B"},       {4 * KIB, "4 KiB"},     {64 * KIB, "64 KiB"},
-                 {MIB, "1 MiB"},       {16 * MIB, "16 MiB"},   {64 * MIB, "64 MiB"},
+    } sizes[] = {{512, "512 B"},         {4 * KIB, "4 KiB"},   {64 * KIB, "64 KiB"},
+                 {MIB, "1 MiB"},         {16 * MIB, "16 MiB"}, {64 * MIB, "64 MiB"},
                  {256 * MIB, "256 MiB"}, {1024 * MIB, "1 GiB"}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char what[64];

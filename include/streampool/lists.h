@@ -92,7 +92,8 @@
     X(poolMemPoolAttrReaper, 1007, int) \
     X(poolMemPoolAttrStreamPromises, 1010, int) \
     X(poolMemPoolAttrReleaseDelay, 1011, uint64_t) \
-    X(poolMemPoolAttrContextWaitMax, 1012, uint64_t)
+    X(poolMemPoolAttrContextWaitMax, 1012, uint64_t) \
+    X(poolMemPoolAttrVirtualMemory, 1013, int)
 
 // ---------------------------------------------------------------------------------------- promises
 

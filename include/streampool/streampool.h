@@ -1,5 +1,6 @@
 /// @file
-/// Stream-ordered memory pools for CUDA programs, built on the driver's virtual memory calls.
+/// Stream-ordered memory pools for CUDA programs, built on the driver's virtual memory calls, or on
+/// cuMemAlloc where the device has none.
 ///
 /// The calls are those of the CUDA runtime's stream-ordered allocator with `pool` in the place of
 /// `cuda`: cudaMallocAsync is poolMallocAsync, cudaMemPoolTrimTo is poolMemPoolTrimTo. Parameters,
@@ -430,6 +431,10 @@ enum poolMemPoolAttr {
     /// host for at most this time; with 0 it does not wait. From CUDA 12.5 on the attribute has no
     /// effect (docs/promises.md, "Out of reach").
     poolMemPoolAttrContextWaitMax = 1012,
+    /// An int, read only: 1 where the pool maps virtual memory, 0 where its memory comes from
+    /// cuMemAlloc. Of a driver that claims what it refuses, the device's first growth finds that
+    /// out (docs/plain-memory.md, "What differs").
+    poolMemPoolAttrVirtualMemory = 1013,
 
     // A pool counts these: each is a uint64_t, and setting it to 0 begins the count again. Each
     // allocation counts once, by the rule that its memory came by or as a growth
@@ -625,8 +630,7 @@ STREAMPOOL_API poolError_t poolMemPoolPrintStatistics(poolMemPool_t pool, FILE *
 ///   type is neither none nor file descriptor, or is given for host memory; the location is
 ///   neither a device nor on the host, or there is no such device; reserved bytes are not 0.
 /// - poolErrorNotSupported: the device can't export handles of this type; the location is the host
-///   or a NUMA node of it, where there are no pools yet; the device has no virtual memory
-///   management. The detail names what is missing.
+///   or a NUMA node of it, where there are no pools yet. The detail names what is missing.
 /// - poolErrorMemoryAllocation: there is no host memory, no address space for maxSize, or 1048575
 ///   pools exist already.
 STREAMPOOL_API poolError_t poolMemPoolCreate(poolMemPool_t *pool,
@@ -661,7 +665,8 @@ STREAMPOOL_API poolError_t poolMemPoolDestroy(poolMemPool_t pool);
 ///   location type is not device; flags are none of poolMemAccessFlags.
 /// - poolErrorInvalidDevice: there is no such device; the list takes all access from the pool's
 ///   own device; a device can't access memory of the pool's device (cuDeviceCanAccessPeer).
-/// - poolErrorNotSupported: the list gives the pool's own device access to read only.
+/// - poolErrorNotSupported: the list gives the pool's own device access to read only, or another
+///   device access to memory of cuMemAlloc (docs/plain-memory.md, "What differs").
 STREAMPOOL_API poolError_t poolMemPoolSetAccess(poolMemPool_t pool,
                                                 const struct poolMemAccessDesc *descList,
                                                 size_t count);
@@ -705,6 +710,7 @@ STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytes
 /// - poolErrorInvalidValue: `pool` is not a pool.
 /// - poolErrorMemoryAllocation: `bytes` is more than the device, the pool's maxSize or the host
 ///   has left, also once caches of other pools were given back for it.
+/// - poolErrorContextIsDestroyed: as for poolMallocAsync.
 STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
 
 /// Gives the default pool of a device, from which it allocates at first. Each device always has
@@ -715,7 +721,6 @@ STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
 ///
 /// - poolErrorInvalidDevice: there is no such device, which is looked at before all else.
 /// - poolErrorInvalidValue: `pool` is null.
-/// - poolErrorNotSupported: the device has no virtual memory management.
 STREAMPOOL_API poolError_t poolDeviceGetDefaultMemPool(poolMemPool_t *pool, int device);
 
 /// Gives the current pool of a device, from which it allocates. (cudaDeviceGetMemPool)
@@ -724,7 +729,6 @@ STREAMPOOL_API poolError_t poolDeviceGetDefaultMemPool(poolMemPool_t *pool, int 
 /// @param device Is the ordinal of the device.
 ///
 /// - poolErrorInvalidValue: `pool` is null; there is no such device.
-/// - poolErrorNotSupported: the device has no virtual memory management.
 STREAMPOOL_API poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int device);
 
 /// Makes a pool the current pool of its device, from which it allocates. (cudaDeviceSetMemPool)
@@ -734,7 +738,6 @@ STREAMPOOL_API poolError_t poolDeviceGetMemPool(poolMemPool_t *pool, int device)
 ///
 /// - poolErrorInvalidValue: `pool` is not a pool; there is no such device.
 /// - poolErrorInvalidDevice: the pool belongs to another device.
-/// - poolErrorNotSupported: the device has no virtual memory management.
 STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 
 // ------------------------------------------------------------------------------- allocate and free
@@ -752,7 +755,8 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 /// When the pool has no suitable memory it grows, which calls the driver, but never waits for the
 /// device. It waits on the host only where HostWaitMax or ContextFence allows it. CUDA's pool
 /// grows to the whole device before it fails; this one maps nothing then, and may have given free
-/// memory back to the device.
+/// memory back to the device. Giving memory back waits for the device where that has no virtual
+/// memory management.
 ///
 /// @param[out] ptr Receives the address on the device.
 /// @param size Is the number of bytes.
@@ -765,7 +769,10 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 /// - poolErrorStreamCaptureImplicit: `stream` is the legacy stream, and a blocking stream of the
 ///   context is capturing.
 /// - poolErrorInvalidResourceHandle: `stream` is not a stream, as far as the driver can tell.
-/// - poolErrorNotSupported: the device has no virtual memory management.
+/// - poolErrorNotSupported: the device has no virtual memory management, and the stream is one of
+///   another context than the device's primary one (docs/plain-memory.md, "What differs").
+/// - poolErrorContextIsDestroyed: likewise, and a reset of the device took memory of the pool, some
+///   of which is live yet.
 STREAMPOOL_API poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream);
 
 /// Allocates as poolMallocAsync does, from the given pool, which may belong to another device than
@@ -888,7 +895,8 @@ STREAMPOOL_API poolError_t poolFree(void *ptr);
 
 /// Says what an address is to the library.
 enum poolPointerState {
-    /// The address is at no pool's addresses: of the host, of other memory of the device, or null.
+    /// The address is at no pool's addresses: of the host, of other memory of the device, or null;
+    /// or, on a device without virtual memory management, its memory was given back.
     poolPointerForeign = 0,
     /// The address is a pool's, and no live allocation is there: its block was freed, or was never
     /// handed out. An access may find no memory.

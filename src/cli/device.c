@@ -86,12 +86,7 @@ static const char *why_unusable(void) {
         return "the driver has no device";
     CUdevice device;
     result = driver->cuDeviceGet(&device, 0);
-    if (result != CUDA_SUCCESS)
-        return sp_driver_error_name(result);
-    if (!sp_device_attribute(driver, device,
-                             CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED))
-        return "the device has no virtual memory management";
-    return NULL;
+    return result == CUDA_SUCCESS ? NULL : sp_driver_error_name(result);
 }
 
 _Noreturn static void answer(int out) {

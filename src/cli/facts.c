@@ -41,9 +41,40 @@ static struct sp_fact granule_of(const struct sp_driver *driver, int ordinal) {
     return (struct sp_fact){result, granule};
 }
 
-static void ask_library(struct sp_device_facts *facts) {
+// An allocation shows what the driver does, whatever it says that it can.
+static poolError_t try_out(poolMemPool_t pool) {
+    void *block = NULL;
+    poolError_t error = poolMallocFromPoolAsync(&block, 1, pool, NULL);
+    if (error == poolSuccess)
+        error = poolFreeAsync(block, NULL);
+    return error == poolSuccess ? poolStreamSynchronize(NULL) : error;
+}
+
+// Where there is no context the library has nothing to try.
+static poolError_t try_out_in_context(poolMemPool_t pool, const struct sp_driver *driver,
+                                      CUdevice device) {
+    CUcontext context;
+    poolError_t error = poolSuccess;
+    if (driver->cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
+        return poolSuccess;
+    if (driver->cuCtxPushCurrent(context) == CUDA_SUCCESS) {
+        error = try_out(pool);
+        driver->cuCtxPopCurrent(&context);
+    }
+    driver->cuDevicePrimaryCtxRelease(device);
+    return error;
+}
+
+static void ask_library(struct sp_device_facts *facts, const struct sp_driver *driver,
+                        CUdevice device) {
     poolMemPool_t pool;
+    int maps = 0;
     facts->verdict = poolDeviceGetDefaultMemPool(&pool, facts->ordinal);
+    if (facts->verdict == poolSuccess)
+        facts->verdict = try_out_in_context(pool, driver, device);
+    if (facts->verdict == poolSuccess)
+        facts->verdict = poolMemPoolGetAttribute(pool, poolMemPoolAttrVirtualMemory, &maps);
+    facts->maps = maps != 0;
     if (facts->verdict != poolSuccess)
         snprintf(facts->verdict_detail, sizeof facts->verdict_detail, "%s: %s",
                  poolGetErrorName(facts->verdict), poolGetLastErrorDetail());
@@ -67,7 +98,7 @@ static void ask_device(struct sp_device_facts *facts, const struct sp_driver *dr
     facts->name = sp_device_attribute(driver, device, attribute) != 0;
     SP_DEVICE_ABILITIES(ABILITY)
 #undef ABILITY
-    ask_library(facts);
+    ask_library(facts, driver, device);
 }
 
 static bool works(const struct sp_device_facts *facts) {

@@ -33,6 +33,7 @@ struct sp_device_facts {
 #define ABILITY(name, text, attribute) bool name;
     SP_DEVICE_ABILITIES(ABILITY)
 #undef ABILITY
+    bool maps;           // pools map virtual memory; else they take memory of cuMemAlloc
     poolError_t verdict; // the library's own word, since a device can claim what it then refuses
     char verdict_detail[512];
 };

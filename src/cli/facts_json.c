@@ -28,7 +28,8 @@ static bool add_capability(cJSON *object, const struct sp_device_facts *facts) {
 static bool add_verdict(cJSON *object, const struct sp_device_facts *facts) {
     bool works = facts->verdict == poolSuccess;
     return sp_json_add_flag(object, "works", works) &&
-           (works || sp_json_add_text(object, "problem", facts->verdict_detail));
+           (works ? sp_json_add_flag(object, "maps", facts->maps)
+                  : sp_json_add_text(object, "problem", facts->verdict_detail));
 }
 
 static bool fill_device(cJSON *object, const struct sp_device_facts *facts) {

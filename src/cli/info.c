@@ -64,7 +64,8 @@ static void print_free_memory(const struct sp_device_facts *facts) {
 
 static void print_verdict(const struct sp_device_facts *facts) {
     if (facts->verdict == poolSuccess)
-        print_of_device("streampool", "works");
+        print_of_device("streampool",
+                        facts->maps ? "works" : "works with cuMemAlloc, and maps no memory twice");
     else
         printf("  %-18s  does not work: %s\n", "streampool", facts->verdict_detail);
 }

@@ -27,7 +27,10 @@ static const char *kind_text(enum sp_option_kind kind) {
 static const char *initial_text(const struct sp_option_entry *entry) {
     if (strcmp(entry->initial, "NULL") == 0)
         return "not set";
-    return entry->kind == SP_OPTION_bool ? "0" : entry->initial;
+    sp_option_type_bool value = false;
+    if (entry->kind == SP_OPTION_bool && sp_options_parse(entry->kind, entry->initial, &value))
+        return value ? "1" : "0";
+    return entry->initial;
 }
 
 static void print_markdown(void) {

@@ -13,12 +13,11 @@ static bool has_pools(CUdevice device) {
     return ask(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device, &value) == CUDA_SUCCESS && value;
 }
 
+// With virtual memory management or without. A device that there isn't has neither.
 static bool can_have_ours(CUdevice device) {
     int value = 0;
     return !sp_served_is_refused() &&
-           ask(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device, &value) ==
-               CUDA_SUCCESS &&
-           value;
+           ask(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, device, &value) == CUDA_SUCCESS && value;
 }
 
 static bool is_about_pools(CUdevice_attribute attribute) {

@@ -54,7 +54,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props) {
     }
     SP_SERVE(result,
              poolMemPoolCreate(pool ? &made : NULL, (const struct poolMemPoolProps *)props));
-    if (result == CUDA_ERROR_NOT_SUPPORTED) // no virtual memory management
+    if (result == CUDA_ERROR_NOT_SUPPORTED) // the library has no such pools
         return note(sp_real_call(cuMemPoolCreate, (pool, props)), pool);
     if (result == CUDA_SUCCESS)
         *pool = (CUmemoryPool)made;

@@ -61,24 +61,34 @@ static void what_a_capped_driver_lacks_is_listed_with_its_meaning(void **state) 
     program_forget(&outcome);
 }
 
-static void a_device_without_virtual_memory_does_not_work(void **state) {
+static void a_device_without_virtual_memory_works_with_plain_memory(void **state) {
     (void)state;
-    struct outcome outcome;
-    info(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=vmm=missing"));
-    assert_int_equal(outcome.status, 1);
-    assert_says(outcome.output, "  virtual memory      no\n");
-    assert_says(outcome.output, "  streampool          does not work: poolErrorNotSupported: ");
-    assert_string_equal(outcome.errors, "streampool: the library works on none of the devices\n");
-    program_forget(&outcome);
+    const char *const settings[] = {"STREAMPOOL_SIMCUDA=vmm=missing",
+                                    "STREAMPOOL_SIMCUDA=vmm=refused", "STREAMPOOL_VMM=0"};
+    for (int i = 0; i < 3; i++) {
+        struct outcome outcome;
+        info(&outcome, SETTINGS(settings[i]));
+        assert_int_equal(outcome.status, 0);
+        assert_says(outcome.output,
+                    i == 0 ? "  virtual memory      no\n" : "  virtual memory      yes\n");
+        assert_says(outcome.output,
+                    "  streampool          works with cuMemAlloc, and maps no memory twice\n");
+        program_forget(&outcome);
+    }
 }
 
+// A device that has no room for a granule is none to work with.
 static void one_working_device_among_others_is_enough(void **state) {
     (void)state;
     struct outcome outcome;
-    info(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=devices=2,vmm.0=missing"));
+    info(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=devices=2,memory.0=1M"));
     assert_int_equal(outcome.status, 0);
-    assert_says(outcome.output, "does not work: ");
+    assert_says(outcome.output, "does not work: poolErrorMemoryAllocation: ");
     assert_says(outcome.output, "  streampool          works\n");
+    program_forget(&outcome);
+    info(&outcome, SETTINGS("STREAMPOOL_SIMCUDA=memory=1M"));
+    assert_int_equal(outcome.status, 1);
+    assert_string_equal(outcome.errors, "streampool: the library works on none of the devices\n");
     program_forget(&outcome);
 }
 
@@ -206,18 +216,28 @@ static void the_facts_are_had_as_json(void **state) {
     assert_flag(device, "file_descriptors", 1);
     assert_flag(device, "cuda_pools", 0);
     assert_flag(device, "works", 1);
+    assert_flag(device, "maps", 1);
     assert_null(cJSON_GetObjectItemCaseSensitive(device, "problem"));
+    cJSON_Delete(object);
+}
+
+static void plain_memory_stands_in_json(void **state) {
+    (void)state;
+    cJSON *object = json_of(SETTINGS("STREAMPOOL_SIMCUDA=vmm=missing"));
+    const cJSON *device = cJSON_GetArrayItem(at(object, "devices"), 0);
+    assert_flag(device, "virtual_memory", 0);
+    assert_flag(device, "works", 1);
+    assert_flag(device, "maps", 0);
     cJSON_Delete(object);
 }
 
 static void what_is_missing_and_what_does_not_work_stands_in_json(void **state) {
     (void)state;
     cJSON *object =
-        json_of(SETTINGS("STREAMPOOL_SIMCUDA=vmm=missing", "STREAMPOOL_DRIVER_API=10020"));
+        json_of(SETTINGS("STREAMPOOL_SIMCUDA=memory=1M", "STREAMPOOL_DRIVER_API=10020"));
     const cJSON *device = cJSON_GetArrayItem(at(object, "devices"), 0), *missing;
-    assert_flag(device, "virtual_memory", 0);
     assert_flag(device, "works", 0);
-    assert_says(cJSON_GetStringValue(at(device, "problem")), "poolErrorNotSupported: ");
+    assert_says(cJSON_GetStringValue(at(device, "problem")), "poolErrorMemoryAllocation: ");
     assert_text(object, "entry_points_up_to", "10.2");
     int found = 0;
     cJSON_ArrayForEach(missing, at(object, "missing_entry_points")) {
@@ -256,7 +276,7 @@ int main(void) {
         cmocka_unit_test(a_working_device_is_shown_and_the_status_is_0),
         cmocka_unit_test(every_device_is_shown),
         cmocka_unit_test(what_a_capped_driver_lacks_is_listed_with_its_meaning),
-        cmocka_unit_test(a_device_without_virtual_memory_does_not_work),
+        cmocka_unit_test(a_device_without_virtual_memory_works_with_plain_memory),
         cmocka_unit_test(one_working_device_among_others_is_enough),
         cmocka_unit_test(sim_is_a_name_for_the_simulated_driver),
         cmocka_unit_test(a_driver_that_is_not_there_is_named),
@@ -264,6 +284,7 @@ int main(void) {
         cmocka_unit_test(a_driver_older_than_10_2_is_refused_with_what_it_lacks),
         cmocka_unit_test(without_a_gpu_the_status_is_3_unless_a_simulation_was_asked_for),
         cmocka_unit_test(the_facts_are_had_as_json),
+        cmocka_unit_test(plain_memory_stands_in_json),
         cmocka_unit_test(what_is_missing_and_what_does_not_work_stands_in_json),
         cmocka_unit_test(json_in_a_file_stands_beside_the_text),
     };

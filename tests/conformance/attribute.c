@@ -73,6 +73,7 @@ void row_usage_figures_start_at_0(void) {
 }
 
 void row_attributes_tell_what_the_pool_was_made_with(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool_of_at_most(MIB(64));
     REQUIRE(test_flag(pool, poolMemPoolAttrAllocationType) == poolMemAllocationTypePinned);
     REQUIRE(test_flag(pool, poolMemPoolAttrExportHandleTypes) == poolMemHandleTypeNone);

@@ -1,16 +1,23 @@
 #!/usr/bin/env bash
-# compare.sh EXPECTED ACTUAL
+# compare.sh [--skips] EXPECTED ACTUAL
 #
 # Compares two outputs of streampool-conformance row by row. Fails, and says why, when a row is missing, is in one of
-# them only, stands elsewhere, differs, or is not ok: a skipped row counts as failed.
+# them only, stands elsewhere, differs, or is not ok: a skipped row counts as failed. With --skips a row may be skipped
+# that is skipped in both, for the same reason.
 set -euo pipefail
 
+skips=0
+if [[ ${1-} == --skips ]]; then
+    skips=1
+    shift
+fi
+
 if (($# != 2)) || [[ ! -r $1 || ! -r $2 ]]; then
-    echo "usage: compare.sh EXPECTED ACTUAL (two files)" >&2
+    echo "usage: compare.sh [--skips] EXPECTED ACTUAL (two files)" >&2
     exit 2
 fi
 
-awk -v expected="$1" -v actual="$2" '
+awk -v expected="$1" -v actual="$2" -v skips=$skips '
     function complain(text) {
         print text
         problems++
@@ -38,7 +45,7 @@ awk -v expected="$1" -v actual="$2" '
             complain("only in " actual ": " $0)
         else if ($0 != wanted[$1])
             complain("differs: " $0 " (" expected ": " wanted[$1] ")")
-        else if ($0 != $1 " ok")
+        else if ($0 != $1 " ok" && !(skips && $2 == "skip"))
             complain("not ok: " $0)
         else if (order[++place] != $1)
             complain("in another place: " $1)

@@ -13,10 +13,11 @@ good=$'a ok\nb ok\nc ok\n3 rows: 3 ok, 0 failed, 0 skipped'
 printf '%s\n' "$good" >"$folder/expected"
 
 # check NAME STATUS TEXT: what the comparison of the expected output with the text ends with.
+options=()
 check() {
     local status=0
     printf '%s' "$3" >"$folder/actual"
-    bash "$compare" "$folder/expected" "$folder/actual" >"$folder/said" || status=$?
+    bash "$compare" "${options[@]}" "$folder/expected" "$folder/actual" >"$folder/said" || status=$?
     if ((status != $2)); then
         echo "$1: status $status, not $2: $(cat "$folder/said")"
         failures=$((failures + 1))
@@ -34,5 +35,10 @@ check nothing 1 ''
 
 printf 'a ok\nb skip x\n2 rows: 1 ok, 0 failed, 1 skipped\n' >"$folder/expected"
 check a_row_skipped_in_both 1 $'a ok\nb skip x\n2 rows: 1 ok, 0 failed, 1 skipped\n'
+options=(--skips)
+check a_row_that_may_be_skipped_in_both 0 $'a ok\nb skip x\n2 rows: 1 ok, 0 failed, 1 skipped\n'
+check a_row_skipped_for_another_reason 1 $'a ok\nb skip y\n2 rows: 1 ok, 0 failed, 1 skipped\n'
+check a_row_that_is_not_to_be_skipped 1 $'a skip x\nb skip x\n2 rows: 0 ok, 0 failed, 2 skipped\n'
+check a_row_that_failed_instead 1 $'a ok\nb FAIL x\n2 rows: 1 ok, 1 failed, 0 skipped\n'
 
 ((failures == 0)) && echo "all as it must be"

@@ -59,10 +59,12 @@ static void share_pool(size_t size) {
 }
 
 void row_two_contexts_of_a_device_share_a_pool(void) {
+    test_require_virtual_memory();
     scene_for_each_size(share_pool);
 }
 
 void row_an_event_orders_streams_of_two_contexts(void) {
+    test_require_virtual_memory();
     struct two two;
     open_two(&two, SCENE_SMALL);
     CUevent event = test_event();
@@ -80,6 +82,7 @@ void row_an_event_orders_streams_of_two_contexts(void) {
 }
 
 void row_default_streams_of_two_contexts_are_two_streams(void) {
+    test_require_virtual_memory();
     static const CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     CUcontext first = current();
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
@@ -99,6 +102,7 @@ void row_default_streams_of_two_contexts_are_two_streams(void) {
 
 // It is alive, whoever's stream is passed: so it is asked what has completed there.
 void row_what_is_complete_in_the_current_context_serves_a_stream_of_another(void) {
+    test_require_virtual_memory();
     struct two two;
     open_two(&two, SCENE_LARGE);
     test_fill(two.scene.block, 2, SCENE_LARGE, two.scene.a);
@@ -140,6 +144,7 @@ static void destroy_context(size_t size) {
 }
 
 void row_a_context_may_be_destroyed_with_frees_pending(void) {
+    test_require_virtual_memory();
     scene_for_each_size(destroy_context);
 }
 
@@ -154,6 +159,7 @@ static void open_gone(struct two *two) {
 }
 
 void row_memory_of_a_context_that_was_destroyed_is_given_again(void) {
+    test_require_virtual_memory();
     struct two two;
     open_gone(&two);
     REQUIRE(scene_gives(&two.scene, two.scene.b));
@@ -163,6 +169,7 @@ void row_memory_of_a_context_that_was_destroyed_is_given_again(void) {
 }
 
 void row_memory_of_a_context_that_was_destroyed_is_trimmed(void) {
+    test_require_virtual_memory();
     struct two two;
     open_gone(&two);
     EXPECT(poolMemPoolTrimTo(two.scene.pool, 0), poolSuccess);
@@ -191,6 +198,7 @@ void row_a_context_that_the_driver_can_not_tell_of_is_taken_for_alive_and_left_a
 
 // What is freed where a context is alive is pending as ever.
 void row_memory_of_another_context_that_is_alive_is_left(void) {
+    test_require_virtual_memory();
     struct two two;
     open_two(&two, SCENE_LARGE);
     scene_free_held(&two.scene, two.scene.a);
@@ -219,11 +227,13 @@ static void reset_context(size_t size) {
 }
 
 void row_a_context_may_be_reset_with_frees_pending(void) {
+    test_require_virtual_memory();
     scene_for_each_size(reset_context);
 }
 
 // The context at the handle is another one, so what was freed in the earlier one is complete.
 void row_memory_of_a_context_that_was_reset_is_given_again(void) {
+    test_require_virtual_memory();
     struct scene scene;
     CUcontext context;
     scene_open(&scene, SCENE_LARGE);

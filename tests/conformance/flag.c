@@ -69,6 +69,7 @@ void row_no_growth_takes_nothing_from_the_device(void) {
 
 // Two extents side by side serve any other request of their size.
 void row_a_fixed_block_is_not_put_together_of_two_extents(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_keeping_pool();
     CUstream stream = test_stream();
     char *first = test_malloc(pool, MIB(64), stream), *second = test_malloc(pool, MIB(64), stream);
@@ -264,6 +265,7 @@ static bool comes_to_hold(poolMemPool_t pool, uint64_t bytes) {
 }
 
 void row_a_trim_left_to_the_reaper_comes_to_the_threshold(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool();
     CUstream stream = test_stream();
     test_set_flag(pool, poolMemPoolAttrTrimByReaper, 1);

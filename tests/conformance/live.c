@@ -83,6 +83,7 @@ static void free_by_size(poolMemPool_t pool, CUstream stream, unsigned count, si
 }
 
 void row_live_what_one_stream_freed_is_anothers_once_it_is_idle(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool_of_at_most(GIB(1));
     CUstream a = test_stream(), b = test_stream();
     for (unsigned i = 0; i < 4; i++)
@@ -92,6 +93,7 @@ void row_live_what_one_stream_freed_is_anothers_once_it_is_idle(void) {
 }
 
 void row_live_blocks_of_many_sizes_are_anothers_too(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool_of_at_most(GIB(1));
     CUstream a = test_stream(), b = test_stream();
     free_by_size(pool, a, 64, MIB(12), KIB(64));
@@ -281,6 +283,7 @@ void row_live_pending_memory_of_another_pool_is_had_by_a_wait_on_the_host(void) 
 }
 
 void row_live_pending_pieces_and_new_memory_together_are_had_by_waiting(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool_of_at_most(MIB(512));
     CUstream a = test_stream(), b = test_stream();
     void *blocks[7];

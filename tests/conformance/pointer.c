@@ -70,6 +70,7 @@ void row_an_address_of_no_pool_is_no_error(void) {
 
 // While the work before the free is pending, too.
 void row_an_address_that_was_freed_is_not_live(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool();
     CUstream stream = test_stream();
     struct test_hold hold;

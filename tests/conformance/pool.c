@@ -36,6 +36,7 @@ void row_create_makes_an_empty_pool_that_is_not_current(void) {
 }
 
 void row_create_accepts_file_descriptor_handles(void) {
+    test_require_virtual_memory();
     struct poolMemPoolProps props = test_pool_props(0);
     props.handleTypes = poolMemHandleTypePosixFileDescriptor;
     poolMemPool_t pool = NULL;

@@ -55,6 +55,7 @@ static void require_neighbours(const struct pieces *pieces) {
 }
 
 void row_memory_in_pieces_serves_a_large_request_with_no_new_memory(void) {
+    test_require_virtual_memory();
     struct pieces pieces;
     open_pieces(&pieces, MIB(8));
     free_every_other(&pieces, pieces.a);
@@ -99,6 +100,7 @@ void row_joined_memory_and_its_neighbours_share_no_byte(void) {
 }
 
 void row_a_view_of_pieces_serves_the_same_request_again(void) {
+    test_require_virtual_memory();
     struct pieces pieces;
     open_pieces(&pieces, MIB(8));
     free_every_other(&pieces, pieces.a);
@@ -119,6 +121,7 @@ void row_a_view_of_pieces_serves_the_same_request_again(void) {
 }
 
 void row_joined_memory_comes_after_its_last_work_on_the_same_stream(void) {
+    test_require_virtual_memory();
     struct pieces pieces;
     struct test_hold hold;
     open_pieces(&pieces, MIB(8));
@@ -136,6 +139,7 @@ void row_joined_memory_comes_after_its_last_work_on_the_same_stream(void) {
 }
 
 void row_memory_that_another_stream_has_pending_is_not_joined(void) {
+    test_require_virtual_memory();
     struct pieces pieces;
     struct test_hold hold;
     open_pieces(&pieces, MIB(8));
@@ -176,6 +180,7 @@ void row_work_through_joined_memory_has_a_claim_on_the_pieces(void) {
 
 // The first piece is complete, another one is ordered; the one who frees the whole has neither.
 void row_joined_memory_keeps_the_claims_on_all_its_pieces(void) {
+    test_require_virtual_memory();
     struct pieces pieces;
     struct test_hold hold;
     CUevent event = test_event();
@@ -197,6 +202,7 @@ void row_joined_memory_keeps_the_claims_on_all_its_pieces(void) {
 }
 
 void row_a_resident_kernel_does_not_delay_joining(void) {
+    test_require_virtual_memory();
     struct pieces pieces;
     struct test_spin spin;
     open_pieces(&pieces, MIB(8));
@@ -213,6 +219,7 @@ void row_a_resident_kernel_does_not_delay_joining(void) {
 }
 
 void row_joined_memory_is_freed_by_its_first_address_alone(void) {
+    test_require_virtual_memory();
     struct pieces pieces;
     open_pieces(&pieces, MIB(8));
     free_every_other(&pieces, pieces.a);
@@ -257,6 +264,7 @@ static void join_every_set_of_the_last(struct pieces *pieces) {
 // One view, two blocks: the work through the first is pending, that through the second, which came
 // later, is complete.
 void row_a_view_that_makes_way_for_others_stands_until_all_work_through_it_is_complete(void) {
+    test_require_virtual_memory();
     struct pieces pieces;
     struct test_spin spin;
     open_pieces(&pieces, MIB(8));

@@ -369,8 +369,10 @@
     X(trap_3_a_failed_driver_call_leaves_nothing_behind, "growth that fails at any of its driver calls is undone") \
     X(trap_9_the_first_large_allocation_takes_few_driver_calls, "the first large allocation takes few driver calls, and its repetition none") \
     X(trap_11_address_space_that_runs_out_is_an_error, "no address space left: MemoryAllocation, and what is there goes on working") \
-    X(trap_12_a_device_without_virtual_memory_is_named, "no virtual memory management: NotSupported, and the detail names it") \
-    X(trap_12_a_device_that_refuses_what_it_says_it_supports_is_named, "the device says it can and then refuses: NotSupported, and the detail names what") \
+    X(trap_12_a_device_without_virtual_memory_gives_plain_memory, "no virtual memory management: memory comes from cuMemAlloc") \
+    X(trap_12_a_device_that_refuses_what_it_says_it_supports_gives_plain_memory, "the device says it can and then refuses: memory comes from cuMemAlloc") \
+    X(trap_12_a_pool_grows_while_plain_memory_is_given_back, "cuMemFree waits for the device: others allocate meanwhile") \
+    X(trap_12_what_is_being_given_back_is_waited_for_at_the_limit, "likewise, and the limit leaves no room: others wait") \
     X(a_context_that_the_driver_can_not_tell_of_is_taken_for_alive_and_left_alone, "nobody knows whether a context is gone: what was freed there is not reused, and its events are not touched") \
     X(a_free_that_comes_late_to_its_slab_hides_no_later_one, "two threads free on one stream: the later free counts, whichever reaches the slab first") \
     X(a_stream_is_not_destroyed_while_another_thread_asks_it, "a stream whose memory another thread wants is asked, or destroyed, but not both at once")

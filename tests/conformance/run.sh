@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
-# run.sh PROGRAM EXPECTED [OPTION...]
+# run.sh [--skips] PROGRAM EXPECTED [OPTION...]
 #
-# Runs the conformance program and compares its output with a file.
+# Runs the conformance program and compares its output with a file, as compare.sh does.
 set -euo pipefail
 
 here=$(dirname "${BASH_SOURCE[0]}")
+compare=(bash "$here/compare.sh")
+if [[ ${1-} == --skips ]]; then
+    compare+=(--skips)
+    shift
+fi
 program=$1
 expected=$2
 shift 2
@@ -13,5 +18,5 @@ actual=$(mktemp)
 trap 'rm -f "$actual"' EXIT
 status=0
 "$program" "$@" >"$actual" || status=$?
-bash "$here/compare.sh" "$expected" "$actual"
+"${compare[@]}" "$expected" "$actual"
 exit "$status"

@@ -1,5 +1,7 @@
 // Rows that bring about what no real device does on demand: refused calls, missing features, little
 // address space.
+#include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -162,40 +164,110 @@ void row_trap_11_address_space_that_runs_out_is_an_error(void) {
 
 // ----------------------------------------------------------------------------------------- trap 12
 
-// No way to memory that does not end in NotSupported, whether the pool could be made or not.
-static void require_not_supported(void) {
-    struct poolMemPoolProps props = test_pool_props(0);
+// Small and large blocks, of the default pool and of others, hold what is written, and the driver
+// maps nothing.
+static void require_plain_memory(void) {
+    static const size_t sizes[] = {512, KIB(300), MIB(40)};
     CUstream stream = test_stream();
-    poolMemPool_t pool = NULL;
-    void *pointer = NULL;
-    EXPECT(poolMallocAsync(&pointer, 512, stream), poolErrorNotSupported);
-    EXPECT(poolMallocAsync(&pointer, MIB(40), stream), poolErrorNotSupported);
-    poolError_t error = poolMemPoolCreate(&pool, &props);
-    if (error == poolSuccess)
-        error = poolMallocFromPoolAsync(&pointer, 512, pool, stream);
-    EXPECT(error, poolErrorNotSupported);
-    REQUIRE(!pointer);
+    poolMemPool_t pools[] = {test_default_pool(0), test_pool()};
+    for (size_t i = 0; i < 6; i++) {
+        size_t size = sizes[i % 3];
+        void *pointer = test_malloc(pools[i / 3], size, stream);
+        test_fill(pointer, (unsigned char)(i + 1), size, stream);
+        test_finish(stream);
+        REQUIRE(test_is_filled(pointer, (unsigned char)(i + 1), size));
+        test_free(pointer, stream);
+        REQUIRE(!test_flag(pools[i / 3], poolMemPoolAttrVirtualMemory));
+    }
+    REQUIRE_EQUAL(test_require_simulated()->simcudaCallCount("cuMemMap"), 0);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    REQUIRE_EQUAL(test_reserved(pools[0]) + test_reserved(pools[1]), 0);
 }
 
-void row_trap_12_a_device_without_virtual_memory_is_named(void) {
+void row_trap_12_a_device_without_virtual_memory_gives_plain_memory(void) {
     simcudaConfig machine = default_machine();
     machine.device[0].vmm = simcudaVmmMissing;
     become(&machine);
-    require_not_supported();
-    REQUIRE(strstr(poolGetLastErrorDetail(), "virtual memory"));
+    require_plain_memory();
 }
 
-void row_trap_12_a_device_that_refuses_what_it_says_it_supports_is_named(void) {
-    int result = 0;
-    const char *entry_point = NULL;
+void row_trap_12_a_device_that_refuses_what_it_says_it_supports_gives_plain_memory(void) {
     simcudaConfig machine = default_machine();
     machine.device[0].vmm = simcudaVmmRefused;
     become(&machine);
-    require_not_supported();
-    EXPECT(poolGetLastNativeError(&result, &entry_point), poolSuccess);
-    REQUIRE(result == CUDA_ERROR_NOT_SUPPORTED);
-    REQUIRE(strncmp(entry_point, "cuMem", 5) == 0);
-    REQUIRE(strstr(poolGetLastErrorDetail(), entry_point));
+    REQUIRE(test_flag(test_default_pool(0), poolMemPoolAttrVirtualMemory));
+    require_plain_memory();
+}
+
+static void *trim_all(void *pool) {
+    test_use_device(0);
+    EXPECT(poolMemPoolTrimTo(pool, 0), poolSuccess);
+    return NULL;
+}
+
+// The driver waits for the device when it takes plain memory back, and nobody else waits for that.
+void row_trap_12_a_pool_grows_while_plain_memory_is_given_back(void) {
+    simcudaConfig machine = default_machine();
+    machine.device[0].vmm = simcudaVmmMissing;
+    become(&machine);
+    const struct test_simulated *simulated = test_require_simulated();
+    poolMemPool_t pool = test_keeping_pool();
+    CUstream held = test_stream(), stream = test_stream();
+    struct test_hold hold;
+    pthread_t thread;
+    test_free(test_malloc(pool, MIB(8), stream), stream);
+    EXPECT(poolStreamSynchronize(stream), poolSuccess);
+    test_hold(&hold, held);
+    uint64_t before = simulated->simcudaCallCount("cuMemFree");
+    REQUIRE(pthread_create(&thread, NULL, trim_all, pool) == 0);
+    while (simulated->simcudaCallCount("cuMemFree") == before)
+        sched_yield();
+    test_malloc(pool, MIB(16), stream);
+    REQUIRE_EQUAL(test_reserved(pool), MIB(8) + MIB(16)); // what goes counts until it has gone
+    test_let_go(&hold);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    REQUIRE_EQUAL(test_reserved(pool), MIB(16));
+}
+
+struct wanting {
+    poolMemPool_t pool;
+    CUstream stream;
+    void *pointer;
+};
+
+static void *want(void *argument) {
+    struct wanting *wanting = argument;
+    test_use_device(0);
+    wanting->pointer = test_malloc(wanting->pool, MIB(32), wanting->stream);
+    return NULL;
+}
+
+// Memory that another thread gives back just now is as good as free: who has no other waits for it.
+void row_trap_12_what_is_being_given_back_is_waited_for_at_the_limit(void) {
+    simcudaConfig machine = default_machine();
+    machine.device[0].vmm = simcudaVmmMissing;
+    become(&machine);
+    const struct test_simulated *simulated = test_require_simulated();
+    CUstream held = test_stream();
+    struct wanting wanting = {test_pool_of_at_most(MIB(32)), test_stream(), NULL};
+    struct test_hold hold;
+    pthread_t trims, wants;
+    test_set_attribute(wanting.pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
+    test_free(test_malloc(wanting.pool, MIB(32), wanting.stream), wanting.stream);
+    EXPECT(poolStreamSynchronize(wanting.stream), poolSuccess);
+    test_hold(&hold, held);
+    uint64_t before = simulated->simcudaCallCount("cuMemFree");
+    REQUIRE(pthread_create(&trims, NULL, trim_all, wanting.pool) == 0);
+    while (simulated->simcudaCallCount("cuMemFree") == before)
+        sched_yield();
+    REQUIRE(pthread_create(&wants, NULL, want, &wanting) == 0);
+    for (unsigned i = 0; i < 1000; i++)
+        sched_yield(); // without the wait it is refused by now
+    test_let_go(&hold);
+    REQUIRE(pthread_join(trims, NULL) == 0);
+    REQUIRE(pthread_join(wants, NULL) == 0);
+    REQUIRE(wanting.pointer);
+    REQUIRE_EQUAL(test_reserved(wanting.pool), MIB(32));
 }
 
 // -------------------------------------------------------------------------------------- late frees

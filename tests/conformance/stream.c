@@ -218,6 +218,7 @@ static void use_everything(poolMemPool_t pool, CUstream stream) {
 }
 
 void row_trap_5_everything_goes_on_while_a_thread_waits_in_a_synchronise(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool();
     struct synchronising synchronising = {.stream = test_stream()};
     CUstream other = test_stream();
@@ -394,6 +395,7 @@ void row_streams_that_come_and_go_leave_nothing_behind(void) {
 // All that a pool holds is free, in pieces that three streams freed: the one request that needs all
 // of it gets it.
 void row_trap_7_free_memory_in_pieces_and_in_other_streams_lists_is_found(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool_of_at_most(MIB(96));
     CUstream streams[3] = {test_stream(), test_stream(), test_stream()};
     void *pieces[PIECES];
@@ -415,6 +417,7 @@ void row_trap_7_free_memory_in_pieces_and_in_other_streams_lists_is_found(void) 
 }
 
 void row_trap_7_pending_memory_in_pieces_is_found_too(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool_of_at_most(MIB(96));
     CUstream streams[2] = {test_stream(), test_stream()};
     void *pieces[PIECES];

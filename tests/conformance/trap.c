@@ -211,6 +211,7 @@ void row_trap_10_a_pool_may_be_destroyed_while_another_thread_frees_into_it(void
 // ------------------------------------------------------- trap 11: address space of destroyed pools
 
 void row_trap_11_pools_are_made_while_frees_of_earlier_ones_are_queued(void) {
+    test_require_virtual_memory();
     CUstream held = test_stream(), stream = test_stream();
     size_t before = test_device_used_bytes();
     struct test_hold hold;

@@ -18,6 +18,8 @@
 // The simulated driver's own, renamed as this file is linked with it.
 EXPORT CUresult simcudaOldGetProcAddress_v2(const char *name, void **function, int version,
                                             uint64_t flags, CUdriverProcAddressQueryResult *status);
+EXPORT CUresult simcudaOldGetProcAddress(const char *name, void **function, int version,
+                                         uint64_t flags);
 EXPORT CUresult simcudaOldMemFreeAsync(CUdeviceptr address, CUstream stream);
 EXPORT CUresult simcudaOldMemFree_v2(CUdeviceptr address);
 
@@ -562,10 +564,21 @@ static const struct form {
     POOL_FORM(cuDeviceSetMemPool),
 };
 
+// The setting `api` of the simulated driver. One of an older level lacks what is newer, but for a
+// form that no driver has yet.
+enum { NEWEST = 13000 };
+static int level(void) {
+    int version = 0;
+    cuDriverGetVersion(&version);
+    return version;
+}
+
 static const struct form *find_form(const char *name, int version, uint64_t flags) {
     const struct form *best = NULL;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         const struct form *form = &forms[i];
+        if (form->version > level() && form->version <= NEWEST)
+            continue;
         if (strcmp(form->name, name) == 0 && form->version <= version && !(form->flags & ~flags) &&
             (!best || form->flags > best->flags ||
              (form->flags == best->flags && form->version > best->version)))
@@ -581,6 +594,8 @@ CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uin
     CUdriverProcAddressQueryResult unwanted;
     const struct form *form = name && function ? find_form(name, version, flags) : NULL;
     status = status ? status : &unwanted;
+    if (!form && level() < 12000)
+        return simcudaOldGetProcAddress(name, function, version, flags);
     if (!form) {
         CUresult result = simcudaOldGetProcAddress_v2(name, function, version, flags, status);
         return result == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : result;

@@ -11,6 +11,7 @@
 #include "simcuda/mapping.h"
 #include "simcuda/thread.h"
 
+#include <streampool/simcuda.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -245,10 +246,16 @@ CUresult cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, CUdeviceptr address
 
 // ---------------------------------------------------------------------------- devices and contexts
 
+static bool is_known(CUdevice_attribute attribute) {
+    simcudaConfig config;
+    simcudaGetConfig(&config);
+    return (attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED && config.api >= 11020) ||
+           (attribute == CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES && config.api >= 11030);
+}
+
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
     CUresult result = simcudaOldDeviceGetAttribute(value, attribute, device);
-    bool is_about_pools = attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ||
-                          attribute == CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES;
+    bool is_about_pools = is_known(attribute);
     if (!is_about_pools || !value || result == CUDA_ERROR_INVALID_DEVICE)
         return result;
     *value = 1;

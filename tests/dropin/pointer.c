@@ -373,12 +373,18 @@ static void the_driver_lacks_pools_and_we_have_them(void) {
     REQUIRE(allocate(KIB, NULL));
 }
 
-static void the_driver_lacks_what_pools_need(void) {
+// Our pools are there without virtual memory management, too.
+static void the_driver_lacks_virtual_memory_and_we_have_pools(void) {
     int value = 0;
+    CUdeviceptr address = 0;
     simulate("vmm=missing");
     start();
     REQUIRE_DONE(device_attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, &value));
-    REQUIRE(value == 0);
+    REQUIRE(value == 1);
+    REQUIRE_DONE(cu.cuMemAllocAsync(&address, 1000, NULL));
+    REQUIRE_DONE(cu.cuMemFreeAsync(address, NULL));
+    REQUIRE(cu.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 99) !=
+            CUDA_SUCCESS);
 }
 
 // clang-format off
@@ -398,7 +404,7 @@ static void the_driver_lacks_what_pools_need(void) {
     X(an_allocation_is_exported_and_no_more) \
     X(the_driver_lacks_attributes_of_pools) \
     X(the_driver_lacks_pools_and_we_have_them) \
-    X(the_driver_lacks_what_pools_need)
+    X(the_driver_lacks_virtual_memory_and_we_have_pools)
 // clang-format on
 
 MAIN(ROWS)

@@ -1,6 +1,7 @@
 // program WAY [LIST]: a program that knows CUDA's pools and nothing of streampool. It prints what
 // each call answers and what it finds, so that runs on two allocators can be compared line for
-// line.
+// line. A call that came with a later CUDA than the driver's isn't made, but for those of
+// CUDA 11.2.
 #include "dropin/ways.h"
 
 #include <pthread.h>
@@ -12,6 +13,7 @@ enum { KIB = 1024, MIB = 1024 * KIB };
 static CUcontext context;
 static CUstream first, second;
 static CUmemoryPool standard;
+static int version; // of the driver
 
 static void tell(const char *what, CUresult result) {
     printf("%s: %d\n", what, (int)result);
@@ -36,6 +38,7 @@ static void begin(void) {
     CUdeviceptr address = 0;
     tell("allocate before the driver is initialised", cu.cuMemAllocAsync(&address, KIB, NULL));
     MUST(cu.cuInit(0));
+    MUST(cu.cuDriverGetVersion(&version));
     tell("allocate with no context", cu.cuMemAllocAsync(&address, KIB, NULL));
     MUST(cu.cuDevicePrimaryCtxRetain(&context, 0));
     MUST(cu.cuCtxSetCurrent(context));
@@ -84,7 +87,8 @@ static void use_two_streams(void) {
     MUST(cu.cuStreamWaitEvent(second, event, 0));
     write_and_read(address, 2, second);
     MUST(cu.cuMemFreeAsync(address, second));
-    MUST(cu.cuEventRecordWithFlags(event, second, 0));
+    MUST(version < 11010 ? cu.cuEventRecord(event, second)
+                         : cu.cuEventRecordWithFlags(event, second, 0));
     MUST(cu.cuEventSynchronize(event));
     tell("query the event", cu.cuEventQuery(event));
     tell("query the stream", cu.cuStreamQuery(second));
@@ -100,7 +104,8 @@ static void use_per_thread_forms(void) {
     MUST(cu.cuMemFreeAsync_ptsz(address, NULL));
     MUST(cu.cuMemAllocFromPoolAsync_ptsz(&address, MIB, standard, NULL));
     MUST(cu.cuEventRecord_ptsz(event, NULL));
-    MUST(cu.cuEventRecordWithFlags_ptsz(event, NULL, 0));
+    MUST(version < 11010 ? cu.cuEventRecord_ptsz(event, NULL)
+                         : cu.cuEventRecordWithFlags_ptsz(event, NULL, 0));
     MUST(cu.cuStreamWaitEvent_ptsz(NULL, event, 0));
     MUST(cu.cuMemFreeAsync_ptsz(address, NULL));
     MUST(cu.cuStreamSynchronize_ptsz(NULL));
@@ -229,8 +234,32 @@ static void use_own_pool(void) {
     MUST(cu.cuDeviceGetMemPool(&found, 0));
     printf("the own pool is current: %d\n", found == pool);
     MUST(cu.cuMemPoolDestroy(pool));
-    MUST(cu.cuMemGetMemPool(&found, &here, CU_MEM_ALLOCATION_TYPE_PINNED));
+    MUST(version < 13000 ? cu.cuDeviceGetMemPool(&found, 0)
+                         : cu.cuMemGetMemPool(&found, &here, CU_MEM_ALLOCATION_TYPE_PINNED));
     printf("the default pool is current again: %d\n", found == standard);
+}
+
+// What a driver without pools has none of: the drop-in leaves it to the driver.
+static void use_what_the_driver_lacks(void) {
+    CUmemPoolProps host = props_of(CU_MEM_LOCATION_TYPE_HOST, CU_MEM_HANDLE_TYPE_NONE);
+    CUmemPoolProps shared =
+        props_of(CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CUmemoryPool pool = NULL;
+    CUdeviceptr before = 0, inside = 0;
+    CUgraph graph = NULL;
+    tell("make a pool of host memory", cu.cuMemPoolCreate(&pool, &host));
+    tell("make a pool to be exported", cu.cuMemPoolCreate(&pool, &shared));
+    printf("a pool: %d\n", pool != NULL);
+    MUST(cu.cuMemAllocAsync(&before, MIB, first));
+    MUST(cu.cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_RELAXED));
+    tell("allocate in a capture", cu.cuMemAllocAsync(&inside, MIB, first));
+    tell("free in a capture", cu.cuMemFreeAsync(before, first));
+    MUST(cu.cuStreamEndCapture(first, &graph));
+    MUST(cu.cuGraphDestroy(graph));
+    tell("free behind it", cu.cuMemFreeAsync(before, first));
+    MUST(cu.cuMemAlloc_v2(&before, MIB));
+    tell("free in order what cuMemAlloc gave", cu.cuMemFreeAsync(before, first));
+    tell("free it at once", cu.cuMemFree_v2(before));
 }
 
 // Pools that the drop-in leaves to the driver, beside those that it serves.
@@ -309,7 +338,8 @@ static void use_thread(void) {
 
 static void end(void) {
     tell("synchronise", cu.cuCtxSynchronize());
-    tell("synchronise the context by its handle", cu.cuCtxSynchronize_v2(context));
+    tell("synchronise the context by its handle",
+         version < 13000 ? cu.cuCtxSynchronize() : cu.cuCtxSynchronize_v2(context));
     tell("synchronise a bad stream's wait", cu.cuStreamWaitEvent(first, NULL, 0));
     tell("destroy a stream", cu.cuStreamDestroy_v2(first));
     tell("destroy another", cu.cuStreamDestroy_v2(second));
@@ -325,9 +355,13 @@ int main(int count, char **arguments) {
     use_pointer_attributes();
     tell_device();
     use_own_pool();
-    use_pools_of_the_driver();
-    use_capture();
-    use_other_memory();
+    if (version < 11020) {
+        use_what_the_driver_lacks();
+    } else {
+        use_pools_of_the_driver();
+        use_capture();
+        use_other_memory();
+    }
     use_thread();
     end();
     return 0;

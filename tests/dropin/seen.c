@@ -48,9 +48,9 @@ static CUstream create(void) {
     return stream;
 }
 
-// Gives the driver's own function, by a way that the drop-in isn't on. Loaded before the program, it
-// answers every look-up but that of the driver in itself. In front of the driver it answers none in
-// the driver's own handle.
+// Gives the driver's own function, by a way that the drop-in isn't on. Loaded before the program,
+// it answers every look-up but that of the driver in itself. In front of the driver it answers none
+// in the driver's own handle.
 static void find_own(void *function_pointer, const char *name) {
     void *(*find_in_driver)(const char *) = NULL;
     if (strstr(getenv("DROPIN"), "/libcuda.so")) {

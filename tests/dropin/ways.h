@@ -14,6 +14,7 @@
 // clang-format off
 #define OTHER_CALLS(X) \
     X(cuInit, cuInit, 2000, 0, SP_OTHER_CALL, (unsigned int flags)) \
+    X(cuDriverGetVersion, cuDriverGetVersion, 2020, 0, SP_OTHER_CALL, (int *version)) \
     X(cuCtxGetCurrent, cuCtxGetCurrent, 4000, 0, SP_OTHER_CALL, (CUcontext *context)) \
     X(cuCtxCreate, cuCtxCreate_v2, 3020, 0, SP_OTHER_CALL, (CUcontext *context, unsigned int flags, CUdevice device)) \
     X(cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, 0, SP_OTHER_CALL, (CUcontext context)) \

@@ -11,4 +11,10 @@ void inside_page_map_clear(void) {
         munmap((void *)range->entries, sp_page_map_table_bytes(range->size));
         sp_page_ranges[i] = (struct sp_page_range){0, 0, NULL, NULL};
     }
+    count = atomic_exchange(&sp_page_window_count, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        munmap((void *)sp_page_windows[i].range.entries,
+               sp_page_map_table_bytes(SP_PAGE_WINDOW_SIZE) + SP_PAGE_WINDOW_BYTES);
+        sp_page_windows[i] = (struct sp_page_window){{0, 0, NULL, NULL}, NULL};
+    }
 }

@@ -100,6 +100,7 @@ static void give_the_reaper_work(struct crew_member *member) {
 }
 
 void row_threads_map_while_the_reaper_works(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = pool_for_reaper();
     crew_open(&crew, pool);
     crew_start(&crew, give_the_reaper_work, REAPER_ROUNDS);
@@ -139,6 +140,7 @@ static void live_a_pools_life(struct crew_member *member) {
 }
 
 void row_pools_end_while_the_reaper_works(void) {
+    test_require_virtual_memory();
     crew_open(&crew, NULL);
     crew_start(&crew, live_a_pools_life, 60);
     crew_join(&crew);
@@ -264,6 +266,7 @@ void row_end_with_the_main_thread_gone(void) {
 #endif
 
 void row_a_process_ends_with_its_last_thread_though_the_reaper_has_run(void) {
+    test_require_virtual_memory();
     if (!HAS_SANITIZERS_THREAD)
         test_run_helper_quietly("end_with_the_main_thread_gone");
 }

@@ -248,6 +248,7 @@ static void join_or_trim(struct crew_member *member) {
 // Few views are kept, so that they go while others are made. How often threads join memory in a
 // while is the system's to decide.
 void row_threads_join_memory_in_pieces(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool_of_at_most(MIB(192));
     test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
     sp_handle_pool(pool)->kept.views_max = 6;
@@ -300,6 +301,7 @@ static void require_peer_has(poolMemPool_t pool, enum poolMemAccessFlags flags, 
 }
 
 void row_threads_let_a_peer_in_and_out_while_others_map(void) {
+    test_require_virtual_memory();
     poolMemPool_t pool = test_pool_of_at_most(MIB(192));
     test_set_attribute(pool, poolMemPoolAttrReleaseThreshold, UINT64_MAX);
     crew_open(&crew, pool);

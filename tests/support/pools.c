@@ -36,6 +36,11 @@ poolMemPool_t test_default_pool(int device) {
     return pool;
 }
 
+void test_require_virtual_memory(void) {
+    if (!test_flag(test_default_pool(0), poolMemPoolAttrVirtualMemory))
+        test_skip("the device has no virtual memory management");
+}
+
 uint64_t test_attribute(poolMemPool_t pool, enum poolMemPoolAttr attr) {
     uint64_t value = 0;
     EXPECT(poolMemPoolGetAttribute(pool, attr, &value), poolSuccess);

@@ -23,6 +23,10 @@ poolMemPool_t test_pool_of_at_most(size_t max_size);
 poolMemPool_t test_keeping_pool(void);
 poolMemPool_t test_default_pool(int device);
 
+// Skips the row where device 0 has no virtual memory management: nothing is mapped a second time
+// there, memory is that of one context, and giving it back waits for the device.
+void test_require_virtual_memory(void);
+
 uint64_t test_attribute(poolMemPool_t pool, enum poolMemPoolAttr attr);
 int test_flag(poolMemPool_t pool, enum poolMemPoolAttr attr);
 void test_set_attribute(poolMemPool_t pool, enum poolMemPoolAttr attr, uint64_t value);

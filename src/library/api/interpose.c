@@ -21,7 +21,7 @@ bool sp_interpose_demand_context(bool demand) {
 }
 
 bool sp_interpose_has_address(uint64_t address) {
-    return sp_page_map_find(address) != NULL;
+    return sp_page_map_has(address);
 }
 
 static struct sp_device *device_to_ask(int ordinal) {

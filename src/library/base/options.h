@@ -22,6 +22,9 @@
     X(driver_api, "STREAMPOOL_DRIVER_API", int, 0, \
       "hide entry points of the driver newer than this version (10020 is 10.2); 0 hides " \
       "none") \
+    X(vmm, "STREAMPOOL_VMM", bool, true, \
+      "0 takes memory by cuMemAlloc, as on devices without virtual memory management: then no " \
+      "memory is mapped a second time") \
     X(log, "STREAMPOOL_LOG", string, NULL, \
       "write a log to standard error: error, warn, info or debug") \
     X(address_space, "STREAMPOOL_ADDRESS_SPACE", size, 0, \

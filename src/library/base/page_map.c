@@ -1,25 +1,39 @@
 #include "base/page_map.h"
 
+#include "base/checked.h"
 #include "base/lock.h"
 
 #include <sys/mman.h>
 
 struct sp_page_range sp_page_ranges[SP_PAGE_MAP_MAX_RANGES];
 _Atomic uint32_t sp_page_range_count;
+struct sp_page_window sp_page_windows[SP_PAGE_MAP_MAX_WINDOWS];
+_Atomic uint32_t sp_page_window_count;
 
 static struct sp_lock add_lock;
 
-static bool add_locked(uint64_t base, uint64_t size) {
-    uint32_t count = sp_load_relaxed(&sp_page_range_count);
+static uint64_t page_in(const struct sp_page_range *range, uint64_t address) {
+    return (address - range->base) >> SP_PAGE_SHIFT;
+}
+
+// Makes the range, with `more` bytes behind its table. Null without memory.
+static char *make_range(struct sp_page_range *range, uint64_t base, uint64_t size, size_t more) {
     uint64_t pages = size >> SP_PAGE_SHIFT;
-    if (count == SP_PAGE_MAP_MAX_RANGES)
-        return false;
-    void *table = mmap(NULL, sp_page_map_table_bytes(size), PROT_READ | PROT_WRITE,
+    size_t bytes = sp_page_map_table_bytes(size);
+    char *table = mmap(NULL, bytes + more, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (table == MAP_FAILED)
+        return NULL;
+    *range =
+        (struct sp_page_range){base, size, (_Atomic uintptr_t *)(void *)table,
+                               (_Atomic uint64_t *)(void *)(table + pages * sizeof(uintptr_t))};
+    return table + bytes;
+}
+
+static bool add_locked(uint64_t base, uint64_t size) {
+    uint32_t count = sp_load_relaxed(&sp_page_range_count);
+    if (count == SP_PAGE_MAP_MAX_RANGES || !make_range(&sp_page_ranges[count], base, size, 0))
         return false;
-    sp_page_ranges[count] = (struct sp_page_range){
-        base, size, table, (_Atomic uint64_t *)((char *)table + pages * sizeof(uintptr_t))};
     sp_store_release(&sp_page_range_count, count + 1);
     return true;
 }
@@ -31,13 +45,23 @@ bool sp_page_map_add(uint64_t base, uint64_t size) {
     return added;
 }
 
+static struct sp_page_window *window_of(uint64_t address) {
+    uint32_t count = sp_load_acquire(&sp_page_window_count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (address - sp_page_windows[i].range.base < SP_PAGE_WINDOW_SIZE)
+            return &sp_page_windows[i];
+    }
+    return NULL;
+}
+
 _Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count) {
     for (uint32_t i = 1; i < count; i++) {
         uint64_t offset = address - sp_page_ranges[i].base;
         if (offset < sp_page_ranges[i].size)
             return &sp_page_ranges[i].entries[offset >> SP_PAGE_SHIFT];
     }
-    return NULL;
+    const struct sp_page_window *window = window_of(address);
+    return window ? &window->range.entries[page_in(&window->range, address)] : NULL;
 }
 
 struct sp_page_range *sp_page_map_range(uint64_t address) {
@@ -46,22 +70,85 @@ struct sp_page_range *sp_page_map_range(uint64_t address) {
         if (address - sp_page_ranges[i].base < sp_page_ranges[i].size)
             return &sp_page_ranges[i];
     }
-    return NULL;
+    struct sp_page_window *window = window_of(address);
+    return window ? &window->range : NULL;
+}
+
+// Sets the bit of a page. Neighbours in one word may be written at the same time, for other pools.
+#define SET_BIT(bits, page, value)                                                                 \
+    ((value) ? atomic_fetch_or_explicit(&(bits)[(page) / 64], (uint64_t)1 << (page) % 64,          \
+                                        memory_order_release)                                      \
+             : atomic_fetch_and_explicit(&(bits)[(page) / 64], ~((uint64_t)1 << (page) % 64),      \
+                                         memory_order_release))
+
+static bool has_bit(const _Atomic uint64_t *bits, uint64_t page) {
+    return (sp_load_acquire(&bits[page / 64]) >> page % 64 & 1) != 0;
+}
+
+// ---------------------------------------------------------------------------------------- windows
+
+static bool add_window_locked(uint64_t base) {
+    uint32_t count = sp_load_relaxed(&sp_page_window_count);
+    if (count == SP_PAGE_MAP_MAX_WINDOWS)
+        return false;
+    struct sp_page_window *window = &sp_page_windows[count];
+    char *held = make_range(&window->range, base, SP_PAGE_WINDOW_SIZE, SP_PAGE_WINDOW_BYTES);
+    if (!held)
+        return false;
+    window->held = (_Atomic uint64_t *)(void *)held;
+    sp_store_release(&sp_page_window_count, count + 1);
+    return true;
+}
+
+static bool add_windows(uint64_t address, uint64_t size) {
+    bool added = true;
+    uint64_t base = sp_round_down(address, SP_PAGE_WINDOW_SIZE);
+    sp_lock_acquire(&add_lock);
+    for (; added && base < address + size; base += SP_PAGE_WINDOW_SIZE)
+        added = window_of(base) || add_window_locked(base);
+    sp_lock_release(&add_lock);
+    return added;
+}
+
+static void set_held(uint64_t address, bool held) {
+    const struct sp_page_window *window = window_of(address);
+    uint64_t page = page_in(&window->range, address);
+    SET_BIT(window->held, page, held);
+}
+
+bool sp_page_map_hold(uint64_t address, uint64_t size) {
+    if (address + size > (uint64_t)SP_PAGE_MAP_MAX_WINDOWS * SP_PAGE_WINDOW_SIZE ||
+        !add_windows(address, size))
+        return false;
+    for (uint64_t at = address; at < address + size; at += SP_PAGE_SIZE)
+        set_held(at, true);
+    return true;
+}
+
+void sp_page_map_drop(uint64_t address, uint64_t size) {
+    for (uint64_t at = address; at < address + size; at += SP_PAGE_SIZE) {
+        _Atomic uintptr_t *entry = sp_page_map_find(at);
+        if (sp_load_relaxed(entry) != 0) // a table's memory that was never touched stays so
+            sp_store_release(entry, 0);
+        set_held(at, false);
+    }
+}
+
+bool sp_page_map_has(uint64_t address) {
+    const struct sp_page_range *range = sp_page_map_range(address);
+    const struct sp_page_window *window = window_of(address);
+    bool is_in_window = window && range == &window->range;
+    return is_in_window ? has_bit(window->held, page_in(range, address)) : range != NULL;
 }
 
 // ----------------------------------------------------------------------------------------- pieces
 
-// Neighbours in one word of bits may be written at the same time, for other pools.
 void sp_page_map_set_begin(uint64_t address, bool begins) {
     const struct sp_page_range *range = sp_page_map_range(address);
     if (!range)
         return;
     uint64_t page = (address - range->base) >> SP_PAGE_SHIFT;
-    uint64_t bit = (uint64_t)1 << page % 64;
-    if (begins)
-        atomic_fetch_or_explicit(&range->begins[page / 64], bit, memory_order_release);
-    else
-        atomic_fetch_and_explicit(&range->begins[page / 64], ~bit, memory_order_release);
+    SET_BIT(range->begins, page, begins);
 }
 
 // The bits of one word from one page on, up to and with another.
@@ -72,14 +159,16 @@ static unsigned count_in_word(const struct sp_page_range *range, uint64_t first,
     return (unsigned)__builtin_popcountll(bits);
 }
 
-// The piece at the address is the first one, wherever it begins.
+// The piece at the address is the first one, wherever it begins. Memory that reaches beyond its
+// window has no other.
 size_t sp_page_map_count_pieces(uint64_t address, uint64_t size) {
     const struct sp_page_range *range = sp_page_map_range(address);
     size_t count = 1;
     if (!range)
         return 0;
-    uint64_t page = ((address - range->base) >> SP_PAGE_SHIFT) + 1;
-    uint64_t last = (address + size - 1 - range->base) >> SP_PAGE_SHIFT;
+    uint64_t left = range->base + range->size - address;
+    uint64_t page = page_in(range, address) + 1;
+    uint64_t last = page_in(range, address + (size < left ? size : left) - 1);
     while (page <= last) {
         uint64_t until = page | 63;
         count += count_in_word(range, page, until < last ? until : last);

@@ -10,9 +10,14 @@
 // So any thread can count the pieces behind a span of addresses. Who maps and unmaps them writes
 // it.
 //
-// vmm/ adds a range when it reserves address space. A range lives until the process ends; only
-// tests remove it. Adding takes a lock and looking up takes none: a lookup sees a range or doesn't.
-// The owner of the addresses writes their entries under its lock, and any thread reads them.
+// vmm/ adds a range when it reserves address space, all of which is the pools'. Memory whose
+// address the driver chose (vmm/plain.h) lies among other memory: it is *held*, page by page, in
+// *windows*, ranges of a fixed size that are added where there is none. A window may overlap
+// ranges, and has no say there.
+//
+// A range lives until the process ends; only tests remove it. Adding takes a lock and looking up
+// takes none: a lookup sees a range or doesn't. The owner of the addresses writes their entries
+// under its lock, and any thread reads them.
 #ifndef STREAMPOOL_BASE_PAGE_MAP_H
 #define STREAMPOOL_BASE_PAGE_MAP_H
 
@@ -26,7 +31,10 @@
 #define SP_PAGE_SHIFT 16
 #define SP_PAGE_SIZE  ((size_t)1 << SP_PAGE_SHIFT)
 
-enum { SP_PAGE_MAP_MAX_RANGES = 256 };
+// The size of a window, and the unit of its base. As many as there may be cover 48 bits.
+#define SP_PAGE_WINDOW_SIZE ((uint64_t)1 << 40)
+
+enum { SP_PAGE_MAP_MAX_RANGES = 256, SP_PAGE_MAP_MAX_WINDOWS = 256 };
 
 struct sp_page_range {
     uint64_t base; // a multiple of the page size
@@ -35,11 +43,29 @@ struct sp_page_range {
     _Atomic uint64_t *begins;   // a bit for each entry
 };
 
+struct sp_page_window {
+    struct sp_page_range range;
+    _Atomic uint64_t *held; // a bit for each entry
+};
+
 extern struct sp_page_range sp_page_ranges[SP_PAGE_MAP_MAX_RANGES];
 extern _Atomic uint32_t sp_page_range_count;
+extern struct sp_page_window sp_page_windows[SP_PAGE_MAP_MAX_WINDOWS];
+extern _Atomic uint32_t sp_page_window_count;
 
 // False when the table can't be had or there are too many ranges; then nothing has changed.
 bool sp_page_map_add(uint64_t base, uint64_t size);
+
+// Has the pages of `size` bytes from an address on held, with no owner. Both are multiples of the
+// page size. False when a table can't be had or the address has more than 48 bits; then nothing has
+// changed but that there may be a window more.
+bool sp_page_map_hold(uint64_t address, uint64_t size);
+
+// Has the pages held no more, and nobody own them: before the driver can give them to somebody.
+void sp_page_map_drop(uint64_t address, uint64_t size);
+
+// Tells whether an address is the pools': in a range, or held.
+bool sp_page_map_has(uint64_t address);
 
 // Tells whether a piece of physical memory begins at an address, which is the begin of a page.
 void sp_page_map_set_begin(uint64_t address, bool begins);
@@ -47,16 +73,18 @@ void sp_page_map_set_begin(uint64_t address, bool begins);
 // Counts the pieces behind `size` bytes from an address on, more than 0, all of which have memory.
 size_t sp_page_map_count_pieces(uint64_t address, uint64_t size);
 
-// The bytes of a range's table of words, with the bits behind it.
+// The bytes of a range's table of words, with the bits behind it, and of a window's other bits.
+#define SP_PAGE_WINDOW_BYTES ((size_t)(SP_PAGE_WINDOW_SIZE / SP_PAGE_SIZE / 8))
 static inline size_t sp_page_map_table_bytes(uint64_t size) {
     uint64_t pages = size >> SP_PAGE_SHIFT;
     return (size_t)(pages * sizeof(uintptr_t) + (pages / 64 + 1) * sizeof(uint64_t));
 }
 
-// The range of an address, or null.
+// The range of an address, or the window; or null.
 struct sp_page_range *sp_page_map_range(uint64_t address);
 
-// The slow path of sp_page_map_find(), which alone calls it: looks in all ranges but the first.
+// The slow path of sp_page_map_find(), which alone calls it: looks in all ranges but the first, and
+// in the windows.
 _Atomic uintptr_t *sp_page_map_find_behind_first(uint64_t address, uint32_t count);
 
 // The entry for an address, or null when it lies in no range. Most programs have one range.

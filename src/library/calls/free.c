@@ -257,8 +257,8 @@ static poolError_t number(struct sp_release_point *points, uint32_t count) {
 SP_COLD poolError_t sp_free_other(void *pointer, uintptr_t owner, struct sp_stream *stream) {
     struct sp_release_point point = {.stream = stream};
     if (!owner)
-        return sp_page_map_find((uint64_t)(uintptr_t)pointer) ? not_live(pointer)
-                                                              : free_foreign(pointer, stream);
+        return sp_page_map_has((uint64_t)(uintptr_t)pointer) ? not_live(pointer)
+                                                             : free_foreign(pointer, stream);
     poolError_t error = stream ? number(&point, 1) : poolSuccess;
     if (error != poolSuccess)
         return error;
@@ -270,7 +270,7 @@ SP_COLD poolError_t sp_free_other(void *pointer, uintptr_t owner, struct sp_stre
 
 SP_COLD poolError_t sp_free_behind(void *pointer, uintptr_t owner, struct sp_release_point *points,
                                    uint32_t count) {
-    if (!owner && !sp_page_map_find((uint64_t)(uintptr_t)pointer))
+    if (!owner && !sp_page_map_has((uint64_t)(uintptr_t)pointer))
         return sp_fail(
             poolErrorInvalidValue,
             "%p is no memory of any pool, and the driver frees its own behind one stream "

@@ -67,7 +67,7 @@ static struct sp_location in_pool(struct sp_pool *pool, uint64_t address) {
 struct sp_location sp_locate(uint64_t address) {
     struct sp_location location = {.place = SP_PLACE_FREE};
     struct sp_device *device = NULL;
-    if (!sp_page_map_find(address))
+    if (!sp_page_map_has(address))
         return (struct sp_location){.place = SP_PLACE_FOREIGN};
     while ((device = sp_device_next(device))) {
         struct sp_pool *pool = NULL;

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/cold.h"
 #include "base/number.h"
+#include "calls/admit.h"
 #include "calls/free.h"
 #include "calls/ladder.h"
 #include "calls/near.h"
@@ -210,6 +211,10 @@ static poolError_t describe_failure(struct sp_lane *lane, size_t size, unsigned 
 // With the pool pinned.
 SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream *stream,
                                          size_t size, unsigned int flags, uint64_t *address) {
+    poolError_t admitted =
+        sp_vmm_is_plain(&pool->device->vmm) ? sp_admit(pool, stream) : poolSuccess;
+    if (admitted != poolSuccess)
+        return admitted;
     struct sp_lane *lane = sp_lane_of(pool, stream);
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");

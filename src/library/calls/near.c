@@ -3,6 +3,7 @@
 #include "base/cold.h"
 #include "order/mark.h"
 #include "region/at_hand.h"
+#include "region/device.h"
 #include "region/figures.h"
 #include "region/owner.h"
 #include "region/take.h"
@@ -73,11 +74,12 @@ static void record_to_join(struct sp_pool *pool, struct sp_stream *stream) {
 
 // Where nothing fits, the lane may have it on both sides of where its last event stands: what has
 // no event behind it doesn't join what has. The pool may be at its end, and its struct another
-// one's: a record that this one counts does no harm.
+// one's: a record that this one counts does no harm. A plain device first looks if the stream can
+// use its memory.
 uint64_t sp_near_take(struct sp_pool *pool, struct sp_stream *stream, size_t size) {
     struct sp_lane *lane = sp_lane_find(pool, stream->slot);
     bool unfenced;
-    if (!lane || size > SIZE_MAX / 2)
+    if (!lane || size > SIZE_MAX / 2 || sp_vmm_is_plain(&pool->device->vmm))
         return 0;
     uint64_t address = take_near_once(pool, lane, stream, size, &unfenced);
     if (SP_LIKELY(address) || !unfenced)

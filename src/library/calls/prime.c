@@ -1,6 +1,7 @@
 #include "calls/prime.h"
 
 #include "base/checked.h"
+#include "calls/admit.h"
 #include "order/context.h"
 #include "order/end.h"
 #include "process/reclaim.h"
@@ -53,6 +54,9 @@ poolError_t sp_prime(struct sp_pool *pool, size_t bytes) {
         return sp_fail(poolErrorMemoryAllocation,
                        "%zu bytes are more than the pool can ever hold (%zu)", bytes, most);
     sp_end_gone_contexts(NULL);
+    poolError_t admitted = sp_vmm_is_plain(&pool->device->vmm) ? sp_admit(pool, NULL) : poolSuccess;
+    if (admitted != poolSuccess)
+        return admitted;
     struct sp_outcome outcome = sp_ahead_map(pool, rounded);
     if (sp_outcome_lacks_memory(outcome))
         outcome = prime_after_trim(pool, rounded);

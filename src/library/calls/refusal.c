@@ -296,7 +296,8 @@ static bool advise_not_fixed(const struct sp_shortage *shortage, struct sp_text 
         return false;
     if (here->other_row >= size)
         sp_text_add(text, "without poolMallocFixed a free piece of the pool is large enough");
-    else if (sp_shortage_stitched(here) >= size && sp_pool_remaps(shortage->request->pool))
+    else if (sp_shortage_stitched(here) >= size &&
+             sp_device_defragmentation(shortage->request->pool) != poolDefragmentNever)
         sp_text_add(text,
                     "without poolMallocFixed the pool could map its free pieces side by side");
     else
@@ -308,7 +309,8 @@ static void advise_for_pieces(const struct sp_shortage *shortage, struct sp_text
     const struct sp_request *request = shortage->request;
     uint64_t stitched = sp_shortage_stitched(&shortage->rooms[SP_HERE]);
     bool is_enough = request->kind == SP_REGION_LARGE && stitched >= request->size;
-    if (is_enough && !sp_pool_remaps(request->pool))
+    if (is_enough && !sp_vmm_is_plain(&request->pool->device->vmm) &&
+        sp_device_defragmentation(request->pool) == poolDefragmentNever)
         sp_text_add(text, "Defragmentation lets the pool map its free pieces side by side");
     else if (advise_not_fixed(shortage, text))
         return;

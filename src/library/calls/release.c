@@ -103,13 +103,16 @@ static void file_in_lane(struct sp_lane *lane, struct sp_block *block) {
     }
 }
 
-// Where several streams have a claim the block goes to the tiers itself.
+// Where several streams have a claim the block goes to the tiers itself. So it does on a plain
+// device where the stream never allocated: it may be one that can't use the memory, and a hit asks
+// nobody.
 static void file(const struct sp_release *release) {
     struct sp_block *block = release->block;
     stamp(block, release);
     block->quick_next = NULL;
     struct sp_lane *lane = lane_alone(release);
-    if (lane)
+    if (lane && (!sp_vmm_is_plain(&release->pool->device->vmm) ||
+                 sp_load_relaxed(&release->points->stream->bound_to_context)))
         file_in_lane(lane, block);
     else
         sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);

@@ -110,7 +110,7 @@ static bool grows_first(const struct sp_request *request) {
 
 static struct sp_outcome remap_if(struct sp_request *request, enum poolDefragmentation least,
                                   uint64_t time_max, struct sp_block **block) {
-    int policy = sp_load_relaxed(&request->pool->attributes.defragmentation);
+    int policy = sp_device_defragmentation(request->pool);
     if (request->kind != SP_REGION_LARGE || policy < (int)least)
         return sp_outcome_done();
     struct sp_outcome outcome = sp_remap(request, time_max, block);
@@ -244,12 +244,13 @@ struct sp_outcome sp_rung_grown_after_trim(struct sp_request *request, struct sp
         return sp_outcome_done();
     uint64_t reserved = sp_device_reserved(device);
     bool buried = sp_reclaim_zombies(device); // they hold no memory, but mappings
+    bool gone = sp_trim_await_giving(device); // what other threads were giving back
     for (size_t i = 0; i < sizeof more / sizeof more[0] && sp_is_done(outcome) && !*block; i++) {
         bool made = make_room(request, more[i]) || sp_device_reserved(device) < reserved;
-        if (!made && !buried)
+        if (!made && !buried && !gone)
             break;
         reserved = sp_device_reserved(device);
-        buried = false;
+        buried = gone = false;
         outcome = grow(request, block);
     }
     if (*block)

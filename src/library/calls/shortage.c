@@ -319,7 +319,8 @@ static bool fits_beside_new(const struct sp_shortage *shortage, const struct sp_
 static bool fits_stitched(const struct sp_shortage *shortage, const struct sp_room *reached,
                           const struct sp_room *unused) {
     const struct sp_request *request = shortage->request;
-    if (request->kind != SP_REGION_LARGE || !sp_pool_remaps(request->pool))
+    if (request->kind != SP_REGION_LARGE ||
+        sp_device_defragmentation(request->pool) == poolDefragmentNever)
         return false;
     return sp_shortage_stitched(reached) >= request->size ||
            fits_beside_new(shortage, reached, unused);

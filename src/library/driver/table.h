@@ -50,6 +50,7 @@
     X(cuEventSynchronize, cuEventSynchronize, 2000, SP_NEED_REQUIRED, (CUevent event)) \
     X(cuEventDestroy, cuEventDestroy_v2, 4000, SP_NEED_REQUIRED, (CUevent event)) \
     X(cuMemGetInfo, cuMemGetInfo_v2, 3020, SP_NEED_REQUIRED, (size_t *free, size_t *total)) \
+    X(cuMemAlloc, cuMemAlloc_v2, 3020, SP_NEED_REQUIRED, (CUdeviceptr *address, size_t size)) \
     X(cuMemFree, cuMemFree_v2, 3020, SP_NEED_REQUIRED, (CUdeviceptr address)) \
     X(cuMemHostAlloc, cuMemHostAlloc, 2020, SP_NEED_REQUIRED, (void **memory, size_t size, unsigned int flags)) \
     X(cuMemFreeHost, cuMemFreeHost, 2000, SP_NEED_REQUIRED, (void *memory)) \
@@ -80,7 +81,6 @@
     X(cuModuleLoadData, cuModuleLoadData, 2000, SP_NEED_CLIENT, (CUmodule *module, const void *image)) \
     X(cuModuleUnload, cuModuleUnload, 2000, SP_NEED_CLIENT, (CUmodule module)) \
     X(cuModuleGetFunction, cuModuleGetFunction, 2000, SP_NEED_CLIENT, (CUfunction *function, CUmodule module, const char *name)) \
-    X(cuMemAlloc, cuMemAlloc_v2, 3020, SP_NEED_CLIENT, (CUdeviceptr *address, size_t size)) \
     X(cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020, SP_NEED_CLIENT, (CUdeviceptr to, const void *from, size_t size)) \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020, SP_NEED_CLIENT, (void *to, CUdeviceptr from, size_t size)) \
     X(cuMemsetD8Async, cuMemsetD8Async, 3020, SP_NEED_CLIENT, (CUdeviceptr address, unsigned char value, size_t count, CUstream stream)) \

@@ -42,6 +42,19 @@ static struct sp_outcome make_current_locked(struct sp_primary *primary, int ord
     return sp_outcome_of_driver(sp_driver->cuCtxSetCurrent(primary->context), "cuCtxSetCurrent");
 }
 
+struct sp_outcome sp_primary_retain(struct sp_primary *primary, int ordinal, CUcontext *context,
+                                    uint64_t *id) {
+    CUstreamCaptureMode mode = sp_capture_mode_relax();
+    sp_lock_acquire(&primary->lock);
+    struct sp_outcome outcome =
+        is_retained_locked(primary) ? sp_outcome_done() : retain_locked(primary, ordinal);
+    *context = primary->context;
+    *id = primary->id;
+    sp_lock_release(&primary->lock);
+    sp_capture_mode_restore(mode);
+    return outcome;
+}
+
 struct sp_outcome sp_primary_make_current(struct sp_primary *primary, int ordinal) {
     CUstreamCaptureMode mode = sp_capture_mode_relax();
     sp_lock_acquire(&primary->lock);

@@ -1,4 +1,4 @@
-// Primary contexts that the library makes current where a program has none.
+// Primary contexts that the library makes current where a program has none, or has memory in.
 //
 // The runtime's calls on a default stream work in a program that never heard of contexts: without a
 // current one they retain the primary context of the thread's device, make it current in the
@@ -22,6 +22,10 @@ struct sp_primary {
     CUcontext context; // null: not retained
     uint64_t id;       // sp_context_id's
 };
+
+// Retains the context of the device, unless it still is, and tells which it is.
+struct sp_outcome sp_primary_retain(struct sp_primary *primary, int ordinal, CUcontext *context,
+                                    uint64_t *id);
 
 // Retains the context of the device, unless it still is, and makes it the calling thread's current
 // one. After a failure nothing more is retained than before, or the context is and isn't current.

@@ -95,7 +95,7 @@ static void end_stream_locked(struct sp_stream *stream) {
     unlink_handle(stream);
     sp_list_remove(&stream->links.of_context);
     sp_list_remove(&stream->links.unused);
-    if (!may_be_told_again(stream))
+    if (!may_be_told_again(stream) && !sp_load_relaxed(&stream->bound_to_context))
         sp_list_push_back(&sp_registry.ended[sp_slot_sort_of(stream)].slots, &stream->links.unused);
 }
 
@@ -122,7 +122,8 @@ static void set_gone_locked(struct sp_stream *stream) {
         unlink_handle(stream);
     struct sp_known_context *context = sp_known_context_find(stream->context, stream->context_id);
     struct sp_slot_list *lists = context ? context->unused : sp_registry.ended;
-    if (sp_list_empty(&stream->links.unused))
+    bool is_lost = !context && sp_load_relaxed(&stream->bound_to_context);
+    if (!is_lost && sp_list_empty(&stream->links.unused))
         sp_list_push_back(&lists[sp_slot_sort_of(stream)].slots, &stream->links.unused);
 }
 

@@ -7,7 +7,8 @@
 //           the thread whose default stream it is has ended. Its slot goes to the next stream of
 //           the same context, once nothing of it is pending.
 //   ended   The stream's context was destroyed or reset: that completed its work and took its
-//           events along. Its slot goes to the next stream of any context.
+//           events along. Its slot goes to the next stream of any context, but where memory in its
+//           lanes has ended with the context (vmm/plain.h): then it is used no more.
 //
 // A single lock guards all of it. The registry makes no driver call. Nothing here takes time in
 // proportion to the streams or contexts that there are, but what says so.

@@ -124,6 +124,8 @@ struct sp_stream {
     _Atomic uint64_t context_id; // sp_context_id's
     _Atomic bool gone;           // nothing new comes of it: see order/registry.h
     _Atomic bool strict;         // a pool that goes by synchronises alone has a lane for it
+    // Stays with the slot: lanes of its streams have memory that ends with the context.
+    _Atomic bool bound_to_context;
     struct sp_stream_handle_use handle_use;
 
     struct sp_stream_links links; // guarded by the registry's lock

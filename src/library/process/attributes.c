@@ -5,6 +5,7 @@
 #include "process/given_up.h"
 #include "process/promises.h"
 #include "process/statistic.h"
+#include "region/device.h"
 #include "region/fail.h"
 #include "region/figures.h"
 #include "region/keep.h"
@@ -68,6 +69,10 @@ static uint64_t location_id(const struct sp_pool *pool) {
 
 static uint64_t location_type(const struct sp_pool *pool) {
     return (uint64_t)pool->props.location.type;
+}
+
+static uint64_t virtual_memory(const struct sp_pool *pool) {
+    return !sp_vmm_is_plain(&pool->device->vmm);
 }
 
 static uint64_t no_decompression(const struct sp_pool *pool) {
@@ -195,6 +200,7 @@ static const struct attribute table[] = {
     {poolMemPoolAttrReleaseDelay, .read = release_delay, .write = set_release_delay},
     {poolMemPoolAttrContextWaitMax, KEPT(NUMBER, attributes.context_wait_max),
      .initial = SP_SECOND},
+    {poolMemPoolAttrVirtualMemory, .read = virtual_memory},
 };
 enum { ATTRIBUTES = sizeof table / sizeof table[0] };
 

@@ -45,9 +45,7 @@ static bool begin_work(struct sp_pool *pool, bool insists) {
     return sp_load_relaxed(&pool->mappers) == 0 && sp_lock_try(&pool->map_lock);
 }
 
-static enum sp_worker_result work_on(struct sp_pool *pool, bool insists) {
-    if (!begin_work(pool, insists))
-        return SP_WORKER_BUSY;
+static enum sp_worker_result do_some(struct sp_pool *pool) {
     uint64_t begin = sp_time_now();
     enum sp_worker_result buried = bury_one(pool);
     enum sp_worker_result released =
@@ -55,8 +53,18 @@ static enum sp_worker_result work_on(struct sp_pool *pool, bool insists) {
     enum sp_worker_result most = buried > released ? buried : released;
     if (most == SP_WORKER_PROGRESS)
         sp_pool_add(pool, SP_STATISTIC_ReaperTime, sp_time_now() - begin);
-    sp_lock_release(&pool->map_lock);
     return most;
+}
+
+static enum sp_worker_result work_on(struct sp_pool *pool, bool insists) {
+    struct sp_lock *gives = sp_trim_begin_giving(pool->device);
+    enum sp_worker_result result = SP_WORKER_BUSY;
+    if (begin_work(pool, insists)) {
+        result = do_some(pool);
+        sp_lock_release(&pool->map_lock);
+    }
+    sp_trim_end_giving(gives);
+    return result;
 }
 
 // A visit that has to wait for something to complete has the worker woken by the next news. If

@@ -20,7 +20,7 @@ static size_t releasable_on(struct sp_device *device) {
 // Releases up to `bytes` of one pool's free extents; returns how many.
 static size_t release_some(struct sp_pool *pool, size_t bytes) {
     size_t before = sp_load_relaxed(&pool->reserved);
-    sp_trim_to(pool, sp_excess(before, bytes));
+    sp_trim_by(pool, bytes);
     size_t after = sp_load_relaxed(&pool->reserved);
     return sp_excess(before, after);
 }

@@ -68,9 +68,8 @@ static poolError_t describe_open_failure(int ordinal, struct sp_outcome outcome)
     if (!sp_outcome_lacks_support(outcome))
         return sp_fail_outcome(outcome, "opening the device");
     return sp_fail(poolErrorNotSupported,
-                   "device %d has no virtual memory management "
-                   "(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0), which every "
-                   "pool is built on",
+                   "device %d maps memory in units that are no power of two "
+                   "(cuMemGetAllocationGranularity)",
                    ordinal);
 }
 

@@ -24,6 +24,7 @@ struct sp_device {
     struct sp_primary primary; // also while the device isn't open
     // Slow calls write what follows, so it stands apart from what all read.
     _Alignas(64) struct sp_space space;
+    struct sp_lock gives; // of a plain device: its memory goes back. Taken before map locks
     _Alignas(64) struct sp_lock lock;
     struct sp_list pools;       // all that there are, given-up ones too
     struct sp_list spare_pools; // structs to be used again
@@ -78,6 +79,12 @@ void sp_device_show_given_up_locked(struct sp_pool *pool);
 
 // Walks the open devices, beginning with null.
 struct sp_device *sp_device_next(const struct sp_device *device);
+
+// The pool's policy about free memory in pieces, enum poolDefragmentation: a plain device can't map
+// it side by side.
+#define sp_device_defragmentation(pool)                                                            \
+    (sp_vmm_is_plain(&(pool)->device->vmm) ? (int)poolDefragmentNever                              \
+                                           : sp_load_relaxed(&(pool)->attributes.defragmentation))
 
 // Returns the bytes that the device's pools have reserved together.
 uint64_t sp_device_reserved(struct sp_device *device);

@@ -101,18 +101,22 @@ static struct sp_block *begins_here(uintptr_t owner, uint64_t page) {
 
 // The last live large block that begins at the address or before it. No such block reaches over a
 // slab. Null when there is none near enough.
+// A block may begin in the window before.
 static struct sp_block *find_block(uint64_t address) {
     const struct sp_page_range *range = sp_page_map_range(address);
-    uint64_t page = address >> SP_PAGE_SHIFT, base = range->base >> SP_PAGE_SHIFT;
+    uint64_t page = address >> SP_PAGE_SHIFT;
     uint64_t most = (sp_load_relaxed(&sp_owner_largest) >> SP_PAGE_SHIFT) + 1;
-    uint64_t first = page - base > most ? page - most : base;
-    for (; page + 1 > first; page--) {
-        uintptr_t owner = sp_load_acquire(&range->entries[page - base]);
-        if (sp_owner_slab(owner))
-            return NULL;
-        struct sp_block *block = begins_here(owner, page);
-        if (block && sp_load_plain(&block->address) <= address)
-            return block;
+    uint64_t first = page > most ? page - most : 0;
+    for (; range && page + 1 > first; range = sp_page_map_range(page << SP_PAGE_SHIFT)) {
+        uint64_t base = range->base >> SP_PAGE_SHIFT, last = base > first ? base : first;
+        for (; page + 1 > last; page--) {
+            uintptr_t owner = sp_load_acquire(&range->entries[page - base]);
+            if (sp_owner_slab(owner))
+                return NULL;
+            struct sp_block *block = begins_here(owner, page);
+            if (block && sp_load_plain(&block->address) <= address)
+                return block;
+        }
     }
     return NULL;
 }
@@ -142,7 +146,7 @@ static struct poolPointerAttributes nothing_known(enum poolPointerState state) {
 void sp_pointer_look(struct poolPointerAttributes *attributes, uint64_t address) {
     enum look seen = LOOK_FREE;
     struct poolPointerAttributes found = nothing_known(poolPointerForeign);
-    if (!sp_page_map_find(address)) {
+    if (!sp_page_map_has(address)) {
         *attributes = found;
         return;
     }

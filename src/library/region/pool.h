@@ -10,6 +10,7 @@
 // Locks, in the order in which they are taken:
 //
 //   device.lock   the list of the device's pools. Never held across a driver call.
+//   device.gives  trims of a plain device's pools (supply/trim.h): held while the driver waits.
 //   pool.map_lock mapping and unmapping: held across those driver calls, so by one thread at a time
 //                 for each pool. Whoever finds memory without them never waits for it. The reaper
 //                 alone gives it back after each extent or view, and makes way for others that want
@@ -285,11 +286,6 @@ static inline bool (*sp_pool_measure(const struct sp_pool *pool))(struct sp_fenc
 }
 static inline bool sp_pool_knows(const struct sp_pool *pool, struct sp_fence fence) {
     return sp_pool_measure(pool)(fence);
-}
-
-// Tells whether free memory in pieces may be mapped side by side.
-static inline bool sp_pool_remaps(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->attributes.defragmentation) != poolDefragmentNever;
 }
 
 // A pool whose doings must not depend on the answers asks nothing.

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "order/context.h"
 #include "region/device.h"
 
 #include <stdlib.h>
@@ -121,6 +122,56 @@ struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind,
     return sp_outcome_done();
 }
 
+// A stream of another context of the device can't use the memory, so no request of such a stream
+// gets any. What another device may use is between the program and the driver. A pool that is
+// filled ahead of need has no stream yet.
+static struct sp_outcome open_plain(struct sp_segment *segment, uint64_t bytes,
+                                    const struct sp_stream *stream) {
+    struct sp_pool *pool = segment->pool;
+    CUcontext context;
+    uint64_t id;
+    struct sp_outcome outcome =
+        sp_primary_retain(&pool->device->primary, pool->device->vmm.ordinal, &context, &id);
+    if (!sp_is_done(outcome))
+        return outcome;
+    bool is_alien = stream && stream->device == pool->device->vmm.ordinal &&
+                    !sp_stream_is_of(stream, context, id);
+    if (is_alien || sp_access_has_peers(&pool->access))
+        return sp_outcome_of(SP_NOT_SUPPORTED);
+    outcome = sp_view_open_plain(&segment->view, &pool->device->space, context, id, bytes);
+    if (!sp_is_done(outcome))
+        return outcome;
+    segment->extends = false;
+    if (sp_chain_open(&segment->chain, segment->view.address, segment->view.size))
+        return sp_outcome_done();
+    sp_view_close(&segment->view);
+    return sp_outcome_of(SP_NO_HOST_MEMORY);
+}
+
+struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
+                                       uint64_t bytes, const struct sp_stream *stream,
+                                       struct sp_block **hole) {
+    struct sp_segment *segment = new_segment(pool, kind);
+    if (!segment)
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
+    struct sp_outcome outcome = open_plain(segment, bytes, stream);
+    if (!sp_is_done(outcome)) {
+        free_segment(segment);
+        return outcome;
+    }
+    sp_lock_acquire(&pool->lock);
+    sp_list_push_back(&pool->regions[kind].segments, &segment->link);
+    sp_lock_release(&pool->lock);
+    *hole = segment->chain.first;
+    return sp_outcome_done();
+}
+
+void sp_segment_note_loss(struct sp_segment *segment) {
+    struct sp_plain *plain = &segment->view.plain;
+    if (segment->view.is_plain && plain->base != 0)
+        plain->lost = plain->lost || sp_context_is_gone(plain->context, plain->context_id);
+}
+
 // ---------------------------------------------------------------------- longer
 
 static bool extend_chain(struct sp_segment *segment, uint64_t more) {
@@ -194,6 +245,7 @@ static uint64_t cut_locked(struct sp_segment *segment) {
 }
 
 static void close_segment(struct sp_segment *segment) {
+    sp_segment_note_loss(segment);
     sp_chain_close(&segment->chain);
     sp_view_close(&segment->view);
     free_segment(segment);

@@ -12,6 +12,9 @@
 // without memory goes, and one with a long hole at its end becomes shorter. So a pool has at most
 // about twice the address space that its memory reaches over.
 //
+// On a plain device (vmm/device.h) a segment is one piece of memory that the driver gave, and can't
+// be extended. It belongs to the device's primary context.
+//
 // All functions here are called with the map lock held and the pool's not, but where they say
 // otherwise.
 #ifndef STREAMPOOL_REGION_SEGMENT_H
@@ -33,6 +36,16 @@ uint64_t sp_segment_room_behind(const struct sp_block *block);
 
 // Adds a segment with a hole of `bytes` (a multiple of the granule) or more.
 struct sp_outcome sp_segment_add(struct sp_pool *pool, enum sp_region_kind kind, uint64_t bytes);
+
+// Adds a segment of a plain device: `bytes` (a multiple of the granule) of memory, all of it a hole
+// that is set aside (BUSY, and in no tier) until it is mapped. SP_NOT_SUPPORTED for a request of a
+// stream that can't use it, and where the pool lets in peers.
+struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
+                                       uint64_t bytes, const struct sp_stream *stream,
+                                       struct sp_block **hole);
+
+// Finds out if the memory of a plain device has ended with its context. Any lock may be held.
+void sp_segment_note_loss(struct sp_segment *segment);
 
 // Extends a segment so that there is a hole of `bytes` or more at its end. When there is no room
 // for that the segment isn't to be extended any more, which is no failure; want of host

@@ -131,10 +131,16 @@ static poolError_t check_peer(const struct sp_pool *pool, int peer, enum poolMem
     struct sp_outcome outcome = sp_access_is_possible(&pool->device->vmm, peer, &possible);
     if (!sp_is_done(outcome))
         return sp_fail_outcome(outcome, "asking whether a device can access another's memory");
-    return possible ? poolSuccess
-                    : sp_fail(poolErrorInvalidDevice,
-                              "device %d can't access memory of device %d (cuDeviceCanAccessPeer)",
-                              peer, pool->device->vmm.ordinal);
+    if (!possible)
+        return sp_fail(poolErrorInvalidDevice,
+                       "device %d can't access memory of device %d (cuDeviceCanAccessPeer)", peer,
+                       pool->device->vmm.ordinal);
+    return sp_vmm_is_plain(&pool->device->vmm)
+               ? sp_fail(poolErrorNotSupported,
+                         "device %d has no virtual memory management, so access to one pool can't "
+                         "be given; cuCtxEnablePeerAccess lets device %d in to all of its memory",
+                         pool->device->vmm.ordinal, peer)
+               : poolSuccess;
 }
 
 static poolError_t check(const struct sp_pool *pool, const struct poolMemAccessDesc *desc) {
@@ -174,8 +180,8 @@ poolError_t sp_access_change(struct sp_pool *pool, const struct poolMemAccessDes
         if (list[i].location.id != pool->device->vmm.ordinal)
             enter(&change, &list[i]);
     }
-    if (change.count == 0)
-        return poolSuccess;
+    if (change.count == 0 || sp_vmm_is_plain(&pool->device->vmm))
+        return poolSuccess; // nobody was let in
     sp_pool_begin_mapping(pool);
     struct sp_outcome outcome = change_locked(pool, &change);
     sp_pool_end_mapping(pool);

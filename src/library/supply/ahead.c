@@ -1,6 +1,7 @@
 #include "supply/ahead.h"
 
 #include "region/collect.h"
+#include "region/device.h"
 #include "region/keep.h"
 #include "region/settle.h"
 #include "supply/grow.h"
@@ -38,7 +39,7 @@ static struct sp_outcome fill_up(struct sp_pool *pool, uint64_t bytes, struct sp
 static struct sp_outcome prime_mapping(struct sp_pool *pool, uint64_t bytes) {
     struct sp_outcome outcome =
         has_block(pool, bytes) ? sp_outcome_done() : sp_grow_ahead(pool, bytes);
-    if (sp_outcome_lacks_memory(outcome))
+    if (sp_outcome_lacks_memory(outcome) && !sp_vmm_is_plain(&pool->device->vmm))
         outcome = fill_up(pool, bytes, outcome);
     if (!sp_is_done(outcome))
         return outcome;

@@ -4,7 +4,7 @@
 // whatever theirs are. It is ready memory of the large region like any other, joined with what lies
 // free beside it; pages for small blocks are cut from its end. Where the device or the pool's limit
 // has no room for that, but has free memory in pieces, they count, and only what is missing is
-// mapped.
+// mapped. On a plain device (vmm/device.h) pieces don't count: they can't be put together.
 #ifndef STREAMPOOL_SUPPLY_AHEAD_H
 #define STREAMPOOL_SUPPLY_AHEAD_H
 

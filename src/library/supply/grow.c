@@ -76,16 +76,23 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_pla
     return block;
 }
 
-// Plans and maps; what is left is to publish.
+// Plans and maps; what is left is to publish. A device that refuses to map may become a plain one
+// by that.
 static struct sp_outcome map_for(const struct sp_request *request, struct sp_plan *plan) {
     struct sp_pool *pool = request->pool;
+    struct sp_vmm_device *device = &pool->device->vmm;
+    bool was_plain = sp_vmm_is_plain(device);
     struct sp_outcome outcome = sp_plan_make(request, plan);
-    if (!sp_is_done(outcome))
-        return outcome;
-    struct sp_segment *segment = sp_segment_of(plan->hole);
-    outcome = map(pool, plan);
-    if (!sp_is_done(outcome))
-        sp_plan_undo(pool, plan, segment);
+    if (sp_is_done(outcome)) {
+        struct sp_segment *segment = sp_segment_of(plan->hole);
+        outcome = map(pool, plan);
+        if (!sp_is_done(outcome))
+            sp_plan_undo(pool, plan, segment);
+    }
+    if (sp_is_done(outcome))
+        sp_vmm_device_note_mapped(device);
+    else if (!was_plain && sp_outcome_lacks_support(outcome) && sp_vmm_device_become_plain(device))
+        outcome = map_for(request, plan);
     return outcome;
 }
 

@@ -68,11 +68,21 @@ static uint64_t growth_unit(struct sp_pool *pool, enum sp_region_kind kind, uint
     return sp_min(unit, SP_GROWTH_UNIT);
 }
 
+// Rounds up to an eighth of the power of two that is in it, so to at most an eighth more.
+static uint64_t size_class(uint64_t bytes) {
+    uint64_t step = SP_PLAIN_GRANULE;
+    while (step * 16 <= bytes)
+        step *= 2;
+    return sp_round_up(bytes, step);
+}
+
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need) {
     uint64_t room = pool->limit - sp_load_relaxed(&pool->reserved);
     uint64_t amount = growth_unit(pool, kind, need);
     if (amount < need)
         amount = need;
+    if (sp_vmm_is_plain(&pool->device->vmm) && kind != SP_REGION_FIXED)
+        amount = size_class(amount);
     return amount > room ? sp_round_down(room, granule_of(pool)) : amount;
 }
 
@@ -87,7 +97,8 @@ static bool is_of_its_own(uint64_t amount) {
 uint64_t sp_growth_extent(const struct sp_pool *pool, enum sp_region_kind kind, uint64_t amount,
                           bool ahead) {
     uint64_t reserved = sp_load_relaxed(&pool->reserved);
-    if (kind != SP_REGION_LARGE || is_of_its_own(amount) || (amount >= reserved && !ahead))
+    if (kind != SP_REGION_LARGE || is_of_its_own(amount) || (amount >= reserved && !ahead) ||
+        sp_vmm_is_plain(&pool->device->vmm))
         return amount;
     uint64_t size = extent_of_pool(reserved + amount);
     return sp_max(size, sp_round_up(amount / SP_EXTENTS_OF_REQUEST, granule_of(pool)));

@@ -11,6 +11,9 @@
 // program is known to need.
 bool sp_growth_is_due(struct sp_pool *pool, uint64_t size);
 
+// On a plain device (vmm/device.h) a growth is one piece, of a rounded size: so that a block that
+// is a little larger finds a place where one was freed.
+
 // Returns how much is to be mapped where `need` is needed, a multiple of the granule. It is less
 // than `need` where the pool's limit has no room for that.
 uint64_t sp_growth_amount(struct sp_pool *pool, enum sp_region_kind kind, uint64_t need);

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "base/time.h"
 #include "region/device.h"
 #include "region/segment.h"
 #include "region/settle.h"
@@ -192,7 +193,49 @@ static struct sp_outcome prepare_in_new_segment(const struct sp_request *request
     return sp_is_done(outcome) ? prepare(request, plan) : outcome;
 }
 
+// Gets the memory, or only what is needed if the device hasn't got more.
+static struct sp_outcome get_plain(const struct sp_request *request, uint64_t least,
+                                   struct sp_plan *plan) {
+    struct sp_pool *pool = request->pool;
+    const struct sp_stream *stream = request->lane ? request->lane->stream : NULL;
+    uint64_t begin = sp_time_now();
+    struct sp_outcome outcome =
+        sp_segment_add_plain(pool, request->kind, plan->amount, stream, &plan->hole);
+    if (sp_outcome_lacks_memory(outcome) && plan->amount > least) {
+        plan->amount = least;
+        outcome = sp_segment_add_plain(pool, request->kind, least, stream, &plan->hole);
+    }
+    sp_pool_add(pool, SP_STATISTIC_GrowthTime, sp_time_now() - begin);
+    return outcome;
+}
+
+// The plan of a plain device: the memory is there already, and only has to be counted.
+static struct sp_outcome prepare_plain(const struct sp_request *request, struct sp_plan *plan) {
+    struct sp_pool *pool = request->pool;
+    uint64_t bytes = sp_round_up(request->size, granule_of(pool));
+    *plan = (struct sp_plan){.amount = sp_growth_amount(pool, request->kind, bytes),
+                             .ahead = !request->lane};
+    if (plan->ahead && plan->amount > bytes)
+        plan->amount = bytes; // nobody asked for more
+    if (plan->amount < bytes)
+        return sp_outcome_of(SP_BEYOND_LIMIT);
+    struct sp_outcome outcome = get_plain(request, bytes, plan);
+    if (!sp_is_done(outcome))
+        return outcome;
+    plan->need = plan->amount;
+    struct sp_segment *segment = sp_segment_of(plan->hole);
+    sp_lock_acquire(&pool->lock);
+    bool cut = cut_locked(pool, plan, request->size);
+    sp_lock_release(&pool->lock);
+    if (cut)
+        return sp_outcome_done();
+    sp_plan_undo(pool, plan, segment);
+    return sp_outcome_of(SP_NO_HOST_MEMORY);
+}
+
 struct sp_outcome sp_plan_make(const struct sp_request *request, struct sp_plan *plan) {
+    if (sp_vmm_is_plain(&request->pool->device->vmm))
+        return prepare_plain(request, plan);
     struct sp_outcome outcome = prepare(request, plan);
     return outcome.cause == SP_NO_HOLE ? prepare_in_new_segment(request, plan) : outcome;
 }

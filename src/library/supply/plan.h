@@ -8,8 +8,10 @@
 //      |=========|------------------|----------|      free | used part | free, ready for anybody
 //      '---- the new block ---------'                 ^ mapped from here to the end
 //
-// A new segment is a last choice: memory in many segments can't join. So one is extended where it
-// can be (region/segment.h), and a plan counts on that.
+// On a plain device (vmm/device.h) each growth is a new segment, all of which is mapped.
+//
+// A new segment is a last choice elsewhere: memory in many segments can't join. So one is extended
+// where it can be (region/segment.h), and a plan counts on that.
 #ifndef STREAMPOOL_SUPPLY_PLAN_H
 #define STREAMPOOL_SUPPLY_PLAN_H
 

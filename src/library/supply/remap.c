@@ -302,8 +302,7 @@ struct sp_outcome sp_remap(struct sp_request *request, uint64_t time_max, struct
 
 static bool may_remap(const struct sp_request *request) {
     return request->kind == SP_REGION_LARGE &&
-           sp_load_relaxed(&request->pool->attributes.defragmentation) >=
-               poolDefragmentUnderPressure;
+           sp_device_defragmentation(request->pool) >= (int)poolDefragmentUnderPressure;
 }
 
 static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {

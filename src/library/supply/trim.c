@@ -19,8 +19,42 @@
 
 // --------------------------------------------------------------------------------------- releasing
 
+struct sp_lock *sp_trim_begin_giving(struct sp_device *device) {
+    if (!sp_vmm_is_plain(&device->vmm))
+        return NULL;
+    sp_lock_acquire(&device->gives);
+    return &device->gives;
+}
+
+void sp_trim_end_giving(struct sp_lock *gives) {
+    if (gives)
+        sp_lock_release(gives);
+}
+
+bool sp_trim_await_giving(struct sp_device *device) {
+    struct sp_lock *gives = sp_trim_begin_giving(device);
+    sp_trim_end_giving(gives);
+    return gives != NULL;
+}
+
+// The driver waits for the device, so the map lock is given back for it. The extent is set aside,
+// so nobody maps there.
+static struct sp_outcome give_plain(struct sp_segment *segment) {
+    struct sp_pool *pool = segment->pool;
+    sp_segment_note_loss(segment);
+    sp_lock_release(&pool->map_lock);
+    struct sp_outcome outcome = sp_view_give_plain(&segment->view);
+    sp_lock_acquire(&pool->map_lock);
+    return outcome;
+}
+
 // Nothing of the extent is pending, so neither is anything that went through a stitched view of it.
 static struct sp_outcome unmap(struct sp_segment *segment, struct sp_extent *extent) {
+    if (segment->view.is_plain) {
+        struct sp_outcome given = give_plain(segment);
+        if (!sp_is_done(given))
+            return given;
+    }
     SP_LIST_FOR_EACH_SAFE(link, &extent->aliases) {
         struct sp_alias_entry *entry = SP_CONTAINER_OF(link, struct sp_alias_entry, link);
         struct sp_outcome outcome = sp_alias_unmap(entry);
@@ -125,28 +159,39 @@ static void make_ready(struct sp_pool *pool) {
 }
 
 // Trims with the map lock taken. `keep` is as in trim_mapping().
-static struct sp_outcome release_down_to(struct sp_pool *pool, const size_t *keep) {
+static struct sp_outcome release_down_to(struct sp_pool *pool, const size_t *keep, choice *choose) {
+    struct sp_lock *gives = sp_trim_begin_giving(pool->device);
     sp_pool_begin_mapping(pool);
     uint64_t begin = sp_time_now();
     uint64_t before = sp_load_relaxed(&pool->reserved);
-    struct sp_outcome outcome = trim_mapping(pool, keep, sp_victims_choose_all);
+    struct sp_outcome outcome = trim_mapping(pool, keep, choose);
     sp_pool_add(pool, SP_STATISTIC_BytesTrimmed, before - sp_load_relaxed(&pool->reserved));
     sp_pool_add(pool, SP_STATISTIC_TrimTime, sp_time_now() - begin);
     sp_pool_end_mapping(pool);
+    sp_trim_end_giving(gives);
     sp_later_bury(pool); // views that have no memory any more
     return outcome;
 }
 
-struct sp_outcome sp_trim_to(struct sp_pool *pool, size_t keep) {
+static struct sp_outcome trim_to(struct sp_pool *pool, size_t keep, choice *choose) {
     size_t rounded, buried;
     struct sp_outcome first = sp_bury_all(pool, &buried);
     struct sp_outcome outcome = sp_outcome_done();
     if (sp_checked_round_up(keep, pool->device->vmm.granule, &rounded) &&
         has_more_than(pool, rounded) && may_release(pool)) {
         make_ready(pool);
-        outcome = release_down_to(pool, &rounded);
+        outcome = release_down_to(pool, &rounded, choose);
     }
     return sp_is_done(first) ? outcome : first;
+}
+
+struct sp_outcome sp_trim_to(struct sp_pool *pool, size_t keep) {
+    return trim_to(pool, keep, sp_victims_choose_all);
+}
+
+struct sp_outcome sp_trim_by(struct sp_pool *pool, uint64_t bytes) {
+    uint64_t reserved = sp_load_relaxed(&pool->reserved);
+    return trim_to(pool, sp_excess(reserved, bytes), sp_victims_choose_needed);
 }
 
 struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep) {
@@ -188,7 +233,7 @@ void sp_trim_at_synchronize(struct sp_pool *pool) {
         return;
     if (!delays)
         hear_synchronize(pool);
-    release_down_to(pool, NULL);
+    release_down_to(pool, NULL, sp_victims_choose_all);
 }
 
 struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released) {
@@ -198,6 +243,26 @@ struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t 
     struct sp_outcome outcome = trim_mapping(pool, NULL, sp_victims_choose_one);
     *released = before - sp_load_relaxed(&pool->reserved);
     return outcome;
+}
+
+// All memory of a pool is of one context: it gets none while it has some of another.
+static bool has_of_another(struct sp_pool *pool, uint64_t id) {
+    bool found = false;
+    sp_lock_acquire(&pool->lock);
+    for (int kind = 0; kind < SP_REGION_COUNT && !found; kind++) {
+        const struct sp_list *first = sp_list_first(&pool->regions[kind].segments);
+        found = first && SP_CONTAINER_OF(first, struct sp_segment, link)->view.is_plain &&
+                SP_CONTAINER_OF(first, struct sp_segment, link)->view.plain.context_id != id;
+    }
+    sp_lock_release(&pool->lock);
+    return found;
+}
+
+bool sp_trim_lost(struct sp_pool *pool, uint64_t id) {
+    if (!has_of_another(pool, id))
+        return true;
+    sp_trim_to(pool, 0);
+    return !has_of_another(pool, id);
 }
 
 size_t sp_trim_releasable(struct sp_pool *pool) {
@@ -213,8 +278,5 @@ size_t sp_trim_releasable(struct sp_pool *pool) {
 }
 
 bool sp_trim_make_room(struct sp_pool *pool, size_t bytes) {
-    size_t reserved = sp_load_relaxed(&pool->reserved);
-    if (sp_trim_releasable(pool) < bytes)
-        return false;
-    return sp_is_done(sp_trim_to(pool, sp_excess(reserved, bytes)));
+    return sp_trim_releasable(pool) >= bytes && sp_is_done(sp_trim_by(pool, bytes));
 }

@@ -3,7 +3,7 @@
 //
 // Under the pool's lock extents are chosen and set aside (supply/victims.h); then, without the
 // lock, each is unmapped and becomes a hole. An extent that the driver doesn't take stays what it
-// was, ready memory.
+// was, ready memory. On a plain device a release waits for all work of the device.
 #ifndef STREAMPOOL_SUPPLY_TRIM_H
 #define STREAMPOOL_SUPPLY_TRIM_H
 
@@ -13,6 +13,20 @@
 // and buries zombies.
 struct sp_outcome sp_trim_to(struct sp_pool *pool, size_t keep);
 
+// Releases whole free extents of `bytes` together, which somebody else needs: on a plain device
+// (vmm/device.h) of more, where none is as small. Buries zombies, too.
+struct sp_outcome sp_trim_by(struct sp_pool *pool, uint64_t bytes);
+
+// On a plain device a trim gives the map lock back while the driver waits. So that one thread at a
+// time trims pools of the device, it holds device.gives, which this takes and returns; null, and
+// nothing taken, on another device.
+struct sp_lock *sp_trim_begin_giving(struct sp_device *device);
+void sp_trim_end_giving(struct sp_lock *gives);
+
+// Waits until memory that is being given back has gone. False on a device where nobody waits for
+// that. No lock is held.
+bool sp_trim_await_giving(struct sp_device *device);
+
 // Does what follows from a synchronise: trims the pool to the release threshold if it holds more,
 // and buries zombies; or leaves that to the worker.
 void sp_trim_at_synchronize(struct sp_pool *pool);
@@ -21,12 +35,18 @@ void sp_trim_at_synchronize(struct sp_pool *pool);
 struct sp_outcome sp_trim_for_program(struct sp_pool *pool, size_t keep);
 
 // Releases one extent of what a trim to the threshold would release now, and tells how many bytes
-// that was, 0 for none. The pool was `synchronized` since the last time. The map lock is held.
+// that was, 0 for none. The pool was `synchronized` since the last time. The map lock is held, and
+// device.gives as above.
 struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t *released);
 
 // Releases whole free extents of `bytes` or more together, if there are as many; else does nothing.
 // True when something was released.
 bool sp_trim_make_room(struct sp_pool *pool, size_t bytes);
+
+// On a plain device: releases what the pool has free of memory that has ended with its context.
+// False when it has more of such memory, which is in use, than nothing. `id` is the id of the
+// device's primary context as it is now.
+bool sp_trim_lost(struct sp_pool *pool, uint64_t id);
 
 // Returns the bytes that a trim to 0 would release now.
 size_t sp_trim_releasable(struct sp_pool *pool);

@@ -146,11 +146,13 @@ static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t
     return extent_of(larger ? sp_tree_prev(larger) : sp_tree_last(extents));
 }
 
-// Returns the largest extent of at most `excess` bytes; if all are larger, the smallest. Among
-// equal ones it is the last, so that what is kept lies together.
-static struct sp_extent *next_victim(const struct sp_tree *extents, uint64_t excess) {
+// Returns the largest extent of at most `excess` bytes; if all are larger, the smallest, or null
+// where it can't be cut. Among equal ones it is the last, so that what is kept lies together.
+static struct sp_extent *next_victim(const struct sp_tree *extents, uint64_t excess, bool cuts) {
     struct sp_extent *fitting = last_of_at_most(extents, excess);
-    return fitting ? fitting : last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
+    if (fitting || !cuts)
+        return fitting;
+    return last_of_at_most(extents, extent_of(sp_tree_first(extents))->size);
 }
 
 // Chooses an extent. Returns what is still to go then.
@@ -163,16 +165,32 @@ static uint64_t choose(struct sp_victims *victims, struct sp_extent *extent, uin
     return 0;
 }
 
-void sp_victims_choose_all(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims) {
+static bool can_cut(const struct sp_pool *pool) {
+    return !sp_vmm_is_plain(&pool->device->vmm);
+}
+
+static void choose_several(struct sp_pool *pool, uint64_t excess, bool cuts,
+                           struct sp_victims *victims) {
+    struct sp_extent *extent;
     struct sp_tree extents;
     sp_tree_init(&extents, compare_extents);
     for_each_free_extent(pool, add_to_tree, &extents);
-    while (excess > 0 && !sp_tree_empty(&extents)) {
-        struct sp_extent *extent = next_victim(&extents, excess);
+    while (excess > 0 && !sp_tree_empty(&extents) &&
+           (extent = next_victim(&extents, excess, cuts))) {
         sp_tree_remove(&extents, &extent->by_size);
         excess = choose(victims, extent, excess);
     }
     set_all_aside(pool, victims);
+}
+
+void sp_victims_choose_all(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims) {
+    choose_several(pool, excess, can_cut(pool), victims);
+}
+
+void sp_victims_choose_needed(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims) {
+    choose_several(pool, excess, true, victims);
+    if (!can_cut(pool))
+        victims->partial = NULL; // it goes whole
 }
 
 // A search for the extent that next_victim() would find, with no tree.
@@ -197,7 +215,7 @@ static void look_at_victim(void *context, struct sp_extent *extent) {
 void sp_victims_choose_one(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims) {
     struct search search = {excess, NULL, NULL};
     for_each_free_extent(pool, look_at_victim, &search);
-    struct sp_extent *victim = search.fitting ? search.fitting : search.smallest;
+    struct sp_extent *victim = search.fitting || !can_cut(pool) ? search.fitting : search.smallest;
     if (!victim)
         return;
     choose(victims, victim, excess);

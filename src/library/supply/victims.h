@@ -5,7 +5,8 @@
 //
 // Extents differ in size, so taking them whole can overshoot. What is kept must be at least what
 // was asked to be kept, as with CUDA's pool; so when the last extent is larger than what is still
-// to go, it goes and the difference is mapped anew.
+// to go, it goes and the difference is mapped anew. On a plain device (vmm/device.h) nothing can be
+// mapped anew, and such an extent stays.
 #ifndef STREAMPOOL_SUPPLY_VICTIMS_H
 #define STREAMPOOL_SUPPLY_VICTIMS_H
 
@@ -29,6 +30,10 @@ struct sp_victims {
 // Chooses extents of `excess` bytes together and sets them aside. With less host memory than it
 // takes, fewer. With the map lock and the pool's lock held, as all here.
 void sp_victims_choose_all(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
+
+// Chooses likewise where somebody else needs `excess` bytes: on a plain device an extent that is
+// larger goes whole.
+void sp_victims_choose_needed(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);
 
 // Chooses the first extent that sp_victims_choose_all() would choose, and sets it aside.
 void sp_victims_choose_one(struct sp_pool *pool, uint64_t excess, struct sp_victims *victims);

@@ -9,6 +9,13 @@ void sp_access_clear(struct sp_access *access) {
         sp_access_note(access, ordinal, CU_MEM_ACCESS_FLAGS_PROT_NONE);
 }
 
+bool sp_access_has_peers(const struct sp_access *access) {
+    bool any = false;
+    for (int ordinal = 0; ordinal < SP_ACCESS_DEVICES; ordinal++)
+        any = any || sp_access_of(access, ordinal) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return any;
+}
+
 struct sp_outcome sp_access_set(CUdeviceptr address, size_t size,
                                 const CUmemAccessDesc *descriptors, size_t count) {
     return sp_outcome_of_driver(sp_driver->cuMemSetAccess(address, size, descriptors, count),

@@ -27,6 +27,9 @@ static inline void sp_access_note(struct sp_access *access, int ordinal, CUmemAc
     sp_store_relaxed(&access->peers[ordinal], (unsigned char)flags);
 }
 
+// Tells whether a peer has access.
+bool sp_access_has_peers(const struct sp_access *access);
+
 // Takes the access of all peers away. Nothing may be mapped.
 void sp_access_clear(struct sp_access *access);
 

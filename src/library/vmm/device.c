@@ -1,8 +1,11 @@
 #include "vmm/device.h"
 
 #include "base/checked.h"
+#include "base/log.h"
 #include "base/number.h"
+#include "base/options.h"
 #include "base/page_map.h"
+#include "vmm/plain.h"
 
 static struct sp_outcome attribute(CUdevice device, CUdevice_attribute which, int *value) {
     return sp_outcome_of_driver(sp_driver->cuDeviceGetAttribute(value, which, device),
@@ -33,30 +36,15 @@ static struct sp_outcome granule_of(struct sp_vmm_device *device) {
     return sp_outcome_done();
 }
 
-struct sp_outcome sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
-    struct sp_vmm_device opened = {.ordinal = ordinal};
-    CUdevice handle;
-    int has_vmm = 0;
+// Asks what a device with virtual memory management can do.
+static struct sp_outcome ask_vmm(CUdevice handle, struct sp_vmm_device *device) {
     int exports_fd = 0;
     int rdma = 0;
-    struct sp_outcome outcome =
-        sp_outcome_of_driver(sp_driver->cuDeviceGet(&handle, ordinal), "cuDeviceGet");
+    struct sp_outcome outcome = granule_of(device);
     if (!sp_is_done(outcome))
         return outcome;
-    outcome = attribute(handle, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, &has_vmm);
-    if (!sp_is_done(outcome))
-        return outcome;
-    if (!has_vmm)
-        return sp_outcome_of(SP_NOT_SUPPORTED);
     outcome = attribute(handle, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
                         &exports_fd);
-    if (!sp_is_done(outcome))
-        return outcome;
-    outcome = sp_outcome_of_driver(sp_driver->cuDeviceTotalMem(&opened.total_memory, handle),
-                                   "cuDeviceTotalMem");
-    if (!sp_is_done(outcome))
-        return outcome;
-    outcome = granule_of(&opened);
     if (!sp_is_done(outcome))
         return outcome;
     outcome = attribute(handle, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, &rdma);
@@ -64,8 +52,45 @@ struct sp_outcome sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) 
         rdma = 0; // the driver is older than the question
     else if (!sp_is_done(outcome))
         return outcome;
-    opened.exports_fd = exports_fd != 0;
-    opened.rdma = rdma != 0;
-    *device = opened;
+    device->exports_fd = exports_fd != 0;
+    device->rdma = rdma != 0;
     return sp_outcome_done();
+}
+
+static struct sp_outcome ask(CUdevice handle, struct sp_vmm_device *device) {
+    int has_vmm = 0;
+    struct sp_outcome outcome =
+        attribute(handle, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, &has_vmm);
+    if (sp_is_done(outcome))
+        outcome = sp_outcome_of_driver(sp_driver->cuDeviceTotalMem(&device->total_memory, handle),
+                                       "cuDeviceTotalMem");
+    if (!sp_is_done(outcome))
+        return outcome;
+    if (has_vmm && sp_options()->vmm)
+        return ask_vmm(handle, device);
+    device->granule = SP_PLAIN_GRANULE;
+    atomic_init(&device->means, SP_VMM_PLAIN);
+    sp_log_info("device %d maps no virtual memory: its pools use cuMemAlloc", device->ordinal);
+    return sp_outcome_done();
+}
+
+struct sp_outcome sp_vmm_device_open(int ordinal, struct sp_vmm_device *device) {
+    struct sp_vmm_device opened = {.ordinal = ordinal};
+    CUdevice handle;
+    struct sp_outcome outcome =
+        sp_outcome_of_driver(sp_driver->cuDeviceGet(&handle, ordinal), "cuDeviceGet");
+    if (sp_is_done(outcome))
+        outcome = ask(handle, &opened);
+    if (sp_is_done(outcome))
+        *device = opened;
+    return outcome;
+}
+
+// A device on which memory was mapped can do it, whatever one call says.
+bool sp_vmm_device_become_plain(struct sp_vmm_device *device) {
+    int untried = SP_VMM_UNTRIED;
+    if (atomic_compare_exchange_strong(&device->means, &untried, SP_VMM_PLAIN))
+        sp_log_info("device %d refuses to map virtual memory: its pools use cuMemAlloc",
+                    device->ordinal);
+    return sp_vmm_is_plain(device);
 }

@@ -27,6 +27,8 @@ struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
     if (!sp_is_done(outcome))
         return outcome;
     view->space = space;
+    view->is_plain = false;
+    view->plain.base = 0;
     view->access = NULL;
     view->mapped = 0;
     view->handle_types = handle_types;
@@ -34,6 +36,17 @@ struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
     sp_tree_init(&view->extents, compare_extents);
     sp_list_init(&view->stuck);
     return sp_outcome_done();
+}
+
+struct sp_outcome sp_view_open_plain(struct sp_view *view, struct sp_space *space,
+                                     CUcontext context, uint64_t context_id, size_t size) {
+    *view = (struct sp_view){.space = space,
+                             .is_plain = true,
+                             .plain = {.context = context, .context_id = context_id},
+                             .size = size};
+    sp_tree_init(&view->extents, compare_extents);
+    sp_list_init(&view->stuck);
+    return sp_plain_get(&view->plain, size, &view->address);
 }
 
 // Releases the handle and unmaps the extent, or goes on where an earlier attempt has failed.
@@ -77,7 +90,18 @@ void sp_view_shrink(struct sp_view *view, size_t size) {
     view->size = size;
 }
 
+static void close_plain(struct sp_view *view) {
+    if (!sp_is_done(sp_plain_give(&view->plain, view->address, view->size)))
+        sp_log_warn("%zu MiB of device memory are lost: the driver doesn't take them back",
+                    view->size >> 20);
+}
+
 void sp_view_close(struct sp_view *view) {
+    if (view->is_plain) {
+        if (view->plain.base != 0)
+            close_plain(view);
+        return;
+    }
     if (sp_is_done(unmap_stuck(view))) {
         sp_space_give(view->space, view->address, view->size);
         return;
@@ -93,6 +117,10 @@ void sp_view_close(struct sp_view *view) {
 // of it is left.
 static struct sp_outcome map_extent(struct sp_view *view, struct sp_extent *extent) {
     const struct sp_vmm_device *device = view->space->device;
+    if (view->is_plain) {
+        extent->mapped = true;
+        return sp_outcome_done();
+    }
     CUmemAllocationProp prop = sp_vmm_device_prop(device, view->handle_types);
     prop.allocFlags.gpuDirectRDMACapable = view->use == SP_VIEW_RDMA && device->rdma;
     struct sp_outcome outcome = sp_outcome_of_driver(
@@ -114,6 +142,7 @@ struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t 
     struct sp_outcome outcome = unmap_stuck(view);
     if (!sp_is_done(outcome))
         return outcome;
+    assert(!view->is_plain || (address == view->address && size == view->size));
     struct sp_extent *extent = calloc(1, sizeof *extent);
     if (!extent)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
@@ -158,13 +187,25 @@ struct sp_outcome sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, 
     return sp_outcome_done();
 }
 
+// The page map forgets where a plain extent begins before another one can begin there.
+struct sp_outcome sp_view_give_plain(struct sp_view *view) {
+    if (view->plain.base == 0)
+        return sp_outcome_done();
+    sp_page_map_set_begin(view->address, false);
+    struct sp_outcome outcome = sp_plain_give(&view->plain, view->address, view->size);
+    if (!sp_is_done(outcome))
+        sp_page_map_set_begin(view->address, true);
+    return outcome;
+}
+
 struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
     assert(sp_list_empty(&extent->aliases));
-    struct sp_outcome outcome = unmap_extent(extent);
+    struct sp_outcome outcome = view->is_plain ? sp_view_give_plain(view) : unmap_extent(extent);
     if (!sp_is_done(outcome))
         return outcome;
     sp_tree_remove(&view->extents, &extent->by_address);
-    sp_page_map_set_begin(extent->address, false);
+    if (!view->is_plain)
+        sp_page_map_set_begin(extent->address, false);
     view->mapped -= extent->size;
     free(extent);
     return sp_outcome_done();

@@ -16,6 +16,11 @@
 // Neither waits for the device. The caller sees to it that nothing runs on memory that it unmaps,
 // and that one thread at a time changes a view: the functions take no lock.
 //
+// A *plain* view is one of a device that does without virtual memory management (vmm/plain.h). It
+// has its memory from the beginning, and one extent: it is mapped whole, with no driver call. Its
+// memory is given back, which waits for the device, before it is unmapped or then. It isn't mapped
+// again.
+//
 //   view.mapped = sum of the sizes of view.extents
 #ifndef STREAMPOOL_VMM_VIEW_H
 #define STREAMPOOL_VMM_VIEW_H
@@ -23,6 +28,7 @@
 #include "base/list.h"
 #include "base/tree.h"
 #include "vmm/access.h"
+#include "vmm/plain.h"
 #include "vmm/space.h"
 
 struct sp_extent {
@@ -43,6 +49,8 @@ enum sp_view_use { SP_VIEW_PLAIN, SP_VIEW_RDMA };
 
 struct sp_view {
     struct sp_space *space;
+    bool is_plain;
+    struct sp_plain plain;
     const struct sp_access *access; // of the peers, set for each new mapping; null: none
     CUdeviceptr address;
     size_t size;   // of the span
@@ -59,6 +67,11 @@ struct sp_outcome sp_view_open(struct sp_view *view, struct sp_space *space,
                                enum sp_span_place place, size_t least, size_t wanted,
                                CUmemAllocationHandleType handle_types, enum sp_view_use use);
 
+// Makes a plain view of `size` bytes (a multiple of the granule), got in a context whose id is the
+// caller's.
+struct sp_outcome sp_view_open_plain(struct sp_view *view, struct sp_space *space,
+                                     CUcontext context, uint64_t context_id, size_t size);
+
 // Adds at least `least` and at most `wanted` bytes of address space behind the view to it. Returns
 // how many. When fewer are free, returns 0 and changes nothing.
 size_t sp_view_extend(struct sp_view *view, size_t least, size_t wanted);
@@ -70,7 +83,8 @@ void sp_view_shrink(struct sp_view *view, size_t size);
 // Unmaps all stuck extents. False when the driver still refuses that.
 bool sp_view_unmap_stuck(struct sp_view *view);
 
-// Gives the span back, unless something is stuck in it. No extent may be left.
+// Gives the span back, unless something is stuck in it, or the memory of a plain view that was
+// never mapped. No extent may be left.
 void sp_view_close(struct sp_view *view);
 
 // Maps `size` new bytes (a multiple of the granule) into the hole at `address`, as one extent that
@@ -82,6 +96,10 @@ struct sp_outcome sp_view_map(struct sp_view *view, CUdeviceptr address, size_t 
 // first `*mapped` bytes stay mapped.
 struct sp_outcome sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, size_t size,
                                      size_t piece, size_t *mapped);
+
+// Gives the memory of a plain view back, which waits for the device. This thread alone unmaps the
+// view's extent, and does so next where this succeeds; others may walk its extents meanwhile.
+struct sp_outcome sp_view_give_plain(struct sp_view *view);
 
 // Unmaps an extent, which has no aliases, and releases its memory. The extent is freed when that
 // succeeds.

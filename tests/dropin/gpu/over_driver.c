@@ -28,7 +28,8 @@ static void *find(const char *symbol) {
 #define CALL(symbol) symbol
 #endif
 
-// --------------------------------------------------------------------------- errors and the context
+// --------------------------------------------------------------------------- errors and the
+// context
 
 static cudaError_t last;
 
@@ -169,13 +170,11 @@ FORWARD(cudaMemPoolGetAccess,
 FORWARD(cudaMemPoolExportToShareableHandle,
         (void *handle, cudaMemPool_t pool, enum cudaMemAllocationHandleType type,
          unsigned int flags),
-        cuMemPoolExportToShareableHandle,
-        (handle, pool, (CUmemAllocationHandleType)type, flags))
+        cuMemPoolExportToShareableHandle, (handle, pool, (CUmemAllocationHandleType)type, flags))
 FORWARD(cudaMemPoolImportFromShareableHandle,
         (cudaMemPool_t * pool, void *handle, enum cudaMemAllocationHandleType type,
          unsigned int flags),
-        cuMemPoolImportFromShareableHandle,
-        (pool, handle, (CUmemAllocationHandleType)type, flags))
+        cuMemPoolImportFromShareableHandle, (pool, handle, (CUmemAllocationHandleType)type, flags))
 FORWARD(cudaMemPoolExportPointer, (struct cudaMemPoolPtrExportData * data, void *address),
         cuMemPoolExportPointer, ((CUmemPoolPtrExportData *)data, (CUdeviceptr)address))
 #if CUDART_VERSION >= 13000
@@ -204,7 +203,8 @@ FORWARD(cudaGraphExecDestroy, (cudaGraphExec_t executable), cuGraphExecDestroy, 
 FORWARD(cudaGraphDestroy, (cudaGraph_t graph), cuGraphDestroy, (graph))
 FORWARD(cudaDeviceGraphMemTrim, (int device), cuDeviceGraphMemTrim, (device))
 
-// ------------------------------------------------------------------------------------- entry points
+// ------------------------------------------------------------------------------------- entry
+// points
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
                                              unsigned int version, unsigned long long flags,

@@ -3,8 +3,9 @@
 // compared with one without it, line for line. Lines that begin with "reserved" are compared as
 // "no more than CUDA's".
 //
-// compare.sh builds it with the shared runtime and the static one, each also with per-thread default
-// streams, and with over_driver.c in the runtime's place, linked with the driver and by dlopen.
+// compare.sh builds it with the shared runtime and the static one, each also with per-thread
+// default streams, and with over_driver.c in the runtime's place, linked with the driver and by
+// dlopen.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
@@ -335,8 +336,7 @@ static void tell_driver_attributes(CUdeviceptr address, CUdeviceptr start) {
     printf("sync memops set: %d\n", (int)set(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, start));
     printf("sync memops: %d, ", (int)get(&number, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address));
     printf("%u\n", number);
-    printf("handle types: %d, ",
-           (int)get(&id, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, address));
+    printf("handle types: %d, ", (int)get(&id, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, address));
     printf("%llu\n", id);
     printf("access flags: %d, ", (int)get(&number, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, address));
     printf("%u\n", number);
@@ -442,7 +442,8 @@ static void use_capture(void) {
     MUST(cudaDeviceGraphMemTrim(0));
 }
 
-// --------------------------------------------------------------------------------- threads, a reset
+// --------------------------------------------------------------------------------- threads, a
+// reset
 
 static void *allocate_in_thread(void *unused) {
     void *address = NULL;

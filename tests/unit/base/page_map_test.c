@@ -141,6 +141,60 @@ static void the_range_of_an_address_is_found(void **state) {
     assert_null(sp_page_map_range(9 * TIB));
 }
 
+// ---------------------------------------------------------------------------------------- windows
+
+#define PAGE SP_PAGE_SIZE
+
+static void held_pages_are_known_and_their_neighbours_are_not(void **state) {
+    (void)state;
+    assert_true(sp_page_map_hold(5 * TIB + 7 * PAGE, 3 * PAGE));
+    assert_false(sp_page_map_has(5 * TIB + 7 * PAGE - 1));
+    assert_true(sp_page_map_has(5 * TIB + 7 * PAGE));
+    assert_true(sp_page_map_has(5 * TIB + 10 * PAGE - 1));
+    assert_false(sp_page_map_has(5 * TIB + 10 * PAGE));
+    assert_int_equal(*sp_page_map_find(5 * TIB + 8 * PAGE), 0);
+    *sp_page_map_find(5 * TIB + 8 * PAGE) = 42;
+    sp_page_map_drop(5 * TIB + 7 * PAGE, 3 * PAGE);
+    assert_false(sp_page_map_has(5 * TIB + 8 * PAGE));
+    assert_int_equal(*sp_page_map_find(5 * TIB + 8 * PAGE), 0);
+}
+
+static void memory_may_reach_over_the_end_of_a_window(void **state) {
+    (void)state;
+    assert_true(sp_page_map_hold(6 * TIB - 2 * PAGE, 4 * PAGE));
+    assert_int_equal(sp_page_window_count, 2);
+    for (int i = -2; i < 2; i++)
+        assert_true(sp_page_map_has(6 * TIB + (uint64_t)i * PAGE));
+    sp_page_map_set_begin(6 * TIB - 2 * PAGE, true);
+    assert_int_equal(sp_page_map_count_pieces(6 * TIB - 2 * PAGE, 4 * PAGE), 1);
+    sp_page_map_drop(6 * TIB - 2 * PAGE, 4 * PAGE);
+    assert_false(sp_page_map_has(6 * TIB));
+    assert_true(sp_page_map_hold(6 * TIB, PAGE));
+    assert_int_equal(sp_page_window_count, 2);
+}
+
+static void a_range_has_the_say_where_a_window_overlaps_it(void **state) {
+    (void)state;
+    assert_true(sp_page_map_hold(5 * TIB, PAGE));
+    assert_true(sp_page_map_add(5 * TIB + TIB / 2, TIB));
+    assert_true(sp_page_map_has(5 * TIB + TIB / 2));
+    assert_true(sp_page_map_has(6 * TIB));
+    assert_false(sp_page_map_has(5 * TIB + PAGE));
+    *sp_page_map_find(5 * TIB + TIB / 2) = 42;
+    assert_ptr_equal(sp_page_map_range(5 * TIB + TIB / 2), &sp_page_ranges[0]);
+    assert_int_equal(sp_page_ranges[0].entries[0], 42);
+    assert_ptr_equal(sp_page_map_range(5 * TIB), &sp_page_windows[0].range);
+}
+
+static void an_address_of_more_than_48_bits_is_not_held(void **state) {
+    (void)state;
+    assert_false(sp_page_map_hold(256 * TIB, PAGE));
+    assert_false(sp_page_map_hold(256 * TIB - PAGE, 2 * PAGE));
+    assert_true(sp_page_map_hold(256 * TIB - PAGE, PAGE));
+    assert_false(sp_page_map_has(256 * TIB));
+    assert_false(sp_page_map_has(UINT64_MAX));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(an_address_in_no_range_has_no_entry, clear),
@@ -153,6 +207,10 @@ int main(void) {
         cmocka_unit_test_teardown(ranges_added_by_several_threads_are_all_found, clear),
         cmocka_unit_test_teardown(pieces_behind_a_span_are_counted_by_where_they_begin, clear),
         cmocka_unit_test_teardown(the_range_of_an_address_is_found, clear),
+        cmocka_unit_test_teardown(held_pages_are_known_and_their_neighbours_are_not, clear),
+        cmocka_unit_test_teardown(memory_may_reach_over_the_end_of_a_window, clear),
+        cmocka_unit_test_teardown(a_range_has_the_say_where_a_window_overlaps_it, clear),
+        cmocka_unit_test_teardown(an_address_of_more_than_48_bits_is_not_held, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

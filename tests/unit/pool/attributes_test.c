@@ -83,6 +83,9 @@ static void the_defaults_are_cudas(void **state) {
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrDeterministic, &flag),
                      poolSuccess);
     assert_int_equal(flag, 0);
+    assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrVirtualMemory, &flag),
+                     poolSuccess);
+    assert_int_equal(flag, 1);
     assert_int_equal(poolMemPoolGetAttribute(pool, poolMemPoolAttrContextFence, &flag),
                      poolSuccess);
     assert_int_equal(flag, 0);

@@ -112,6 +112,7 @@ static void a_driver_error_keeps_its_number_whatever_it_is(void **state) {
                                 CUDA_ERROR_UNKNOWN, CUDA_ERROR_NOT_SUPPORTED};
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
+    fixture_malloc(fixture_pool(), 512, a); // a device that never mapped becomes a plain one
     for (int i = 0; i < 4; i++) {
         void *pointer = NULL;
         int native = 0;

@@ -82,32 +82,22 @@ static void a_device_whose_opening_failed_is_opened_by_the_next_call(void **stat
     assert_int_equal(sp_runtime_open(0, &device), poolSuccess);
 }
 
-static void a_device_without_virtual_memory_management_says_what_is_missing(void **state) {
+static void a_device_without_virtual_memory_management_is_opened_as_a_plain_one(void **state) {
     (void)state;
     struct sp_device *device = NULL;
-    assert_int_equal(sp_runtime_open(1, &device), poolErrorNotSupported);
-    assert_non_null(strstr(poolGetLastErrorDetail(), "VIRTUAL_MEMORY_MANAGEMENT"));
+    assert_int_equal(sp_runtime_open(1, &device), poolSuccess);
+    assert_true(sp_vmm_is_plain(&device->vmm));
     assert_int_equal(sp_runtime_open(0, &device), poolSuccess);
+    assert_false(sp_vmm_is_plain(&device->vmm));
 }
 
-static void a_device_that_claims_and_refuses_is_an_error_that_names_the_call(void **state) {
+static void a_granule_of_no_use_is_an_error_that_says_so(void **state) {
     (void)state;
-    poolMemPool_t pool = NULL;
-    CUcontext context = NULL;
-    CUdevice device;
-    void *pointer = NULL;
-    int native = 0;
-    const char *entry_point = "";
-    assert_int_equal(poolDeviceGetDefaultMemPool(&pool, 2), poolSuccess);
-    assert_int_equal(sp_driver->cuDeviceGet(&device, 2), CUDA_SUCCESS);
-    assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&context, device), CUDA_SUCCESS);
-    assert_int_equal(sp_driver->cuCtxSetCurrent(context), CUDA_SUCCESS);
-    assert_int_equal(poolMallocAsync(&pointer, MIB(1), NULL), poolErrorNotSupported);
-    poolGetLastNativeError(&native, &entry_point);
-    assert_int_equal(native, CUDA_ERROR_NOT_SUPPORTED);
-    assert_non_null(strstr(poolGetLastErrorDetail(), entry_point));
-    assert_memory_equal(entry_point, "cuMem", 5);
-    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    struct sp_device *device = NULL;
+    simcudaFailCall("cuMemGetAllocationGranularity", 1, simcudaFaultOnce, CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(sp_runtime_open(0, &device), poolErrorNotSupported);
+    assert_non_null(strstr(poolGetLastErrorDetail(), "cuMemGetAllocationGranularity"));
+    assert_int_equal(sp_runtime_open(0, &device), poolSuccess);
 }
 
 static void a_failed_start_is_tried_again_and_names_the_call(void **state) {
@@ -202,8 +192,8 @@ int main(void) {
         two_devices_test(a_device_is_opened_at_its_first_use_and_has_a_default_pool),
         two_devices_test(an_ordinal_that_there_is_not_is_invalid),
         two_devices_test(a_device_whose_opening_failed_is_opened_by_the_next_call),
-        mixed_devices_test(a_device_without_virtual_memory_management_says_what_is_missing),
-        mixed_devices_test(a_device_that_claims_and_refuses_is_an_error_that_names_the_call),
+        mixed_devices_test(a_device_without_virtual_memory_management_is_opened_as_a_plain_one),
+        mixed_devices_test(a_granule_of_no_use_is_an_error_that_says_so),
         two_devices_test(a_failed_start_is_tried_again_and_names_the_call),
         two_devices_test(walking_pools_pins_the_one_it_stands_on),
         two_devices_test(a_synchronise_trims_the_pools_that_the_stream_used_on_every_device),

@@ -9,6 +9,7 @@
 #include "unit/outcomes.h"
 #include "unit/vmm/scripted_driver.h"
 #include "vmm/device.h"
+#include "vmm/plain.h"
 
 static struct sp_vmm_device device;
 
@@ -42,11 +43,30 @@ static void a_driver_that_does_not_know_of_rdma_has_none(void **state) {
     }
 }
 
-static void a_device_without_virtual_memory_management_is_not_supported(void **state) {
+static void a_device_without_virtual_memory_management_is_plain(void **state) {
     (void)state;
     scripted.has_vmm = 0;
-    assert_cause(sp_vmm_device_open(0, &device), SP_NOT_SUPPORTED);
-    assert_int_equal(device.ordinal, -7);
+    scripted.exports_fd = scripted.rdma = 1;
+    assert_done(sp_vmm_device_open(0, &device));
+    assert_true(sp_vmm_is_plain(&device));
+    assert_int_equal(device.granule, SP_PLAIN_GRANULE);
+    assert_int_equal(device.total_memory, scripted.total_memory);
+    assert_false(device.exports_fd);
+    assert_false(device.rdma);
+}
+
+static void a_device_becomes_plain_unless_memory_was_mapped(void **state) {
+    (void)state;
+    assert_done(sp_vmm_device_open(0, &device));
+    assert_false(sp_vmm_is_plain(&device));
+    assert_true(sp_vmm_device_become_plain(&device));
+    assert_true(sp_vmm_is_plain(&device));
+    sp_vmm_device_note_mapped(&device);
+    assert_true(sp_vmm_is_plain(&device));
+    assert_done(sp_vmm_device_open(0, &device));
+    sp_vmm_device_note_mapped(&device);
+    assert_false(sp_vmm_device_become_plain(&device));
+    assert_false(sp_vmm_is_plain(&device));
 }
 
 static void a_device_that_there_is_not_is_invalid(void **state) {
@@ -112,7 +132,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         device_test(a_device_says_what_it_can),
         device_test(a_driver_that_does_not_know_of_rdma_has_none),
-        device_test(a_device_without_virtual_memory_management_is_not_supported),
+        device_test(a_device_without_virtual_memory_management_is_plain),
+        device_test(a_device_becomes_plain_unless_memory_was_mapped),
         device_test(a_device_that_there_is_not_is_invalid),
         device_test(a_granule_below_a_page_of_the_page_map_becomes_a_page),
         device_test(a_granule_that_is_no_power_of_two_is_not_supported),

@@ -1,0 +1,32 @@
+#include "calls/admit.h"
+
+#include "region/device.h"
+#include "supply/trim.h"
+
+// The stream may be one of another device: what that may use is between the program and the driver.
+static bool is_alien(const struct sp_stream *stream, int device, CUcontext context, uint64_t id) {
+    return stream->device == device && !sp_stream_is_of(stream, context, id);
+}
+
+poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
+    struct sp_device *device = pool->device;
+    int ordinal = device->vmm.ordinal;
+    CUcontext context;
+    uint64_t id;
+    struct sp_outcome outcome = sp_primary_retain(&device->primary, ordinal, &context, &id);
+    if (!sp_is_done(outcome))
+        return sp_fail_outcome(outcome, "retaining the device's primary context");
+    if (stream && is_alien(stream, ordinal, context, id))
+        return sp_fail(poolErrorNotSupported,
+                       "device %d has no virtual memory management, so its pools have memory of "
+                       "its primary context, and the stream is one of another context",
+                       ordinal);
+    if (stream)
+        sp_store_relaxed(&stream->bound_to_context, true);
+    if (sp_trim_lost(pool, id))
+        return poolSuccess;
+    return sp_fail(poolErrorContextIsDestroyed,
+                   "device %d was reset, which took the pool's memory; free the blocks that the "
+                   "pool has still live",
+                   ordinal);
+}

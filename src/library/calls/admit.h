@@ -1,0 +1,17 @@
+// Admission: who may have memory of a plain device (vmm/device.h), which is its primary context's.
+//
+// A stream of another context of the device can't use it. A reset of the device takes it: then what
+// a pool has free of it is forgotten, and what is live has to be freed first.
+//
+// A miss asks. So that a hit needn't, a stream that was admitted marks its slot for good
+// (order/registry.h), and what others free goes to no quick list (calls/release.c).
+#ifndef STREAMPOOL_CALLS_ADMIT_H
+#define STREAMPOOL_CALLS_ADMIT_H
+
+#include "region/pool.h"
+
+// Admits a stream, or a call that names none (null), to a pool of a plain device; or says why not.
+// Retains the primary context. No lock is held.
+poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream);
+
+#endif

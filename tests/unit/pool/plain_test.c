@@ -1,0 +1,388 @@
+// Pools of a device without virtual memory management.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/page_map.h"
+#include "fault/host_memory.h"
+#include "unit/pool/fixture.h"
+
+static CUstream stream;
+static poolMemPool_t pool;
+
+static int begin_with(const char *settings) {
+    if (fixture_begin(settings) != 0)
+        return -1;
+    pool = fixture_pool();
+    stream = simulated_stream();
+    return 0;
+}
+
+static int setup_missing(void **state) {
+    (void)state;
+    return begin_with("vmm=missing,peers=1,devices=2,memory=1G");
+}
+
+// A driver whose addresses may begin in the middle of a page.
+static int setup_narrow(void **state) {
+    (void)state;
+    return begin_with("vmm=missing,memory=1G,granule=4K");
+}
+
+static int setup_supported(void **state) {
+    (void)state;
+    return begin_with("memory=1G");
+}
+
+static simcudaLive alive(void) {
+    simcudaLive live;
+    simcudaGetLive(&live);
+    return live;
+}
+
+static poolError_t malloc_on(CUstream on, size_t size, void **pointer) {
+    return poolMallocFromPoolAsync(pointer, size, pool, on);
+}
+
+static enum poolPointerState state_of(const void *pointer) {
+    struct poolPointerAttributes attributes;
+    assert_int_equal(poolPointerGetAttributes(&attributes, pointer), poolSuccess);
+    return attributes.state;
+}
+
+static size_t device_free(void) {
+    size_t free_bytes, total;
+    assert_int_equal(sp_driver->cuMemGetInfo(&free_bytes, &total), CUDA_SUCCESS);
+    return free_bytes;
+}
+
+// ---------------------------------------------------------------------------------------- growth
+
+static void a_growth_is_one_allocation_of_the_driver(void **state) {
+    (void)state;
+    static const size_t sizes[] = {512, KIB(300), MIB(3), MIB(70), MIB(300)};
+    uint64_t before = 0;
+    for (int i = 0; i < 5; i++) {
+        fixture_malloc(pool, sizes[i], stream);
+        uint64_t allocations = alive().allocations;
+        assert_in_range(allocations, before, before + 1);
+        before = allocations;
+    }
+    assert_int_equal(alive().ranges + alive().handles + alive().mappings, 0);
+}
+
+static void a_block_a_little_larger_finds_room_where_one_was(void **state) {
+    (void)state;
+    void *smaller = fixture_malloc(pool, MIB(33), stream);
+    assert_int_equal(fixture_reserved(pool), MIB(36));
+    fixture_free(smaller, stream);
+    assert_ptr_equal(fixture_malloc(pool, MIB(36), stream), smaller);
+    assert_int_equal(fixture_reserved(pool), MIB(36));
+}
+
+static void the_limit_is_used_up_to_the_last_granule(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    pool = fixture_pool_of_at_most(MIB(64));
+    fixture_malloc(pool, MIB(33), stream);
+    fixture_malloc(pool, MIB(28), stream);
+    assert_int_equal(malloc_on(stream, MIB(4), &pointer), poolErrorMemoryAllocation);
+    assert_int_equal(fixture_reserved(pool), MIB(64));
+}
+
+static void a_device_with_too_little_for_the_rounding_gives_what_is_asked_for(void **state) {
+    (void)state;
+    fixture_malloc(pool, MIB(768), stream);
+    fixture_malloc(pool, MIB(1024 - 768), stream);
+    assert_int_equal(device_free(), 0);
+    assert_int_equal(fixture_reserved(pool), GIB(1));
+}
+
+static void an_address_in_the_middle_of_a_page_is_made_good(void **state) {
+    (void)state;
+    CUdeviceptr other = 0;
+    assert_int_equal(sp_driver->cuMemAlloc(&other, 512), CUDA_SUCCESS);
+    char *block = fixture_malloc(pool, MIB(8), stream);
+    assert_int_equal((uintptr_t)block % SP_PAGE_SIZE, 0);
+    assert_int_equal(fixture_reserved(pool), MIB(8));
+    assert_int_equal(device_free(), GIB(1) - MIB(8) - SP_PAGE_SIZE - 512);
+    assert_int_equal(sp_driver->cuMemsetD8Async((uintptr_t)block, 1, MIB(8), stream), CUDA_SUCCESS);
+    simulated_finish(stream);
+    fixture_free(block, stream);
+    fixture_synchronize(stream);
+    fixture_trim(pool, 0);
+    assert_int_equal(device_free(), GIB(1) - 512);
+    assert_int_equal(sp_driver->cuMemFree(other), CUDA_SUCCESS);
+}
+
+static void growth_survives_every_lack_of_host_memory(void **state) {
+    (void)state;
+    uint64_t failed = 1;
+    fixture_stream(stream);
+    for (uint64_t nth = 1; failed > 0; nth++) {
+        void *pointers[2] = {NULL, NULL};
+        pool = fixture_pool();
+        host_memory_enter(nth, false);
+        poolError_t large = malloc_on(stream, MIB(50), &pointers[0]);
+        poolError_t small = malloc_on(stream, 100, &pointers[1]);
+        host_memory_leave(&failed);
+        assert_true(large == poolSuccess || large == poolErrorMemoryAllocation);
+        assert_true(small == poolSuccess || small == poolErrorMemoryAllocation);
+        fixture_check(pool);
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(poolFreeAsync(pointers[i], stream), poolSuccess);
+        fixture_synchronize(stream);
+        fixture_trim(pool, 0);
+        assert_int_equal(alive().allocations, 0);
+        assert_int_equal(poolMemPoolDestroy(pool), poolSuccess);
+    }
+}
+
+static void a_growth_in_a_capturing_thread_leaves_the_capture_valid(void **state) {
+    (void)state;
+    CUgraph graph = NULL;
+    CUstream captures = simulated_stream();
+    assert_int_equal(sp_driver->cuStreamBeginCapture(captures, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                     CUDA_SUCCESS);
+    assert_int_equal(poolMemPoolPrime(pool, MIB(8)), poolSuccess);
+    fixture_trim(pool, 0);
+    assert_int_equal(alive().allocations, 0);
+    assert_int_equal(sp_driver->cuStreamEndCapture(captures, &graph), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+static void memory_in_pieces_is_not_what_was_primed(void **state) {
+    (void)state;
+    pool = fixture_pool_of_at_most(MIB(64));
+    void *first = fixture_malloc(pool, MIB(32), stream), *second = NULL;
+    second = fixture_malloc(pool, MIB(32), stream);
+    fixture_free(first, stream);
+    fixture_free(second, stream);
+    fixture_synchronize(stream);
+    fixture_malloc(pool, 512, stream);
+    assert_int_equal(poolMemPoolPrime(pool, MIB(60)), poolErrorMemoryAllocation);
+}
+
+// ------------------------------------------------------------------------------------------ trims
+
+static void memory_that_was_given_back_is_the_drivers(void **state) {
+    (void)state;
+    CUdeviceptr again = 0;
+    void *block = fixture_malloc(pool, MIB(8), stream);
+    fixture_free(block, stream);
+    fixture_synchronize(stream);
+    assert_int_equal(state_of(block), poolPointerFree);
+    fixture_trim(pool, 0);
+    assert_int_equal(alive().allocations, 0);
+    assert_int_equal(state_of(block), poolPointerForeign);
+    assert_int_equal(sp_driver->cuMemAlloc(&again, MIB(8)), CUDA_SUCCESS);
+    assert_int_equal(again, (uintptr_t)block);
+    assert_int_equal(state_of(block), poolPointerForeign);
+    assert_int_equal(poolFree(block), poolSuccess);
+    assert_int_equal(alive().allocations, 0);
+}
+
+static void a_trim_keeps_at_least_what_it_is_told_to(void **state) {
+    (void)state;
+    void *large = fixture_malloc(pool, MIB(64), stream), *small = NULL;
+    small = fixture_malloc(pool, MIB(16), stream);
+    fixture_free(large, stream);
+    fixture_free(small, stream);
+    fixture_synchronize(stream);
+    fixture_trim(pool, MIB(70));
+    assert_int_equal(fixture_reserved(pool), MIB(80));
+    fixture_trim(pool, MIB(40));
+    assert_int_equal(fixture_reserved(pool), MIB(64));
+    fixture_trim(pool, MIB(1));
+    assert_int_equal(fixture_reserved(pool), MIB(64));
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_reserved(pool), 0);
+}
+
+static void a_full_device_gets_a_larger_piece_of_another_pool_whole(void **state) {
+    (void)state;
+    poolMemPool_t other = fixture_pool();
+    fixture_free(fixture_malloc(other, MIB(896), stream), stream);
+    fixture_synchronize(stream);
+    fixture_malloc(pool, MIB(160), stream);
+    assert_int_equal(fixture_reserved(other), 0);
+}
+
+static void the_limit_lets_a_larger_piece_go_whole(void **state) {
+    (void)state;
+    pool = fixture_pool_of_at_most(MIB(64));
+    fixture_free(fixture_malloc(pool, MIB(40), stream), stream);
+    fixture_synchronize(stream);
+    fixture_malloc(pool, MIB(48), stream);
+    assert_int_equal(fixture_reserved(pool), MIB(48));
+}
+
+static void memory_that_the_driver_does_not_take_stays_the_pools(void **state) {
+    (void)state;
+    void *block = fixture_malloc(pool, MIB(8), stream);
+    fixture_free(block, stream);
+    fixture_synchronize(stream);
+    simcudaFailCall("cuMemFree", 1, simcudaFaultOnce, CUDA_ERROR_UNKNOWN);
+    assert_int_equal(poolMemPoolTrimTo(pool, 0), poolErrorUnknown);
+    assert_int_equal(fixture_reserved(pool), MIB(8));
+    assert_int_equal(state_of(block), poolPointerFree);
+    assert_ptr_equal(fixture_malloc(pool, MIB(8), stream), block);
+    struct poolPointerAttributes attributes;
+    assert_int_equal(poolPointerGetAttributes(&attributes, (char *)block + MIB(7)), poolSuccess);
+    assert_ptr_equal(attributes.base, block);
+    assert_int_equal(attributes.extents, 1);
+}
+
+static void nothing_pending_is_given_back(void **state) {
+    (void)state;
+    void *block = fixture_malloc(pool, MIB(8), stream);
+    simulated_work(stream);
+    fixture_free(block, stream);
+    fixture_trim(pool, 0);
+    assert_int_equal(alive().allocations, 1);
+    fixture_synchronize(stream);
+    fixture_trim(pool, 0);
+    assert_int_equal(alive().allocations, 0);
+}
+
+// --------------------------------------------------------------------------------------- contexts
+
+static void a_stream_of_another_context_is_refused(void **state) {
+    (void)state;
+    static const size_t sizes[] = {512, MIB(3)};
+    CUcontext context = NULL;
+    CUdevice device;
+    assert_int_equal(sp_driver->cuDeviceGet(&device, 0), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxCreate(&context, 0, device), CUDA_SUCCESS);
+    CUstream other = simulated_stream();
+    assert_int_equal(sp_driver->cuCtxSetCurrent(simulated_context()), CUDA_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        void *pointer = NULL;
+        assert_int_equal(malloc_on(other, sizes[i], &pointer), poolErrorNotSupported);
+        assert_non_null(strstr(poolGetLastErrorDetail(), "primary context"));
+        fixture_free(fixture_malloc(pool, sizes[i], stream), other);
+        assert_int_equal(malloc_on(other, sizes[i], &pointer), poolErrorNotSupported);
+        assert_null(pointer);
+    }
+    fixture_synchronize(other);
+    simulated_destroy(other);
+    assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
+}
+
+static void a_reset_takes_the_memory_of_pools(void **state) {
+    (void)state;
+    CUdevice device;
+    void *pointer = NULL;
+    void *live = fixture_malloc(pool, MIB(8), stream);
+    fixture_free(fixture_malloc(pool, MIB(16), stream), stream);
+    fixture_synchronize(stream);
+    assert_int_equal(sp_driver->cuDeviceGet(&device, 0), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuDevicePrimaryCtxReset(device), CUDA_SUCCESS);
+    assert_int_equal(alive().allocations, 0);
+    CUcontext context = NULL;
+    assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&context, device), CUDA_SUCCESS);
+    assert_int_equal(sp_driver->cuCtxSetCurrent(context), CUDA_SUCCESS);
+    stream = simulated_stream();
+    assert_int_equal(malloc_on(stream, MIB(16), &pointer), poolErrorContextIsDestroyed);
+    assert_int_equal(fixture_reserved(pool), MIB(8));
+    assert_int_equal(poolMemPoolPrime(pool, MIB(2)), poolErrorContextIsDestroyed);
+    assert_int_equal(poolFreeAsync(live, stream), poolSuccess);
+    fixture_synchronize(stream);
+    uint64_t frees = simcudaCallCount("cuMemFree");
+    pointer = fixture_malloc(pool, MIB(16), stream);
+    assert_int_equal(simcudaCallCount("cuMemFree"), frees);
+    assert_int_equal(fixture_reserved(pool), MIB(16));
+    assert_int_equal(alive().allocations, 1);
+    fixture_free(pointer, stream);
+    fixture_synchronize(stream);
+}
+
+static void another_device_is_not_let_in_by_the_pool(void **state) {
+    (void)state;
+    struct poolMemAccessDesc desc = {{poolMemLocationTypeDevice, 1},
+                                     poolMemAccessFlagsProtReadWrite};
+    enum poolMemAccessFlags flags = poolMemAccessFlagsProtReadWrite;
+    assert_int_equal(poolMemPoolSetAccess(pool, &desc, 1), poolErrorNotSupported);
+    assert_non_null(strstr(poolGetLastErrorDetail(), "cuCtxEnablePeerAccess"));
+    assert_int_equal(poolMemPoolGetAccess(&flags, pool, &desc.location), poolSuccess);
+    assert_int_equal(flags, poolMemAccessFlagsProtNone);
+    desc.flags = poolMemAccessFlagsProtNone;
+    assert_int_equal(poolMemPoolSetAccess(pool, &desc, 1), poolSuccess);
+}
+
+// ---------------------------------------------------------------------------- drivers that refuse
+
+static void a_driver_that_refuses_any_step_makes_the_device_plain(void **state) {
+    (void)state;
+    static const char *const steps[] = {"cuMemAddressReserve", "cuMemCreate", "cuMemMap",
+                                        "cuMemSetAccess"};
+    struct sp_vmm_device *device = &fixture_inside(pool)->device->vmm;
+    for (int i = 0; i < 4; i++) {
+        sp_store_relaxed(&device->means, SP_VMM_UNTRIED);
+        simcudaFailCall(steps[i], 1, simcudaFaultOnwards, CUDA_ERROR_NOT_SUPPORTED);
+        void *block = fixture_malloc(pool, MIB(8), stream);
+        assert_true(sp_vmm_is_plain(device));
+        assert_int_equal(alive().allocations, 1);
+        assert_int_equal(alive().mappings + alive().handles, 0);
+        fixture_free(block, stream);
+        fixture_synchronize(stream);
+        fixture_trim(pool, 0);
+        assert_int_equal(alive().allocations, 0);
+        simcudaFailClear();
+    }
+}
+
+static void a_device_where_memory_was_mapped_stays_as_it_is(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    fixture_malloc(pool, MIB(8), stream);
+    simcudaFailCall("cuMemCreate", 1, simcudaFaultOnwards, CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(malloc_on(stream, MIB(16), &pointer), poolErrorNotSupported);
+    assert_int_equal(alive().allocations, 0);
+    simcudaFailClear();
+    fixture_malloc(pool, MIB(16), stream);
+}
+
+static void a_pool_that_lets_peers_in_gets_no_plain_memory(void **state) {
+    (void)state;
+    void *pointer = NULL;
+    sp_access_note(&fixture_inside(pool)->access, 1, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    simcudaFailCall("cuMemCreate", 1, simcudaFaultOnwards, CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(malloc_on(stream, MIB(16), &pointer), poolErrorNotSupported);
+    assert_int_equal(alive().allocations, 0);
+}
+
+int main(void) {
+#define missing_test(test) cmocka_unit_test_setup_teardown(test, setup_missing, fixture_teardown)
+#define supported_test(test)                                                                       \
+    cmocka_unit_test_setup_teardown(test, setup_supported, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        missing_test(a_growth_is_one_allocation_of_the_driver),
+        missing_test(a_block_a_little_larger_finds_room_where_one_was),
+        missing_test(the_limit_is_used_up_to_the_last_granule),
+        missing_test(a_device_with_too_little_for_the_rounding_gives_what_is_asked_for),
+        cmocka_unit_test_setup_teardown(an_address_in_the_middle_of_a_page_is_made_good,
+                                        setup_narrow, fixture_teardown),
+        missing_test(growth_survives_every_lack_of_host_memory),
+        missing_test(a_growth_in_a_capturing_thread_leaves_the_capture_valid),
+        missing_test(memory_in_pieces_is_not_what_was_primed),
+        missing_test(memory_that_was_given_back_is_the_drivers),
+        missing_test(a_trim_keeps_at_least_what_it_is_told_to),
+        missing_test(a_full_device_gets_a_larger_piece_of_another_pool_whole),
+        missing_test(the_limit_lets_a_larger_piece_go_whole),
+        missing_test(memory_that_the_driver_does_not_take_stays_the_pools),
+        missing_test(nothing_pending_is_given_back),
+        missing_test(a_stream_of_another_context_is_refused),
+        missing_test(a_reset_takes_the_memory_of_pools),
+        missing_test(another_device_is_not_let_in_by_the_pool),
+        supported_test(a_driver_that_refuses_any_step_makes_the_device_plain),
+        supported_test(a_device_where_memory_was_mapped_stays_as_it_is),
+        supported_test(a_pool_that_lets_peers_in_gets_no_plain_memory),
+    };
+    return cmocka_run_group_tests_name("pool_plain", tests, NULL, NULL);
+}
