@@ -12,7 +12,9 @@ gcc -O2 -D_GNU_SOURCE -I"$cuda/include" -o "$work/timing" "$here/timing.c" "$(ec
     -lpthread
 gcc -O2 -D_GNU_SOURCE -o "$work/start" "$here/start.c" -ldl
 dropin=$build/lib/libstreampool_dropin.so
+processors=$(nproc)
 for round in $(seq "$rounds"); do
+    export TIMING_CPU=$((round % processors))
     "$work/timing" | sed "s/^/cuda\t/" >> "$work/all"
     LD_PRELOAD=$dropin "$work/timing" | sed "s/^/ours\t/" >> "$work/all"
 done

@@ -2,11 +2,11 @@
 // run.sh runs it in turn with and without the drop-in, and prints both beside each other.
 //
 // Each line is: the name of the measurement, and the median of its samples in nanoseconds for one
-// call or pair.
+// call or pair. One thread's measurements run on the processor that TIMING_CPU names, if any.
 #include <cuda_runtime_api.h>
 
 #include <pthread.h>
-#include <stdatomic.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +158,14 @@ static void free_and_record(void *argument) {
     record(NULL);
 }
 
+// Calls of which nothing is wanted: what the runtime and the way to the driver's functions cost.
+static void make_nothing(void *argument) {
+    const struct pair *pair = argument;
+    void *address;
+    MUST(cudaMallocAsync(&address, 0, pair->stream));
+    MUST(cudaFreeAsync(NULL, pair->stream));
+}
+
 static void measure_other_calls(void) {
     struct pair pair = {MIB, stream};
     MUST(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -167,13 +175,27 @@ static void measure_other_calls(void) {
     MUST(cudaDeviceSynchronize());
     tell("event query", measure(query_event, NULL, 500));
     tell("stream synchronise", measure(synchronize, NULL, 500));
+    tell("pair of nothing", measure(make_nothing, &pair, 500));
     tell("pair 1 MiB and event record", measure(free_and_record, &pair, 500));
 }
 
+// Keeps the thread on one processor, so that runs with and without the drop-in have the same one.
+static void keep_on_processor(const char *number) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)atoi(number), &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
 int main(void) {
+    cpu_set_t all_processors;
+    const char *processor = getenv("TIMING_CPU");
     cudaMemPool_t pool;
     uint64_t all = UINT64_MAX;
     MUST(cudaFree(NULL));
+    sched_getaffinity(0, sizeof all_processors, &all_processors);
+    if (processor)
+        keep_on_processor(processor);
     MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     MUST(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     measure_other_calls();
@@ -181,6 +203,7 @@ int main(void) {
     MUST(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
     measure_pairs(stream, "created stream");
     measure_pairs(NULL, "legacy stream");
+    sched_setaffinity(0, sizeof all_processors, &all_processors);
     measure_threads(4 * KIB, "pair 4 KiB, 16 threads");
     measure_threads(MIB, "pair 1 MiB, 16 threads");
     return 0;
