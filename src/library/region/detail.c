@@ -6,7 +6,11 @@
 #include <stdlib.h>
 
 static _Thread_local char *room; // of SP_ERROR_DETAIL bytes, or null
-static _Thread_local bool is_lost;
+
+// Holds what there is host memory for nowhere else: that there is none is such a sentence.
+enum { SHORT = 96 };
+static _Thread_local char short_room[SHORT];
+static _Thread_local bool is_short;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; // of a thread that has room
@@ -40,13 +44,12 @@ static void make_room(void) {
 void sp_detail_write(const char *format, va_list arguments) {
     if (!room)
         make_room();
-    is_lost = !room;
-    if (room)
-        vsnprintf(room, SP_ERROR_DETAIL, format, arguments);
+    is_short = !room;
+    vsnprintf(room ? room : short_room, room ? SP_ERROR_DETAIL : SHORT, format, arguments);
 }
 
 const char *sp_detail_read(void) {
-    if (is_lost)
-        return "there was no host memory for the reason";
+    if (is_short)
+        return short_room;
     return room ? room : "";
 }

@@ -8,7 +8,7 @@
 // A longer sentence is cut.
 enum { SP_ERROR_DETAIL = 1024 };
 
-// Writes it. Without host memory it says just that.
+// Writes it. Without host memory for it, it is cut sooner.
 void sp_detail_write(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 // Reads it: "" where the thread has had no failure. Valid until the thread's next failure or end.

@@ -134,7 +134,7 @@ static char without_memory[SP_ERROR_DETAIL], with_memory[SP_ERROR_DETAIL];
 static void *fail_without_memory(void *refused) {
     uint64_t failed;
     host_memory_enter(1, true);
-    sp_fail(poolErrorMemoryAllocation, "no room");
+    sp_fail(poolErrorMemoryAllocation, "%0200d", 7);
     snprintf(without_memory, sizeof without_memory, "%s", sp_fail_detail());
     *(bool *)refused = host_memory_leave(&failed) == 1 && failed == 1;
     sp_fail(poolErrorInvalidValue, "no pool");
@@ -143,14 +143,15 @@ static void *fail_without_memory(void *refused) {
 }
 
 // A thread's first failure takes memory for its sentence.
-static void a_sentence_that_finds_no_memory_is_said_to_be_lost(void **state) {
+static void a_sentence_that_finds_no_memory_is_cut(void **state) {
     (void)state;
     pthread_t thread;
     bool refused = false;
     assert_int_equal(pthread_create(&thread, NULL, fail_without_memory, &refused), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(refused);
-    assert_string_equal(without_memory, "there was no host memory for the reason");
+    assert_int_equal(strspn(without_memory, "0"), strlen(without_memory));
+    assert_in_range(strlen(without_memory), 64, 199);
     assert_string_equal(with_memory, "no pool");
 }
 
@@ -164,7 +165,7 @@ int main(void) {
         cmocka_unit_test(the_drivers_part_is_added_to_a_sentence_of_ours),
         cmocka_unit_test(a_sentence_that_is_too_long_is_cut_and_ended),
         cmocka_unit_test(each_thread_has_its_own_sentence),
-        cmocka_unit_test(a_sentence_that_finds_no_memory_is_said_to_be_lost),
+        cmocka_unit_test(a_sentence_that_finds_no_memory_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
