@@ -581,6 +581,29 @@ static void the_library_mode_serves_too(void **state) {
     assert_string_equal(outcome.output, FORWARD_LIBRARY ":" NEWER_DRIVER "\n");
     program_forget(&outcome);
 }
+
+// The environment may have one form already when run adds the other.
+static void both_forms_make_one_report(void **state) {
+    (void)state;
+    static const char *const rows[][3] = {
+        {"--mode=preload", "LD_PRELOAD", "STREAMPOOL_DRIVER"},
+        {"--mode=preload", "LD_PRELOAD", "STREAMPOOL_DRIVER=sim"},
+        {"--mode=library", "LD_PRELOAD=" DROPIN_LIBRARY, "STREAMPOOL_DRIVER"},
+        {"--mode=library", "LD_PRELOAD=" DROPIN_LIBRARY, "STREAMPOOL_DRIVER=sim"},
+    };
+    for (size_t i = 0; i < 4; i++) {
+        struct outcome outcome;
+        program_run(
+            &outcome,
+            SETTINGS("LD_LIBRARY_PATH=" FORWARD_LIBRARY ":" NEWER_DRIVER, rows[i][1], rows[i][2]),
+            ARGUMENTS("run", rows[i][0], ACT, "three_pairs"));
+        assert_int_equal(outcome.status, 0);
+        assert_says(outcome.errors, "  streampool served     3 allocations, 3 frees\n");
+        assert_says(outcome.errors, "  CUDA's pools served   0 allocations, 0 frees\n");
+        assert_null(strstr(outcome.errors, "made no pool call"));
+        program_forget(&outcome);
+    }
+}
 #endif
 
 // A copy of the program has no libraries beside it.
@@ -662,6 +685,7 @@ int main(void) {
         cmocka_unit_test(arguments_and_environment_are_the_programs),
 #ifdef FORWARD_LIBRARY
         cmocka_unit_test(the_library_mode_serves_too),
+        cmocka_unit_test(both_forms_make_one_report),
 #endif
         cmocka_unit_test(a_drop_in_that_is_not_there_is_named),
         cmocka_unit_test(nothing_is_left_behind),
