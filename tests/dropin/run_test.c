@@ -264,6 +264,15 @@ static void a_process_that_leaves_at_once_ended_without_a_report(void **state) {
     forget(&outcome, json);
 }
 
+static void an_environment_without_the_drop_in_is_told_of(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, SETTINGS(DRIVER), ARGUMENTS("run", "env", "-i", DRIVER, ACT, "leave"));
+    assert_int_equal(outcome.status, 5);
+    assert_says(outcome.errors, "or started another program with another environment\n");
+    program_forget(&outcome);
+}
+
 static void frees_of_exit_handlers_are_counted(void **state) {
     (void)state;
     struct outcome outcome;
@@ -662,6 +671,7 @@ int main(void) {
         cmocka_unit_test(a_run_may_be_run),
         cmocka_unit_test(a_killed_process_ended_without_a_report),
         cmocka_unit_test(a_process_that_leaves_at_once_ended_without_a_report),
+        cmocka_unit_test(an_environment_without_the_drop_in_is_told_of),
         cmocka_unit_test(frees_of_exit_handlers_are_counted),
         cmocka_unit_test(threads_may_go_on_while_the_process_ends),
         cmocka_unit_test(a_program_without_pool_calls_is_told_of),
