@@ -258,7 +258,7 @@ static const char *started(void) {
 
 // --------------------------------------------------------------------------------------- the end
 
-// Of two drop-ins the one that serves tells.
+// Two drop-ins may be in the process. The one behind serves, and tells.
 static bool tells(void) {
     return sp_driver_file_is_behind_us() || !sp_interpose_has_one_behind();
 }
