@@ -113,8 +113,8 @@ void sp_run_reason(const struct sp_run_request *request, const struct sp_run_rep
                  all.lookups);
     else if (all_ended_without_report(reports))
         snprintf(text, SP_RUN_REASON_TEXT,
-                 "no pool call was made, and no process told of its look-ups: each was killed or "
-                 "ended by _exit()");
+                 "no pool call was made, and no process told of its look-ups: each was killed, "
+                 "ended by _exit(), or started another program with another environment");
     else if (any_driver(reports))
         snprintf(text, SP_RUN_REASON_TEXT,
                  "a driver was loaded, but no look-up of its functions was seen: a library that is "

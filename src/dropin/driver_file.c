@@ -17,3 +17,7 @@ bool sp_driver_file_is(const struct link_map *library) {
     const char *soname = sp_elf_soname(library);
     return soname && strcmp(soname, SP_DRIVER_FILE_SONAME) == 0;
 }
+
+bool sp_driver_file_is_behind_us(void) {
+    return false;
+}

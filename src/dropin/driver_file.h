@@ -18,4 +18,7 @@ void *sp_driver_file_find(void *library, const char *name);
 // True when the driver is in this library.
 bool sp_driver_file_is(const struct link_map *library);
 
+// True where we have the driver's soname, and it is behind us.
+bool sp_driver_file_is_behind_us(void);
+
 #endif

@@ -1,4 +1,5 @@
 #include "dropin/report.h"
+#include "dropin/driver_file.h"
 #include "dropin/line.h"
 #include "dropin/real.h"
 #include "dropin/route.h"
@@ -82,7 +83,8 @@ __attribute__((constructor)) static void begin_process(void) {
     process = loader = getpid();
     pthread_atfork(NULL, NULL, begin_child);
     sp_interpose_keep_destroyed();
-    write_load();
+    if (sp_interpose_enter(sp_driver_file_is_behind_us()))
+        write_load();
 }
 
 // ------------------------------------------------------------------------------ the driver's pools
@@ -256,10 +258,15 @@ static const char *started(void) {
 
 // --------------------------------------------------------------------------------------- the end
 
+// Two drop-ins may be in the process. The one behind serves, and tells.
+static bool tells(void) {
+    return sp_driver_file_is_behind_us() || !sp_interpose_has_one_behind();
+}
+
 __attribute__((destructor)) static void end_process(void) {
     static char text[LONG_LINE];
     struct sp_line line = {text, sizeof text, 0};
-    if (!sp_wanted_is() || getpid() != process)
+    if (!sp_wanted_is() || getpid() != process || !tells())
         return;
     begin(&line, "end");
     sp_line_word(&line, "forked", process == loader ? "false" : "true");

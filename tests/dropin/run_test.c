@@ -264,6 +264,15 @@ static void a_process_that_leaves_at_once_ended_without_a_report(void **state) {
     forget(&outcome, json);
 }
 
+static void an_environment_without_the_drop_in_is_told_of(void **state) {
+    (void)state;
+    struct outcome outcome;
+    program_run(&outcome, SETTINGS(DRIVER), ARGUMENTS("run", "env", "-i", DRIVER, ACT, "leave"));
+    assert_int_equal(outcome.status, 5);
+    assert_says(outcome.errors, "or started another program with another environment\n");
+    program_forget(&outcome);
+}
+
 static void frees_of_exit_handlers_are_counted(void **state) {
     (void)state;
     struct outcome outcome;
@@ -581,6 +590,29 @@ static void the_library_mode_serves_too(void **state) {
     assert_string_equal(outcome.output, FORWARD_LIBRARY ":" NEWER_DRIVER "\n");
     program_forget(&outcome);
 }
+
+// The environment may have one form already when run adds the other.
+static void both_forms_make_one_report(void **state) {
+    (void)state;
+    static const char *const rows[][3] = {
+        {"--mode=preload", "LD_PRELOAD", "STREAMPOOL_DRIVER"},
+        {"--mode=preload", "LD_PRELOAD", "STREAMPOOL_DRIVER=sim"},
+        {"--mode=library", "LD_PRELOAD=" DROPIN_LIBRARY, "STREAMPOOL_DRIVER"},
+        {"--mode=library", "LD_PRELOAD=" DROPIN_LIBRARY, "STREAMPOOL_DRIVER=sim"},
+    };
+    for (size_t i = 0; i < 4; i++) {
+        struct outcome outcome;
+        program_run(
+            &outcome,
+            SETTINGS("LD_LIBRARY_PATH=" FORWARD_LIBRARY ":" NEWER_DRIVER, rows[i][1], rows[i][2]),
+            ARGUMENTS("run", rows[i][0], ACT, "three_pairs"));
+        assert_int_equal(outcome.status, 0);
+        assert_says(outcome.errors, "  streampool served     3 allocations, 3 frees\n");
+        assert_says(outcome.errors, "  CUDA's pools served   0 allocations, 0 frees\n");
+        assert_null(strstr(outcome.errors, "made no pool call"));
+        program_forget(&outcome);
+    }
+}
 #endif
 
 // A copy of the program has no libraries beside it.
@@ -639,6 +671,7 @@ int main(void) {
         cmocka_unit_test(a_run_may_be_run),
         cmocka_unit_test(a_killed_process_ended_without_a_report),
         cmocka_unit_test(a_process_that_leaves_at_once_ended_without_a_report),
+        cmocka_unit_test(an_environment_without_the_drop_in_is_told_of),
         cmocka_unit_test(frees_of_exit_handlers_are_counted),
         cmocka_unit_test(threads_may_go_on_while_the_process_ends),
         cmocka_unit_test(a_program_without_pool_calls_is_told_of),
@@ -662,6 +695,7 @@ int main(void) {
         cmocka_unit_test(arguments_and_environment_are_the_programs),
 #ifdef FORWARD_LIBRARY
         cmocka_unit_test(the_library_mode_serves_too),
+        cmocka_unit_test(both_forms_make_one_report),
 #endif
         cmocka_unit_test(a_drop_in_that_is_not_there_is_named),
         cmocka_unit_test(nothing_is_left_behind),

@@ -107,3 +107,7 @@ void *sp_driver_file_find(void *library, const char *name) {
 bool sp_driver_file_is(const struct link_map *library) {
     return library == driver;
 }
+
+bool sp_driver_file_is_behind_us(void) {
+    return true;
+}

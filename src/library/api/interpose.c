@@ -43,6 +43,18 @@ bool sp_interpose_give_awaited(int ordinal, size_t bytes) {
     return device && sp_give_way_await_frees(device, bytes) && sp_give_way_all(device, bytes);
 }
 
+static atomic_bool has_entered, has_one_behind;
+
+bool sp_interpose_enter(bool is_behind) {
+    if (is_behind)
+        atomic_store(&has_one_behind, true);
+    return !atomic_exchange(&has_entered, true);
+}
+
+bool sp_interpose_has_one_behind(void) {
+    return atomic_load(&has_one_behind);
+}
+
 void sp_interpose_keep_destroyed(void) {
     sp_tell_keep_destroyed();
 }

@@ -47,6 +47,13 @@ STREAMPOOL_API bool sp_interpose_give_all(int device, size_t bytes);
 // All that is free once the host has waited for pending frees.
 STREAMPOOL_API bool sp_interpose_give_awaited(int device, size_t bytes);
 
+// A process may have two drop-ins, of which the one behind serves. Each says so when it is loaded.
+// True for the first that does.
+STREAMPOOL_API bool sp_interpose_enter(bool is_behind);
+
+// True once one behind has entered.
+STREAMPOOL_API bool sp_interpose_has_one_behind(void);
+
 // Figures of the process's pools, as sp_tell_visit() visits them. The first call has destroyed ones
 // among them, if it is made before the first pool is.
 STREAMPOOL_API void sp_interpose_keep_destroyed(void);
