@@ -22,8 +22,11 @@ static int free_memory(uint64_t address, void *stream) {
     return 0;
 }
 
+// The runtime asks for this function, too, and asks the one that it gets from then on.
 static int ask(const char *name, void **function, int version, uint64_t flags, void *status) {
     int result = ask_driver(name, function, version, flags, status);
+    if (result == 0 && strcmp(name, "cuGetProcAddress") == 0 && version >= 12000)
+        *function = (void *)ask;
     if (result == 0 && strcmp(name, "cuMemAllocAsync") == 0)
         *function = (void *)allocate;
     if (result == 0 && strcmp(name, "cuMemFreeAsync") == 0)
@@ -31,7 +34,7 @@ static int ask(const char *name, void **function, int version, uint64_t flags, v
     return result;
 }
 
-// The static runtime looks up cuGetProcAddress_v2 by dlsym, and by that everything else.
+// The static runtime looks up cuGetProcAddress_v2 by dlsym first.
 void *dlsym(void *handle, const char *name) {
     find_function next = (find_function)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
     void *found = next(handle, name);

@@ -23,7 +23,7 @@ static bool is_created(CUstream stream) {
 
 // A call with a created stream fails without a current context, too. The library would find the
 // stream without one. With a default stream it finds out by itself.
-static CUresult check(CUstream stream) {
+static SP_HOT CUresult check(CUstream stream) {
     CUresult fault = sp_fault_now();
     return fault == CUDA_SUCCESS && is_created(stream) ? sp_current_check() : fault;
 }
@@ -127,11 +127,14 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     bool serves = sp_served_begin(&result);
     if (!serves && result != CUDA_SUCCESS)
         return result;
-    if (!serves || (address && !sp_interpose_has_address(address) && sp_real()->cuMemFreeAsync))
+    if (!serves)
         return leave(sp_real_call(cuMemFreeAsync, (address, stream)), frees);
+    bool is_foreign = false;
     struct sp_note note = sp_notes_take(address);
-    SERVE(result, stream, sp_observe_free(pointer_of(address), stream),
+    SERVE(result, stream, sp_observe_free(pointer_of(address), stream, &is_foreign),
           address ? SP_TALLY_frees : SP_TALLY_NOTHING);
+    if (SP_UNLIKELY(is_foreign) && sp_real()->cuMemFreeAsync)
+        return leave(sp_real_call(cuMemFreeAsync, (address, stream)), frees);
     return ended(note, result);
 }
 

@@ -4,6 +4,12 @@
 #include "support/check.h"
 #include "support/device.h"
 
+// Memory of a pool is freed here, and no other.
+static poolError_t observed_free(void *pointer, CUstream stream) {
+    bool is_foreign = false;
+    return sp_observe_free(pointer, stream, &is_foreign);
+}
+
 static bool is_observed(const struct thread *thread) {
     return thread->world->plan.observed;
 }
@@ -86,5 +92,5 @@ poolError_t observing_malloc(const struct thread *thread, void **pointer, size_t
 }
 
 poolError_t observing_free(const struct thread *thread, void *pointer, CUstream handle) {
-    return is_observed(thread) ? sp_observe_free(pointer, handle) : poolFreeAsync(pointer, handle);
+    return is_observed(thread) ? observed_free(pointer, handle) : poolFreeAsync(pointer, handle);
 }

@@ -20,10 +20,11 @@ static bool captures(CUstream stream) {
 static void use_a_block(const struct crew_member *member, size_t size, CUstream stream) {
     unsigned char tag = (unsigned char)(member->number + 1);
     void *pointer = NULL;
+    bool is_foreign;
     EXPECT(sp_observe_malloc_from_pool(&pointer, size, member->crew->pool, stream), poolSuccess);
     test_fill_block(pointer, tag, size, stream);
     test_check_block(pointer, tag, size, stream);
-    EXPECT(sp_observe_free(pointer, stream), poolSuccess);
+    EXPECT(sp_observe_free(pointer, stream, &is_foreign), poolSuccess);
 }
 
 static void destroy(struct crew_member *member, CUstream stream) {

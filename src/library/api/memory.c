@@ -140,7 +140,7 @@ static SP_HOT int promises_of_current(CUstream handle, int known) {
 
 static SP_HOT void remember_if_promised(const struct sp_pool *pool, struct sp_stream *stream,
                                         CUstream handle, int known) {
-    if (let_remember(sp_pool_promises(pool) | known, handle))
+    if (sp_remember_find(handle) != stream && let_remember(sp_pool_promises(pool) | known, handle))
         sp_remember_stream(stream, handle);
 }
 
@@ -292,10 +292,11 @@ static inline int promises_of_owner(uintptr_t owner) {
     return pool ? sp_pool_promises(pool) : poolPromiseNothing;
 }
 
-static SP_HOT poolError_t free_in_order(void *pointer, CUstream handle, int known) {
+// `owner` is that of the pointer: see sp_owner_of_freed().
+static SP_HOT poolError_t free_in_order(void *pointer, uintptr_t owner, CUstream handle,
+                                        int known) {
     uint64_t sequence;
     poolError_t error = poolSuccess;
-    uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)pointer);
     struct sp_stream *stream =
         admit(handle, NULL, promises_of_owner(owner) | known, refuse_free_in_capture, &error);
     if (SP_UNLIKELY(!stream))
@@ -314,8 +315,11 @@ static SP_HOT poolError_t free_in_order(void *pointer, CUstream handle, int know
                                     : sp_free_finish(lane, owner, stream, sequence, done);
 }
 
-poolError_t sp_memory_free(void *ptr, CUstream stream, int known) {
-    return free_in_order(ptr, stream, known);
+poolError_t sp_memory_free(void *ptr, CUstream stream, int known, bool *is_foreign) {
+    uintptr_t owner = sp_owner_of_freed((uint64_t)(uintptr_t)ptr);
+    *is_foreign = SP_UNLIKELY(!owner) && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
+    return SP_UNLIKELY(*is_foreign) ? poolErrorInvalidValue
+                                    : free_in_order(ptr, owner, stream, known);
 }
 
 int sp_memory_promises_of(uintptr_t owner) {
@@ -345,7 +349,9 @@ static poolError_t free_in_no_order(void *ptr) {
 
 // Frees in the order of a stream, or of none where `handle` is null.
 static poolError_t free_in_some_order(void *ptr, const CUstream *handle) {
-    return handle ? free_in_order(ptr, *handle, poolPromiseNothing) : free_in_no_order(ptr);
+    return handle ? free_in_order(ptr, sp_owner_of_freed((uint64_t)(uintptr_t)ptr), *handle,
+                                  poolPromiseNothing)
+                  : free_in_no_order(ptr);
 }
 
 static poolError_t free_and_note(void *ptr, const CUstream *handle) {
@@ -375,7 +381,9 @@ SP_COLD static poolError_t free_aside(void *ptr, const CUstream *handle) {
 poolError_t poolFreeAsync(void *ptr, CUstream handle) {
     if (SP_UNLIKELY(!sp_runtime_is_plain()))
         return free_aside(ptr, &(CUstream){handle});
-    return SP_LIKELY(ptr) ? free_in_order(ptr, handle, poolPromiseNothing) : poolSuccess;
+    return SP_LIKELY(ptr) ? free_in_order(ptr, sp_owner_of_freed((uint64_t)(uintptr_t)ptr), handle,
+                                          poolPromiseNothing)
+                          : poolSuccess;
 }
 
 poolError_t poolFree(void *ptr) {

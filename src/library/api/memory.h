@@ -18,6 +18,8 @@ struct sp_stream *sp_memory_admit_free(CUstream handle, int promises, poolError_
 poolError_t sp_memory_allocate(void **ptr, size_t size, CUstream stream, int known);
 poolError_t sp_memory_allocate_from(void **ptr, size_t size, poolMemPool_t handle, CUstream stream,
                                     int known);
-poolError_t sp_memory_free(void *ptr, CUstream stream, int known);
+//
+// A free of memory that is no pool's is refused, with no word said: `is_foreign` says so.
+poolError_t sp_memory_free(void *ptr, CUstream stream, int known, bool *is_foreign);
 
 #endif

@@ -91,8 +91,9 @@ poolError_t sp_observe_malloc_from_pool(void **ptr, size_t size, poolMemPool_t p
                : poolMallocFromPoolAsync(ptr, size, pool, stream);
 }
 
-poolError_t sp_observe_free(void *ptr, CUstream stream) {
-    return SP_LIKELY(sp_runtime_is_plain() && ptr)
-               ? sp_memory_free(ptr, stream, sp_known_of(stream))
-               : poolFreeAsync(ptr, stream);
+poolError_t sp_observe_free(void *ptr, CUstream stream, bool *is_foreign) {
+    if (SP_LIKELY(sp_runtime_is_plain() && ptr))
+        return sp_memory_free(ptr, stream, sp_known_of(stream), is_foreign);
+    *is_foreign = ptr && !sp_page_map_has((uint64_t)(uintptr_t)ptr);
+    return *is_foreign ? poolErrorInvalidValue : poolFreeAsync(ptr, stream);
 }

@@ -71,6 +71,9 @@ STREAMPOOL_API void sp_observe_captures_ended(CUcontext context, uint64_t before
 STREAMPOOL_API poolError_t sp_observe_malloc(void **ptr, size_t size, CUstream stream);
 STREAMPOOL_API poolError_t sp_observe_malloc_from_pool(void **ptr, size_t size, poolMemPool_t pool,
                                                        CUstream stream);
-STREAMPOOL_API poolError_t sp_observe_free(void *ptr, CUstream stream);
+//
+// Memory that is no pool's isn't freed, and that is no failure of the library's: `is_foreign` says
+// so.
+STREAMPOOL_API poolError_t sp_observe_free(void *ptr, CUstream stream, bool *is_foreign);
 
 #endif

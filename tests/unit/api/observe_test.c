@@ -58,6 +58,12 @@ static bool has_ids(void) {
     return sp_driver->cuStreamGetId != NULL;
 }
 
+// Memory of a pool is freed here, and no other.
+static poolError_t observed_free(void *pointer, CUstream stream) {
+    bool is_foreign = false;
+    return sp_observe_free(pointer, stream, &is_foreign);
+}
+
 static void *allocate(size_t size, CUstream stream) {
     void *pointer = NULL;
     assert_int_equal(sp_observe_malloc(&pointer, size, stream), poolSuccess);
@@ -65,13 +71,13 @@ static void *allocate(size_t size, CUstream stream) {
 }
 
 static void pair(size_t size, CUstream stream) {
-    assert_int_equal(sp_observe_free(allocate(size, stream), stream), poolSuccess);
+    assert_int_equal(observed_free(allocate(size, stream), stream), poolSuccess);
 }
 
 static void pair_of_pool(size_t size, CUstream stream) {
     void *pointer = NULL;
     assert_int_equal(sp_observe_malloc_from_pool(&pointer, size, pool, stream), poolSuccess);
-    assert_int_equal(sp_observe_free(pointer, stream), poolSuccess);
+    assert_int_equal(observed_free(pointer, stream), poolSuccess);
 }
 
 struct calls {
@@ -143,6 +149,23 @@ static void the_public_calls_ask_as_ever(void **state) {
     assert_int_equal(calls_since(before).captures, 2);
 }
 
+// The driver may know it.
+static void memory_of_no_pool_is_left_to_the_caller(void **state) {
+    (void)state;
+    bool is_foreign = false;
+    void *pointer = allocate(1000, a);
+    sp_fail(poolErrorUnknown, "of before");
+    assert_int_equal(sp_observe_free(&is_foreign, a, &is_foreign), poolErrorInvalidValue);
+    assert_true(is_foreign);
+    assert_string_equal(poolGetLastErrorDetail(), "of before");
+    assert_int_equal(sp_observe_free(pointer, a, &is_foreign), poolSuccess);
+    assert_false(is_foreign);
+    assert_int_equal(sp_observe_free(pointer, a, &is_foreign), poolErrorInvalidValue);
+    assert_false(is_foreign);
+    assert_int_equal(sp_observe_free(NULL, a, &is_foreign), poolSuccess);
+    assert_false(is_foreign);
+}
+
 static void a_default_stream_is_asked_who_it_is_alone(void **state) {
     (void)state;
     static CUstream const defaults[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
@@ -182,14 +205,14 @@ static void a_handle_that_comes_back_is_another_stream(void **state) {
     void *pointer = allocate(1000, a);
     const struct sp_stream *old = fixture_stream(a);
     simulated_work(a);
-    assert_int_equal(sp_observe_free(pointer, a), poolSuccess);
+    assert_int_equal(observed_free(pointer, a), poolSuccess);
     assert_int_equal(poolStreamDestroy(a), poolSuccess);
     assert_ptr_equal(create_seen(), a);
     void *young = allocate(1000, a);
     assert_int_equal(young != pointer, has_ids());
     require_another_stream(old);
     require_known(a);
-    assert_int_equal(sp_observe_free(young, a), poolSuccess);
+    assert_int_equal(observed_free(young, a), poolSuccess);
 }
 
 static void a_stream_that_was_made_unseen_at_the_handle_is_asked_for(void **state) {
@@ -206,13 +229,13 @@ static void a_handle_that_is_made_again_ends_the_old_stream(void **state) {
     void *pointer = allocate(1000, a);
     const struct sp_stream *old = fixture_stream(a);
     simulated_work(a);
-    assert_int_equal(sp_observe_free(pointer, a), poolSuccess);
+    assert_int_equal(observed_free(pointer, a), poolSuccess);
     simulated_destroy(a);
     assert_ptr_equal(create_seen(), a);
     void *young = allocate(1000, a);
     assert_int_equal(young != pointer, has_ids());
     require_another_stream(old);
-    assert_int_equal(sp_observe_free(young, a), poolSuccess);
+    assert_int_equal(observed_free(young, a), poolSuccess);
 }
 
 static void a_stream_whose_destruction_failed_is_asked_for(void **state) {
@@ -529,6 +552,7 @@ int main(void) {
         observe_test(a_pair_on_a_seen_stream_makes_no_call),
         observe_test(an_unseen_stream_is_asked_for),
         observe_test(the_public_calls_ask_as_ever),
+        observe_test(memory_of_no_pool_is_left_to_the_caller),
         observe_test(a_default_stream_is_asked_who_it_is_alone),
         observe_test(other_calls_on_a_seen_stream_ask_nothing),
         observe_test(a_handle_that_comes_back_is_another_stream),
