@@ -135,6 +135,9 @@ typedef struct simcudaConfig {
     simcudaOnReport onReport;
     /// Says, if it is not 0, that each device can access the memory of every other one.
     uint64_t peers;
+    /// Says where memory of cuMemAlloc lies: 0 for the lowest address that is free, or else the
+    /// seed of a sequence by which each piece gets an address.
+    uint64_t scatter;
 } simcudaConfig;
 
 /// Gives one simulated device of 16 GiB, that could access others' memory, granule 2 MiB, api
@@ -147,7 +150,8 @@ SIMCUDA_API void simcudaConfigDefault(simcudaConfig *config);
 ///
 ///     devices=2,memory=141G,memory.1=8G,vmm.1=refused,granule=64K,api=10020,
 ///     address_space=1T,mappings=1000,queue=64,mode=scheduled,seed=7,burst=16,
-///     completion=latest,delay=1000000,patience=0,reports=print,peers=0
+///     completion=latest,delay=1000000,patience=0,reports=print,peers=0,
+///     scatter=5
 ///
 /// `memory` and `vmm` (supported, missing, refused) set every device, `memory.N` and `vmm.N` one.
 /// `mode` is free or scheduled, `completion` is earliest, latest or seeded, `reports` is keep,

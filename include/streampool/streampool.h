@@ -394,7 +394,8 @@ enum poolMemPoolAttr {
     poolMemPoolAttrHostWaitMax = 1001,
     /// An int, default 0: 1 makes what the pool hands out depend on the program's calls alone, and
     /// not on the speed of the device. It is for programs that allocate from one thread
-    /// (docs/stream-order.md, "The same decisions in every run").
+    /// (docs/stream-order.md, "The same decisions in every run"). On a device without virtual
+    /// memory management the driver chooses the addresses; nothing else depends on them.
     poolMemPoolAttrDeterministic = 1002,
     /// An int, default 0: with 1, an allocation for which the device has no room may wait for all
     /// work that its context has been given. The program then promises that no stream of the
@@ -710,7 +711,6 @@ STREAMPOOL_API poolError_t poolMemPoolTrimTo(poolMemPool_t pool, size_t minBytes
 /// - poolErrorInvalidValue: `pool` is not a pool.
 /// - poolErrorMemoryAllocation: `bytes` is more than the device, the pool's maxSize or the host
 ///   has left, also once caches of other pools were given back for it.
-/// - poolErrorContextIsDestroyed: as for poolMallocAsync.
 STREAMPOOL_API poolError_t poolMemPoolPrime(poolMemPool_t pool, size_t bytes);
 
 /// Gives the default pool of a device, from which it allocates at first. Each device always has
@@ -771,8 +771,6 @@ STREAMPOOL_API poolError_t poolDeviceSetMemPool(int device, poolMemPool_t pool);
 /// - poolErrorInvalidResourceHandle: `stream` is not a stream, as far as the driver can tell.
 /// - poolErrorNotSupported: the device has no virtual memory management, and the stream is one of
 ///   another context than the device's primary one (docs/plain-memory.md, "What differs").
-/// - poolErrorContextIsDestroyed: likewise, and a reset of the device took memory of the pool, some
-///   of which is live yet.
 STREAMPOOL_API poolError_t poolMallocAsync(void **ptr, size_t size, CUstream stream);
 
 /// Allocates as poolMallocAsync does, from the given pool, which may belong to another device than

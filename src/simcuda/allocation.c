@@ -11,6 +11,7 @@
 #include "simcuda/engine.h"
 #include "simcuda/host.h"
 #include "simcuda/mapping.h"
+#include "simcuda/random.h"
 #include "simcuda/report.h"
 #include "simcuda/work.h"
 
@@ -26,6 +27,7 @@ static struct sim_range *arenas;
 static size_t arena_count;
 static size_t arena_capacity;
 static uint64_t allocation_count;
+static struct sim_random places; // of scattered allocations
 
 static size_t find_span_after(uint64_t address) {
     size_t low = 0;
@@ -61,18 +63,50 @@ static void give_span(uint64_t address, uint64_t size) {
     span_count++;
 }
 
-static uint64_t take_from_spans(uint64_t size) {
+static void cut_span(size_t index, uint64_t size) {
+    spans[index].begin += size;
+    spans[index].size -= size;
+    if (spans[index].size == 0)
+        remove_span(index);
+}
+
+// Takes memory out of the middle of a span.
+static uint64_t take_at(size_t index, uint64_t offset, uint64_t size) {
+    struct sim_range span = spans[index];
+    uint64_t address = span.begin + offset;
+    cut_span(index, offset + size);
+    if (offset > 0)
+        give_span(span.begin, offset);
+    return address;
+}
+
+// Each span that is large enough is as likely as the others, and so is each place in it.
+static uint64_t take_anywhere(uint64_t size) {
+    size_t fitting = 0, index = 0;
+    for (size_t i = 0; i < span_count; i++)
+        fitting += spans[i].size >= size;
+    if (fitting == 0)
+        return 0;
+    for (size_t left = sim_random_below(&places, fitting) + 1; left > 0; index++)
+        left -= spans[index].size >= size;
+    index--;
+    uint64_t offsets = (spans[index].size - size) / sim_config.granule + 1;
+    return take_at(index, sim_random_below(&places, offsets) * sim_config.granule, size);
+}
+
+static uint64_t take_lowest(uint64_t size) {
     for (size_t i = 0; i < span_count; i++) {
         if (spans[i].size < size)
             continue;
         uint64_t address = spans[i].begin;
-        spans[i].begin += size;
-        spans[i].size -= size;
-        if (spans[i].size == 0)
-            remove_span(i);
+        cut_span(i, size);
         return address;
     }
     return 0;
+}
+
+static uint64_t take_from_spans(uint64_t size) {
+    return sim_config.scatter ? take_anywhere(size) : take_lowest(size);
 }
 
 // A host that refuses a large piece of address space may have a smaller one.
@@ -85,6 +119,8 @@ static bool add_arena(uint64_t needed) {
     }
     if (address == 0)
         return false;
+    if (arena_count == 0)
+        places.state = sim_config.scatter;
     SIM_RESERVE_ONE(arenas, arena_count, arena_capacity);
     arenas[arena_count++] = (struct sim_range){address, size};
     give_span(address, size);

@@ -41,6 +41,7 @@ static const struct setting {
     {"patience", FIELD_NUMBER, NULL, offsetof(simcudaConfig, patience)},
     {"reports", FIELD_REPORTS, report_words, 0},
     {"peers", FIELD_NUMBER, NULL, offsetof(simcudaConfig, peers)},
+    {"scatter", FIELD_NUMBER, NULL, offsetof(simcudaConfig, scatter)},
 };
 
 void simcudaConfigDefault(simcudaConfig *config) {

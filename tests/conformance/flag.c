@@ -287,12 +287,20 @@ void row_a_trim_left_to_the_reaper_comes_to_the_threshold(void) {
 #define STEPS  60
 #define BLOCKS 8
 
-// What a program got: each address as a distance from its first one, and the reserved bytes beside
-// it.
+// What a program got: where each block lies, and the reserved bytes beside it. The place is the
+// distance from the first block; where the driver chose the address of each piece of memory it is
+// the first step that got the same address.
 struct account {
-    uint64_t distance[STEPS];
+    uint64_t place[STEPS];
     uint64_t reserved[STEPS];
 };
+
+static uint64_t place_of(const uintptr_t addresses[STEPS], unsigned step, bool mapped) {
+    uint64_t first = 0;
+    while (addresses[first] != addresses[step])
+        first++;
+    return mapped ? addresses[step] - addresses[0] : first;
+}
 
 // One program, on a device that is fast (all is complete before the next call) or slow (nothing is
 // before it must be).
@@ -300,7 +308,8 @@ static void keep_account(struct account *account, bool fast) {
     poolMemPool_t pool = test_keeping_pool();
     CUstream streams[3] = {test_stream(), test_stream(), test_stream()};
     void *blocks[BLOCKS] = {NULL};
-    uintptr_t first = 0;
+    uintptr_t addresses[STEPS];
+    bool mapped = test_flag(pool, poolMemPoolAttrVirtualMemory) != 0;
     struct test_hold hold;
     bool held = false;
     test_set_flag(pool, poolMemPoolAttrDeterministic, 1);
@@ -315,8 +324,8 @@ static void keep_account(struct account *account, bool fast) {
             test_free(*block, stream);
         *block =
             test_malloc(pool, i % 4 == 3 ? KIB(100) : MIB(3) * (1 + i * 11 % 13), streams[i % 3]);
-        first = first ? first : (uintptr_t)*block;
-        account->distance[i] = (uintptr_t)*block - first;
+        addresses[i] = (uintptr_t)*block;
+        account->place[i] = place_of(addresses, i, mapped);
         account->reserved[i] = test_reserved(pool);
         if (fast) {
             for (unsigned s = 0; s < 3; s++)

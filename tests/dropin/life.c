@@ -197,58 +197,6 @@ static void an_exit_waits_for_no_thread(void) {
     exit(0);
 }
 
-// ------------------------------------------------------------------------------------------ resets
-
-static void reset(void) {
-    CUcontext context = NULL;
-    REQUIRE_DONE(cu.cuDevicePrimaryCtxReset(0));
-    REQUIRE_DONE(cu.cuDevicePrimaryCtxRetain(&context, 0));
-    REQUIRE_DONE(cu.cuCtxSetCurrent(context));
-}
-
-// Pools aren't the context's, and what was pending is complete.
-static void pools_outlive_a_reset(void) {
-    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
-    CUmemoryPool pool = NULL, standard = NULL;
-    CUdeviceptr address = 0;
-    start();
-    standard = default_pool(0);
-    for (int round = 0; round < 5; round++) {
-        CUstream own = new_stream();
-        REQUIRE_DONE(cu.cuMemPoolCreate(&pool, &props));
-        CUdeviceptr live = allocate(MIB, own);
-        REQUIRE_DONE(cu.cuMemAllocFromPoolAsync(&address, 3 * MIB, pool, own));
-        REQUIRE_DONE(cu.cuMemsetD8Async(live, 1, MIB, own));
-        REQUIRE_DONE(cu.cuMemFreeAsync(allocate(5 * MIB, own), own));
-        reset();
-        REQUIRE(default_pool(0) == standard);
-        REQUIRE_DONE(cu.cuMemFreeAsync(allocate(MIB, NULL), NULL));
-        REQUIRE_DONE(cu.cuMemFreeAsync(address, NULL));
-        REQUIRE_DONE(cu.cuMemPoolDestroy(pool));
-        REQUIRE_DONE(cu.cuMemFreeAsync(live, NULL));
-        REQUIRE_CODE(cu.cuMemFreeAsync(live, NULL), CUDA_ERROR_INVALID_VALUE);
-        REQUIRE_CODE(cu.cuMemFree_v2(live), CUDA_ERROR_INVALID_VALUE);
-        REQUIRE_DONE(cu.cuCtxSynchronize());
-        REQUIRE_DONE(cu.cuMemPoolTrimTo(standard, 0));
-        REQUIRE(pool_figure(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0);
-        REQUIRE(pool_figure(standard, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 0);
-    }
-}
-
-// It was freed before the reset: afterwards it is nobody's, or another's.
-static void a_stale_pointer_is_refused_after_a_reset(void) {
-    start();
-    keep_all(default_pool(0));
-    CUdeviceptr stale = allocate(MIB, NULL);
-    REQUIRE_DONE(cu.cuMemFreeAsync(stale, NULL));
-    reset();
-    REQUIRE_CODE(cu.cuMemFreeAsync(stale, NULL), CUDA_ERROR_INVALID_VALUE);
-    REQUIRE_CODE(cu.cuMemFree_v2(stale), CUDA_ERROR_INVALID_VALUE);
-    CUdeviceptr address = allocate(MIB, NULL);
-    REQUIRE_DONE(cu.cuMemFreeAsync(address, NULL));
-}
-
 // ----------------------------------------------------------------------------- handles and threads
 
 static void the_drivers_handle_may_be_closed(void) {
@@ -313,8 +261,6 @@ static void memory_outlives_its_threads(void) {
     X(workers_start_while_a_thread_uses_a_pool_of_the_driver) \
     X(handlers_may_free_and_destroy) \
     X(an_exit_waits_for_no_thread) \
-    X(pools_outlive_a_reset) \
-    X(a_stale_pointer_is_refused_after_a_reset) \
     X(the_drivers_handle_may_be_closed) \
     X(memory_outlives_its_threads)
 // clang-format on

@@ -11,7 +11,8 @@ static bool fits_neighbour(const struct sp_block *block) {
         return sp_block_end(block) == block->chain->address + block->chain->size;
     return next->address == sp_block_end(block) && next->prev == block &&
            next->chain == block->chain &&
-           !(sp_block_state(block) == SP_BLOCK_HOLE && sp_block_state(next) == SP_BLOCK_HOLE);
+           !(sp_block_state(block) == SP_BLOCK_HOLE && sp_block_state(next) == SP_BLOCK_HOLE) &&
+           !(sp_block_state(block) == SP_BLOCK_LOST && sp_block_state(next) == SP_BLOCK_LOST);
 }
 
 static bool has_right_tier(const struct sp_block *block) {

@@ -22,6 +22,7 @@ struct check {
     char *why;
     size_t length;
     uint64_t reserved;
+    uint64_t lost; // of it: of segments whose memory has ended
     uint64_t used;
     uint64_t allowed; // by the lanes' allowances
     uint64_t busy_blocks;
@@ -98,8 +99,24 @@ static bool check_memory(struct check *check, const struct sp_view *view,
     return true;
 }
 
+// Of a segment whose memory has ended everything is taken, or buried.
+static bool check_lost(struct check *check, const struct sp_block *block) {
+    enum sp_block_state state = sp_block_state(block);
+    REQUIRE(check, state == SP_BLOCK_LIVE || state == SP_BLOCK_CACHED || state == SP_BLOCK_LOST,
+            "the block at %#llx is free, and its memory has ended",
+            (unsigned long long)block->address);
+    REQUIRE(check, state != SP_BLOCK_LOST || sp_fence_set_empty(&block->fences),
+            "a buried block has a fence");
+    return true;
+}
+
 static bool check_backing(struct check *check, const struct sp_segment *segment,
                           const struct sp_block *block) {
+    if (segment->is_lost)
+        return check_lost(check, block);
+    REQUIRE(check, sp_block_state(block) != SP_BLOCK_LOST,
+            "the block at %#llx is buried, and its memory is there",
+            (unsigned long long)block->address);
     return sp_block_state(block) == SP_BLOCK_HOLE ? check_hole(check, &segment->view, block)
                                                   : check_memory(check, &segment->view, block);
 }
@@ -119,22 +136,30 @@ static bool check_block(struct check *check, const struct sp_segment *segment,
            (state != SP_BLOCK_LIVE || check_live(check, block));
 }
 
-static bool check_segment(struct check *check, const struct sp_segment *segment) {
+static uint64_t count_mapped(const struct sp_segment *segment) {
     uint64_t mapped = 0;
+    for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e;
+         e = sp_view_extent_next(e))
+        mapped += e->size;
+    for (const struct sp_block *b = segment->chain.first; b && segment->is_lost; b = b->next)
+        mapped += sp_block_state(b) == SP_BLOCK_LOST ? 0 : b->size;
+    return mapped;
+}
+
+static bool check_segment(struct check *check, const struct sp_segment *segment) {
+    uint64_t mapped = count_mapped(segment);
     REQUIRE(check, inside_chain_check(&segment->chain), "the chain at %#llx is not in order",
             (unsigned long long)segment->chain.address);
     REQUIRE(check,
             segment->chain.address == segment->view.address &&
                 segment->chain.size == segment->view.size,
             "the chain at %#llx is not the view's", (unsigned long long)segment->chain.address);
-    for (const struct sp_extent *e = sp_view_extent_from(&segment->view, 0); e;
-         e = sp_view_extent_next(e))
-        mapped += e->size;
     REQUIRE(check, mapped == segment->view.mapped,
             "a view's extents are not what it says is mapped");
     REQUIRE(check, inside_tree_check(&segment->view.extents),
             "a view's tree of extents is not in order");
     check->reserved += mapped;
+    check->lost += segment->is_lost ? mapped : 0;
     for (const struct sp_block *block = segment->chain.first; block; block = block->next) {
         if (!check_block(check, segment, block))
             return false;
@@ -143,12 +168,12 @@ static bool check_segment(struct check *check, const struct sp_segment *segment)
 }
 
 static bool check_region(struct check *check, const struct sp_region *region) {
-    uint64_t before = check->reserved;
+    uint64_t before = check->reserved - check->lost;
     SP_LIST_FOR_EACH(link, &region->segments) {
         if (!check_segment(check, SP_CONTAINER_OF(link, struct sp_segment, link)))
             return false;
     }
-    REQUIRE(check, check->reserved - before == region->mapped,
+    REQUIRE(check, check->reserved - check->lost - before == region->mapped,
             "a region's views are not what it says is mapped");
     REQUIRE(check, inside_tier_check(&region->ready), "the ready tier is not in order");
     REQUIRE(check, inside_tier_check(&region->waiting), "the waiting tier is not in order");

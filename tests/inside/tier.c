@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/number.h"
+#include "heap/chain.h"
 #include "inside/tree.h"
 
 static struct sp_block *block_of(const struct sp_tree_node *node) {
@@ -11,11 +12,11 @@ static struct sp_block *block_of(const struct sp_tree_node *node) {
 }
 
 static int compare_blocks(const struct sp_tree_node *a, const struct sp_tree_node *b) {
-    return sp_compare_pairs(block_of(a)->size, block_of(a)->address, block_of(b)->size,
-                            block_of(b)->address);
+    return sp_compare_pairs(block_of(a)->size, sp_chain_rank(block_of(a)), block_of(b)->size,
+                            sp_chain_rank(block_of(b)));
 }
 
-// A search for the size and address of a block finds the block only if it is in the bin of its
+// A search for the size and rank of a block finds the block only if it is in the bin of its
 // size.
 static bool check_bin(const struct sp_tier *tier, unsigned bin) {
     struct sp_tree tree = {tier->bins[bin], compare_blocks};
@@ -23,7 +24,7 @@ static bool check_bin(const struct sp_tier *tier, unsigned bin) {
         return false;
     for (struct sp_tree_node *node = sp_tree_first(&tree); node; node = sp_tree_next(node)) {
         const struct sp_block *block = block_of(node);
-        if (block->bin != bin || sp_tier_from(tier, block->size, block->address) != block)
+        if (block->bin != bin || sp_tier_from(tier, block->size, sp_chain_rank(block)) != block)
             return false;
     }
     return true;

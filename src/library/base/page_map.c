@@ -116,13 +116,35 @@ static void set_held(uint64_t address, bool held) {
     SET_BIT(window->held, page, held);
 }
 
-bool sp_page_map_hold(uint64_t address, uint64_t size) {
-    if (address + size > (uint64_t)SP_PAGE_MAP_MAX_WINDOWS * SP_PAGE_WINDOW_SIZE ||
-        !add_windows(address, size))
+static bool is_held(uint64_t address) {
+    const struct sp_page_window *window = window_of(address);
+    return window && has_bit(window->held, page_in(&window->range, address));
+}
+
+bool sp_page_map_holds_any(uint64_t address, uint64_t size) {
+    bool held = false;
+    for (uint64_t at = address; at < address + size && !held; at += SP_PAGE_SIZE)
+        held = is_held(at);
+    return held;
+}
+
+// Under the lock, so that of two threads that want one page to be held the second one is told.
+static bool hold_locked(uint64_t address, uint64_t size) {
+    if (sp_page_map_holds_any(address, size))
         return false;
     for (uint64_t at = address; at < address + size; at += SP_PAGE_SIZE)
         set_held(at, true);
     return true;
+}
+
+bool sp_page_map_hold(uint64_t address, uint64_t size) {
+    if (address + size > (uint64_t)SP_PAGE_MAP_MAX_WINDOWS * SP_PAGE_WINDOW_SIZE ||
+        !add_windows(address, size))
+        return false;
+    sp_lock_acquire(&add_lock);
+    bool held = hold_locked(address, size);
+    sp_lock_release(&add_lock);
+    return held;
 }
 
 void sp_page_map_drop(uint64_t address, uint64_t size) {

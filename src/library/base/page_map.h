@@ -57,9 +57,12 @@ extern _Atomic uint32_t sp_page_window_count;
 bool sp_page_map_add(uint64_t base, uint64_t size);
 
 // Has the pages of `size` bytes from an address on held, with no owner. Both are multiples of the
-// page size. False when a table can't be had or the address has more than 48 bits; then nothing has
-// changed but that there may be a window more.
+// page size. False when a table can't be had, the address has more than 48 bits, or one of the
+// pages is held already; then nothing has changed but that there may be a window more.
 bool sp_page_map_hold(uint64_t address, uint64_t size);
+
+// Tells whether one of the pages of `size` bytes from an address on is held.
+bool sp_page_map_holds_any(uint64_t address, uint64_t size);
 
 // Has the pages held no more, and nobody own them: before the driver can give them to somebody.
 void sp_page_map_drop(uint64_t address, uint64_t size);

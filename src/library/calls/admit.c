@@ -1,7 +1,7 @@
 #include "calls/admit.h"
 
 #include "region/device.h"
-#include "supply/trim.h"
+#include "supply/loss.h"
 
 // The stream may be one of another device: what that may use is between the program and the driver.
 static bool is_alien(const struct sp_stream *stream, int device, CUcontext context, uint64_t id) {
@@ -23,10 +23,6 @@ poolError_t sp_admit(struct sp_pool *pool, struct sp_stream *stream) {
                        ordinal);
     if (stream)
         sp_store_relaxed(&stream->bound_to_context, true);
-    if (sp_trim_lost(pool, id))
-        return poolSuccess;
-    return sp_fail(poolErrorContextIsDestroyed,
-                   "device %d was reset, which took the pool's memory; free the blocks that the "
-                   "pool has still live",
-                   ordinal);
+    sp_loss_note_context(pool, id);
+    return poolSuccess;
 }

@@ -1,7 +1,7 @@
 // Admission: who may have memory of a plain device (vmm/device.h), which is its primary context's.
 //
-// A stream of another context of the device can't use it. A reset of the device takes it: then what
-// a pool has free of it is forgotten, and what is live has to be freed first.
+// A stream of another context of the device can't use it. A reset of the device takes it: then
+// nothing that the pool had before is given to anybody (region/lost.h).
 //
 // A miss asks. So that a hit needn't, a stream that was admitted marks its slot for good
 // (order/registry.h), and what others free goes to no quick list (calls/release.c).

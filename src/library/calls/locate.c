@@ -32,7 +32,10 @@ static struct sp_location in_slab(const struct sp_slab *slab, uint64_t address) 
 }
 
 static struct sp_block *find_in(const struct sp_chain *chain, uint64_t address) {
-    return address - chain->address < chain->size ? sp_chain_find(chain, address) : NULL;
+    if (address - chain->address >= chain->size)
+        return NULL;
+    struct sp_block *block = sp_chain_find(chain, address);
+    return sp_block_state(block) == SP_BLOCK_LOST ? NULL : block;
 }
 
 // The block that the address lies in, in a view of the pool or in one that was stitched; or null.

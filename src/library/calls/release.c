@@ -103,16 +103,22 @@ static void file_in_lane(struct sp_lane *lane, struct sp_block *block) {
     }
 }
 
-// Where several streams have a claim the block goes to the tiers itself. So it does on a plain
-// device where the stream never allocated: it may be one that can't use the memory, and a hit asks
-// nobody.
+// A hit asks nobody. So on a plain device a block is for the next hits of a stream only if its
+// memory is of the stream's context, and the stream has allocated: then nobody else gets its slot.
+static bool may_be_hit_plain(const struct sp_release *release) {
+    const struct sp_plain *plain = &sp_segment_of(release->block)->view.plain;
+    const struct sp_stream *stream = release->points->stream;
+    return sp_load_relaxed(&stream->bound_to_context) &&
+           sp_stream_is_of(stream, plain->context, plain->context_id);
+}
+
+// Where several streams have a claim the block goes to the tiers itself.
 static void file(const struct sp_release *release) {
     struct sp_block *block = release->block;
     stamp(block, release);
     block->quick_next = NULL;
     struct sp_lane *lane = lane_alone(release);
-    if (lane && (!sp_vmm_is_plain(&release->pool->device->vmm) ||
-                 sp_load_relaxed(&release->points->stream->bound_to_context)))
+    if (lane && (!sp_vmm_is_plain(&release->pool->device->vmm) || may_be_hit_plain(release)))
         file_in_lane(lane, block);
     else
         sp_collect_file(release->pool, block, sp_settle_insert_and_swallow);

@@ -17,6 +17,7 @@ struct sp_leaf;
 struct sp_chain {
     uint64_t address;
     uint64_t size;
+    uint64_t bias; // see sp_chain_rank()
     struct sp_block *first;
     // Descriptors for the next blocks, which are taken with no lock but the chain's own.
     struct sp_block *spare;
@@ -26,6 +27,13 @@ struct sp_chain {
 
 static inline bool sp_chain_covers(const struct sp_chain *chain, uint64_t address) {
     return address >= chain->address && address - chain->address < chain->size;
+}
+
+// The rank of a block says where it stands in an order, also among those of other chains. It is the
+// address, but where the driver chose that: there the chain's owner sets the bias, so that the
+// order doesn't depend on the driver.
+static inline uint64_t sp_chain_rank(const struct sp_block *block) {
+    return block->address + block->chain->bias;
 }
 
 // Makes a chain of one block, which is BUSY and in no index. False without host memory.

@@ -10,24 +10,31 @@ static struct sp_block *block_of(const struct sp_tree_node *node) {
     return node ? SP_CONTAINER_OF(node, struct sp_block, by_size) : NULL;
 }
 
+// The rank is looked up among equal sizes alone: it stands in another line.
+static int compare_place(uint64_t size, uint64_t rank, const struct sp_block *block) {
+    if (size != block->size)
+        return size < block->size ? -1 : 1;
+    return sp_compare(rank, sp_chain_rank(block));
+}
+
 static int compare_blocks(const struct sp_tree_node *a, const struct sp_tree_node *b) {
-    return sp_compare_pairs(block_of(a)->size, block_of(a)->address, block_of(b)->size,
-                            block_of(b)->address);
+    uint64_t size = block_of(a)->size;
+    if (size != block_of(b)->size)
+        return size < block_of(b)->size ? -1 : 1;
+    return sp_compare(sp_chain_rank(block_of(a)), sp_chain_rank(block_of(b)));
 }
 
 static int compare_size(const void *key, const struct sp_tree_node *node) {
-    return sp_compare_pairs(*(const uint64_t *)key, 0, block_of(node)->size,
-                            block_of(node)->address);
+    return compare_place(*(const uint64_t *)key, 0, block_of(node));
 }
 
 struct place {
-    uint64_t size, address;
+    uint64_t size, rank;
 };
 
-static int compare_place(const void *key, const struct sp_tree_node *node) {
+static int compare_key(const void *key, const struct sp_tree_node *node) {
     const struct place *place = key;
-    return sp_compare_pairs(place->size, place->address, block_of(node)->size,
-                            block_of(node)->address);
+    return compare_place(place->size, place->rank, block_of(node));
 }
 
 // -------------------------------------------------------------------------------------------- bins
@@ -206,10 +213,10 @@ struct sp_block *sp_tier_next(const struct sp_block *block) {
     return next ? block_of(next) : first_from(block->tier, block->bin + 1u);
 }
 
-struct sp_block *sp_tier_from(const struct sp_tier *tier, uint64_t size, uint64_t address) {
+struct sp_block *sp_tier_from(const struct sp_tier *tier, uint64_t size, uint64_t rank) {
     unsigned bin = bin_of(size);
     struct sp_tree tree = tree_at(tier, bin);
-    struct place place = {size, address};
-    struct sp_tree_node *found = sp_tree_lower_bound(&tree, &place, compare_place);
+    struct place place = {size, rank};
+    struct sp_tree_node *found = sp_tree_lower_bound(&tree, &place, compare_key);
     return found ? block_of(found) : first_from(tier, bin + 1);
 }

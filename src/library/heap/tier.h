@@ -1,4 +1,5 @@
-// Tiers: free blocks that may be used on the same terms, indexed by (size, address).
+// Tiers: free blocks that may be used on the same terms, indexed by (size, rank). The rank is the
+// address, but where the driver chose that (heap/chain.h).
 //
 // Each region of a pool has these tiers: one of ready memory, which any stream may take; one of
 // memory that waits for several streams, and one of such memory that no event stands behind; and
@@ -10,7 +11,7 @@
 // exception: when joining their fences finds no host memory they stay apart until one of them comes
 // back.
 //
-// The order by (size, address) stands in *bins*, eight to a doubling of the size. Each has the
+// The order by (size, rank) stands in *bins*, eight to a doubling of the size. Each has the
 // blocks of its range of sizes in a tree, and a bit that says whether it has any. So a block is
 // mostly alone in its bin, or among a few, and goes in and out in a few instructions with no look
 // at others. A thousand blocks of one size are a tree of a thousand.
@@ -56,12 +57,12 @@ struct sp_block *sp_tier_take(struct sp_block *block, uint64_t size);
 // The block that best fits `size` bytes, or null.
 struct sp_block *sp_tier_best_fit(const struct sp_tier *tier, uint64_t size);
 
-// These walk a tier by (size, address), and return null at its end.
+// These walk a tier by (size, rank), and return null at its end.
 struct sp_block *sp_tier_first(const struct sp_tier *tier);
 struct sp_block *sp_tier_last(const struct sp_tier *tier);
 struct sp_block *sp_tier_next(const struct sp_block *block);
 
-// The first block that doesn't stand before this size and address.
-struct sp_block *sp_tier_from(const struct sp_tier *tier, uint64_t size, uint64_t address);
+// The first block that doesn't stand before this size and rank.
+struct sp_block *sp_tier_from(const struct sp_tier *tier, uint64_t size, uint64_t rank);
 
 #endif

@@ -104,13 +104,14 @@ struct sp_segment {
     enum sp_region_kind kind;
     // As far as is known there is address space behind it; guarded by the pool's lock, as is.
     bool extends;
+    bool is_lost; // see region/lost.h; written under the map lock and the pool's
     struct sp_view view;
     struct sp_chain chain;
 };
 
 struct sp_region {
     struct sp_list segments;
-    size_t mapped;           // sum of the views' mapped bytes; written under `lock`
+    size_t mapped;           // sum of the views' mapped bytes; written under `lock` and `map_lock`
     struct sp_tier ready;    // no fence pending: anybody's
     struct sp_tier waiting;  // fences of several streams, or of one without a lane: nobody's yet
     struct sp_tier unfenced; // likewise, and no event stood behind one when the block was filed
@@ -258,6 +259,11 @@ struct sp_pool {
     _Atomic uint32_t threshold_rests;
 
     struct sp_access access; // written under `map_lock`
+    // For plain devices (vmm/plain.h).
+    uint64_t next_rank;          // that of the next piece; guarded by `map_lock`
+    _Atomic uint64_t context_id; // what the pool has of other contexts is lost, as far as it ended
+    _Atomic uint32_t lost;       // segments; written under `lock`
+    _Atomic uint32_t lost_whole; // lost segments with nothing live; written under `lock`
 
     struct sp_later later;
 

@@ -29,7 +29,7 @@ static bool is_better(const struct row_search *search, struct row row) {
     if ((row.first->tier == ready) != (best->tier == ready))
         return row.first->tier == ready;
     return row.first->size < best->size ||
-           (row.first->size == best->size && row.first->address < best->address);
+           (row.first->size == best->size && sp_chain_rank(row.first) < sp_chain_rank(best));
 }
 
 // Looks at the parts of a row of free blocks that are within reach.

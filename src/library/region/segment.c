@@ -28,6 +28,7 @@ static struct sp_segment *new_segment(struct sp_pool *pool, enum sp_region_kind 
     sp_list_init(&segment->link);
     segment->pool = pool;
     segment->kind = kind;
+    segment->is_lost = false;
     return segment;
 }
 
@@ -142,10 +143,13 @@ static struct sp_outcome open_plain(struct sp_segment *segment, uint64_t bytes,
     if (!sp_is_done(outcome))
         return outcome;
     segment->extends = false;
-    if (sp_chain_open(&segment->chain, segment->view.address, segment->view.size))
-        return sp_outcome_done();
-    sp_view_close(&segment->view);
-    return sp_outcome_of(SP_NO_HOST_MEMORY);
+    if (!sp_chain_open(&segment->chain, segment->view.address, segment->view.size)) {
+        sp_view_close(&segment->view);
+        return sp_outcome_of(SP_NO_HOST_MEMORY);
+    }
+    segment->chain.bias = pool->next_rank - segment->view.address; // may wrap around
+    pool->next_rank += bytes;
+    return sp_outcome_done();
 }
 
 struct sp_outcome sp_segment_add_plain(struct sp_pool *pool, enum sp_region_kind kind,
@@ -251,6 +255,10 @@ static void close_segment(struct sp_segment *segment) {
     free_segment(segment);
 }
 
+void sp_segment_close_lost(struct sp_segment *segment) {
+    close_segment(segment);
+}
+
 void sp_segment_tidy(struct sp_segment *segment) {
     if (!sp_view_unmap_stuck(&segment->view))
         return; // it stands in a hole
@@ -268,4 +276,6 @@ void sp_segment_close_all(struct sp_pool *pool) {
         while (!sp_list_empty(&pool->regions[kind].segments))
             close_segment(segment_at(sp_list_pop_front(&pool->regions[kind].segments)));
     }
+    sp_store_relaxed(&pool->lost, 0);
+    sp_store_relaxed(&pool->lost_whole, 0);
 }

@@ -1,6 +1,7 @@
 #include "region/settle.h"
 
 #include "region/lane.h"
+#include "region/lost.h"
 #include "region/unfenced.h"
 
 // The lane that all fences of a block are of, or null.
@@ -102,6 +103,8 @@ static inline struct sp_block *insert_pruned(struct sp_pool *pool, struct sp_blo
 }
 
 struct sp_block *sp_settle_insert(struct sp_pool *pool, struct sp_block *block) {
+    if (SP_UNLIKELY(sp_segment_of(block)->is_lost))
+        return sp_lost_bury(pool, block);
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     return insert_pruned(pool, block, lane_of(pool, &block->fences));
 }
@@ -119,6 +122,8 @@ static struct sp_block *swallowable(const struct sp_lane *lane, const struct sp_
 }
 
 struct sp_block *sp_settle_insert_and_swallow(struct sp_pool *pool, struct sp_block *block) {
+    if (SP_UNLIKELY(sp_segment_of(block)->is_lost))
+        return sp_lost_bury(pool, block);
     sp_fence_set_prune(&block->fences, sp_pool_measure(pool));
     struct sp_lane *lane = lane_of(pool, &block->fences);
     if (!lane)
@@ -241,13 +246,13 @@ static void settle_tier(struct sp_pool *pool, struct sp_tier *tier) {
     while (block) {
         struct sp_block *next = sp_tier_next(block);
         uint64_t size = next ? next->size : 0;
-        uint64_t address = next ? next->address : 0;
+        uint64_t rank = next ? sp_chain_rank(next) : 0;
         refile(pool, block);
         block = next;
         if (next && --looks == 0) {
             sp_lock_give_way(&pool->lock);
             looks = SP_SETTLED_AT_ONCE;
-            block = sp_tier_from(tier, size, address);
+            block = sp_tier_from(tier, size, rank);
         }
     }
 }

@@ -13,6 +13,7 @@
 #include "region/settle.h"
 #include "supply/bury.h"
 #include "supply/later.h"
+#include "supply/loss.h"
 #include "supply/victims.h"
 
 #include <stdlib.h>
@@ -144,8 +145,10 @@ static struct sp_outcome trim_mapping(struct sp_pool *pool, const size_t *keep, 
 }
 
 // An extent is at least a granule, so a pool with less unused than that has none to release.
+// Lost memory (region/lost.h) goes in pieces of any size.
 static bool may_release(const struct sp_pool *pool) {
-    return sp_load_relaxed(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
+    return sp_load_relaxed(&pool->lost) > 0 ||
+           sp_load_relaxed(&pool->reserved) >= sp_figures_used(pool) + pool->device->vmm.granule;
 }
 
 static bool has_more_than(const struct sp_pool *pool, uint64_t keep) {
@@ -162,6 +165,7 @@ static void make_ready(struct sp_pool *pool) {
 static struct sp_outcome release_down_to(struct sp_pool *pool, const size_t *keep, choice *choose) {
     struct sp_lock *gives = sp_trim_begin_giving(pool->device);
     sp_pool_begin_mapping(pool);
+    sp_loss_find(pool);
     uint64_t begin = sp_time_now();
     uint64_t before = sp_load_relaxed(&pool->reserved);
     struct sp_outcome outcome = trim_mapping(pool, keep, choose);
@@ -243,26 +247,6 @@ struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t 
     struct sp_outcome outcome = trim_mapping(pool, NULL, sp_victims_choose_one);
     *released = before - sp_load_relaxed(&pool->reserved);
     return outcome;
-}
-
-// All memory of a pool is of one context: it gets none while it has some of another.
-static bool has_of_another(struct sp_pool *pool, uint64_t id) {
-    bool found = false;
-    sp_lock_acquire(&pool->lock);
-    for (int kind = 0; kind < SP_REGION_COUNT && !found; kind++) {
-        const struct sp_list *first = sp_list_first(&pool->regions[kind].segments);
-        found = first && SP_CONTAINER_OF(first, struct sp_segment, link)->view.is_plain &&
-                SP_CONTAINER_OF(first, struct sp_segment, link)->view.plain.context_id != id;
-    }
-    sp_lock_release(&pool->lock);
-    return found;
-}
-
-bool sp_trim_lost(struct sp_pool *pool, uint64_t id) {
-    if (!has_of_another(pool, id))
-        return true;
-    sp_trim_to(pool, 0);
-    return !has_of_another(pool, id);
 }
 
 size_t sp_trim_releasable(struct sp_pool *pool) {

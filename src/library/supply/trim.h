@@ -43,11 +43,6 @@ struct sp_outcome sp_trim_one(struct sp_pool *pool, bool synchronized, uint64_t 
 // True when something was released.
 bool sp_trim_make_room(struct sp_pool *pool, size_t bytes);
 
-// On a plain device: releases what the pool has free of memory that has ended with its context.
-// False when it has more of such memory, which is in use, than nothing. `id` is the id of the
-// device's primary context as it is now.
-bool sp_trim_lost(struct sp_pool *pool, uint64_t id);
-
 // Returns the bytes that a trim to 0 would release now.
 size_t sp_trim_releasable(struct sp_pool *pool);
 

@@ -14,12 +14,12 @@ static struct sp_extent *extent_of(struct sp_tree_node *node) {
 static int compare_extents(const struct sp_tree_node *a, const struct sp_tree_node *b) {
     const struct sp_extent *left = SP_CONTAINER_OF(a, struct sp_extent, by_size);
     const struct sp_extent *right = SP_CONTAINER_OF(b, struct sp_extent, by_size);
-    return sp_compare_pairs(left->size, left->address, right->size, right->address);
+    return sp_compare_pairs(left->size, left->rank, right->size, right->rank);
 }
 
 static int compare_size(const void *key, const struct sp_tree_node *node) {
     const struct sp_extent *extent = SP_CONTAINER_OF(node, struct sp_extent, by_size);
-    return sp_compare_pairs(*(const uint64_t *)key, 0, extent->size, extent->address);
+    return sp_compare_pairs(*(const uint64_t *)key, 0, extent->size, extent->rank);
 }
 
 // ------------------------------------------------------------------------------------ what is free
@@ -38,8 +38,10 @@ static void for_each_free_extent(struct sp_pool *pool,
         for (struct sp_block *b = first_with_extents(pool, kind); b; b = sp_tier_next(b)) {
             struct sp_extent *extent = sp_view_extent_from(&sp_segment_of(b)->view, b->address);
             for (; extent && extent->address + extent->size <= sp_block_end(b);
-                 extent = sp_view_extent_next(extent))
+                 extent = sp_view_extent_next(extent)) {
+                extent->rank = extent->address + b->chain->bias;
                 visit(context, extent);
+            }
         }
     }
 }
@@ -138,8 +140,8 @@ static void set_all_aside(struct sp_pool *pool, struct sp_victims *victims) {
     }
 }
 
-// Returns the last extent, by address, of the largest size that is at most `size`; null when all
-// are larger.
+// Returns the last extent, by rank (heap/chain.h), of the largest size that is at most `size`; null
+// when all are larger.
 static struct sp_extent *last_of_at_most(const struct sp_tree *extents, uint64_t size) {
     uint64_t above = size + 1;
     struct sp_tree_node *larger = sp_tree_lower_bound(extents, &above, compare_size);
@@ -207,7 +209,7 @@ static void look_at_victim(void *context, struct sp_extent *extent) {
         if (!search->fitting || compare_extents(&search->fitting->by_size, &extent->by_size) < 0)
             search->fitting = extent;
     } else if (!smallest || extent->size < smallest->size ||
-               (extent->size == smallest->size && extent->address > smallest->address)) {
+               (extent->size == smallest->size && extent->rank > smallest->rank)) {
         search->smallest = extent;
     }
 }

@@ -3,6 +3,8 @@
 #include "base/checked.h"
 #include "base/page_map.h"
 
+#include <stdlib.h>
+
 static CUstreamCaptureMode exchange_mode(CUstreamCaptureMode mode) {
     sp_driver->cuThreadExchangeStreamCaptureMode(&mode);
     return mode;
@@ -26,9 +28,56 @@ static struct sp_outcome allocate_pages(CUdeviceptr *base, size_t size) {
     return sp_is_done(outcome) ? allocate(base, size + SP_PAGE_SIZE) : outcome;
 }
 
+// Pieces that can't be used where they are, and so that the next one lies elsewhere aren't given
+// back yet.
+struct aside {
+    CUdeviceptr *list;
+    size_t count, capacity;
+};
+
+static bool keep_aside(struct aside *aside, CUdeviceptr base) {
+    if (aside->count == aside->capacity) {
+        size_t capacity = aside->capacity ? aside->capacity * 2 : 16;
+        CUdeviceptr *list = realloc(aside->list, capacity * sizeof *list);
+        if (!list)
+            return false;
+        aside->list = list;
+        aside->capacity = capacity;
+    }
+    aside->list[aside->count++] = base;
+    return true;
+}
+
+static void give_aside_back(struct aside *aside) {
+    while (aside->count > 0)
+        release(aside->list[--aside->count]);
+    free(aside->list);
+}
+
+static bool is_known(CUdeviceptr base, size_t size) {
+    return sp_page_map_holds_any(sp_round_up(base, SP_PAGE_SIZE), size);
+}
+
+// Gets memory at addresses that the page map doesn't hold. It holds those of lost memory that is in
+// use, and for the driver these are free.
+static struct sp_outcome allocate_elsewhere(CUdeviceptr *base, size_t size) {
+    struct aside aside = {0};
+    struct sp_outcome outcome = allocate_pages(base, size);
+    while (sp_is_done(outcome) && is_known(*base, size)) {
+        if (keep_aside(&aside, *base)) {
+            outcome = allocate_pages(base, size);
+        } else {
+            release(*base);
+            outcome = sp_outcome_of(SP_NO_HOST_MEMORY);
+        }
+    }
+    give_aside_back(&aside);
+    return outcome;
+}
+
 static struct sp_outcome get(struct sp_plain *plain, size_t size, CUdeviceptr *address) {
     CUdeviceptr base = 0;
-    struct sp_outcome outcome = allocate_pages(&base, size);
+    struct sp_outcome outcome = allocate_elsewhere(&base, size);
     if (!sp_is_done(outcome))
         return outcome;
     *address = sp_round_up(base, SP_PAGE_SIZE);

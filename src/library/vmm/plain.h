@@ -4,8 +4,12 @@
 // piece is ever moved, extended, mapped a second time or cut. The address is a multiple of the page
 // map's page: where the driver gives another one, the piece is got with a page more.
 //
-// The memory is that of a context, and ends with it. cuMemFree waits for all work of the device;
-// cuMemAlloc may. A capture forbids both, so they are made in the relaxed mode.
+// The memory is that of a context, and ends with it. Then the driver may give the addresses again,
+// while the page map still holds those that are in use. A piece that would lie there is set aside
+// until another one was got, and given back.
+//
+// cuMemFree waits for all work of the device; cuMemAlloc may. A capture forbids both, so they are
+// made in the relaxed mode.
 //
 //   base <= address of the view, and the view's end <= base + what was got
 #ifndef STREAMPOOL_VMM_PLAIN_H

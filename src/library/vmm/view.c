@@ -198,6 +198,16 @@ struct sp_outcome sp_view_give_plain(struct sp_view *view) {
     return outcome;
 }
 
+void sp_view_lose(struct sp_view *view) {
+    struct sp_extent *extent = sp_view_extent_from(view, 0);
+    sp_page_map_set_begin(view->address, false);
+    view->plain.base = 0;
+    if (!extent)
+        return;
+    sp_tree_remove(&view->extents, &extent->by_address);
+    free(extent);
+}
+
 struct sp_outcome sp_view_unmap(struct sp_view *view, struct sp_extent *extent) {
     assert(sp_list_empty(&extent->aliases));
     struct sp_outcome outcome = view->is_plain ? sp_view_give_plain(view) : unmap_extent(extent);

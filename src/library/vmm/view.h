@@ -21,7 +21,7 @@
 // memory is given back, which waits for the device, before it is unmapped or then. It isn't mapped
 // again.
 //
-//   view.mapped = sum of the sizes of view.extents
+//   view.mapped = sum of the sizes of view.extents, but for one whose memory has ended
 #ifndef STREAMPOOL_VMM_VIEW_H
 #define STREAMPOOL_VMM_VIEW_H
 
@@ -34,6 +34,7 @@
 struct sp_extent {
     struct sp_tree_node by_address; // in the view
     struct sp_tree_node by_size; // for code that collects extents to release; see supply/victims.h
+    uint64_t rank;               // likewise
     bool chosen;                 // likewise
     struct sp_list aliases;      // its other mappings: struct sp_alias_entry
     struct sp_list stuck;        // in view->stuck
@@ -100,6 +101,11 @@ struct sp_outcome sp_view_map_pieces(struct sp_view *view, CUdeviceptr address, 
 // Gives the memory of a plain view back, which waits for the device. This thread alone unmaps the
 // view's extent, and does so next where this succeeds; others may walk its extents meanwhile.
 struct sp_outcome sp_view_give_plain(struct sp_view *view);
+
+// Takes note that the memory of a plain view has ended with its context: there is no extent any
+// more, and nothing to be given back. `mapped` and the page map are left to the caller, who knows
+// what of it is in use.
+void sp_view_lose(struct sp_view *view);
 
 // Unmaps an extent, which has no aliases, and releases its memory. The extent is freed when that
 // succeeds.

@@ -357,11 +357,13 @@ static void the_order_holds_over_all_sizes(void **state) {
     (void)state;
     enum { BLOCKS = 600 };
     static struct sp_block blocks[BLOCKS];
+    struct sp_chain chains[] = {{.bias = 0}, {.bias = UINT64_C(1) << 50}};
     uint64_t seed = 31;
     for (int i = 0; i < BLOCKS; i++) {
         uint64_t units = (UINT64_C(1) << random_below(&seed, 40)) + random_below(&seed, 5) - 1;
         blocks[i] = (struct sp_block){.address = (uint64_t)(i + 1) << 32,
-                                      .size = (units ? units : 1) * UNIT};
+                                      .size = (units ? units : 1) * UNIT,
+                                      .chain = &chains[i % 3 == 0]};
         sp_tier_insert(&tiers[0], &blocks[i]);
     }
     assert_true(inside_tier_check(&tiers[0]));
@@ -369,7 +371,7 @@ static void the_order_holds_over_all_sizes(void **state) {
     int walked = 0;
     for (struct sp_block *b = sp_tier_first(&tiers[0]); b; b = sp_tier_next(b), walked++) {
         assert_true(!before || before->size < b->size ||
-                    (before->size == b->size && before->address < b->address));
+                    (before->size == b->size && sp_chain_rank(before) < sp_chain_rank(b)));
         before = b;
     }
     assert_int_equal(walked, BLOCKS);
@@ -379,7 +381,9 @@ static void the_order_holds_over_all_sizes(void **state) {
         const struct sp_block *best = NULL;
         for (int j = 0; j < BLOCKS; j++) {
             const struct sp_block *b = &blocks[j];
-            if (b->tier && b->size >= size && (!best || b->size < best->size))
+            if (b->tier && b->size >= size &&
+                (!best || b->size < best->size ||
+                 (b->size == best->size && sp_chain_rank(b) < sp_chain_rank(best))))
                 best = b;
         }
         struct sp_block *fit = sp_tier_best_fit(&tiers[0], size);

@@ -34,6 +34,12 @@ static int setup_narrow(void **state) {
     return begin_with("vmm=missing,memory=1G,granule=4K");
 }
 
+// A driver that gives addresses in no order, and hardly one of them twice.
+static int setup_scattered(void **state) {
+    (void)state;
+    return begin_with("vmm=missing,memory=16G,granule=64K,scatter=1");
+}
+
 static int setup_supported(void **state) {
     (void)state;
     return begin_with("memory=1G");
@@ -250,6 +256,68 @@ static void nothing_pending_is_given_back(void **state) {
     assert_int_equal(alive().allocations, 0);
 }
 
+// ------------------------------------------------------------------------------------- decisions
+
+enum { ROUNDS = 20, BLOCKS = 12, STEPS = ROUNDS * 2 * BLOCKS };
+
+static const enum poolMemPoolAttr counted[] = {
+    poolMemPoolStatGrowths, poolMemPoolStatReuseSameStream, poolMemPoolStatReuseComplete,
+    poolMemPoolStatOtherRegion, poolMemPoolStatBytesTrimmed};
+enum { COUNTED = sizeof counted / sizeof counted[0] };
+
+// What a program got. An address is told by how many steps ago it was got last; 0: not lately.
+struct account {
+    unsigned steps;
+    unsigned ago[STEPS];
+    uint64_t reserved[STEPS];
+    uint64_t counts[COUNTED];
+};
+
+static void *allocate_a_step(struct account *account, void *addresses[STEPS], size_t size) {
+    unsigned step = account->steps++;
+    addresses[step] = fixture_malloc(pool, size, stream);
+    account->reserved[step] = fixture_reserved(pool);
+    for (unsigned ago = 1; ago <= step && ago <= 2 * BLOCKS && !account->ago[step]; ago++)
+        account->ago[step] = addresses[step - ago] == addresses[step] ? ago : 0;
+    return addresses[step];
+}
+
+// Pieces of one size become free; some of them go, and some serve smaller blocks.
+static void keep_account(struct account *account) {
+    void *blocks[BLOCKS], *addresses[STEPS];
+    *account = (struct account){.steps = 0};
+    pool = fixture_pool();
+    fixture_set_flag(pool, poolMemPoolAttrDeterministic, 1);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        for (unsigned k = 0; k < BLOCKS; k++)
+            blocks[k] = allocate_a_step(account, addresses, MIB(8 + 2 * (i % 3)));
+        for (unsigned k = 0; k < BLOCKS; k++)
+            fixture_free(blocks[k * 5 % BLOCKS], stream);
+        fixture_synchronize(stream);
+        fixture_trim(pool, MIB(60));
+        for (unsigned k = 0; k < BLOCKS; k++)
+            blocks[k] = allocate_a_step(account, addresses, i % 2 ? KIB(50) : MIB(6));
+        for (unsigned k = 0; k < BLOCKS; k++)
+            fixture_free(blocks[k * 7 % BLOCKS], stream);
+    }
+    for (unsigned i = 0; i < COUNTED; i++)
+        account->counts[i] = fixture_attribute(pool, counted[i]);
+    fixture_synchronize(stream);
+    fixture_check(pool);
+    fixture_trim(pool, 0);
+}
+
+static void decisions_depend_on_no_address_that_the_driver_chose(void **state) {
+    (void)state;
+    static struct account first, again;
+    keep_account(&first);
+    assert_int_not_equal(first.counts[0], 0);
+    for (int round = 0; round < 5; round++) {
+        keep_account(&again);
+        assert_memory_equal(&first, &again, sizeof first);
+    }
+}
+
 // --------------------------------------------------------------------------------------- contexts
 
 static void a_stream_of_another_context_is_refused(void **state) {
@@ -272,34 +340,6 @@ static void a_stream_of_another_context_is_refused(void **state) {
     fixture_synchronize(other);
     simulated_destroy(other);
     assert_int_equal(sp_driver->cuCtxDestroy(context), CUDA_SUCCESS);
-}
-
-static void a_reset_takes_the_memory_of_pools(void **state) {
-    (void)state;
-    CUdevice device;
-    void *pointer = NULL;
-    void *live = fixture_malloc(pool, MIB(8), stream);
-    fixture_free(fixture_malloc(pool, MIB(16), stream), stream);
-    fixture_synchronize(stream);
-    assert_int_equal(sp_driver->cuDeviceGet(&device, 0), CUDA_SUCCESS);
-    assert_int_equal(sp_driver->cuDevicePrimaryCtxReset(device), CUDA_SUCCESS);
-    assert_int_equal(alive().allocations, 0);
-    CUcontext context = NULL;
-    assert_int_equal(sp_driver->cuDevicePrimaryCtxRetain(&context, device), CUDA_SUCCESS);
-    assert_int_equal(sp_driver->cuCtxSetCurrent(context), CUDA_SUCCESS);
-    stream = simulated_stream();
-    assert_int_equal(malloc_on(stream, MIB(16), &pointer), poolErrorContextIsDestroyed);
-    assert_int_equal(fixture_reserved(pool), MIB(8));
-    assert_int_equal(poolMemPoolPrime(pool, MIB(2)), poolErrorContextIsDestroyed);
-    assert_int_equal(poolFreeAsync(live, stream), poolSuccess);
-    fixture_synchronize(stream);
-    uint64_t frees = simcudaCallCount("cuMemFree");
-    pointer = fixture_malloc(pool, MIB(16), stream);
-    assert_int_equal(simcudaCallCount("cuMemFree"), frees);
-    assert_int_equal(fixture_reserved(pool), MIB(16));
-    assert_int_equal(alive().allocations, 1);
-    fixture_free(pointer, stream);
-    fixture_synchronize(stream);
 }
 
 static void another_device_is_not_let_in_by_the_pool(void **state) {
@@ -377,8 +417,9 @@ int main(void) {
         missing_test(the_limit_lets_a_larger_piece_go_whole),
         missing_test(memory_that_the_driver_does_not_take_stays_the_pools),
         missing_test(nothing_pending_is_given_back),
+        cmocka_unit_test_setup_teardown(decisions_depend_on_no_address_that_the_driver_chose,
+                                        setup_scattered, fixture_teardown),
         missing_test(a_stream_of_another_context_is_refused),
-        missing_test(a_reset_takes_the_memory_of_pools),
         missing_test(another_device_is_not_let_in_by_the_pool),
         supported_test(a_driver_that_refuses_any_step_makes_the_device_plain),
         supported_test(a_device_where_memory_was_mapped_stays_as_it_is),

@@ -427,6 +427,40 @@ static void an_allocation_ends_at_its_last_byte_rounded_to_512(void **state) {
     expect_report("fault");
 }
 
+// The addresses of some allocations, of which each second one was given back meanwhile.
+static void allocate_some(CUdeviceptr addresses[8]) {
+    for (int i = 0; i < 8; i++) {
+        OK(cuMemAlloc_v2(&addresses[i], (size_t)(i % 3 + 1) * GRANULE));
+        if (i % 2)
+            OK(cuMemFree_v2(addresses[i]));
+    }
+}
+
+static void allocations_lie_where_the_seed_says(void **state) {
+    static const char *const settings[] = {"scatter=1", "scatter=1", "scatter=2"};
+    CUdeviceptr address[3][8];
+    bool rises = true;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        become(settings[i]);
+        allocate_some(address[i]);
+        for (int k = 2; k < 8; k++)
+            rises = rises && address[i][k] > address[i][k - 1];
+        for (int k = 0; k < 8; k++) {
+            assert_int_equal(address[i][k] % GRANULE, 0);
+            address[i][k] -= k == 0 ? 0 : address[i][0];
+            if (k % 2 == 0)
+                touch(NULL, "own", address[i][0] + (k ? address[i][k] : 0), GRANULE,
+                      simcudaAccessWrite);
+        }
+        OK(cuCtxSynchronize());
+    }
+    assert_false(rises);
+    assert_memory_equal(&address[0][1], &address[1][1], 7 * sizeof(CUdeviceptr));
+    assert_memory_not_equal(&address[0][1], &address[2][1], 7 * sizeof(CUdeviceptr));
+    expect_no_report();
+}
+
 static void freeing_waits_for_the_device(void **state) {
     CUstream stream = make_non_blocking_stream();
     CUdeviceptr address;
@@ -658,6 +692,7 @@ int main(void) {
         MEMORY_TEST(unmapping_what_is_complete_but_not_known_to_be_is_reported),
         MEMORY_TEST(unmapping_an_idle_alias_is_no_misuse),
         MEMORY_TEST(an_allocation_ends_at_its_last_byte_rounded_to_512),
+        MEMORY_TEST(allocations_lie_where_the_seed_says),
         MEMORY_TEST(freeing_waits_for_the_device),
         MEMORY_TEST(a_bad_free_has_a_name),
         MEMORY_TEST(a_free_of_what_no_driver_gave_is_an_error_alone),

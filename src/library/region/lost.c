@@ -1,0 +1,106 @@
+#include "region/lost.h"
+
+#include "base/checked.h"
+#include "base/number.h"
+#include "base/page_map.h"
+#include "region/figures.h"
+#include "region/segment.h"
+
+static bool is_buried(const struct sp_block *block) {
+    return block && sp_block_state(block) == SP_BLOCK_LOST;
+}
+
+// ----------------------------------------------------------------------------------------- burying
+
+// The first byte of the pages that nothing lies in any more, with what is buried before the block.
+static uint64_t pages_from(const struct sp_block *block) {
+    const struct sp_block *prev = block->prev;
+    if (!is_buried(prev))
+        return sp_round_up(block->address, SP_PAGE_SIZE);
+    uint64_t whole = sp_round_up(prev->address, SP_PAGE_SIZE);
+    return sp_max(whole, sp_round_down(block->address, SP_PAGE_SIZE));
+}
+
+static uint64_t pages_until(const struct sp_block *block) {
+    uint64_t end = sp_block_end(block);
+    if (!is_buried(block->next))
+        return sp_round_down(end, SP_PAGE_SIZE);
+    uint64_t whole = sp_round_down(sp_block_end(block->next), SP_PAGE_SIZE);
+    return sp_min(whole, sp_round_up(end, SP_PAGE_SIZE));
+}
+
+// A page that several blocks lie in is forgotten with the last of them. One that was forgotten may
+// be somebody else's, so it is never touched again.
+static void forget_pages(const struct sp_block *block) {
+    uint64_t from = pages_from(block), until = pages_until(block);
+    if (from < until)
+        sp_page_map_drop(from, until - from);
+}
+
+// Buried blocks have no fences, so to join them needs no memory.
+static struct sp_block *join(struct sp_block *block) {
+    if (is_buried(block->next))
+        sp_block_absorb_next(block);
+    if (!is_buried(block->prev))
+        return block;
+    block = block->prev;
+    sp_block_absorb_next(block);
+    return block;
+}
+
+static bool is_whole(const struct sp_segment *segment) {
+    return is_buried(segment->chain.first) && !segment->chain.first->next;
+}
+
+struct sp_block *sp_lost_bury(struct sp_pool *pool, struct sp_block *block) {
+    struct sp_segment *segment = sp_segment_of(block);
+    segment->view.mapped -= block->size;
+    sp_figures_reserved_subtract(pool, block->size);
+    forget_pages(block);
+    sp_fence_set_clear(&block->fences);
+    sp_block_set_state(block, SP_BLOCK_LOST);
+    block = join(block);
+    if (is_whole(segment))
+        sp_add_relaxed(&pool->lost_whole, 1);
+    return block;
+}
+
+// ------------------------------------------------------------------------------------------ losing
+
+// A block in no tier is live, or is buried when it comes to be filed.
+void sp_lost_note(struct sp_segment *segment) {
+    sp_view_lose(&segment->view);
+    segment->is_lost = true;
+    segment->pool->regions[segment->kind].mapped -= segment->view.mapped;
+    sp_add_relaxed(&segment->pool->lost, 1);
+    for (struct sp_block *block = segment->chain.first; block; block = block->next) {
+        if (!block->tier)
+            continue;
+        sp_tier_remove(block);
+        block = sp_lost_bury(segment->pool, block);
+    }
+}
+
+static uint32_t take_whole(struct sp_region *region, struct sp_list *whole) {
+    uint32_t taken = 0;
+    SP_LIST_FOR_EACH_SAFE(link, &region->segments) {
+        const struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        if (!segment->is_lost || !is_whole(segment))
+            continue;
+        sp_list_remove(link);
+        sp_list_push_back(whole, link);
+        taken++;
+    }
+    return taken;
+}
+
+void sp_lost_close(struct sp_pool *pool) {
+    struct sp_list whole = {&whole, &whole};
+    sp_lock_acquire(&pool->lock);
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        sp_subtract_relaxed(&pool->lost, take_whole(&pool->regions[kind], &whole));
+    sp_store_relaxed(&pool->lost_whole, 0);
+    sp_lock_release(&pool->lock);
+    while (!sp_list_empty(&whole))
+        sp_segment_close_lost(SP_CONTAINER_OF(sp_list_pop_front(&whole), struct sp_segment, link));
+}

@@ -1,0 +1,69 @@
+#include "supply/loss.h"
+
+#include "order/context.h"
+#include "order/end.h"
+#include "region/collect.h"
+#include "region/device.h"
+#include "region/lost.h"
+
+// The last question. Most memory of a pool is of one context.
+struct answer {
+    CUcontext context;
+    uint64_t id;
+    bool gone;
+};
+
+static bool is_gone(struct answer *last, const struct sp_plain *plain) {
+    if (plain->context != last->context || plain->context_id != last->id)
+        *last = (struct answer){plain->context, plain->context_id,
+                                sp_context_is_gone(plain->context, plain->context_id)};
+    return last->gone;
+}
+
+static bool find_in(struct sp_region *region, struct answer *last) {
+    bool found = false;
+    SP_LIST_FOR_EACH(link, &region->segments) {
+        struct sp_segment *segment = SP_CONTAINER_OF(link, struct sp_segment, link);
+        if (!segment->view.is_plain || segment->is_lost || !is_gone(last, &segment->view.plain))
+            continue;
+        sp_lock_acquire(&segment->pool->lock);
+        region->rows_from = 0; // it may lie there
+        sp_lost_note(segment);
+        sp_lock_release(&segment->pool->lock);
+        found = true;
+    }
+    return found;
+}
+
+bool sp_loss_find(struct sp_pool *pool) {
+    struct answer last = {NULL, 0, false};
+    bool found = false;
+    if (!sp_vmm_is_plain(&pool->device->vmm))
+        return false;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        found = find_in(&pool->regions[kind], &last) || found;
+    if (sp_load_relaxed(&pool->lost_whole) > 0)
+        sp_lost_close(pool);
+    return found;
+}
+
+static bool find(struct sp_pool *pool) {
+    sp_lock_acquire(&pool->device->gives);
+    sp_pool_begin_mapping(pool);
+    bool found = sp_loss_find(pool);
+    sp_pool_end_mapping(pool);
+    sp_lock_release(&pool->device->gives);
+    return found;
+}
+
+// Memory in the lanes of streams of the context that is gone is buried as it is filed. A thread
+// that comes late with the id of before finds nothing, and the next one looks once more.
+void sp_loss_note_context(struct sp_pool *pool, uint64_t id) {
+    if (sp_load_relaxed(&pool->context_id) == id && sp_load_relaxed(&pool->lost_whole) == 0)
+        return;
+    if (find(pool)) {
+        sp_end_gone_contexts(NULL);
+        sp_collect_all(pool);
+    }
+    sp_store_relaxed(&pool->context_id, id);
+}
