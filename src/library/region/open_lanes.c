@@ -9,7 +9,7 @@
 
 // Has freed more than any lane may that records, and nothing stands behind it.
 static bool is_unfenced(const struct sp_lane *lane, uint64_t share) {
-    return sp_unfenced_opens(lane->pool, lane->stream) &&
+    return sp_unfenced_may_borrow(lane->pool, lane->stream) &&
            sp_load_relaxed(&lane->unfenced_bytes) > share &&
            sp_load_relaxed(&lane->unfenced_sequence) > sp_progress_covered(lane->stream);
 }

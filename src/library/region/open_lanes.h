@@ -1,6 +1,7 @@
 // Open lanes: of streams that the program has promised to destroy through the library and never to
-// capture, and of seen streams while no capture is open. Such a lane records nothing by itself, for
-// the library may ask its stream, or record on it, whenever somebody else needs to know.
+// capture, and the only one of a pool where its stream is seen and no capture is open. Such a lane
+// records nothing by itself, for the library may ask its stream, or record on it, whenever somebody
+// else needs to know.
 #ifndef STREAMPOOL_REGION_OPEN_LANES_H
 #define STREAMPOOL_REGION_OPEN_LANES_H
 

@@ -98,15 +98,19 @@ bool sp_unfenced_may_be_open(const struct sp_pool *pool) {
     return sp_unfenced_is_promised(pool) || sp_borrow_may_take_seen();
 }
 
-static bool may_borrow(const struct sp_pool *pool, const struct sp_stream *stream) {
-    return sp_unfenced_is_promised(pool) ||
-           (sp_borrow_may_take_seen() && sp_load_relaxed(&stream->seen));
+// A pool that goes by synchronises alone learns of no other thing.
+bool sp_unfenced_may_borrow(const struct sp_pool *pool, const struct sp_stream *stream) {
+    bool is_seen = sp_borrow_may_take_seen() && sp_load_relaxed(&stream->seen);
+    return (sp_unfenced_is_promised(pool) || is_seen) && sp_borrow_is_possible(stream) &&
+           !sp_pool_is_deterministic(pool);
 }
 
-// A pool that goes by synchronises alone learns of no other thing.
+// Where nothing is promised, a lane is open as long as no other stream has used the pool. Among
+// several, an event behind the free itself lets others have the memory sooner, and to record on
+// another's stream blocks the caller while that stream's queue is full.
 bool sp_unfenced_opens(const struct sp_pool *pool, const struct sp_stream *stream) {
-    return may_borrow(pool, stream) && sp_borrow_is_possible(stream) &&
-           !sp_pool_is_deterministic(pool);
+    return sp_unfenced_may_borrow(pool, stream) &&
+           (sp_unfenced_is_promised(pool) || sp_load_relaxed(&pool->lanes.count) <= 1);
 }
 
 static void set_most(struct sp_lane *lane, uint64_t share, bool closed) {

@@ -66,10 +66,11 @@ uint64_t sp_unfenced_part(const struct sp_pool *pool);
 void sp_unfenced_set_most(struct sp_lane *lane);
 
 // The program has promised what it takes for open lanes; lanes of the pool may be open, by that or
-// because their streams are seen; the stream's lane is to be; none is any more, until all is shared
-// out again.
+// because their streams are seen; the stream may be borrowed for what its lane holds back; its lane
+// is to be open; none is any more, until all is shared out again.
 bool sp_unfenced_is_promised(const struct sp_pool *pool);
 bool sp_unfenced_may_be_open(const struct sp_pool *pool);
+bool sp_unfenced_may_borrow(const struct sp_pool *pool, const struct sp_stream *stream);
 bool sp_unfenced_opens(const struct sp_pool *pool, const struct sp_stream *stream);
 void sp_unfenced_close(struct sp_pool *pool);
 

@@ -14,8 +14,8 @@
 #include "region/unfenced.h"
 #include "unit/pool/fixture.h"
 
-// Lanes of streams that an observer has seen: while no capture is open their frees record nothing,
-// and whoever needs the memory finds out.
+// The lane of the only stream of a pool, which an observer has seen: while no capture is open its
+// frees record nothing, and whoever needs the memory finds out.
 
 static const size_t BIG = MIB(64); // more than any lane may hold back
 
@@ -137,6 +137,15 @@ static void a_default_stream_records(void **state) {
     (void)state;
     assert_int_equal(recorded_by_pair(NULL), 1);
     assert_int_equal(recorded_by_pair(CU_STREAM_PER_THREAD), 1);
+}
+
+// Among several streams memory is to be had as soon as it was freed.
+static void with_a_second_stream_in_the_pool_each_pair_records(void **state) {
+    (void)state;
+    if (has_ids())
+        assert_int_equal(recorded_by_pair(a), 0);
+    assert_int_equal(recorded_by_pair(b), 1);
+    assert_int_equal(recorded_by_pair(a), 1);
 }
 
 static void another_stream_gets_what_is_complete(void **state) {
@@ -280,6 +289,7 @@ int main(void) {
         lending_test(a_pair_on_a_seen_stream_records_nothing_however_large),
         lending_test(a_pair_on_an_unseen_stream_records),
         lending_test(a_default_stream_records),
+        lending_test(with_a_second_stream_in_the_pool_each_pair_records),
         lending_test(another_stream_gets_what_is_complete),
         lending_test(another_stream_waits_for_what_is_pending),
         lending_test(a_destroyed_stream_leaves_an_event),
