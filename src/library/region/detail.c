@@ -1,5 +1,7 @@
 #include "region/detail.h"
 
+#include "base/fork.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,8 +9,9 @@
 
 static _Thread_local char *room; // of SP_ERROR_DETAIL bytes, or null
 
-// Holds what there is host memory for nowhere else: that there is none is such a sentence.
-enum { SHORT = 96 };
+// Holds what there is host memory for nowhere else: that there is none is such a sentence. In a
+// forked child no memory is asked for, since another thread may have held the allocator's lock.
+enum { SHORT = 192 };
 static _Thread_local char short_room[SHORT];
 static _Thread_local bool is_short;
 
@@ -42,7 +45,7 @@ static void make_room(void) {
 }
 
 void sp_detail_write(const char *format, va_list arguments) {
-    if (!room)
+    if (!room && !sp_fork_is_child())
         make_room();
     is_short = !room;
     vsnprintf(room ? room : short_room, room ? SP_ERROR_DETAIL : SHORT, format, arguments);

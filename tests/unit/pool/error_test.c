@@ -134,7 +134,7 @@ static char without_memory[SP_ERROR_DETAIL], with_memory[SP_ERROR_DETAIL];
 static void *fail_without_memory(void *refused) {
     uint64_t failed;
     host_memory_enter(1, true);
-    sp_fail(poolErrorMemoryAllocation, "%0200d", 7);
+    sp_fail(poolErrorMemoryAllocation, "%0400d", 7);
     snprintf(without_memory, sizeof without_memory, "%s", sp_fail_detail());
     *(bool *)refused = host_memory_leave(&failed) == 1 && failed == 1;
     sp_fail(poolErrorInvalidValue, "no pool");
@@ -151,7 +151,7 @@ static void a_sentence_that_finds_no_memory_is_cut(void **state) {
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(refused);
     assert_int_equal(strspn(without_memory, "0"), strlen(without_memory));
-    assert_in_range(strlen(without_memory), 64, 199);
+    assert_in_range(strlen(without_memory), 64, 399);
     assert_string_equal(with_memory, "no pool");
 }
 
