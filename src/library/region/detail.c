@@ -11,7 +11,7 @@ static _Thread_local char *room; // of SP_ERROR_DETAIL bytes, or null
 
 // Holds what there is host memory for nowhere else: that there is none is such a sentence. In a
 // forked child no memory is asked for, since another thread may have held the allocator's lock.
-enum { SHORT = 192 };
+enum { SHORT = 96 };
 static _Thread_local char short_room[SHORT];
 static _Thread_local bool is_short;
 
