@@ -31,8 +31,10 @@ static poolError_t enter_unless_capturing(CUstream handle, struct sp_stream **st
             return sp_fail_outcome(outcome, "looking for a current context");
         outcome = sp_resolve_capture(handle);
     }
+    if (sp_is_done(outcome))
+        return sp_known_stream(handle, known, stream);
     sp_lending_note_capture(outcome, handle);
-    return sp_is_done(outcome) ? sp_known_stream(handle, known, stream) : poolSuccess;
+    return poolSuccess;
 }
 
 static poolError_t finish(struct sp_outcome outcome, const char *what) {
