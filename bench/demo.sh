@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Replays five recorded PyTorch traces and one of producers and consumers through the pool, CUDA's own pool and plain
-# cuMemAlloc, and prints the table:
+# Replays the nine traces of bench/traces/ through the pool, CUDA's own pool and plain cuMemAlloc, and prints the table:
 #
 #   bash bench/demo.sh [--no-install] [OPTION...]
 #

@@ -30,6 +30,7 @@ growing="ended_threads ended_streams ended_contexts ended_slots user_events quer
     fixed_sizes many_holes"
 divide=10
 traces=$(printf 'bench/traces/%s.csv.gz ' gnn_random gpt2_train resnet_multires infer_streams serve_chat)
+threaded=$(printf 'bench/traces/%s.csv.gz ' cupy_streams torch_threads video_pipeline)
 failed=()
 
 # Runs one measurement, which takes --json; what it prints is shown and kept.
@@ -63,6 +64,8 @@ done
     replay replay --perturb 10 $traces
     replay replay-work-0.5 --work 0.5 $traces
     replay replay-work-0.9 --work 0.9 $traces
+    replay replay-threaded --perturb 10 $threaded
+    replay replay-threaded-work-0.9 --work 0.9 $threaded
 }
 replay producer_consumer bench/traces/producer_consumer.csv.gz
 replay producer_consumer-threads --threads bench/traces/producer_consumer.csv.gz

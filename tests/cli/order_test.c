@@ -243,7 +243,8 @@ static void promises_are_not_made_for_a_program_that_may_break_them(void **state
     (void)state;
     const char *bound = file_write("bound.csv", TRACE_HEADER
                                    "1,0,blocking stream,0,0,7\n"
-                                   "1,1,allocate,0x100,512,0\n");
+                                   "1,1,allocate,0x100,512,0\n"
+                                   "1,2,record,0x200,0,7\n");
     const char *free_of_it = file_write("free.csv", TRACE_HEADER
                                         "1,0,non-blocking stream,0,0,7\n"
                                         "1,1,allocate,0x100,512,0\n");
@@ -266,6 +267,24 @@ static void promises_are_not_made_for_a_program_that_may_break_them(void **state
     assert_string_equal(outcome.output, "");
     assert_non_null(strstr(outcome.errors, "promised: bound not replayed: "));
     program_forget(&outcome);
+}
+
+static void require_promised(const char *path) {
+    struct outcome outcome;
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("replay", "--device", "sim", "--allocator", "promised", path));
+    assert_int_equal(outcome.status, 0);
+    program_forget(&outcome);
+}
+
+static void promises_are_made_where_nothing_uses_one_of_the_two_streams(void **state) {
+    (void)state;
+    require_promised(file_write("unused.csv", TRACE_HEADER "1,0,allocate,0x100,512,0\n"
+                                                           "1,1,blocking stream,0,0,7\n"
+                                                           "1,2,destroy stream,0,0,7\n"));
+    require_promised(file_write("unused.csv", TRACE_HEADER "1,0,legacy stream,0,0,1\n"
+                                                           "1,1,blocking stream,0,0,7\n"
+                                                           "1,2,allocate,0x100,512,7\n"));
 }
 
 // ----------------------------------------------------------------------------- what is made up or
@@ -481,6 +500,7 @@ int main(void) {
         cmocka_unit_test(the_legacy_stream_takes_what_a_blocking_stream_has_freed),
         cmocka_unit_test(per_thread_streams_of_two_threads_are_two),
         cmocka_unit_test(promises_are_not_made_for_a_program_that_may_break_them),
+        cmocka_unit_test(promises_are_made_where_nothing_uses_one_of_the_two_streams),
         cmocka_unit_test(a_trace_with_order_gets_no_other),
         cmocka_unit_test(blocks_are_handed_over_behind_their_work),
         cmocka_unit_test(order_on_top_leaves_out_what_is_gone),
