@@ -116,6 +116,31 @@ static void peers_take_turns_too(void **state) {
     program_forget(&outcome);
 }
 
+// The peer reserves twice what it has handed out: that of the turn, and of one held block.
+static void one_block_is_held_for_all_turns(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *small = file_write("small.csv", TRACE_HEADER "1,0,allocate,0x1000,4096,3\n");
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("replay", "--device=sim", "--json=-", "--one-pool", "--perturb=2", PEER,
+                          write_trace(), small));
+    assert_int_equal(outcome.status, 0);
+    cJSON *results = cJSON_Parse(outcome.output);
+    assert_int_equal(cJSON_GetArraySize(results), 6);
+    for (int i = 2; i < 4; i++) {
+        const cJSON *start;
+        cJSON_ArrayForEach(start, item(cJSON_GetArrayItem(results, i), "starts")) {
+            int held = item(start, "perturbation_bytes")->valueint;
+            int live = item(start, "turn_live_peak_bytes")->valueint;
+            assert_true(held > 0);
+            assert_int_equal(live, (i == 2 ? 5 << 20 : 4096) + held);
+            assert_int_equal(item(start, "turn_reserved_peak_bytes")->valueint, 2 * live);
+        }
+    }
+    cJSON_Delete(results);
+    program_forget(&outcome);
+}
+
 static void a_picture_has_a_panel_for_each_peer(void **state) {
     (void)state;
     struct outcome outcome;
@@ -274,6 +299,7 @@ int main(void) {
         cmocka_unit_test(the_table_has_a_row_for_each_peer),
         cmocka_unit_test(other_options_hold_for_peers_too),
         cmocka_unit_test(peers_take_turns_too),
+        cmocka_unit_test(one_block_is_held_for_all_turns),
         cmocka_unit_test(a_picture_has_a_panel_for_each_peer),
         cmocka_unit_test(a_request_that_fails_is_counted),
         cmocka_unit_test(a_peer_that_cannot_be_opened_is_named),
