@@ -527,9 +527,9 @@ enum poolMemPoolAttr {
     /// the driver nothing for this. Small blocks in slabs don't count. Reading it moves nothing
     /// in the pool.
     poolMemPoolStatPendingBytes = 1207,
-    /// Tells the number of extents: the pieces of the device's memory that the pool has mapped, each
-    /// of which the pool creates and gives back whole. What is reserved, divided by it, is their
-    /// mean size. Reading it moves nothing in the pool.
+    /// Tells the number of extents: pieces of the device's memory that the pool has mapped, and
+    /// that it creates and gives back whole. What is reserved, divided by it, is their mean size.
+    /// Reading it moves nothing in the pool.
     poolMemPoolStatExtents = 1208
 };
 

@@ -46,29 +46,22 @@ static void print_perturbation(const struct sp_replay_request *request) {
         perturbation->seed);
 }
 
-static bool print_tables(const struct sp_replay_request *request,
-                         const struct sp_summaries *summaries, const struct sp_summaries *chosen) {
-    bool good = sp_replay_is_perturbed(request) ? sp_report_print_starts(stdout, chosen)
-                                                : sp_report_print(stdout, chosen);
-    if (!good)
-        return false;
-    sp_report_print_errors(stdout, summaries);
-    return !request->statistics || sp_report_print_statistics(stdout, chosen);
-}
-
 // Errors are printed of all passes.
 static bool print_summaries(const struct sp_replay_request *request,
-                            const struct sp_summaries *summaries) {
-    struct sp_summaries chosen;
-    if (!sp_summaries_choose(&chosen, summaries, &request->passes))
-        return sp_complain("out of host memory");
+                            const struct sp_summaries *summaries,
+                            const struct sp_summaries *chosen) {
     if (request->passes.one_pool)
         print_turns();
     if (sp_replay_is_perturbed(request))
         print_perturbation(request);
-    bool good = print_tables(request, summaries, &chosen) || sp_complain("out of host memory");
-    sp_summaries_forget(&chosen);
-    return good;
+    bool good = sp_replay_is_perturbed(request) ? sp_report_print_starts(stdout, chosen)
+                                                : sp_report_print(stdout, chosen);
+    if (!good)
+        return sp_complain("out of host memory");
+    sp_report_print_errors(stdout, summaries);
+    if (request->statistics && !sp_report_print_statistics(stdout, chosen))
+        return sp_complain("out of host memory");
+    return true;
 }
 
 static bool print_beside(const struct sp_replay *replay, const struct sp_summaries *summaries) {
@@ -77,14 +70,24 @@ static bool print_beside(const struct sp_replay *replay, const struct sp_summari
            sp_complain("out of host memory");
 }
 
-static bool print_table(const struct sp_replay *replay, const struct sp_summaries *summaries) {
+static bool print_chosen(const struct sp_replay *replay, const struct sp_summaries *summaries,
+                         const struct sp_summaries *chosen) {
     sp_report_device(stdout, &replay->device, sp_meter_base(replay->device.driver, replay->work));
-    if (!print_summaries(replay->request, summaries))
+    if (!print_summaries(replay->request, summaries, chosen))
         return false;
     print_unavailable(replay, stdout);
-    if (replay->request->beside && !print_beside(replay, summaries))
+    if (replay->request->beside && !print_beside(replay, chosen))
         return false;
     return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));
+}
+
+static bool print_table(const struct sp_replay *replay, const struct sp_summaries *summaries) {
+    struct sp_summaries chosen;
+    if (!sp_summaries_choose(&chosen, summaries, &replay->request->passes))
+        return sp_complain("out of host memory");
+    bool good = print_chosen(replay, summaries, &chosen);
+    sp_summaries_forget(&chosen);
+    return good;
 }
 
 static bool write_json(const struct sp_replay *replay, const struct sp_summaries *summaries) {
