@@ -88,8 +88,10 @@ def tables:
     (.[0].runs[0] | map(.pass) | [min, max]) as [$first, $last]
     | "Reserved / live, with \(.[0].given) given back:\n",
       (.[0] | by_pass),
-      "\nReserved / live after pass \($last), by what is given back:\n",
-      by_mode(at($last) | .ratio | digits(3)),
+      (if length > 1 then
+        "\nReserved / live after pass \($last), by what is given back:\n",
+        by_mode(at($last) | .ratio | digits(3))
+      else empty end),
       "\nExtents × MiB of each, after pass \($first), after pass \($last):\n",
       by_mode([at($first, $last) | extents_of] | join(", ")),
       "\nIn pass \($last): growths, extents remapped, ms of all calls:\n",
