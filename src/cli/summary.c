@@ -172,6 +172,8 @@ bool sp_summaries_choose(struct sp_summaries *chosen, const struct sp_summaries 
     *chosen = (struct sp_summaries){
         .list = calloc(summaries->count + 1, sizeof *chosen->list),
         .overall = calloc(summaries->overall_count + 1, sizeof *chosen->overall),
+        .starts = summaries->starts,
+        .values = summaries->values,
     };
     if (!chosen->list || !chosen->overall) {
         sp_summaries_forget(chosen);

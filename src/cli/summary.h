@@ -45,8 +45,9 @@ bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *r
                        size_t count);
 void sp_summaries_release(struct sp_summaries *summaries);
 
-// Copies the summaries of the passes that are printed. What was summed up outlives the copy, which
-// sp_summaries_forget() frees. False without host memory; then there is nothing to forget.
+// Copies the summaries of the passes that are printed. The copy shares the starts and the room with
+// those that it was made of, which outlive it; sp_summaries_forget() frees the rest. False without
+// host memory; then there is nothing to forget.
 bool sp_summaries_choose(struct sp_summaries *chosen, const struct sp_summaries *summaries,
                          const struct sp_passes *passes);
 void sp_summaries_forget(struct sp_summaries *chosen);
