@@ -2,11 +2,13 @@
 . tests/packages.sh
 . tests/configure.sh
 
-# What bench/plot.sh needs.
-plot_needs="
-command  gnuplot         gnuplot-nox
+# What bench/soak.sh needs, and bench/plot.sh.
+table_needs="
 command  jq              jq
 "
+plot_needs="
+command  gnuplot         gnuplot-nox
+$table_needs"
 
 # A script that is started while another one builds in FOLDER waits for it.
 build_release() {  # FOLDER INSTALL

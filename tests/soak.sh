@@ -5,6 +5,8 @@
 #
 #   bounded    the rows of tests/cli/bounded_test.c with their whole amounts: a million threads and streams, a hundred
 #              thousand contexts and pools; fails where memory or address space grows by more than the rows allow
+#   passes     50 passes of each trace of bench/traces alone, and of all in turn on one pool, from five starts; fails where what
+#              is reserved after pass 50 is more than 1 % above that after pass 10
 #   tsan-gcc   the tests with threads under gcc's thread sanitizer: tests/run.sh has clang's
 #
 # All parts unless some are named. Each has a build of its own under build/. Packages that are missing are installed as by
@@ -14,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/packages.sh
 . tests/configure.sh
 
-parts="bounded tsan-gcc"
+parts="bounded passes tsan-gcc"
 # Tests in which threads meet, each a program by its name; stress, unload and the random programs are added below.
 threaded="base_lock base_biased_lock base_fork order_context_wait pool_open_lane pool_owner pool_reaper
     pool_context_wait_12000 simcuda_life"
@@ -34,6 +36,14 @@ run_bounded() {
         build/release/tests/cli/program_bounded_test --whole
 }
 
+run_passes() {
+    local results=$PWD/build/release/soak
+    build release streampool_cli streampool_simcuda || return 1
+    bash bench/soak.sh --no-install --program build/release/bin/streampool --modes kept "$results" || return 1
+    echo
+    bash tests/creep.sh "$results"/kept.*.json
+}
+
 run_tsan_gcc() {
     local launcher='' names
     # shellcheck disable=SC2046,SC2086  # a word for each name
@@ -49,8 +59,8 @@ run_tsan_gcc() {
 for argument; do
     case $argument in
         --no-install) install=no ;;
-        bounded | tsan-gcc) wanted+=("$argument") ;;
-        *) echo "usage: bash tests/soak.sh [--no-install] [bounded] [tsan-gcc]" >&2; exit 2 ;;
+        bounded | passes | tsan-gcc) wanted+=("$argument") ;;
+        *) echo "usage: bash tests/soak.sh [--no-install] [bounded] [passes] [tsan-gcc]" >&2; exit 2 ;;
     esac
 done
 if [ ${#wanted[@]} = 0 ]; then read -ra wanted <<< "$parts"; fi

@@ -68,7 +68,8 @@
       "the largest block that any stream could be given without mapping anything") \
     X(LargestRemapped, 1205, "the largest block that any stream could be given with remapping") \
     X(PinnedBytes, 1206, "free bytes in extents that are partly in use") \
-    X(PendingBytes, 1207, "free bytes that pending work may still use, as far as the pool knows")
+    X(PendingBytes, 1207, "free bytes that pending work may still use, as far as the pool knows") \
+    X(Extents, 1208, "extents that are mapped: pieces of memory that are given back whole")
 
 // clang-format on
 

@@ -526,7 +526,11 @@ enum poolMemPoolAttr {
     /// Tells the free bytes of blocks whose free isn't complete, as far as the pool knows: it asks
     /// the driver nothing for this. Small blocks in slabs don't count. Reading it moves nothing
     /// in the pool.
-    poolMemPoolStatPendingBytes = 1207
+    poolMemPoolStatPendingBytes = 1207,
+    /// Tells the number of extents: pieces of the device's memory that the pool has mapped, and
+    /// that it creates and gives back whole. What is reserved, divided by it, is their mean size.
+    /// Reading it moves nothing in the pool.
+    poolMemPoolStatExtents = 1208
 };
 
 /// Says when a pool maps free memory in pieces once more, side by side, to serve an allocation

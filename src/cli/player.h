@@ -37,11 +37,14 @@ struct sp_result {
     unsigned start;                 // from 1
     uint64_t held_bytes;            // of the block that was held from the start
     unsigned pass;                  // from 1
+    unsigned turn; // in the pass, from 1; 0: the trace has the pool for itself (cli/turns.h)
     uint64_t operations;
     uint64_t streams;
     uint64_t errors;          // calls that failed
     uint64_t live_peak_bytes; // with the held block, which is in the reserved peak too
     uint64_t reserved_peak_bytes;
+    uint64_t turn_live_peak_bytes; // where there are turns: the peaks above are those of a round
+    uint64_t turn_reserved_peak_bytes;
     struct sp_times malloc_ns;
     struct sp_times free_ns;
     enum sp_time_base base;
@@ -63,6 +66,7 @@ struct sp_play {
     enum sp_parts parts;
     unsigned start;
     uint64_t held_bytes; // of a block on the first stream, held while the player is open; 0: none
+    bool held_by_other;  // another player of the stage holds it
     struct sp_progress *progress;
     struct sp_series *series; // the figures go there; null: nobody draws them
 };

@@ -13,7 +13,7 @@
 static bool hold(struct sp_player *player) {
     const struct sp_play *play = &player->play;
     struct sp_stage *stage = play->stage;
-    if (play->held_bytes == 0)
+    if (play->held_bytes == 0 || play->held_by_other)
         return true;
     if (!play->allocator->begin_pass(stage))
         return false;

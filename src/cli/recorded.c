@@ -159,6 +159,8 @@ static bool take_result(const struct reader *reader, struct sp_result *result) {
         return complain(reader, "is no object with", "trace");
     if (has(reader, "starts"))
         return complain(reader, "was written with --perturb: there are", "starts");
+    if (has(reader, "turn"))
+        return complain(reader, "was written with --one-pool: there is a", "turn");
     result->start = 1;
     return take_text(reader, "trace", &result->trace) &&
            take_text(reader, "allocator", &result->allocator) &&

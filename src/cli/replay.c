@@ -4,44 +4,80 @@
 #include "cli/allocator_peer.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/turns.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool play_passes(struct sp_replay *replay, struct sp_player *player,
-                        struct sp_drawn *drawn) {
-    for (unsigned pass = 1; pass <= replay->request->passes; pass++) {
-        struct sp_result *result = &replay->results[replay->result_count++];
-        if (!sp_player_run(player, pass, result))
-            return false;
-        result->origin = &replay->origin;
+// Traces that have a pool in common, each in its turn: with --one-pool all, else one.
+
+static size_t operations_of(const struct sp_replay *replay, const struct sp_traces *traces) {
+    return sp_traces_operations(traces) * replay->request->passes.count;
+}
+
+// The trace with the most bytes alive at once, the first of several.
+static const struct sp_trace *largest(const struct sp_traces *traces) {
+    const struct sp_trace *largest = traces->list;
+    for (size_t i = 1; i < traces->count; i++)
+        if (traces->list[i].live_peak_bytes > largest->live_peak_bytes)
+            largest = &traces->list[i];
+    return largest;
+}
+
+static bool trim(const struct sp_replay *replay, const struct sp_play *play) {
+    int status = play->allocator->trim(play->stage, replay->request->passes.trim_to);
+    return status == 0 ||
+           sp_stage_fail(play->stage, "a trim fails: %s", play->allocator->error_name(status));
+}
+
+static void note_pass(struct sp_replay *replay, const struct sp_turns *turns, unsigned pass,
+                      struct sp_drawn *drawn) {
+    struct sp_result *results = &replay->results[replay->result_count];
+    if (replay->request->passes.one_pool)
+        sp_turns_round(turns, pass, results);
+    for (size_t i = 0; i < turns->count; i++) {
+        results[i].origin = &replay->origin;
         if (drawn)
-            drawn->errors += result->errors;
+            drawn->errors += results[i].errors;
+    }
+    replay->result_count += turns->count;
+}
+
+static bool play_passes(struct sp_replay *replay, struct sp_turns *turns,
+                        const struct sp_play *play, struct sp_drawn *drawn) {
+    const struct sp_passes *passes = &replay->request->passes;
+    for (unsigned pass = 1; pass <= passes->count; pass++) {
+        if (pass > 1 && passes->trims && !trim(replay, play))
+            return false;
+        if (!sp_turns_run(turns, pass, &replay->results[replay->result_count]))
+            return false;
+        note_pass(replay, turns, pass, drawn);
     }
     return true;
 }
 
-static bool play_trace(struct sp_replay *replay, const struct sp_trace *trace,
-                       struct sp_stage *stage, const struct sp_allocator *allocator, unsigned start,
-                       struct sp_drawn *drawn) {
+static bool play_traces(struct sp_replay *replay, const struct sp_traces *traces,
+                        struct sp_stage *stage, const struct sp_allocator *allocator,
+                        unsigned start, struct sp_drawn *drawn) {
     const struct sp_replay_request *request = replay->request;
     struct sp_play play = {
-        .trace = trace,
         .allocator = allocator,
         .stage = stage,
         .plan = &request->plan,
         .work = replay->work,
         .parts = request->parts,
         .start = start,
-        .held_bytes = sp_perturbation_bytes(&request->perturbation, trace, start),
+        .held_bytes = sp_perturbation_bytes(&request->perturbation, largest(traces), start),
         .progress = &replay->progress,
         .series = drawn ? &drawn->series : NULL,
     };
-    struct sp_player player;
-    if (!sp_player_open(&player, &play))
-        return false;
-    bool good = play_passes(replay, &player, drawn);
-    sp_player_close(&player);
+    struct sp_turns turns;
+    bool good = sp_turns_open(&turns, &play, traces);
+    if (good) {
+        good = play_passes(replay, &turns, &play, drawn);
+        sp_turns_close(&turns);
+    }
+    replay->trace = &traces->list[turns.trace];
     return good;
 }
 
@@ -52,48 +88,54 @@ static bool close_stage(const struct sp_allocator *allocator, struct sp_stage *s
 }
 
 // False only when nothing more can be replayed; an allocator that can't be opened is noted.
-static bool play_start(struct sp_replay *replay, const struct sp_trace *trace, size_t index,
+static bool play_start(struct sp_replay *replay, const struct sp_traces *traces, size_t index,
                        unsigned start) {
     const struct sp_allocator *allocator = replay->request->allocators.items[index];
-    struct sp_drawn *drawn = sp_replay_plot_at(&replay->plot, trace->name, index);
+    struct sp_drawn *drawn = sp_replay_plot_at(&replay->plot, traces->list->name, index);
     struct sp_stage stage = {.device = &replay->device,
                              .peer = allocator->peer,
                              .threshold = replay->request->threshold,
                              .limit = replay->request->settings.limit};
-    sp_progress_label(&replay->progress, trace->name);
+    replay->trace = traces->list;
     if (!allocator->open(&stage)) {
         memcpy(replay->unavailable[index], stage.reason, sizeof stage.reason);
-        sp_progress_add(&replay->progress, trace->operation_count * replay->request->passes);
+        sp_progress_add(&replay->progress, operations_of(replay, traces));
         return true;
     }
     bool good = sp_settings_apply(&replay->request->settings, &stage) &&
-                play_trace(replay, trace, &stage, allocator, start, drawn);
+                play_traces(replay, traces, &stage, allocator, start, drawn);
     if (drawn)
         drawn->allocator = allocator->name;
     if (close_stage(allocator, &stage, good))
         return true;
     sp_progress_end(&replay->progress);
-    return sp_complain("%s, %s: %s", trace->name, allocator->name, stage.reason);
+    return sp_complain("%s, %s: %s", replay->trace->name, allocator->name, stage.reason);
+}
+
+static bool suit(const struct sp_traces *traces, const struct sp_allocator *allocator) {
+    char reason[SP_UNSUITED_TEXT];
+    size_t i = 0;
+    while (i < traces->count && sp_allocator_suits(allocator, &traces->list[i], reason))
+        i++;
+    return i == traces->count;
 }
 
 // Plays a start through one allocator.
-static bool play_allocator(struct sp_replay *replay, const struct sp_trace *trace, size_t index,
+static bool play_allocator(struct sp_replay *replay, const struct sp_traces *traces, size_t index,
                            unsigned start) {
-    const struct sp_replay_request *request = replay->request;
-    char reason[SP_UNSUITED_TEXT];
-    if (sp_allocator_suits(request->allocators.items[index], trace, reason))
-        return play_start(replay, trace, index, start);
-    sp_progress_add(&replay->progress, trace->operation_count * request->passes);
+    if (suit(traces, replay->request->allocators.items[index]))
+        return play_start(replay, traces, index, start);
+    sp_progress_add(&replay->progress, operations_of(replay, traces));
     return true;
 }
 
 // The allocators take turns at each start, so that whatever drifts drifts for all.
-static bool play_starts(struct sp_replay *replay, const struct sp_trace *trace) {
+static bool play_starts(struct sp_replay *replay, const struct sp_traces *traces) {
     const struct sp_replay_request *request = replay->request;
     unsigned starts = sp_perturbation_starts(&request->perturbation);
     for (unsigned start = 1; start <= starts; start++)
         for (size_t index = 0; index < request->allocators.count; index++)
-            if (!play_allocator(replay, trace, index, start))
+            if (!play_allocator(replay, traces, index, start))
                 return false;
     return true;
 }
@@ -101,15 +143,18 @@ static bool play_starts(struct sp_replay *replay, const struct sp_trace *trace) 
 // For each trace.
 static size_t runs_of(const struct sp_replay_request *request) {
     return request->allocators.count * sp_perturbation_starts(&request->perturbation) *
-           request->passes;
+           request->passes.count;
 }
 
 static bool play_all(struct sp_replay *replay) {
     const struct sp_replay_request *request = replay->request;
     replay->progress = sp_progress_begin(sp_traces_operations(&replay->traces) * runs_of(request));
-    for (size_t trace = 0; trace < replay->traces.count; trace++)
-        if (!play_starts(replay, &replay->traces.list[trace]))
+    size_t together = request->passes.one_pool ? replay->traces.count : 1;
+    for (size_t first = 0; first < replay->traces.count; first += together) {
+        struct sp_traces traces = {.list = &replay->traces.list[first], .count = together};
+        if (!play_starts(replay, &traces))
             return false;
+    }
     sp_progress_end(&replay->progress);
     return true;
 }
@@ -131,7 +176,7 @@ static bool open_plot(struct sp_replay *replay) {
     replay->plot = (struct sp_replay_plot){
         .device = &replay->device,
         .starts = sp_perturbation_starts(&request->perturbation),
-        .passes = request->passes,
+        .passes = request->passes.count,
         .allocator_count = request->allocators.count,
     };
     return !request->plot || sp_replay_plot_open(&replay->plot, &replay->traces);

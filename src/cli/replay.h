@@ -3,6 +3,7 @@
 #define STREAMPOOL_CLI_REPLAY_H
 
 #include "cli/allocator.h"
+#include "cli/passes.h"
 #include "cli/perturb.h"
 #include "cli/recorded.h"
 #include "cli/replay_plot.h"
@@ -16,7 +17,7 @@ struct sp_replay_request {
     struct sp_peers peers; // stand behind the other allocators
     struct sp_allocator of_peers[SP_PEERS_MAX];
     uint64_t threshold;
-    unsigned passes;
+    struct sp_passes passes;
     enum sp_parts parts;
     struct sp_settings settings;
     struct sp_plan plan;
@@ -38,6 +39,7 @@ struct sp_replay {
     struct sp_origin origin;
     struct sp_work *work; // null: none is asked for
     struct sp_progress progress;
+    const struct sp_trace *trace; // that is being played
     struct sp_result *results;
     size_t result_count;
     struct sp_replay_plot plot;               // empty: none is asked for

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum {
-    PASSES_MAX = 1000,
     OPTION_THREADS = 256,
     OPTION_STATISTICS,
     OPTION_PLOT,
@@ -50,6 +49,17 @@ static uint64_t parse_threshold(const char *text, struct argp_state *state) {
     return bytes;
 }
 
+// A picture, and a recorded result, is of a trace that has the pool for itself.
+static void check_one_pool(const struct sp_replay_request *request,
+                           const struct argp_state *state) {
+    if (!request->passes.one_pool)
+        return;
+    if (request->plot)
+        argp_error(state, "--plot draws each trace alone, so it can't draw --one-pool");
+    if (request->beside)
+        argp_error(state, "--beside compares each trace alone, so it can't compare --one-pool");
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct sp_replay_request *request = state->input;
     switch (key) {
@@ -61,9 +71,6 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case 't':
         request->threshold = parse_threshold(argument, state);
-        return 0;
-    case 'n':
-        request->passes = (unsigned)sp_number_of("--passes", argument, 1, PASSES_MAX, state);
         return 0;
     case OPTION_THREADS:
         request->parts = SP_PART_FOR_EACH_THREAD;
@@ -88,6 +95,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         state->child_inputs[1] = &request->plan;
         state->child_inputs[2] = &request->perturbation;
         state->child_inputs[3] = &request->peers;
+        state->child_inputs[4] = &request->passes;
         return 0;
     case ARGP_KEY_ARGS:
         request->paths = state->argv + state->next;
@@ -98,6 +106,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         sp_check_outputs(request->json, request->plot, state);
+        check_one_pool(request, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -110,7 +119,6 @@ static const struct argp_option options[] = {
      "Allocators to replay through, separated by commas (default: pool)", 0},
     {"threshold", 't', "BYTES|max", 0,
      "Release threshold of the pools: how much a synchronise leaves reserved (default: max)", 0},
-    {"passes", 'n', "N", 0, "Replay each trace N times with the same pool (default: 1)", 0},
     {"threads", OPTION_THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
     {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
     {"json", 'j', "FILE", 0,
@@ -135,6 +143,7 @@ static const struct argp_child children[] = {
     {&sp_plan_argp, 0, "Work and order in addition to the trace:", 2},
     {&sp_perturbation_argp, 0, "Several starts:", 3},
     {&sp_peers_argp, 0, "Allocators of others:", 4},
+    {&sp_passes_argp, 0, "Passes:", 5},
     SP_HELP_CHILD,
     {0},
 };
@@ -158,7 +167,7 @@ struct sp_replay_request sp_replay_arguments(int argc, char **argv) {
         .choice = SP_DEVICE_AUTO,
         .allocators = {{&sp_allocator_pool}, 1},
         .threshold = UINT64_MAX,
-        .passes = 1,
+        .passes = SP_PASSES_DEFAULT,
         .plan = SP_PLAN_DEFAULT,
         .perturbation = SP_PERTURBATION_DEFAULT,
         .beside_allocators = {{&sp_allocator_driver}, 1},

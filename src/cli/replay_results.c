@@ -9,13 +9,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+// On one pool a trace that can't be replayed keeps the others from it, too.
 static void print_unsuited(const struct sp_replay *replay, const struct sp_allocator *allocator,
                            FILE *out) {
+    const char *format = replay->request->passes.one_pool ? "%s: not replayed: %s: %s\n"
+                                                          : "%s: %s not replayed: %s\n";
     char reason[SP_UNSUITED_TEXT];
     for (size_t i = 0; i < replay->traces.count; i++)
         if (!sp_allocator_suits(allocator, &replay->traces.list[i], reason))
-            fprintf(out, "%s: %s not replayed: %s\n", allocator->name, replay->traces.list[i].name,
-                    reason);
+            fprintf(out, format, allocator->name, replay->traces.list[i].name, reason);
 }
 
 static void print_unavailable(const struct sp_replay *replay, FILE *out) {
@@ -27,24 +29,37 @@ static void print_unavailable(const struct sp_replay *replay, FILE *out) {
     }
 }
 
-static void print_perturbation(const struct sp_perturbation *perturbation) {
-    printf(
-        "medians of starts, each with a block of up to %d %% of the trace's peak held (%u starts, "
-        "seed "
-        "%" PRIu64 ")\n\n",
-        100 / SP_PERTURBATION_PEAK_SHARE, perturbation->starts, perturbation->seed);
+static void print_turns(void) {
+    puts(
+        "all traces in turn on one pool: the peaks are those of a round, which has one turn of "
+        "each\n"
+        "trace and ends with the row's\n");
 }
 
+static void print_perturbation(const struct sp_replay_request *request) {
+    const struct sp_perturbation *perturbation = &request->perturbation;
+    printf(
+        "medians of starts, each with a block of up to %d %% of %s peak held (%u starts, "
+        "seed %" PRIu64 ")\n\n",
+        100 / SP_PERTURBATION_PEAK_SHARE,
+        request->passes.one_pool ? "the largest trace's" : "the trace's", perturbation->starts,
+        perturbation->seed);
+}
+
+// Errors are printed of all passes.
 static bool print_summaries(const struct sp_replay_request *request,
-                            const struct sp_summaries *summaries) {
+                            const struct sp_summaries *summaries,
+                            const struct sp_summaries *chosen) {
+    if (request->passes.one_pool)
+        print_turns();
     if (sp_replay_is_perturbed(request))
-        print_perturbation(&request->perturbation);
-    bool good = sp_replay_is_perturbed(request) ? sp_report_print_starts(stdout, summaries)
-                                                : sp_report_print(stdout, summaries);
+        print_perturbation(request);
+    bool good = sp_replay_is_perturbed(request) ? sp_report_print_starts(stdout, chosen)
+                                                : sp_report_print(stdout, chosen);
     if (!good)
         return sp_complain("out of host memory");
     sp_report_print_errors(stdout, summaries);
-    if (request->statistics && !sp_report_print_statistics(stdout, summaries))
+    if (request->statistics && !sp_report_print_statistics(stdout, chosen))
         return sp_complain("out of host memory");
     return true;
 }
@@ -55,14 +70,24 @@ static bool print_beside(const struct sp_replay *replay, const struct sp_summari
            sp_complain("out of host memory");
 }
 
-static bool print_table(const struct sp_replay *replay, const struct sp_summaries *summaries) {
+static bool print_chosen(const struct sp_replay *replay, const struct sp_summaries *summaries,
+                         const struct sp_summaries *chosen) {
     sp_report_device(stdout, &replay->device, sp_meter_base(replay->device.driver, replay->work));
-    if (!print_summaries(replay->request, summaries))
+    if (!print_summaries(replay->request, summaries, chosen))
         return false;
     print_unavailable(replay, stdout);
-    if (replay->request->beside && !print_beside(replay, summaries))
+    if (replay->request->beside && !print_beside(replay, chosen))
         return false;
     return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));
+}
+
+static bool print_table(const struct sp_replay *replay, const struct sp_summaries *summaries) {
+    struct sp_summaries chosen;
+    if (!sp_summaries_choose(&chosen, summaries, &replay->request->passes))
+        return sp_complain("out of host memory");
+    bool good = print_chosen(replay, summaries, &chosen);
+    sp_summaries_forget(&chosen);
+    return good;
 }
 
 static bool write_json(const struct sp_replay *replay, const struct sp_summaries *summaries) {

@@ -37,12 +37,24 @@ static bool add_origin(cJSON *object, const struct sp_origin *origin) {
            sp_json_add_text(object, "date", origin->date);
 }
 
+static bool add_turn(cJSON *object, const struct sp_result *result) {
+    return result->turn == 0 || sp_json_add_count(object, "turn", result->turn);
+}
+
+static bool add_turn_peaks(cJSON *object, const struct sp_result *result) {
+    return result->turn == 0 ||
+           (sp_json_add_count(object, "turn_live_peak_bytes", result->turn_live_peak_bytes) &&
+            sp_json_add_count(object, "turn_reserved_peak_bytes",
+                              result->turn_reserved_peak_bytes));
+}
+
 // Adds the keys whose values are the same for all starts of a replay.
 static bool add_replay(cJSON *object, const struct sp_result *result) {
     return sp_json_add_text(object, "trace", result->trace) &&
            sp_json_add_text(object, "allocator", result->allocator) &&
            sp_json_add_text(object, "device", result->device) &&
            add_origin(object, result->origin) && sp_json_add_count(object, "pass", result->pass) &&
+           add_turn(object, result) &&
            sp_json_add_count(object, "operations", result->operations) &&
            sp_json_add_count(object, "streams", result->streams);
 }
@@ -51,7 +63,7 @@ static bool add_figures(cJSON *object, const struct sp_result *result) {
     return sp_json_add_count(object, "errors", result->errors) &&
            sp_json_add_count(object, "live_peak_bytes", result->live_peak_bytes) &&
            sp_json_add_count(object, "reserved_peak_bytes", result->reserved_peak_bytes) &&
-           add_times(object, "malloc_ns", &result->malloc_ns) &&
+           add_turn_peaks(object, result) && add_times(object, "malloc_ns", &result->malloc_ns) &&
            add_times(object, "free_ns", &result->free_ns) &&
            sp_json_add_count(object, "total_ns", result->total_ns) && add_parts(object, result) &&
            add_work(object, result) && add_statistics(object, &result->statistics);

@@ -129,7 +129,7 @@ static void average_traces(struct sp_summaries *summaries) {
     for (size_t i = 0; i < summaries->count; i++) {
         const struct sp_result *first = sp_summary_first(&summaries->list[i]);
         struct sp_overall overall = {.allocator = first->allocator, .pass = first->pass};
-        if (is_known(summaries, &summaries->list[i]))
+        if (first->turn > 0 || is_known(summaries, &summaries->list[i]))
             continue;
         size_t traces = gather_ratios(summaries, &overall);
         if (traces < 2)
@@ -163,4 +163,32 @@ void sp_summaries_release(struct sp_summaries *summaries) {
     free(summaries->overall);
     free(summaries->starts);
     free(summaries->values);
+}
+
+// ------------------------------------------------------------------------------- what is printed
+
+bool sp_summaries_choose(struct sp_summaries *chosen, const struct sp_summaries *summaries,
+                         const struct sp_passes *passes) {
+    *chosen = (struct sp_summaries){
+        .list = calloc(summaries->count + 1, sizeof *chosen->list),
+        .overall = calloc(summaries->overall_count + 1, sizeof *chosen->overall),
+        .starts = summaries->starts,
+        .values = summaries->values,
+    };
+    if (!chosen->list || !chosen->overall) {
+        sp_summaries_forget(chosen);
+        return false;
+    }
+    for (size_t i = 0; i < summaries->count; i++)
+        if (sp_passes_is_printed(passes, sp_summary_first(&summaries->list[i])->pass))
+            chosen->list[chosen->count++] = summaries->list[i];
+    for (size_t i = 0; i < summaries->overall_count; i++)
+        if (sp_passes_is_printed(passes, summaries->overall[i].pass))
+            chosen->overall[chosen->overall_count++] = summaries->overall[i];
+    return true;
+}
+
+void sp_summaries_forget(struct sp_summaries *chosen) {
+    free(chosen->list);
+    free(chosen->overall);
 }

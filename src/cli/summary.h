@@ -4,6 +4,7 @@
 #ifndef STREAMPOOL_CLI_SUMMARY_H
 #define STREAMPOOL_CLI_SUMMARY_H
 
+#include "cli/passes.h"
 #include "cli/player.h"
 #include "cli/spread.h"
 
@@ -21,7 +22,8 @@ struct sp_summary {
     struct sp_spread statistics[SP_STATISTIC_COUNT];
 };
 
-// This is the mean ratio of an allocator in a pass, over all traces.
+// This is the mean ratio of an allocator in a pass, over all traces. Traces that take turns on one
+// pool have none, for each ratio is that of the whole pool.
 struct sp_overall {
     const char *allocator;
     unsigned pass;
@@ -42,6 +44,13 @@ struct sp_summaries {
 bool sp_summaries_open(struct sp_summaries *summaries, const struct sp_result *results,
                        size_t count);
 void sp_summaries_release(struct sp_summaries *summaries);
+
+// Copies the summaries of the passes that are printed. The copy shares the starts and the room with
+// those that it was made of, which outlive it; sp_summaries_forget() frees the rest. False without
+// host memory; then there is nothing to forget.
+bool sp_summaries_choose(struct sp_summaries *chosen, const struct sp_summaries *summaries,
+                         const struct sp_passes *passes);
+void sp_summaries_forget(struct sp_summaries *chosen);
 
 // Returns the first start, which stands for what is the same in all of them.
 static inline const struct sp_result *sp_summary_first(const struct sp_summary *summary) {

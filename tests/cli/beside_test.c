@@ -126,6 +126,18 @@ static void what_was_seen_is_said_of_each_pass(void **state) {
     program_forget(&outcome);
 }
 
+static void recorded_passes_are_chosen_with_those_of_the_table(void **state) {
+    (void)state;
+    const char *path = file_write("small.csv", small);
+    struct outcome outcome;
+    run(&outcome, RUN("--work-ns", "1000", "--passes", "2", "--print-passes", "2", "--beside",
+                      recorded_file(path), path));
+    assert_int_equal(lines_of(outcome.output, "small", "driver"), 1);
+    assert_says(outcome.output, "\nPass 2, one trace: ");
+    assert_silent(outcome.output, "Pass 1, ");
+    program_forget(&outcome);
+}
+
 static void several_traces_are_compared_by_their_geometric_means(void **state) {
     (void)state;
     const char *path = file_write("small.csv", small), *other = file_write("other.csv", small);
@@ -335,6 +347,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_results_stand_below_the_table),
         cmocka_unit_test(what_was_seen_is_said_of_each_pass),
+        cmocka_unit_test(recorded_passes_are_chosen_with_those_of_the_table),
         cmocka_unit_test(several_traces_are_compared_by_their_geometric_means),
         cmocka_unit_test(other_allocators_are_shown_where_they_are_named),
         cmocka_unit_test(a_result_that_is_there_twice_is_shown_once),

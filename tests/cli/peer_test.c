@@ -83,8 +83,8 @@ static void the_table_has_a_row_for_each_peer(void **state) {
 
 static void other_options_hold_for_peers_too(void **state) {
     (void)state;
-    static const char *const options[] = {"--threads", "--perturb=3", "--statistics",
-                                          "--synchronize=1"};
+    static const char *const options[] = {"--threads",       "--perturb=3", "--statistics",
+                                          "--synchronize=1", "--one-pool",  "--trim=0"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         struct outcome outcome;
         program_run(&outcome, NO_SETTINGS,
@@ -93,6 +93,52 @@ static void other_options_hold_for_peers_too(void **state) {
         assert_says(outcome.output, "twice");
         program_forget(&outcome);
     }
+}
+
+static void peers_take_turns_too(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *small = file_write("small.csv", TRACE_HEADER "1,0,allocate,0x1000,4096,3\n");
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("replay", "--device=sim", "--json=-", "--one-pool", "--passes=2", PEER,
+                          write_trace(), small));
+    assert_int_equal(outcome.status, 0);
+    cJSON *results = cJSON_Parse(outcome.output);
+    assert_int_equal(cJSON_GetArraySize(results), 12);
+    for (int i = 4; i < 8; i++) {
+        const cJSON *result = cJSON_GetArrayItem(results, i);
+        assert_result(result, "twice", 1 + (i - 4) / 2);
+        assert_int_equal(item(result, "turn")->valueint, 1 + i % 2);
+        assert_int_equal(item(result, "turn_reserved_peak_bytes")->valueint,
+                         2 * (i % 2 ? 4096 : 5 << 20));
+    }
+    cJSON_Delete(results);
+    program_forget(&outcome);
+}
+
+// The peer reserves twice what it has handed out: that of the turn, and of one held block.
+static void one_block_is_held_for_all_turns(void **state) {
+    (void)state;
+    struct outcome outcome;
+    const char *small = file_write("small.csv", TRACE_HEADER "1,0,allocate,0x1000,4096,3\n");
+    program_run(&outcome, NO_SETTINGS,
+                ARGUMENTS("replay", "--device=sim", "--json=-", "--one-pool", "--perturb=2", PEER,
+                          write_trace(), small));
+    assert_int_equal(outcome.status, 0);
+    cJSON *results = cJSON_Parse(outcome.output);
+    assert_int_equal(cJSON_GetArraySize(results), 6);
+    for (int i = 2; i < 4; i++) {
+        const cJSON *start;
+        cJSON_ArrayForEach(start, item(cJSON_GetArrayItem(results, i), "starts")) {
+            int held = item(start, "perturbation_bytes")->valueint;
+            int live = item(start, "turn_live_peak_bytes")->valueint;
+            assert_true(held > 0);
+            assert_int_equal(live, (i == 2 ? 5 << 20 : 4096) + held);
+            assert_int_equal(item(start, "turn_reserved_peak_bytes")->valueint, 2 * live);
+        }
+    }
+    cJSON_Delete(results);
+    program_forget(&outcome);
 }
 
 static void a_picture_has_a_panel_for_each_peer(void **state) {
@@ -252,6 +298,8 @@ int main(void) {
         cmocka_unit_test(peers_stand_behind_the_other_allocators),
         cmocka_unit_test(the_table_has_a_row_for_each_peer),
         cmocka_unit_test(other_options_hold_for_peers_too),
+        cmocka_unit_test(peers_take_turns_too),
+        cmocka_unit_test(one_block_is_held_for_all_turns),
         cmocka_unit_test(a_picture_has_a_panel_for_each_peer),
         cmocka_unit_test(a_request_that_fails_is_counted),
         cmocka_unit_test(a_peer_that_cannot_be_opened_is_named),

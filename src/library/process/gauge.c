@@ -70,6 +70,19 @@ static uint64_t pinned(const struct sp_pool *pool) {
     return sum;
 }
 
+static void count_extent(void *count, const struct sp_chain *chain,
+                         const struct sp_extent *extent) {
+    (void)chain, (void)extent;
+    (*(uint64_t *)count)++;
+}
+
+static uint64_t extents(const struct sp_pool *pool) {
+    uint64_t count = 0;
+    for (int kind = 0; kind < SP_REGION_COUNT; kind++)
+        for_each_extent(pool, kind, count_extent, &count);
+    return count;
+}
+
 static uint64_t largest_ready(const struct sp_pool *pool) {
     const struct sp_block *last = sp_tier_last(&pool->regions[SP_REGION_LARGE].ready);
     return last ? last->size : 0;
@@ -189,6 +202,9 @@ static bool read_locked(const struct sp_pool *pool, enum poolMemPoolAttr attribu
         return true;
     case poolMemPoolStatPinnedBytes:
         *value = pinned(pool);
+        return true;
+    case poolMemPoolStatExtents:
+        *value = extents(pool);
         return true;
     default:
         return false;

@@ -230,7 +230,7 @@ static void gauges_tell_how_the_pool_stands(void **state) {
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatLargestRemapped), 0);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatZombies), 0);
     assert_string_equal(poolMemPoolGetStatisticName(poolMemPoolStatKeptViews), "KeptViews");
-    assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr)1208));
+    assert_null(poolMemPoolGetStatisticName((enum poolMemPoolAttr)1209));
 }
 
 // Its blocks lie in the stream's tier until somebody looks.
@@ -269,7 +269,7 @@ static void memory_is_pending_until_the_pool_knows_of_its_completion(void **stat
 
 // A block comes back from its quick list with no look at the tiers, which LargestFree would have
 // taken it to.
-static void reading_what_is_pinned_or_pending_moves_nothing(void **state) {
+static void reading_what_is_pinned_or_pending_or_the_extents_moves_nothing(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     CUstream a = simulated_stream();
@@ -281,8 +281,41 @@ static void reading_what_is_pinned_or_pending_moves_nothing(void **state) {
     fixture_free(high, a);
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatPinnedBytes), pinned + MIB(2));
     assert_int_equal(fixture_attribute(pool, poolMemPoolStatPendingBytes), MIB(2));
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatExtents), 1);
     assert_ptr_equal(fixture_malloc(pool, MIB(1), a), high);
     assert_ptr_equal(fixture_malloc(pool, MIB(1), a), low);
+}
+
+static uint64_t extents_of_driver(void) {
+    simcudaLive live;
+    simcudaGetLive(&live);
+    return live.extents;
+}
+
+// In each region, in a view of several extents, and where some were given back.
+static void extents_are_those_that_the_driver_has_given(void **state) {
+    (void)state;
+    poolMemPool_t pool = fixture_pool();
+    CUstream a = simulated_stream();
+    uint64_t before = extents_of_driver();
+    void *fixed, *blocks[4];
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatExtents), 0);
+    fixture_malloc(pool, 100, a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatExtents), extents_of_driver() - before);
+    assert_int_equal(poolMallocAsyncWithFlags(&fixed, MIB(2), pool, a, poolMallocFixed),
+                     poolSuccess);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatExtents), 2);
+    for (int i = 0; i < 4; i++)
+        blocks[i] = fixture_malloc(pool, MIB(16), a);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatExtents), 6);
+    fixture_free(blocks[0], a);
+    fixture_free(blocks[2], a);
+    fixture_free(fixture_malloc(pool, MIB(32), a), a); // in these two, mapped once more
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatExtents), 6);
+    fixture_synchronize(a);
+    fixture_trim(pool, 0);
+    assert_int_equal(fixture_attribute(pool, poolMemPoolStatExtents), 4);
+    assert_int_equal(extents_of_driver() - before, 4);
 }
 
 static void what_is_read_only_can_not_be_written(void **state) {
@@ -299,7 +332,7 @@ static void an_attribute_that_there_is_not_is_invalid(void **state) {
     (void)state;
     poolMemPool_t pool = fixture_pool();
     const int numbers[] = {
-        0, -1, 15, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1208};
+        0, -1, 15, 999, 1008, 1099, (int)statistics[STATISTICS - 1].attribute + 1, 1199, 1209};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         uint64_t value = 77;
         assert_int_equal(poolMemPoolGetAttribute(pool, (enum poolMemPoolAttr)numbers[i], &value),
@@ -396,7 +429,8 @@ int main(void) {
         attribute_test(gauges_tell_how_the_pool_stands),
         attribute_test(memory_known_to_be_complete_is_told_as_free_whoever_freed_it),
         attribute_test(memory_is_pending_until_the_pool_knows_of_its_completion),
-        attribute_test(reading_what_is_pinned_or_pending_moves_nothing),
+        attribute_test(reading_what_is_pinned_or_pending_or_the_extents_moves_nothing),
+        attribute_test(extents_are_those_that_the_driver_has_given),
         attribute_test(what_is_read_only_can_not_be_written),
         attribute_test(an_attribute_that_there_is_not_is_invalid),
         attribute_test(every_statistic_has_the_name_of_its_attribute_and_starts_at_0),
