@@ -59,7 +59,8 @@ static bool play_start(struct sp_replay *replay, const struct sp_trace *trace, s
     struct sp_stage stage = {.device = &replay->device,
                              .peer = allocator->peer,
                              .threshold = replay->request->threshold,
-                             .limit = replay->request->settings.limit};
+                             .limit = replay->request->settings.limit,
+                             .growths = replay->request->explain_growth ? &replay->growths : NULL};
     sp_progress_label(&replay->progress, trace->name);
     if (!allocator->open(&stage)) {
         memcpy(replay->unavailable[index], stage.reason, sizeof stage.reason);
@@ -151,6 +152,7 @@ static int replay_on_device(struct sp_replay *replay) {
     else
         good = good && play_all(replay) && sp_replay_results_print(replay);
     sp_replay_plot_release(&replay->plot);
+    sp_growths_release(&replay->growths);
     free(replay->results);
     sp_device_close(&replay->device);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
