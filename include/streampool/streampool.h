@@ -619,6 +619,175 @@ STREAMPOOL_API const char *poolMemPoolGetStatisticName(enum poolMemPoolAttr attr
 /// - poolErrorOperatingSystem: `out` takes no more.
 STREAMPOOL_API poolError_t poolMemPoolPrintStatistics(poolMemPool_t pool, FILE *out);
 
+// ----------------------------------------------------------------------------------------- growths
+
+// A program can be told why a pool grew beyond all that it had had before.
+
+/// Names the kinds of memory that a pool keeps apart.
+enum poolGrowthKind {
+    /// Blocks of more than 56 KiB.
+    poolGrowthLarge = 0,
+    /// Pages that smaller blocks are cut from.
+    poolGrowthPages = 1,
+    /// Blocks of poolMallocFixed.
+    poolGrowthFixed = 2
+};
+
+/// Says what kept a growth from being a remap of free memory in pieces, or that it was a part of
+/// one (docs/defragmentation.md, "When").
+enum poolGrowthRemap {
+    /// Free pieces were mapped side by side with the new memory.
+    poolGrowthRemapUsed = 0,
+    /// Memory of this kind isn't remapped.
+    poolGrowthRemapWrongKind = 1,
+    /// The attribute Defragmentation doesn't allow it, or the device can't.
+    poolGrowthRemapForbidden = 2,
+    /// The pool is still filling: it held no more than the program was known to need.
+    poolGrowthRemapFilling = 3,
+    /// No piece within the stream's reach can be mapped once more.
+    poolGrowthRemapNoPieces = 4,
+    /// The pieces would have saved too little of the growth.
+    poolGrowthRemapSavesLittle = 5,
+    /// The pieces are so many extents that mapping them would take longer than RemapTimeMax.
+    poolGrowthRemapTooLong = 6,
+    /// The host or the driver lacked memory for it.
+    poolGrowthRemapFailed = 7
+};
+
+/// Explains one growth of a pool: what was wanted, what was free then, and why that wasn't enough.
+/// All that is free is told by what kept it from being used, and each byte counts once:
+///
+///     reservedBefore = used + freeWhole + freePinned + freeBesidePending + pendingWhole
+///                      + pendingPinned + unfencedWhole + unfencedPinned + listedFree
+///                      + listedPending + otherKinds + slack
+///
+/// The figures are those from just before the growth; while other threads allocate and free, they
+/// are not all of one moment. *Within reach* is memory that the stream may have at once
+/// (docs/stream-order.md). An extent is *pinned* if some of it is in use. docs/replay.md, "Growths
+/// explained", says what helps against which figure.
+struct poolMemPoolGrowth {
+    /// Holds the bytes of the struct that the library has filled in. Later versions add fields at
+    /// the end.
+    size_t structSize;
+    /// Names the pool.
+    poolMemPool_t pool;
+    /// Names the stream that the allocation was made on, as in poolPointerAttributes.
+    CUstream stream;
+    /// Says which kind of memory was wanted.
+    enum poolGrowthKind kind;
+    /// Says why free pieces were not mapped instead.
+    enum poolGrowthRemap remap;
+    /// Holds the bytes of the block that was wanted: of a large block, or of pages for small ones.
+    uint64_t wanted;
+    /// Holds the bytes of the block that were free memory before.
+    uint64_t fromFree;
+    /// Holds the bytes that were mapped.
+    uint64_t mapped;
+    /// Holds the number of extents that they are.
+    uint64_t extents;
+    /// Holds the bytes that the pool had reserved before.
+    uint64_t reservedBefore;
+    /// Holds the bytes that callers had in use before.
+    uint64_t used;
+    /// Holds the free bytes within reach, in extents all of which is within reach.
+    uint64_t freeWhole;
+    /// Holds the free bytes within reach in pinned extents.
+    uint64_t freePinned;
+    /// Holds the free bytes within reach in extents that nobody uses, but that are out of reach in
+    /// part.
+    uint64_t freeBesidePending;
+    /// Holds the free bytes out of reach that work may still use, with an event behind it, in
+    /// extents that are not pinned.
+    uint64_t pendingWhole;
+    /// Holds those in pinned extents.
+    uint64_t pendingPinned;
+    /// Holds the free bytes out of reach that work may still use, and no event is recorded behind
+    /// it, in extents that are not pinned.
+    uint64_t unfencedWhole;
+    /// Holds those in pinned extents.
+    uint64_t unfencedPinned;
+    /// Holds the bytes within reach of freed blocks that streams keep listed for blocks of the same
+    /// size. Where very many streams use a pool, a growth comes before a look at all lists.
+    uint64_t listedFree;
+    /// Holds the bytes of those out of reach.
+    uint64_t listedPending;
+    /// Holds the free bytes of the other kinds of memory.
+    uint64_t otherKinds;
+    /// Holds the rest: free blocks in pages, what blocks have beyond what was asked for, and what
+    /// other threads had in hand.
+    uint64_t slack;
+    /// Holds the bytes of the largest free piece within reach.
+    uint64_t largestPiece;
+    /// Holds the number of extents that a remap would have mapped, where it would have taken too
+    /// long.
+    uint64_t remapExtents;
+    /// Holds the bytes that a remap would have mapped anew, where it would have saved too little.
+    uint64_t remapMissing;
+    /// Names the stream that holds back most of what is pending; null: none, or one that is gone.
+    CUstream pendingStream;
+    /// Holds how much that is.
+    uint64_t pendingStreamBytes;
+    /// Names the stream that holds back most of what is unfenced; null likewise.
+    CUstream unfencedStream;
+    /// Holds how much that is.
+    uint64_t unfencedStreamBytes;
+    /// Is 1 if the driver was asked what has completed, 0 if the pool or the call may not.
+    int askedDriver;
+    /// Is 1 if the stream may be made to wait for pending memory. Waits are tried when the pool
+    /// can't grow.
+    int mayWait;
+    /// Is 1 if not all free memory was looked at, because there is very much, or because more than
+    /// eight streams have used the pool.
+    int cutShort;
+    /// Is 1 if the device or the pool's limit had no room at first, so that caches were given back.
+    int afterTrim;
+};
+
+/// Is called with each growth that raises the most that the pool has ever had reserved
+/// (ReservedMemHigh), on the thread of the allocation.
+///
+/// @param growth Explains the growth. It is valid during the call only.
+/// @param user Is what was given with the observer.
+typedef void (*poolMemPoolGrowthObserver)(const struct poolMemPoolGrowth *growth, void *user);
+
+/// Has an observer called with each growth of a pool that raises ReservedMemHigh, or, with null,
+/// none any more. A pool has one observer at most. It isn't called for poolMemPoolPrime. To have
+/// the same in words with no change of the program, set STREAMPOOL_EXPLAIN_GROWTH
+/// (docs/environment.md).
+///
+/// The observer runs on the thread of the allocation, before that returns. Of one pool one observer
+/// runs at a time, and no other lock of the library is held meanwhile. So it may call the library;
+/// a growth that this leads to isn't told. While a trace is recorded (STREAMPOOL_TRACE), each such
+/// call waits a second. The observer must return, and not wait for another thread that allocates
+/// from the pool or makes this call for it.
+///
+/// While there is an observer, the library looks through all that is free at each growth. It moves
+/// nothing: allocations are served as without one.
+///
+/// When this returns, the observer before is neither running nor called any more, unless it is the
+/// observer itself that calls this. Doesn't call the driver.
+///
+/// @param pool Names the pool.
+/// @param observer Is the function to be called. May be null.
+/// @param user Is passed to it.
+///
+/// - poolErrorInvalidValue: `pool` is not a pool.
+/// - poolErrorNotPermitted: an observer of another pool calls this.
+STREAMPOOL_API poolError_t poolMemPoolSetGrowthObserver(poolMemPool_t pool,
+                                                        poolMemPoolGrowthObserver observer,
+                                                        void *user);
+
+/// Writes one line that says what a growth is explained by, as STREAMPOOL_EXPLAIN_GROWTH does.
+/// Doesn't call the driver. (CUDA has no such call.)
+///
+/// @param growth Explains the growth.
+/// @param out Is the file that is written to.
+///
+/// - poolErrorInvalidValue: `growth` or `out` is null.
+/// - poolErrorOperatingSystem: `out` takes no more.
+STREAMPOOL_API poolError_t poolMemPoolPrintGrowth(const struct poolMemPoolGrowth *growth,
+                                                  FILE *out);
+
 // ------------------------------------------------------------------------------- calls about pools
 
 // These calls make and destroy pools, choose the pool of a device, let other devices use a pool's

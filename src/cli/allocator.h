@@ -8,6 +8,7 @@
 
 #include "cli/device.h"
 #include "cli/figures.h"
+#include "cli/growths.h"
 #include "cli/peer.h"
 #include "cli/statistics.h"
 #include "cli/trace.h"
@@ -38,6 +39,7 @@ struct sp_stage {
     size_t free_at_peak; // ... and when most was alive
     // The allocators pool and promised read the gauges when most was alive.
     struct sp_statistics at_peak;
+    struct sp_growths *growths;   // where these two note the pool's growths; null: nobody asks
     uint64_t held_reserved_bytes; // for the block that is held before and during all passes
     char reason[512];             // why something failed, in words
 };

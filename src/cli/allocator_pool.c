@@ -21,6 +21,8 @@ static bool pool_open(struct sp_stage *stage) {
     if (error == poolSuccess)
         error = poolMemPoolSetAttribute(stage->pool, poolMemPoolAttrReleaseThreshold,
                                         &stage->threshold);
+    if (error == poolSuccess && stage->growths)
+        error = sp_growths_observe(stage->growths, stage->pool);
     if (error == poolSuccess)
         error = poolDeviceSetMemPool(stage->device->ordinal, stage->pool);
     if (error == poolSuccess)

@@ -52,6 +52,7 @@ static uint64_t play_malloc(struct sp_part *part, size_t i) {
     CUstream stream = player->streams[operation->stream];
     uint64_t pointer = no_pointer;
 
+    sp_growths_note_operation(i);
     struct sp_moment begin = sp_meter_begin(&player->meter);
     int status = player->play.allocator->allocate(player->play.stage, &pointer, size, stream);
     note(part, &part->mallocs, sp_meter_end(&player->meter, &begin));
@@ -300,6 +301,23 @@ static void sum_up(struct sp_player *player, struct sp_result *result) {
     result->total_ns = sp_samples_sum(&mallocs) + sp_samples_sum(&frees);
 }
 
+static void begin_growths(const struct sp_play *play_of, struct sp_result *result) {
+    struct sp_growths *growths = play_of->stage->pool ? play_of->stage->growths : NULL;
+    result->growths = growths;
+    if (!growths)
+        return;
+    result->first_growth = growths->count;
+    sp_growths_begin_pass(growths, play_of->trace, play_of->allocator->name, play_of->start,
+                          result->pass);
+}
+
+static void end_growths(const struct sp_play *play_of, struct sp_result *result) {
+    if (!result->growths)
+        return;
+    result->growth_count = result->growths->count - result->first_growth;
+    sp_growths_end_pass(play_of->stage->growths);
+}
+
 bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *result) {
     const struct sp_play *play_of = &player->play;
     *result = (struct sp_result){
@@ -316,7 +334,10 @@ bool sp_player_run(struct sp_player *player, unsigned pass, struct sp_result *re
     if (!sp_player_streams_create(player) || !begin_pass(player))
         return false;
     sp_sample_begin_pass(player, pass);
-    if (!play_all(player) || !sp_player_streams_finish(player))
+    begin_growths(play_of, result);
+    bool played = play_all(player) && sp_player_streams_finish(player);
+    end_growths(play_of, result);
+    if (!played)
         return false;
     result->end_to_end_ns = sp_meter_now(&player->meter) - player->begin;
     bool known = play_of->allocator->reserved_peak(play_of->stage, &result->reserved_peak_bytes) &&

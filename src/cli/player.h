@@ -54,6 +54,9 @@ struct sp_result {
     uint64_t end_to_end_ns; // from the first operation until all streams have done their work
     char first_error[256];  // in words; "" without errors
     struct sp_statistics statistics;
+    // Its growths in the list of all, where they are asked for; else null.
+    const struct sp_growths *growths;
+    size_t first_growth, growth_count;
 };
 
 // A play says what is to be played, and how. All that it points to outlives the player.

@@ -95,7 +95,8 @@ static bool play_start(struct sp_replay *replay, const struct sp_traces *traces,
     struct sp_stage stage = {.device = &replay->device,
                              .peer = allocator->peer,
                              .threshold = replay->request->threshold,
-                             .limit = replay->request->settings.limit};
+                             .limit = replay->request->settings.limit,
+                             .growths = replay->request->explain_growth ? &replay->growths : NULL};
     replay->trace = traces->list;
     if (!allocator->open(&stage)) {
         memcpy(replay->unavailable[index], stage.reason, sizeof stage.reason);
@@ -196,6 +197,7 @@ static int replay_on_device(struct sp_replay *replay) {
     else
         good = good && play_all(replay) && sp_replay_results_print(replay);
     sp_replay_plot_release(&replay->plot);
+    sp_growths_release(&replay->growths);
     free(replay->results);
     sp_device_close(&replay->device);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -23,6 +23,7 @@ struct sp_replay_request {
     struct sp_plan plan;
     struct sp_perturbation perturbation;
     bool statistics; // are printed below the table
+    bool explain_growth;
     const char *json;
     const char *plot;
     const char *beside; // a file of recorded results; null: none
@@ -42,6 +43,7 @@ struct sp_replay {
     const struct sp_trace *trace; // that is being played
     struct sp_result *results;
     size_t result_count;
+    struct sp_growths growths;                // empty: nobody asks for them
     struct sp_replay_plot plot;               // empty: none is asked for
     char unavailable[SP_ALLOCATORS_MAX][512]; // why an allocator can't be used; "" when it can
 };

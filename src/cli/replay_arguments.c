@@ -11,6 +11,7 @@
 enum {
     OPTION_THREADS = 256,
     OPTION_STATISTICS,
+    OPTION_EXPLAIN_GROWTH,
     OPTION_PLOT,
     OPTION_BESIDE,
     OPTION_BESIDE_ALLOCATOR
@@ -78,6 +79,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case OPTION_STATISTICS:
         request->statistics = true;
         return 0;
+    case OPTION_EXPLAIN_GROWTH:
+        request->explain_growth = true;
+        return 0;
     case 'j':
         request->json = argument;
         return 0;
@@ -121,6 +125,10 @@ static const struct argp_option options[] = {
      "Release threshold of the pools: how much a synchronise leaves reserved (default: max)", 0},
     {"threads", OPTION_THREADS, NULL, 0, "Play each thread of a trace in a thread of its own", 0},
     {"statistics", OPTION_STATISTICS, NULL, 0, "Print all that the pool counts below the table", 0},
+    {"explain-growth", OPTION_EXPLAIN_GROWTH, NULL, 0,
+     "Print a line below the table for each growth that raised the pool's peak: what was wanted, "
+     "what was free, and why that didn't do (pool and promised)",
+     0},
     {"json", 'j', "FILE", 0,
      "Write the results as JSON too; with '-', to standard output and no table", 0},
     {"plot", OPTION_PLOT, "FILE", 0,

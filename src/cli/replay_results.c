@@ -1,6 +1,7 @@
 // The results of `streampool replay`: the table or JSON, and the picture.
 #include "cli/beside.h"
 #include "cli/complain.h"
+#include "cli/growths_report.h"
 #include "cli/output.h"
 #include "cli/replay.h"
 #include "cli/report.h"
@@ -76,6 +77,9 @@ static bool print_chosen(const struct sp_replay *replay, const struct sp_summari
     if (!print_summaries(replay->request, summaries, chosen))
         return false;
     print_unavailable(replay, stdout);
+    if (replay->request->explain_growth &&
+        !sp_growths_report_print(stdout, &replay->growths, chosen))
+        return sp_complain("out of host memory");
     if (replay->request->beside && !print_beside(replay, chosen))
         return false;
     return fflush(stdout) == 0 || sp_complain("standard output: %s", strerror(errno));
@@ -115,7 +119,8 @@ bool sp_replay_results_print(const struct sp_replay *replay) {
         return sp_complain("nothing was replayed");
     }
     struct sp_summaries summaries;
-    if (!sp_summaries_open(&summaries, replay->results, replay->result_count))
+    if (replay->growths.failed ||
+        !sp_summaries_open(&summaries, replay->results, replay->result_count))
         return sp_complain("out of host memory");
     bool good = print_all(replay, &summaries);
     sp_summaries_release(&summaries);

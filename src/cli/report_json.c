@@ -1,3 +1,4 @@
+#include "cli/growths_report.h"
 #include "cli/report.h"
 
 static bool add_times(cJSON *parent, const char *key, const struct sp_times *times) {
@@ -66,7 +67,8 @@ static bool add_figures(cJSON *object, const struct sp_result *result) {
            add_turn_peaks(object, result) && add_times(object, "malloc_ns", &result->malloc_ns) &&
            add_times(object, "free_ns", &result->free_ns) &&
            sp_json_add_count(object, "total_ns", result->total_ns) && add_parts(object, result) &&
-           add_work(object, result) && add_statistics(object, &result->statistics);
+           add_work(object, result) && add_statistics(object, &result->statistics) &&
+           sp_growths_report_add(object, result);
 }
 
 static bool fill_result(cJSON *object, const void *items, size_t index) {

@@ -93,6 +93,17 @@ static void memory_comes_by_rules(void **state) {
     forget(&outcome, json);
 }
 
+static void growths_are_explained_where_the_environment_asks(void **state) {
+    (void)state;
+    struct outcome outcome;
+    cJSON *json =
+        act_with(&outcome, SETTINGS(DRIVER, "STREAMPOOL_EXPLAIN_GROWTH=1"), "three_pairs");
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.errors, "streampool: pool 0x");
+    assert_says(outcome.errors, ", for a block of 1.0 on stream ");
+    forget(&outcome, json);
+}
+
 static void what_stays_with_cuda_is_told_by_reason(void **state) {
     (void)state;
     struct outcome outcome;
@@ -659,6 +670,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_figures_are_told),
         cmocka_unit_test(memory_comes_by_rules),
+        cmocka_unit_test(growths_are_explained_where_the_environment_asks),
         cmocka_unit_test(what_stays_with_cuda_is_told_by_reason),
         cmocka_unit_test(an_allocation_that_nobody_saw_is_found),
         cmocka_unit_test(a_library_that_refuses_to_start_is_named_as_the_reason),

@@ -1,5 +1,7 @@
 // The calls that create, destroy, set, trim and prime pools, and those about the pools of a device.
 #include "api/api.h"
+#include "calls/explain.h"
+#include "calls/growth_text.h"
 #include "calls/prime.h"
 #include "observe/observe.h"
 #include "process/attributes.h"
@@ -195,6 +197,30 @@ poolError_t poolMemPoolPrintStatistics(poolMemPool_t handle, FILE *out) {
     return printed
                ? poolSuccess
                : sp_fail(poolErrorOperatingSystem, "writing the statistics: %s", strerror(reason));
+}
+
+poolError_t poolMemPoolSetGrowthObserver(poolMemPool_t handle, poolMemPoolGrowthObserver observer,
+                                         void *user) {
+    struct sp_pool *pool;
+    poolError_t error = sp_runtime_enter();
+    if (error == poolSuccess)
+        error = pin(handle, &pool);
+    if (error != poolSuccess)
+        return error;
+    bool set = sp_explain_set(pool, observer, user);
+    sp_pin_drop(pool);
+    return set ? poolSuccess
+               : sp_fail(poolErrorNotPermitted, "an observer of another pool's growth is running");
+}
+
+poolError_t poolMemPoolPrintGrowth(const struct poolMemPoolGrowth *growth, FILE *out) {
+    struct sp_text text = {.length = 0};
+    if (!growth || !out)
+        return sp_fail(poolErrorInvalidValue, "%s is null", growth ? "out" : "growth");
+    sp_growth_text(&text, growth);
+    if (fprintf(out, "%s\n", text.buffer) >= 0 && fflush(out) == 0)
+        return poolSuccess;
+    return sp_fail(poolErrorOperatingSystem, "writing the growth: %s", strerror(errno));
 }
 
 // Finds and pins a pool, and asks the driver which frees have completed, so that their memory

@@ -34,6 +34,9 @@
       "ReleaseThreshold=max,ReleaseDelay=1") \
     X(stats, "STREAMPOOL_STATS", bool, false, \
       "print at exit what each pool did, and what was never freed, to standard error") \
+    X(explain_growth, "STREAMPOOL_EXPLAIN_GROWTH", bool, false, \
+      "say at each growth that raises the most that a pool has reserved, to standard error, why " \
+      "its free memory didn't do") \
     X(leaks, "STREAMPOOL_LEAKS", bool, false, \
       "list at exit the blocks that were never freed, the 1,000 largest, to standard error") \
     X(stacks, "STREAMPOOL_STACKS", int, 0, \

@@ -7,6 +7,7 @@
 #include "base/cold.h"
 #include "base/number.h"
 #include "calls/admit.h"
+#include "calls/explain.h"
 #include "calls/free.h"
 #include "calls/ladder.h"
 #include "calls/near.h"
@@ -70,11 +71,17 @@ static uint64_t take_small_returned(struct sp_pool *pool, struct sp_lane *lane, 
     return address;
 }
 
+// `growth` is all 0 where the pool is watched, and then notes a growth that is to be told; else it
+// is null.
 static struct sp_outcome climb(struct sp_pool *pool, struct sp_lane *lane, enum sp_region_kind kind,
-                               uint64_t size, unsigned int flags, struct sp_block **block) {
+                               uint64_t size, unsigned int flags, struct sp_block **block,
+                               struct poolMemPoolGrowth *growth) {
     struct sp_request request;
     sp_request_open(&request, pool, lane, kind, size, flags);
+    request.watched = growth;
     struct sp_outcome outcome = sp_ladder_climb(&request, block);
+    if (sp_is_done(outcome) && growth)
+        sp_explain_complete(&request);
     sp_request_close(&request);
     return outcome;
 }
@@ -88,13 +95,15 @@ static uint64_t run_size(size_t size) {
 // grow for a slab that can't be had.
 SP_COLD static struct sp_outcome take_from_new_slab(struct sp_pool *pool, struct sp_lane *lane,
                                                     size_t size, unsigned int flags,
-                                                    uint64_t *address) {
+                                                    uint64_t *address,
+                                                    struct poolMemPoolGrowth *growth) {
     unsigned class_index = sp_slab_class_of(size);
     struct sp_block *run = NULL;
     struct sp_slab *slab = sp_slab_create(class_index);
     if (!slab)
         return sp_outcome_of(SP_NO_HOST_MEMORY);
-    struct sp_outcome outcome = climb(pool, lane, SP_REGION_PAGES, run_size(size), flags, &run);
+    struct sp_outcome outcome =
+        climb(pool, lane, SP_REGION_PAGES, run_size(size), flags, &run, growth);
     if (!sp_is_done(outcome)) {
         sp_slab_destroy(slab);
         return outcome;
@@ -112,9 +121,11 @@ SP_COLD static struct sp_outcome take_from_new_slab(struct sp_pool *pool, struct
 }
 
 static struct sp_outcome malloc_small_slowly(struct sp_pool *pool, struct sp_lane *lane,
-                                             size_t size, unsigned int flags, uint64_t *address) {
+                                             size_t size, unsigned int flags, uint64_t *address,
+                                             struct poolMemPoolGrowth *growth) {
     *address = take_small_returned(pool, lane, size, flags);
-    return *address ? sp_outcome_done() : take_from_new_slab(pool, lane, size, flags, address);
+    return *address ? sp_outcome_done()
+                    : take_from_new_slab(pool, lane, size, flags, address, growth);
 }
 
 // ------------------------------------------------------------------------------------ large blocks
@@ -136,13 +147,14 @@ static void look_after_others(struct sp_pool *pool, struct sp_lane *lane) {
 }
 
 static struct sp_outcome malloc_large_slowly(struct sp_pool *pool, struct sp_lane *lane,
-                                             size_t size, unsigned int flags, uint64_t *address) {
+                                             size_t size, unsigned int flags, uint64_t *address,
+                                             struct poolMemPoolGrowth *growth) {
     struct sp_block *block;
     enum sp_region_kind kind = flags & poolMallocFixed ? SP_REGION_FIXED : SP_REGION_LARGE;
     sp_collect_quick(lane, sp_settle_insert_and_swallow);
     look_after_others(pool, lane);
     struct sp_outcome outcome =
-        climb(pool, lane, kind, sp_at_hand_round_large(size), flags, &block);
+        climb(pool, lane, kind, sp_at_hand_round_large(size), flags, &block, growth);
     if (!sp_is_done(outcome))
         return outcome;
     sp_owner_set_block(block);
@@ -219,14 +231,18 @@ SP_COLD static poolError_t malloc_slowly(struct sp_pool *pool, struct sp_stream 
     if (!lane)
         return sp_fail(poolErrorMemoryAllocation, "out of host memory");
     *address = is_small(size, flags) ? take_small_again(pool, lane, size, flags) : 0;
-    if (!*address) {
-        struct sp_outcome outcome = is_small(size, flags)
-                                        ? malloc_small_slowly(pool, lane, size, flags, address)
-                                        : malloc_large_slowly(pool, lane, size, flags, address);
-        if (!sp_is_done(outcome))
-            return describe_failure(lane, size, flags, outcome);
-        sp_at_hand_use(pool, lane, size);
-    }
+    if (*address)
+        return poolSuccess;
+    struct poolMemPoolGrowth growth = {0};
+    struct poolMemPoolGrowth *noted = sp_load_relaxed(&pool->watch.is_on) ? &growth : NULL;
+    struct sp_outcome outcome = is_small(size, flags)
+                                    ? malloc_small_slowly(pool, lane, size, flags, address, noted)
+                                    : malloc_large_slowly(pool, lane, size, flags, address, noted);
+    if (!sp_is_done(outcome))
+        return describe_failure(lane, size, flags, outcome);
+    sp_at_hand_use(pool, lane, size);
+    if (growth.mapped > 0)
+        sp_explain_growth(pool, &growth);
     return poolSuccess;
 }
 

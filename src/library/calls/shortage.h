@@ -1,54 +1,17 @@
-// Shortage: all free memory, looked through once more as a refused request saw it.
-//
-// Each free block is in one of four parts:
-//
-//   ready      nobody uses it any more
-//   mine       work may still use it, but the stream may have it by its order
-//   pending    work may still use it, and an event tells when that ends
-//   unfenced   likewise, but no event stands behind it yet
-//
-// The first two are *here*: the request may have them now, but they don't fit. Every set of parts
-// has a *room*: what they amount to together, by rows of neighbouring blocks, and who holds them
-// back. So it can be asked whether the request would fit if it could have them.
+// Shortage: all free memory, looked through once more as a refused request saw it, by its rooms
+// (region/room.h). What is *here* doesn't fit.
 //
 // Other pools can give back what nobody uses any more. They are looked through if the device has
-// too little. What a wait on the host brings of their memory is called pending.
+// too little.
 //
 // Nothing here allocates. The driver is asked for nothing but what the device has free.
 #ifndef STREAMPOOL_CALLS_SHORTAGE_H
 #define STREAMPOOL_CALLS_SHORTAGE_H
 
-#include "region/request.h"
+#include "region/room.h"
 
 // Why the pool didn't grow: the flag forbids it, or the limit does, or somebody has no memory.
 enum sp_lack { SP_LACK_FLAG, SP_LACK_LIMIT, SP_LACK_DEVICE, SP_LACK_DRIVER, SP_LACK_HOST };
-
-enum {
-    SP_READY = 1,
-    SP_MINE = 2,
-    SP_PENDING = 4,
-    SP_UNFENCED = 8,
-    SP_HERE = SP_READY | SP_MINE,
-    SP_ALL = 15,
-    SP_PART_SETS = 16,
-};
-
-struct sp_room {
-    uint64_t bytes;
-    uint64_t useful;      // a fixed block has no use for less than whole extents of other regions
-    uint64_t whole;       // extents
-    uint64_t row;         // the longest of the request's own region
-    uint64_t other_row;   // and of the others
-    uint64_t before_hole; // the longest that new memory can continue to the full size
-    uint64_t whole_large, tail, front; // what a stitched view is made of: see region/survey.h
-
-    // The streams that hold it back:
-    const struct sp_stream *holder; // one of the streams, or null
-    bool several;                   // there are others
-    bool several_contexts;          // there are others of other contexts
-    const struct sp_stream *most;   // in a room of one part: the stream that holds back most
-    uint64_t most_bytes;
-};
 
 struct sp_shortage {
     const struct sp_request *request;

@@ -14,6 +14,7 @@
 #include "region/lane.h"
 #include "region/open_lanes.h"
 #include "region/unfenced.h"
+#include "region/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,7 @@ static void init_locked(struct sp_pool *pool, const struct poolMemPoolProps *pro
     sp_list_init(&pool->lanes.legacy);
     pool->lanes.in_turn = NULL;
     atomic_store(&pool->lanes.open_in_turn, 0);
+    sp_watch_init(pool);
     sp_list_init(&pool->listing.link);
     sp_list_init(&pool->listing.holds);
     sp_list_init(&pool->given_up.due);

@@ -54,7 +54,7 @@ struct sp_lane {
     struct sp_calendar covered; // of `unfenced`: what has an event behind it
     // And isn't any longer, with what it has filed meanwhile not looked through.
     bool was_open;
-    uint64_t holds_back[2]; // pending, unfenced: for calls/shortage.c, while it looks
+    uint64_t holds_back[2]; // pending, unfenced: for region/room.c, while it looks
     // Guarded by the device's lock, of a pool that was given up; see process/given_up.h:
     struct sp_tree_node awaited; // in device.awaited
     uint64_t awaits;             // the number of the stream, or 0: it is in no tree

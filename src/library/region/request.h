@@ -23,7 +23,9 @@ struct sp_request {
     // By a wait of its own, so the order that the clock tells of needs no policy.
     bool made_order;
     struct sp_outcome growth; // the last growth's, if it lacked memory
-    struct sp_clock clock;    // what the lane's stream runs after
+    // Where somebody watches the pool's growths: what is to be told; see region/watch.h. Else null.
+    struct poolMemPoolGrowth *watched;
+    struct sp_clock clock; // what the lane's stream runs after
 };
 
 // So many blocks in rows a request looks at in vain before it looks for memory elsewhere.

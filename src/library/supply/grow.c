@@ -9,6 +9,7 @@
 #include "region/keep.h"
 #include "region/settle.h"
 #include "region/take.h"
+#include "region/watch.h"
 #include "supply/growth.h"
 #include "supply/plan.h"
 
@@ -96,16 +97,27 @@ static struct sp_outcome map_for(const struct sp_request *request, struct sp_pla
     return outcome;
 }
 
+// Before anything is set aside.
+static void look(const struct sp_request *request) {
+    sp_watch_begin(request);
+    sp_lock_acquire(&request->pool->lock);
+    sp_watch_look_locked(request);
+    sp_lock_release(&request->pool->lock);
+}
+
 static struct sp_outcome grow_mapping(struct sp_request *request, struct sp_block **block) {
     struct sp_pool *pool = request->pool;
     struct sp_plan plan;
     *block = sp_take(request); // another thread may have grown while this one waited
     if (*block)
         return sp_outcome_done();
+    if (request->watched)
+        look(request);
     struct sp_outcome outcome = map_for(request, &plan);
     if (!sp_is_done(outcome))
         return outcome;
     sp_lock_acquire(&pool->lock);
+    sp_watch_growth_locked(request, plan.hole, plan.amount, plan.front ? plan.front->size : 0);
     *block = publish_locked(pool, &plan);
     sp_lock_release(&pool->lock);
     return sp_outcome_done();

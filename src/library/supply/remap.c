@@ -9,6 +9,7 @@
 #include "region/loan.h"
 #include "region/settle.h"
 #include "region/take.h"
+#include "region/watch.h"
 #include "supply/bury.h"
 #include "supply/grow.h"
 #include "supply/later.h"
@@ -77,8 +78,10 @@ static bool set_piece_aside(const struct sp_request *request, struct plan *plan,
 // Sets the chosen pieces aside. New memory has as many extents as it has granules at most.
 static bool set_aside_locked(const struct sp_request *request, struct plan *plan) {
     size_t count = count_extents(plan);
-    if (count > plan->extents_max)
+    if (count > plan->extents_max) {
+        sp_watch_remap(request, poolGrowthRemapTooLong, count, 0);
         return false;
+    }
     count += plan->pieces.missing / request->pool->device->vmm.granule + 1;
     plan->extents = malloc(count * sizeof(struct sp_extent *));
     plan->blocks = malloc(count * sizeof(struct sp_block *));
@@ -95,16 +98,28 @@ static bool set_aside_locked(const struct sp_request *request, struct plan *plan
     return true;
 }
 
+// Chooses pieces, and notes for whoever watches why there are none.
+static bool choose_locked(const struct sp_request *request, struct plan *plan) {
+    bool chosen = sp_pieces_choose(request, &plan->pieces);
+    enum poolGrowthRemap why =
+        plan->pieces.count > 0 ? poolGrowthRemapSavesLittle : poolGrowthRemapNoPieces;
+    if (!chosen)
+        sp_watch_remap(request, why, 0, plan->pieces.missing);
+    else if (plan->pieces.missing > 0)
+        sp_watch_look_locked(request);
+    return chosen;
+}
+
 // Takes memory that others freed while this thread waited for the map lock, or sets aside what a
 // view can be made of.
 static bool prepare(struct sp_request *request, struct plan *plan, struct sp_block **block) {
     bool thorough = request->thorough;
+    sp_watch_begin(request);
     sp_lock_acquire(&request->pool->lock);
     request->thorough = true; // a row that is enough by itself is mapped already
     *block = sp_take_locked(request);
     request->thorough = thorough;
-    bool prepared =
-        !*block && sp_pieces_choose(request, &plan->pieces) && set_aside_locked(request, plan);
+    bool prepared = !*block && choose_locked(request, plan) && set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);
     return prepared;
 }
@@ -211,9 +226,13 @@ static struct sp_outcome make_stitch_counted(struct sp_pool *pool, const struct 
 }
 
 // Counts the new memory. The surplus of its last extent is free memory.
-static void publish_fresh_locked(struct sp_pool *pool, const struct plan *plan) {
+static void publish_fresh_locked(struct sp_pool *pool, const struct sp_request *request,
+                                 const struct plan *plan) {
     if (!plan->fresh)
         return;
+    sp_watch_remap(request, poolGrowthRemapUsed, 0, 0);
+    sp_watch_growth_locked(request, plan->fresh, plan->fresh_size,
+                           request->size - plan->pieces.missing);
     sp_grow_count(pool, plan->fresh, plan->fresh_size);
     if (plan->fresh_size > plan->pieces.missing)
         sp_settle_insert(
@@ -228,7 +247,7 @@ static struct sp_block *publish_locked(struct sp_pool *pool, const struct sp_req
         sp_loan_begin(stitch, stitch->alias->address + offset, request->size, plan->blocks);
     if (!block)
         return NULL;
-    publish_fresh_locked(pool, plan);
+    publish_fresh_locked(pool, request, plan);
     sp_loan_keep(pool, stitch);
     sp_loan_limit_kept(pool, pool->kept.views_max, pool->kept.mappings_max);
     sp_keep_note_use(pool);
@@ -262,8 +281,10 @@ static struct sp_outcome stitch_mapping(const struct sp_request *request, struct
         outcome = make_stitch_counted(pool, plan, &stitch);
     if (sp_is_done(outcome))
         outcome = publish(request, plan, stitch, block);
-    if (!sp_is_done(outcome))
+    if (!sp_is_done(outcome)) {
+        sp_watch_remap(request, poolGrowthRemapFailed, 0, 0);
         undo(pool, plan, stitch);
+    }
     return outcome;
 }
 
@@ -314,8 +335,9 @@ static bool has_room_for(const struct sp_pool *pool, uint64_t bytes) {
 // forbids.
 static bool prepare_pending(const struct sp_request *request, struct plan *plan) {
     sp_pool_begin_mapping(request->pool);
+    sp_watch_begin(request);
     sp_lock_acquire(&request->pool->lock);
-    bool prepared = sp_pieces_choose(request, &plan->pieces) &&
+    bool prepared = choose_locked(request, plan) &&
                     has_room_for(request->pool, plan->pieces.missing) &&
                     set_aside_locked(request, plan);
     sp_lock_release(&request->pool->lock);
